@@ -1,0 +1,1 @@
+"""Ratios against what a user would otherwise run, side by side in one process."""

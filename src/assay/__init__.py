@@ -1,0 +1,1 @@
+"""Measure what AI can do, and say how sure one can be."""

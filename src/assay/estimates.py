@@ -1,0 +1,120 @@
+"""A number that says how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+__all__ = ["Estimate", "State"]
+
+State = Literal["ok", "below_range", "above_range", "unbounded", "undefined", "too_few"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its interval, or the state that says why there is none.
+
+    ``state`` is a value, not an exception: ``ok``; ``below_range`` and ``above_range`` (the truth lies beyond what
+    was observed, and ``value`` is the edge, if known); ``unbounded`` (nothing in the data limits it); ``undefined`` (no such number
+    exists here, and ``reason`` says why); ``too_few`` (more data would define it).
+    ``low_state`` and ``high_state`` say the same of the interval's ends.
+
+    >>> print(Estimate(0.7812, 0.731, 0.829))
+    0.78 [0.73, 0.83]
+    >>> print(Estimate.without("too_few", "one cluster; two are needed"))
+    too few (one cluster; two are needed)
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    level: float = 0.95
+    state: State = "ok"
+    reason: str = ""
+    low_state: State = "ok"
+    high_state: State = "ok"
+
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high"):
+            number = getattr(self, name)
+            if number is None:
+                continue
+            number = float(number)
+            if not math.isfinite(number):
+                raise ValueError(f"Estimate.{name} is {number}: give a state instead")
+            object.__setattr__(self, name, number)
+        if self.state == "ok" and self.value is None:
+            raise ValueError("an Estimate without value needs a state other than 'ok'")
+        if not 0 < self.level < 1:
+            raise ValueError(f"level {self.level} is not between 0 and 1")
+
+    @classmethod
+    def without(cls, state: State, reason: str, *, value: float | None = None, level: float = 0.95) -> Estimate:
+        """An estimate that has no interval, and says why."""
+        return cls(value, level=level, state=state, reason=reason)
+
+    @property
+    def width(self) -> float | None:
+        """How wide the interval is, or None when an end is open."""
+        return None if self.low is None or self.high is None else self.high - self.low
+
+    def map(self, function: Callable[[float], float]) -> Estimate:
+        """The estimate on another scale, by an increasing function."""
+        moved = {
+            name: None if (number := getattr(self, name)) is None else function(number)
+            for name in ("value", "low", "high")
+        }
+        return replace(self, **moved)
+
+    def covers(self, truth: float) -> bool:
+        """Whether the interval holds `truth`; an open end holds everything beyond it."""
+        return (self.low is None or self.low <= truth) and (self.high is None or truth <= self.high)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON: no NaN, no infinity; ``reason`` and the ends' states only where they say something."""
+        told: dict[str, Any] = {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "level": self.level,
+            "state": self.state,
+        }
+        told |= {"reason": self.reason} if self.reason else {}
+        told |= {k: v for k in ("low_state", "high_state") if (v := getattr(self, k)) != "ok"}
+        return told
+
+    def __str__(self) -> str:
+        digits = self._decimals()
+        if self.value is None:
+            return self.state.replace("_", " ") + (f" ({self.reason})" if self.reason else "")
+        edge = {"below_range": "< ", "above_range": "> "}.get(self.state, "")
+        text = f"{edge}{_number(self.value, digits)}"
+        if self.low is not None or self.high is not None:
+            low = _end(self.low, self.low_state, "−∞", digits)
+            high = _end(self.high, self.high_state, "∞", digits)
+            text += f" [{low}, {high}]"
+        if self.state in ("undefined", "unbounded", "too_few"):
+            text += f" {self.state.replace('_', ' ')}"
+        return text
+
+    def _decimals(self) -> int:
+        """As many as make the interval at least eight steps wide, or three digits of the value itself."""
+        if self.width:
+            return max(0, math.ceil(-math.log10(self.width / 8)))
+        if not self.value:
+            return 2
+        return max(0, 2 - math.floor(math.log10(abs(self.value))))
+
+
+def _end(number: float | None, state: State, open_end: str, digits: int) -> str:
+    if number is None:
+        return open_end
+    edge = {"below_range": "<", "above_range": ">"}.get(state, "")
+    return edge + _number(number, digits)
+
+
+def _number(number: float, digits: int) -> str:
+    text = f"{number:,.{digits}f}" if abs(number) < 1e6 else f"{number:.3g}"
+    return "0" + text[2:] if text.startswith("-0") and not float(text.replace(",", "")) else text
