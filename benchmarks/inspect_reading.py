@@ -1,0 +1,91 @@
+"""An Inspect log of 10,000 samples into checked Attempts, against Inspect's own ``samples_df`` (at least 10×).
+
+The log is one that Inspect wrote, multiplied: 100 samples of a real run with a mock model, repeated under new ids and
+laid out as a run lays them out, in batches of ten. ``rewritten_seconds`` is the same log written anew in one batch,
+as after an edit, so that Assay has to look for edited scores in the whole samples.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.safe_io import Archive
+from assay.sources import inspect_logs
+from benchmarks.reading import best_of
+
+SAMPLES = 10_000
+_RUN = 100  # samples in the run that is multiplied
+
+
+def measure() -> dict[str, float]:
+    """Seconds for each reader, the fastest of a few, and how many times as fast Assay is."""
+    from inspect_ai.analysis import samples_df
+
+    with tempfile.TemporaryDirectory() as folder:
+        run = _run(Path(folder))
+        log = _multiplied(run, Path(folder, "run.eval"), batch=10)
+        rewritten = _multiplied(run, Path(folder, "rewritten.eval"), batch=SAMPLES)
+        ours = best_of(lambda: inspect_logs.read([log]), 5)
+        ours_rewritten = best_of(lambda: inspect_logs.read([rewritten]), 3)
+        inspect = best_of(lambda: samples_df(str(log), quiet=True), 3)
+    return {
+        "samples": SAMPLES,
+        "assay_seconds": ours,
+        "inspect_seconds": inspect,
+        "ratio": inspect / ours,
+        "rewritten_seconds": ours_rewritten,
+    }
+
+
+def _run(folder: Path) -> Path:
+    """A real log of a small run."""
+    from inspect_ai import Task, eval  # noqa: A004
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import includes
+
+    def answers() -> Iterator[ModelOutput]:
+        for number in range(_RUN):
+            output = ModelOutput.from_content("mockllm/model", f"The answer is {number % 3}.")
+            output.usage = ModelUsage(input_tokens=20, output_tokens=6, total_tokens=26)
+            yield output
+
+    questions = [
+        Sample(input=f"What is {number} modulo 2?", target=str(number % 2), metadata={"group": f"g{number % 9}"})
+        for number in range(_RUN)
+    ]
+    task = Task(dataset=MemoryDataset(questions), scorer=includes(), name="modulo")
+    model = get_model("mockllm/model", custom_outputs=answers())
+    return Path(eval(task, model=model, display="none", log_dir=str(folder))[0].location)
+
+
+def _multiplied(run: Path, path: Path, *, batch: int) -> Path:
+    """The log of `run` with as many samples as we want, written in batches."""
+    with Archive(run) as log, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        summaries = json.loads(log.read("summaries.json"))
+        samples = {one["id"]: json.loads(log.read(f"samples/{one['id']}_epoch_1.json")) for one in summaries}
+        out.writestr("_journal/start.json", log.read("_journal/start.json"))
+        told = []
+        for first in range(0, SAMPLES, batch):
+            ids = range(first, min(first + batch, SAMPLES))
+            told.append([_renamed(summaries[number % _RUN], number) for number in ids])
+            for number in ids:
+                whole = _renamed(samples[summaries[number % _RUN]["id"]], number)
+                out.writestr(f"samples/{number}_epoch_1.json", _dumped(whole))
+            out.writestr(f"_journal/summaries/{len(told)}.json", _dumped(told[-1]))
+        out.writestr("summaries.json", _dumped([one for several in told for one in several]))
+        out.writestr("header.json", log.read("header.json"))
+    return path
+
+
+def _renamed(sample: dict[str, Any], number: int) -> dict[str, Any]:
+    return {**sample, "id": number, "uuid": f"{sample['uuid']}-{number}"}
+
+
+def _dumped(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"))

@@ -1,0 +1,53 @@
+"""Imports point one way, and the public names are the ones we mean."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "assay"
+
+# From the top to the ground. A module may import from rooms on lower floors and from its own room.
+FLOORS = [
+    {"cli", "__main__"},
+    {"demo"},
+    {"report"},
+    {"bridges"},
+    {"evals", "track", "horizon", "study", "stitch"},
+    {"pages", "stats", "compute", "sources", "charts"},
+    {"results"},
+    {"tables"},
+    {"frames"},
+    {"safe_io", "estimates"},
+    {"errors", "_version"},
+]
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+MODULES = sorted(SRC.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "assay":
+            inner = node.module.split(".")[1:]
+            found |= {inner[0]} if inner else {alias.name for alias in node.names}
+        if isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("assay.")}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SRC)))
+def test_imports_point_down(path):
+    room = room_of(path)
+    if room == "__init__":
+        pytest.skip("the front door may name every room")
+    for other in imported_rooms(path) - {room}:
+        assert FLOOR[other] > FLOOR[room], f"{room} imports {other}, which is not on a lower floor"
+
+
+def test_every_room_has_a_floor():
+    assert {room_of(path) for path in MODULES} - {"__init__"} <= set(FLOOR)
