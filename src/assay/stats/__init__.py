@@ -1,0 +1,15 @@
+"""Statistics without domain words: plain arrays in, frozen results out.
+
+::
+
+    means          a mean or a difference of means over clusters, with an interval that stays honest at the edges
+    proportions    Wilson and Clopper–Pearson intervals
+    bootstrap      nested resampling as row weights; percentile, basic and BCa intervals
+    permutation    sign-flip, permutation and McNemar tests
+    multiplicity   p-values of many tests: Holm, Benjamini–Hochberg
+    power          what a comparison of two models can show before it is run
+    variance       how much of the spread of scores lies between items, how much between repeats
+    trends         a straight line with confidence and prediction bands
+    survival       Kaplan–Meier, median and restricted mean, log-rank test
+    coverage       how often each of these intervals holds the truth, by simulation
+"""

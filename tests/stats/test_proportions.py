@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from assay.errors import InputError, OptionError
+from assay.stats.proportions import clopper_pearson, score_bounds, wilson
+
+# Newcombe (1998), Two-sided confidence intervals for the single proportion, table I, methods 3 and 5
+NEWCOMBE = {
+    (81, 263): ((0.2553, 0.3662), (0.2527, 0.3676)),
+    (15, 148): ((0.0624, 0.1605), (0.0578, 0.1617)),
+    (0, 20): ((0.0, 0.1611), (0.0, 0.1684)),
+    (1, 29): ((0.0061, 0.1718), (0.0009, 0.1776)),
+}
+
+
+@pytest.mark.parametrize(("successes", "n"), NEWCOMBE)
+def test_newcombes_table(successes, n):
+    for interval, ends in zip((wilson, clopper_pearson), NEWCOMBE[successes, n], strict=True):
+        found = interval(successes, n)
+        assert found.value == successes / n
+        assert (found.low, found.high) == pytest.approx(ends, abs=5e-5)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize(("interval", "name"), [(wilson, "wilson"), (clopper_pearson, "beta")])
+def test_statsmodels_agrees(interval, name, level):
+    for successes in range(8):
+        found = interval(successes, 7, level)
+        # statsmodels' Wilson misses 0 and 1 by rounding
+        assert (found.low, found.high) == pytest.approx(proportion_confint(successes, 7, 1 - level, name), abs=1e-12)
+
+
+def test_bounds_stay_inside_and_around_the_share():
+    shares, sizes = np.meshgrid([0, 1e-9, 0.3, 1 - 1e-9, 1], [0.2, 3, 1e9])
+    low, high = score_bounds(shares, sizes, 1.96)
+    assert ((low >= 0) & (low <= shares) & (shares <= high) & (high <= 1)).all()
+
+
+def test_no_trial_is_a_state():
+    assert wilson(0, 0).state == clopper_pearson(0, 0).state == "too_few"
+    assert wilson(0, 0).value is None
+
+
+@pytest.mark.parametrize(("successes", "n"), [(3, 2), (-1, 2), (float("nan"), 2), (0, -1)])
+def test_what_is_no_share_is_refused(successes, n):
+    for interval in (wilson, clopper_pearson):
+        with pytest.raises(InputError, match="not a share"):
+            interval(successes, n)
+
+
+def test_level_is_checked():
+    with pytest.raises(OptionError, match=r"95 is not between 0 and 1. Write 0.95"):
+        wilson(1, 2, 95)

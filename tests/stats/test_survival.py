@@ -1,0 +1,203 @@
+import numpy as np
+import pytest
+import scipy.stats
+from statsmodels.duration.survfunc import SurvfuncRight, survdiff
+
+from assay.errors import InputError, OptionError
+from assay.stats.means import mean
+from assay.stats.proportions import wilson
+from assay.stats.survival import kaplan_meier, log_rank
+
+# Freireich et al. (1963): weeks of remission with 6-mercaptopurine and with placebo
+TREATED = [6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35], [1] * 9 + [0] * 12
+PLACEBO = [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23], [1] * 21
+
+
+def ends(estimate):
+    return estimate.low, estimate.high
+
+
+def drawn(rng, n):
+    times, censored = rng.exponential(1, n), rng.exponential(2, n)
+    return np.round(np.minimum(times, censored), 1), times <= censored
+
+
+class TestCurve:
+    def test_freireichs_table(self):
+        """Kalbfleisch and Prentice (2002), table 1.1 and section 1.4: the treated patients' curve and its median."""
+        curve = kaplan_meier(*TREATED)
+        published = {6: 0.857, 7: 0.807, 10: 0.753, 13: 0.690, 16: 0.627, 22: 0.538, 23: 0.448}
+        assert {t: round(curve.at(t).value, 3) for t in published} == published
+        np.testing.assert_array_equal(curve.times[curve.events > 0], list(published))
+        np.testing.assert_array_equal(curve.at_risk[curve.events > 0], [21, 17, 15, 12, 11, 7, 6])
+        assert curve.median().value == 23
+        assert kaplan_meier(*PLACEBO).median().value == 8
+
+    def test_statsmodels_agrees(self):
+        rng = np.random.default_rng(0)
+        times, observed = drawn(rng, 60)
+        curve, theirs = kaplan_meier(times, observed), SurvfuncRight(times, observed)
+        inside = theirs.surv_prob > 0
+        for t, survival, se in zip(
+            theirs.surv_times[inside], theirs.surv_prob[inside], theirs.surv_prob_se[inside], strict=True
+        ):
+            found = curve.at(t)
+            assert found.value == pytest.approx(survival)
+            expected = wilson(survival * (n := survival * (1 - survival) / se**2), n)
+            assert ends(found) == pytest.approx(ends(expected))
+
+    def test_without_censoring_it_is_a_share(self):
+        times = np.arange(1, 21)
+        curve = kaplan_meier(times, np.ones(20))
+        for t in (0, 4, 11.5, 19):
+            share = wilson((times > t).sum(), 20)
+            assert curve.at(t).value == pytest.approx(share.value)
+            assert ends(curve.at(t)) == pytest.approx(ends(share))
+
+    def test_steps_are_flat_in_between_and_never_rise(self):
+        curve = kaplan_meier(*TREATED)
+        assert curve.at(6) == curve.at(6.9)
+        assert (np.diff(curve.survival) <= 0).all()
+        assert ((curve.low <= curve.survival) & (curve.survival <= curve.high)).all()
+
+    def test_beyond_the_last_observation_it_can_only_fall(self):
+        found = kaplan_meier(*TREATED).at(40)
+        assert (found.state, found.low, found.value) == ("below_range", 0.0, pytest.approx(0.448, abs=1e-3))
+        ended = kaplan_meier(*PLACEBO).at(40)
+        assert (ended.state, ended.value, ended.low) == ("ok", 0.0, 0.0)
+        assert ended.high == pytest.approx(wilson(0, 21).high)
+
+    def test_all_still_going_on_is_not_certain(self):
+        curve = kaplan_meier([300] * 5, [False] * 5)
+        assert ends(curve.at(300)) == pytest.approx(ends(wilson(5, 5)))
+        assert curve.n == 5
+
+    @pytest.mark.parametrize("n", [10, 40])
+    def test_interval_covers_the_truth(self, n):
+        rng = np.random.default_rng(1)
+        held = [kaplan_meier(*drawn(rng, n)).at(0.55).covers(np.exp(-0.55)) for _ in range(800)]
+        assert 0.92 < np.mean(held) < 0.99
+
+
+class TestMedian:
+    def test_interval_holds_the_times_that_one_half_fits(self):
+        curve = kaplan_meier(*PLACEBO)
+        found = curve.median()
+        fitting = curve.times[(curve.low <= 0.5) & (curve.high > 0.5)]
+        assert found.low == fitting[0]
+        assert found.high == curve.times[curve.times > fitting[-1]][0]
+
+    def test_never_reached_is_above_range(self):
+        found = kaplan_meier([100, 200, 300, 300, 300], [1, 1, 0, 0, 0]).median()
+        assert (found.state, found.value, found.high, found.high_state) == ("above_range", 300.0, None, "above_range")
+        assert found.low == 100
+        assert "more than half" in found.reason
+
+    def test_sure_to_be_beyond(self):
+        found = kaplan_meier([300] * 5, [0] * 5).median()
+        assert (found.low, found.low_state) == (300.0, "above_range")
+
+    def test_few_observations_exclude_nothing_below(self):
+        assert kaplan_meier([5, 6, 7], [1, 1, 1]).median().low == 0.0
+
+    def test_upper_end_may_be_open(self):
+        found = kaplan_meier(*TREATED).median()
+        assert (found.state, found.high, found.high_state) == ("ok", None, "above_range")
+
+    @pytest.mark.parametrize("n", [8, 30])
+    def test_interval_covers_the_truth(self, n):
+        rng = np.random.default_rng(2)
+        held = []
+        for _ in range(800):
+            times, censored = rng.exponential(1, n), rng.exponential(3, n)
+            held.append(kaplan_meier(np.minimum(times, censored), times <= censored).median().covers(np.log(2)))
+        assert 0.93 < np.mean(held) < 0.995
+
+
+class TestRestrictedMean:
+    def test_without_censoring_it_is_a_bounded_mean(self):
+        times = np.random.default_rng(3).exponential(10, 25)
+        found = kaplan_meier(times, np.ones(25)).restricted_mean(12)
+        expected = mean(np.minimum(times, 12), bounds=(0, 12)).estimate
+        assert (found.value, *ends(found)) == pytest.approx((expected.value, *ends(expected)))
+
+    def test_area_by_hand(self):
+        # 1 to time 2, then 2/3 to 4, then 1/3 to 6
+        found = kaplan_meier([2, 4, 9], [1, 1, 0]).restricted_mean(6)
+        assert found.value == pytest.approx(2 + 2 * 2 / 3 + 2 / 3)
+
+    def test_all_beyond_the_limit_is_not_certain(self):
+        found = kaplan_meier([300] * 5, [0] * 5).restricted_mean(300)
+        assert found.value == 300
+        assert ends(found) == pytest.approx((300 * wilson(5, 5).low, 300))
+
+    def test_observation_that_ends_early_leaves_a_lower_end(self):
+        found = kaplan_meier([2, 4, 9], [1, 1, 0]).restricted_mean(20)
+        at_last = kaplan_meier([2, 4, 9], [1, 1, 0]).restricted_mean(9)
+        assert (found.state, found.value, found.low, found.high) == ("above_range", at_last.value, at_last.low, None)
+
+    def test_one_observation_is_too_few(self):
+        assert kaplan_meier([3], [1]).restricted_mean(5).state == "too_few"
+
+    def test_interval_covers_the_truth(self):
+        rng = np.random.default_rng(4)
+        held = []
+        for _ in range(800):
+            times, censored = rng.exponential(1, 20), rng.uniform(1, 4, 20)
+            curve = kaplan_meier(np.minimum(times, censored), times <= censored)
+            held.append(curve.restricted_mean(1.5).covers(1 - np.exp(-1.5)))
+        assert 0.93 < np.mean(held) < 0.985
+
+
+class TestLogRank:
+    def test_freireichs_trial(self):
+        """Published χ² 16.79 on one degree of freedom."""
+        found = log_rank(TREATED, PLACEBO)
+        assert found.statistic == pytest.approx(16.79, abs=5e-3)
+        assert found.n == 42
+        theirs = scipy.stats.logrank(
+            *(scipy.stats.CensoredData.right_censored(t, 1 - np.array(o)) for t, o in (TREATED, PLACEBO))
+        )
+        assert found.p == pytest.approx(theirs.pvalue)
+
+    def test_statsmodels_agrees_on_three_groups(self):
+        rng = np.random.default_rng(5)
+        groups = [drawn(rng, n) for n in (20, 15, 30)]
+        label = np.repeat([0, 1, 2], [20, 15, 30])
+        times, observed = (np.concatenate(part) for part in zip(*groups, strict=True))
+        statistic, p = survdiff(times, observed, label)
+        found = log_rank(*groups)
+        assert (found.statistic, found.p) == pytest.approx((statistic, p))
+
+    def test_order_does_not_matter(self):
+        assert log_rank(TREATED, PLACEBO).p == pytest.approx(log_rank(PLACEBO, TREATED).p)
+
+    def test_no_end_at_all_gives_1(self):
+        assert log_rank(([1, 2], [0, 0]), ([3], [0])).p == 1.0
+
+    def test_one_group_is_refused(self):
+        with pytest.raises(OptionError, match="1 groups"):
+            log_rank(TREATED)
+
+
+@pytest.mark.parametrize(
+    ("times", "observed", "text"),
+    [
+        ([], [], "times: none"),
+        ([1, -2], [1, 1], "-2 at position 1 is before 0"),
+        ([1, np.nan], [1, 1], "times: 1 of 2"),
+        ([1, 2], [1, 2], "observed: not only true and false"),
+        ([1, 2], [1], "Lengths differ"),
+    ],
+)
+def test_wrong_input_is_named(times, observed, text):
+    with pytest.raises(InputError, match=text):
+        kaplan_meier(times, observed)
+
+
+def test_wrong_times_are_named():
+    curve = kaplan_meier([1, 2], [1, 1])
+    with pytest.raises(OptionError, match="before the beginning"):
+        curve.at(-1)
+    with pytest.raises(OptionError, match="limit 0"):
+        curve.restricted_mean(0)
