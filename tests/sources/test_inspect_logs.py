@@ -1,0 +1,554 @@
+import importlib.util
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay import safe_io
+from assay.errors import InputError, MissingExtraError, OptionError
+from assay.safe_io import Archive
+from assay.sources import _inspect_format, inspect_logs, read, recognise
+
+if importlib.util.find_spec("inspect_ai") is None:
+    pytest.skip("logs are made with Inspect, which is not installed", allow_module_level=True)
+
+MODEL = "mockllm/model"
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inspect")
+    maker = Path(__file__).with_name("make_inspect_logs.py")
+    subprocess.run([sys.executable, maker, folder], check=True, capture_output=True, cwd=folder, timeout=300)
+    return folder
+
+
+@pytest.fixture
+def arith(made):
+    return only(made / "arith")
+
+
+def only(folder):
+    (path,) = folder.iterdir()
+    return path
+
+
+def members(path):
+    with Archive(path) as archive:
+        return {name: archive.read(name) for name in archive.names}
+
+
+def write_zip(path, parts):
+    """As older versions of Inspect wrote: deflated."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data if isinstance(data, bytes | str) else json.dumps(data))
+    return path
+
+
+def variant(source, target, **changes):
+    """A copy of a log whose header's `eval` says something else."""
+    parts = members(source)
+    header = json.loads(parts["header.json"])
+    header["eval"] |= changes
+    return write_zip(target, parts | {"header.json": header})
+
+
+def by_hand(path, values, **sample):
+    """A small .json log with these values of one scorer."""
+    samples = [
+        {"id": i, "epoch": 1, "input": "?", "target": "!", "scores": {"it": {"value": v}}} | sample
+        for i, v in enumerate(values)
+    ]
+    spec = {"task": "hand", "model": "a/b", "created": "2025-01-31T23:30:00-05:00", "dataset": {}, "config": {}}
+    path.write_text(json.dumps({"version": 2, "status": "success", "eval": spec, "samples": samples}))
+    return path
+
+
+def rows(path, **options):
+    return inspect_logs.read([path], **options).frame
+
+
+# the same numbers as Inspect
+
+
+def reported(path):
+    """Accuracy, standard error and clustered standard error in a log's own results."""
+    header = json.loads(members(path)["header.json"] if path.suffix == ".eval" else path.read_bytes())
+    metrics = header["results"]["scores"][0]["metrics"].values()
+    return {("clustered" if m.get("params") else m["name"]): m["value"] for m in metrics}
+
+
+@pytest.mark.parametrize("name", ["arith", "json", "minus", "edited.eval", "edited.json"])
+def test_accuracy_and_standard_errors_agree_with_inspect(made, name):
+    path = made / name if "." in name else only(made / name)
+    frame = rows(path, family="group").group_by("task").agg(pl.col("score").mean(), pl.col("family").first())
+    values, n = frame["score"].to_numpy(), len(frame)
+    sums = frame.with_columns(pl.col("score") - values.mean()).group_by("family").agg(pl.col("score").sum())
+    clusters = sums["score"].to_numpy()
+    ours = {
+        "accuracy": values.mean(),
+        "stderr": values.std(ddof=1) / math.sqrt(n),
+        "clustered": math.sqrt(np.sum(clusters**2) * len(clusters) / (len(clusters) - 1)) / n,
+    }
+    theirs = reported(path)
+    assert n == 12
+    assert len(clusters) == 4
+    assert theirs["clustered"] > 0.01
+    assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name", ["arith", "json", "flaky", "retried", "edited.eval", "edited.json", "invalidated.eval", "old", "unfinished"]
+)
+def test_inspects_own_reader_gives_the_same_rows_and_notes(made, arith, tmp_path, monkeypatch, name):
+    path = made / name
+    if name == "old":
+        path = write_zip(tmp_path / "old.eval", members(arith))
+    if name == "unfinished":
+        path = unfinished(arith, tmp_path)
+    ours = inspect_logs.read([path], family="story")
+    monkeypatch.setattr(_inspect_format, "_KNOWN_VERSIONS", frozenset())
+    theirs = inspect_logs.read([path], family="story")
+    key = ["subject", "task", "attempt"]
+    assert ours.frame.sort(key).equals(theirs.frame.sort(key))
+    assert ours.notes == theirs.notes
+
+
+def test_words_and_numbers_mean_what_they_mean_in_inspect(tmp_path):
+    from inspect_ai.scorer import value_to_float
+
+    values = ["C", "I", "P", "N", True, False, 0, 1, 0.25, "0.5", "1", "yes", "No", "TRUE", "false", "1e-1"]
+    frame = rows(by_hand(tmp_path / "log.json", values))
+    assert frame["score"].to_list() == [value_to_float()(value) for value in values]
+
+
+def test_the_fast_path_does_not_import_inspect(made):
+    files = [str(path) for path in made.rglob("*") if path.is_file() and "graded" not in str(path)]
+    code = (
+        "import sys; from pathlib import Path; from assay.sources import inspect_logs\n"
+        "inspect_logs.read([Path(name) for name in sys.argv[1:]], family='story')\n"
+        "assert 'inspect_ai' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, *files], check=True, timeout=300)
+
+
+# what a row says
+
+
+def test_a_row_names_model_eval_sample_epoch_and_log(made, arith):
+    frame = rows(arith)
+    first = frame.row(0, named=True)
+    header = json.loads(members(arith)["header.json"])["eval"]
+    assert len(frame) == 36
+    assert first | {"score": 0, "seconds": 0} == {
+        "subject": MODEL,
+        "kind": "model",
+        "task": "arith/s0",
+        "attempt": 1,
+        "score": 0,
+        "domain": "arith",
+        "seconds": 0,
+        "date": pl.Series([header["created"][:10]]).str.to_date()[0],
+        "source": arith.name,
+    }
+    assert first["seconds"] > 0
+    assert frame.group_by("task").agg(pl.col("attempt").sort())["attempt"].to_list() == [[1, 2, 3]] * 12
+
+
+def test_the_date_is_that_of_the_run_in_utc(tmp_path):
+    assert str(rows(by_hand(tmp_path / "log.json", ["C"]))["date"][0]) == "2025-02-01"
+
+
+def test_an_id_that_ends_in_space_is_quoted(tmp_path):
+    assert rows(by_hand(tmp_path / "log.json", ["C"], id="x "))["task"].to_list() == ["hand/'x '"]
+
+
+def test_older_summaries_without_metadata_and_times_are_enough(arith, tmp_path):
+    parts = members(arith)
+    kept = ("id", "epoch", "input", "target", "scores")
+    parts["summaries.json"] = [{name: one[name] for name in kept} for one in json.loads(parts["summaries.json"])]
+    frame = rows(write_zip(tmp_path / "old.eval", parts))
+    assert "seconds" not in frame.columns
+    assert frame.equals(rows(arith).drop("seconds").with_columns(source=pl.lit("old.eval")))
+    assert (
+        rows(tmp_path / "old.eval", family="group")["family"].to_list()
+        == rows(arith, family="group")["family"].to_list()
+    )
+
+
+# families
+
+
+def test_a_family_that_the_summary_cuts_short_is_read_in_full(arith):
+    families = rows(arith, family="story")["family"].unique().sort().to_list()
+    assert [text[-2:] for text in families] == [" 0", " 1", " 2"]
+    assert {len(text.split()) for text in families} == {301}
+
+
+def test_a_number_may_be_a_family(arith):
+    assert rows(arith, family="number")["family"].unique().sort().to_list() == ["0", "1"]
+
+
+@pytest.mark.parametrize("metadata", [{}, {"group": None}, {"group": " "}, {"group": ["a"]}, {"group": math.nan}])
+def test_a_sample_without_the_family_is_refused(tmp_path, metadata):
+    path = by_hand(tmp_path / "log.json", ["C"], metadata=metadata)
+    with pytest.raises(
+        InputError, match=r"log.json: sample 0 has no text or number 'group' .* Its fields: (none|group)\."
+    ):
+        rows(path, family="group")
+
+
+# scorers
+
+
+def test_the_first_of_several_scorers_counts_and_a_note_lists_them(made):
+    table = inspect_logs.read([made / "graded"])
+    assert table.notes == (
+        "1 log with several scorers was read with the first; choose with --scorer: "
+        "graded with match (of match, grades.truth, grades.style, points, parts).",
+    )
+    assert table.frame.equals(rows(made / "graded", scorer="match"))
+
+
+def test_a_key_of_dictionaries_can_be_chosen(made):
+    frame = rows(made / "graded", scorer="grades.truth")
+    assert frame.filter(attempt=1).sort("task")["score"].to_list() == [1, 0, 1, 0, 1, 0]
+    assert rows(made / "graded", scorer="grades.style")["score"].unique().to_list() == [0.25]
+
+
+def test_dictionaries_need_a_key(made):
+    with pytest.raises(
+        InputError, match=r"'grades' gives several values.*one of: match, grades.truth, grades.style, points"
+    ):
+        rows(made / "graded", scorer="grades")
+
+
+@pytest.mark.parametrize("name", ["mach", "grades.thruth"])
+def test_an_unknown_scorer_names_the_choices(made, name):
+    with pytest.raises(OptionError, match=r"No scorer in .*graded.*Did you mean '(match|grades.truth)'\?"):
+        rows(made / "graded", scorer=name)
+
+
+def test_lists_are_refused(made):
+    with pytest.raises(InputError, match=r"sample 's0' \(epoch 1\): score \[1, 0\] is not one number.*--scorer"):
+        rows(made / "graded", scorer="parts")
+
+
+def test_numbers_beyond_one_need_a_divisor(made):
+    with pytest.raises(
+        InputError, match=r"graded_.*eval: sample 's1' \(epoch 1\): score 11 is not .* --percent, or --divide-by"
+    ):
+        rows(made / "graded", scorer="points")
+    frame = rows(made / "graded", scorer="points", divide_by=20)
+    assert frame.filter(attempt=2).sort("task")["score"].to_list() == [0.1, 0.6, 0.1, 0.6, 0.1, 0.6]
+
+
+def test_the_divisor_leaves_words_alone(tmp_path):
+    path = by_hand(tmp_path / "log.json", ["C", "P", True, "yes", 50, "50", 100])
+    assert rows(path, divide_by=100)["score"].to_list() == [1, 0.5, 1, 1, 0.5, 0.5, 1]
+
+
+@pytest.mark.parametrize("value", [1.5, -0.1, "2", math.inf, 10**400, "good", "nan", [1], [[]]])
+def test_other_values_are_refused(tmp_path, value):
+    with pytest.raises(InputError, match=r"log.json: sample 1 \(epoch 1\): score .* is not") as caught:
+        rows(by_hand(tmp_path / "log.json", ["C", value]))
+    assert "\n" not in str(caught.value)
+
+
+# what does not count, and what counts with a note
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "notes"),
+    [
+        (
+            "flaky",
+            9,
+            [
+                "1 sample errored and was left out: flaky on mockllm/model.",
+                "2 samples were unscored and left out: flaky on mockllm/model.",
+                "The attempts at 1 task were renumbered because epochs are missing: flaky on mockllm/model.",
+            ],
+        ),
+        ("edited.eval", 36, ["2 samples were edited, and the edited score counts: arith on mockllm/model."]),
+        ("edited.json", 36, ["2 samples were edited, and the edited score counts: arith on mockllm/model."]),
+        (
+            "invalidated.eval",
+            35,
+            [
+                "1 sample was invalidated and left out: arith on mockllm/model.",
+                "2 samples were edited, and the edited score counts: arith on mockllm/model.",
+                "The attempts at 1 task were renumbered because epochs are missing: arith on mockllm/model.",
+            ],
+        ),
+        (
+            "retried",
+            5,
+            [
+                "1 log was left out because a newer log of the same run is there: flaky on mockllm/model.",
+                "1 sample was edited, and the edited score counts: flaky on mockllm/model.",
+                "1 sample was unscored and left out: flaky on mockllm/model.",
+            ],
+        ),
+    ],
+)
+def test_notes_say_what_became_of_samples(made, name, n, notes):
+    table = inspect_logs.read([made / name])
+    assert len(table) == n
+    assert list(table.notes) == notes
+
+
+def test_an_edited_score_is_used_as_edited(made):
+    for name in ("edited.eval", "edited.json"):
+        scores = rows(made / name).filter(task="arith/s3").sort("attempt")["score"].to_list()
+        assert scores[:2] == [0.5, 0.5]
+        assert scores[2] in (0, 1)
+
+
+def test_a_failed_log_tells_its_status_and_its_cancelled_samples(made):
+    failed, retried = sorted((made / "retried").iterdir())
+    table = inspect_logs.read([failed])
+    assert table.frame["task"].to_list() == ["flaky/s0"]
+    assert "1 log did not end in success, and the complete samples count: flaky on mockllm/model, error." in table.notes
+    assert "1 sample errored and was left out: flaky on mockllm/model." in table.notes
+    assert any(note.endswith("cancelled and left out: flaky on mockllm/model.") for note in table.notes)
+    assert rows(made / "retried")["source"].unique().to_list() == [retried.name]
+
+
+def test_a_scored_sample_counts_although_it_errored(tmp_path):
+    table = inspect_logs.read([by_hand(tmp_path / "log.json", ["C"], error={"message": "late"})])
+    assert table.notes == ("1 sample errored but was scored, which counts as it does in Inspect: hand on a/b.",)
+
+
+def unfinished(source, folder):
+    """The log as it lies on disk while its run goes on, with one sample that was run anew."""
+    parts = members(source)
+    told = json.loads(parts["summaries.json"])[:9]
+    first = {**told[0], "scores": None, "error": "boom"}
+    batches = {"_journal/summaries/10.json": told[4:] + told[:1], "_journal/summaries/9.json": [first, *told[1:4]]}
+    there = ["_journal/start.json", *(f"samples/{one['id']}_epoch_{one['epoch']}.json" for one in told)]
+    return write_zip(folder / "unfinished.eval", {name: parts[name] for name in there} | batches)
+
+
+def test_an_unfinished_log_gives_the_samples_in_its_journal(arith, tmp_path):
+    table = inspect_logs.read([unfinished(arith, tmp_path)])
+    told = [f"arith/{one['id']}" for one in json.loads(members(arith)["summaries.json"])[:9]]
+    assert sorted(table.frame["task"]) == sorted(told)
+    assert table.notes == (
+        "1 log did not end in success, and the complete samples count: arith on mockllm/model, started.",
+    )
+
+
+def test_a_log_in_many_batches_is_read_without_opening_samples(arith, tmp_path):
+    parts = members(arith)
+    told = json.loads(parts["summaries.json"])
+    batches = {"_journal/summaries/1.json": told[:18], "_journal/summaries/2.json": told[18:]}
+    without = {name: data for name, data in parts.items() if not name.startswith("samples/")}
+    assert len(rows(write_zip(tmp_path / "lean.eval", without | batches))) == 36
+
+
+def test_no_scored_sample_is_an_error_that_says_why(tmp_path):
+    path = by_hand(tmp_path / "log.json", [None, math.nan])
+    with pytest.raises(
+        InputError, match=r"no sample has a score\. 2 samples were unscored and left out: hand on a/b\."
+    ):
+        rows(path)
+
+
+# several logs
+
+
+def test_different_configurations_are_not_merged(made, arith, tmp_path):
+    minus = only(made / "minus")
+    other = variant(arith, tmp_path / "other.eval", model="other/model", task_id="other")
+    frame = inspect_logs.read([arith, minus, other]).frame
+    assert frame.group_by("subject", "domain").len().sort("subject", "domain").rows() == [
+        (MODEL, "arith (variant=minus)", 24),
+        (MODEL, "arith (variant=plus)", 36),
+        ("other/model", "arith (variant=plus)", 36),
+    ]
+    assert "arith (variant=minus)/s0" in frame["task"]
+
+
+def test_solvers_and_long_arguments_tell_configurations_apart(arith, tmp_path):
+    parts = members(arith)
+    header = json.loads(parts["header.json"])
+    header["eval"]["task_id"] = "new"
+    header["plan"]["steps"] = [{"solver": "cot", "params": {"template": "x" * 99}}]
+    path = write_zip(tmp_path / "cot.eval", parts | {"header.json": header})
+    names = inspect_logs.read([arith, path]).frame["domain"].unique().sort().to_list()
+    assert names[0].startswith("arith (solver=cot, cot.template=xxxxxxxxxxxxxxxxxxxxxxxx…")
+    assert names[1] == "arith (solver=generate)"
+
+
+def test_a_repeated_run_gives_further_attempts(arith, tmp_path):
+    again = variant(arith, tmp_path / "a.eval", task_id="again", created="2030-01-01T00:00:00+00:00")
+    table = inspect_logs.read([again, arith])
+    attempts = table.frame.filter(task="arith/s0").sort("attempt").select("attempt", "source").rows()
+    assert attempts == [(i, arith.name if i <= 3 else "a.eval") for i in range(1, 7)]
+    assert table.notes == ("1 repeated run was taken as further attempts: arith on mockllm/model.",)
+
+
+def test_repeats_with_other_model_settings_are_told(arith, tmp_path):
+    again = variant(arith, tmp_path / "a.eval", task_id="again", model_generate_config={"temperature": 0})
+    notes = inspect_logs.read([again, arith]).notes
+    assert notes[0].endswith("arith on mockllm/model, though they differ in temperature.")
+
+
+def test_the_newest_log_of_a_run_counts(arith, tmp_path):
+    newer = variant(arith, tmp_path / "newer.eval", created="2030-01-01T00:00:00+00:00")
+    copy = tmp_path / "copy.eval"
+    shutil.copy(newer, copy)
+    os.utime(copy, (0, 0))
+    table = inspect_logs.read([newer, arith, copy])
+    assert table.frame["source"].unique().to_list() == ["newer.eval"]
+    assert table.notes == (
+        "2 logs were left out because a newer log of the same run is there: arith on mockllm/model.",
+    )
+
+
+def test_many_places_are_cut_short_in_a_note(tmp_path):
+    for i in range(6):
+        path = by_hand(tmp_path / f"{i}.json", ["C", None])
+        path.write_text(path.read_text().replace("a/b", f"a/{i}"))
+    assert inspect_logs.read([tmp_path]).notes == (
+        "6 samples were unscored and left out: hand on a/0 (1), hand on a/1 (1), hand on a/2 (1), hand on a/3 (1) and 2 more.",
+    )
+
+
+def test_progress_counts_logs(made):
+    seen = []
+    inspect_logs.read([made / "arith", made / "retried"], progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+# which files
+
+
+def test_logs_and_folders_of_logs_are_recognised(made, arith, tmp_path):
+    (tmp_path / "logs.json").write_text('{"version": 2, "logs": {}}')
+    (tmp_path / "eval.txt").write_text("no log")
+    assert inspect_logs.recognise(arith) == "an Inspect log"
+    assert inspect_logs.recognise(made / "edited.json") == "an Inspect log"
+    assert inspect_logs.recognise(made / "arith") == f"holds Inspect logs ({arith.name})"
+    assert inspect_logs.recognise(made) == f"holds Inspect logs ({'edited.eval'})"
+    for path in (tmp_path, tmp_path / "logs.json", tmp_path / "eval.txt", tmp_path / "absent"):
+        assert inspect_logs.recognise(path) is None
+    assert recognise(made).source == "inspect_logs"
+
+
+def test_a_folder_is_read_whole_but_for_hidden_files(arith, tmp_path):
+    for name in (".git/a.eval", "deep/.hidden.eval", "deep/er/.cache/b.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("broken")
+    shutil.copy(arith, tmp_path / "deep" / "er" / "log.eval")
+    table = read(tmp_path, family="group")
+    assert len(table) == 36
+    assert table.frame["source"].unique().to_list() == ["log.eval"]
+
+
+def test_a_log_named_twice_is_read_once(made, arith):
+    assert inspect_logs.read([arith, made / "arith", arith]).notes == ()
+
+
+def test_a_folder_without_logs_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="holds no Inspect log"):
+        inspect_logs.read([tmp_path])
+
+
+# damage
+
+
+def damaged(name, good, folder):
+    parts = members(good)
+    header, summaries = json.loads(parts["header.json"]), json.loads(parts["summaries.json"])
+    if name == "truncated":
+        path = folder / "bad.eval"
+        path.write_bytes(good.read_bytes()[:-5000])
+        return path
+    changed = {
+        "empty": {},
+        "headless": {"summaries.json": parts["summaries.json"]},
+        "no JSON": parts | {"header.json": parts["header.json"][:-9]},
+        "no UTF-8": parts | {"header.json": parts["header.json"].replace(b"arith", b"\xff\xfe")},
+        "a list": parts | {"header.json": b"[]"},
+        "no eval": parts | {"header.json": {**header, "eval": 1}},
+        "no model": parts | {"header.json": {**header, "eval": {"task": "t"}}},
+        "no date": parts | {"header.json": {**header, "eval": header["eval"] | {"created": "once"}}},
+        "no summaries": parts | {"summaries.json": {}},
+        "bad epoch": parts | {"summaries.json": [summaries[0] | {"epoch": "first"}]},
+        "bad scores": parts | {"summaries.json": [summaries[0] | {"scores": [1]}]},
+        "deep": parts | {"summaries.json": b"[" * 100_000},
+        "no sample": {name: data for name, data in parts.items() if not name.startswith("samples/s3")},
+        "traversal": parts | {"../up.json": b"{}"},
+        "bomb": parts | {"summaries.json": b" " * 2**21},
+    }
+    return write_zip(folder / "bad.eval", changed[name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("truncated", "empty", "headless", "no JSON", "no UTF-8", "a list", "no eval", "no model", "no date"),
+        *("no summaries", "bad epoch", "bad scores", "deep", "no sample", "traversal", "bomb"),
+    ],
+)
+def test_a_damaged_log_is_named_in_one_line(arith, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(safe_io, "_FREE_BYTES", 2**20)
+    shutil.copy(arith, tmp_path / "good.eval")
+    path = damaged(name, arith, tmp_path)
+    for asked in (path, tmp_path):
+        with pytest.raises(InputError) as caught:
+            inspect_logs.read([asked])
+        assert str(caught.value).startswith(f"{path}: ")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda data: data[:-9], lambda data: data.replace(b"arith", b"\xff"), lambda data: b""]
+)
+def test_a_damaged_json_log_is_named_in_one_line(made, tmp_path, cut):
+    path = tmp_path / "bad.json"
+    path.write_bytes(cut((made / "edited.json").read_bytes()))
+    with pytest.raises(InputError, match=r"bad.json: not what Inspect writes \(Invalid JSON") as caught:
+        inspect_logs.read([path])
+    assert "\n" not in str(caught.value)
+
+
+# versions that are not known
+
+
+def of_version(version, source, folder):
+    parts = members(source)
+    return write_zip(
+        folder / "new.eval", parts | {"header.json": json.loads(parts["header.json"]) | {"version": version}}
+    )
+
+
+def test_a_version_that_is_not_known_is_read_by_inspect(arith, tmp_path):
+    frame = rows(of_version(3, arith, tmp_path))
+    assert frame.drop("source").sort("task", "attempt").equals(rows(arith).drop("source").sort("task", "attempt"))
+
+
+def test_inspect_is_asked_for_when_it_is_needed(arith, tmp_path, monkeypatch):
+    path = of_version(3, arith, tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"new.eval: reading this version .* pip install 'assay\[run\]'"):
+        rows(path)
+
+
+def test_a_version_that_inspect_cannot_read_is_an_error(made, tmp_path):
+    path = tmp_path / "new.json"
+    path.write_text((made / "edited.json").read_text().replace('"version": 2', '"version": 99', 1))
+    with pytest.raises(InputError, match=r"new.json: the installed Inspect cannot read it \(.*version 99.*\)"):
+        rows(path)
