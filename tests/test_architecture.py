@@ -9,12 +9,14 @@ SRC = Path(__file__).parents[1] / "src" / "assay"
 
 # From the top to the ground. A module may import from rooms on lower floors and from its own room.
 FLOORS = [
-    {"cli", "__main__"},
+    {"__main__"},
+    {"cli"},
     {"demo"},
     {"report"},
     {"bridges"},
     {"evals", "track", "horizon", "study", "stitch"},
-    {"pages", "stats", "compute", "sources", "charts"},
+    {"pages", "stats", "sources", "charts"},
+    {"compute"},
     {"results"},
     {"tables"},
     {"frames"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -97,8 +98,11 @@ def progress_bar(label: str, console: Console) -> Iterator[Callable[[int, int], 
         bar.stop()
 
 
+_FIGURE = re.compile(r"[<>−-]? ?\d[\d,.]*(e[+-]?\d+)?%?( (\[.*\]|± [\d.]+))?")
+
+
 def _is_figure(text: str) -> bool:
-    return text.lstrip("-−<> ")[:1].isdigit()
+    return _FIGURE.fullmatch(text) is not None
 
 
 def _escape(text: str) -> str:

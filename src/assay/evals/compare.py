@@ -72,7 +72,7 @@ class Comparison:
         """The whole result as plain JSON."""
         return {"pairs": plain(self.to_frame().to_dicts()), "provenance": plain(self.provenance)}
 
-    def chart(self) -> altair.TopLevelMixin:
+    def chart(self) -> altair.LayerChart:
         """Differences with intervals."""
         from assay.evals.charts import draw_comparison
 

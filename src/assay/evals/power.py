@@ -73,7 +73,7 @@ class Plan:
         """The whole plan as plain JSON."""
         return plain(self) | {"rows": self.to_frame().to_dicts()}  # type: ignore[no-any-return]
 
-    def chart(self) -> altair.TopLevelMixin:
+    def chart(self) -> altair.LayerChart:
         """Power over the number of items."""
         from assay.evals.charts import draw_plan
 

@@ -65,7 +65,7 @@ class Summary:
         """The whole result as plain JSON."""
         return {"rows": plain(self.to_frame().to_dicts()), "provenance": plain(self.provenance)}
 
-    def chart(self) -> altair.TopLevelMixin:
+    def chart(self) -> altair.LayerChart:
         """Means with intervals."""
         from assay.evals.charts import draw_summary
 

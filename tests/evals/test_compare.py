@@ -1,0 +1,116 @@
+"""Paired differences: known answers, planted truth, states, corrections."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from assay.errors import InputError, OptionError
+from assay.evals.compare import compare
+from assay.evals.simulate import simulate
+from assay.tables import Attempts
+
+
+def two(a, b, **more):
+    """Subjects a and b with one score a task each."""
+    n = len(a)
+    columns = {
+        "subject": ["a"] * n + ["b"] * n,
+        "kind": ["model"] * 2 * n,
+        "task": [f"t{i}" for i in range(n)] * 2,
+        "attempt": [1] * 2 * n,
+        "score": [float(x) for x in [*a, *b]],
+    }
+    return Attempts(pl.DataFrame(columns | more))
+
+
+def test_single_answers_get_mcnemars_test():
+    a = [1] * 12 + [0] * 3 + [1] * 10 + [0] * 5
+    b = [0] * 12 + [1] * 3 + [1] * 10 + [0] * 5
+    pair = compare(two(a, b)).pairs[0]
+    assert pair.test == "McNemar"
+    assert pair.p == pytest.approx(stats.binomtest(3, 15).pvalue)
+    assert pair.difference.value == pytest.approx(9 / 30)
+
+
+def test_the_interval_is_the_paired_t_interval():
+    rng = np.random.default_rng(1)
+    a, b = rng.random(25), rng.random(25)
+    pair = compare(two(a, b)).pairs[0]
+    oracle = stats.ttest_rel(a, b).confidence_interval(0.95)
+    assert (pair.difference.low, pair.difference.high) == pytest.approx((oracle.low, oracle.high))
+    assert pair.p_better == pytest.approx(1 - stats.ttest_rel(a, b, alternative="greater").pvalue)
+    assert pair.test == "sign flip"
+
+
+def test_pairing_is_by_task_and_says_what_was_not_shared():
+    table = two([1, 0, 1, 0], [0, 0, 1, 1], task=["w", "x", "y", "z", "x", "y", "z", "v"])
+    pair = compare(table).pairs[0]
+    assert (pair.n_tasks, pair.n_unshared) == (3, 2)
+    assert pair.difference.value == pytest.approx(np.mean([0 - 0, 1 - 0, 0 - 1]))
+
+
+def test_without_shared_tasks_the_means_are_compared_unpaired():
+    table = two([1, 0, 1, 1], [0, 0, 1, 0], task=[f"t{i}" for i in range(8)])
+    pair = compare(table).pairs[0]
+    assert pair.test == "permutation, unpaired"
+    assert pair.n_tasks == 0
+    assert pair.difference.value == pytest.approx(0.5)
+
+
+def test_equal_answers_are_not_a_certain_zero():
+    pair = compare(two([1, 0, 1, 0], [1, 0, 1, 0])).pairs[0]
+    assert pair.difference.value == 0
+    assert pair.difference.low < 0 < pair.difference.high
+    assert pair.p == 1
+    assert pair.p_better == 0.5
+
+
+def test_all_pairs_are_corrected_together():
+    result = compare(simulate(n_families=6).attempts)
+    assert len(result.pairs) == 6
+    assert all(pair.p_adjusted >= pair.p for pair in result.pairs)
+    raw = [pair.p for pair in result.pairs]
+    loose = compare(simulate(n_families=6).attempts, correction="bh")
+    oracle = stats.false_discovery_control(raw)
+    assert [pair.p_adjusted for pair in loose.pairs] == pytest.approx(list(oracle))
+
+
+def test_one_subject_against_all_others():
+    pairs = compare(simulate(n_families=6).attempts, "cobalt-1").pairs
+    assert {pair.a for pair in pairs} == {"cobalt-1"}
+    assert {pair.b for pair in pairs} == {"amber-1", "amber-2", "basalt-1"}
+    assert all(pair.difference.value > 0 for pair in pairs)
+
+
+def test_same_seed_same_numbers():
+    world = simulate(n_families=6)
+    assert compare(world.attempts, seed=3).as_dict() == compare(world.attempts, seed=3).as_dict()
+
+
+def test_share_of_uncertainty_from_repeats_shrinks_with_repeats():
+    few = compare(simulate(n_attempts=2).attempts, "amber-1", "cobalt-1").pairs[0]
+    many = compare(simulate(n_attempts=12).attempts, "amber-1", "cobalt-1").pairs[0]
+    assert 0 < many.from_repeats < few.from_repeats <= 1
+
+
+def test_what_does_not_fit_is_told():
+    table = two([1, 0], [0, 1])
+    with pytest.raises(OptionError, match="No subject called 'c'"):
+        compare(table, "c")
+    with pytest.raises(OptionError, match="both 'a'"):
+        compare(table, "a", "a")
+    with pytest.raises(OptionError, match="No correction called 'bonferroni'"):
+        compare(table, correction="bonferroni")
+    with pytest.raises(InputError, match="only one subject"):
+        compare(two([1], [0], subject=["a", "a"], task=["x", "y"]))
+
+
+@pytest.mark.heavy
+def test_differences_cover_the_planted_truth():
+    hits = []
+    for seed in range(120):
+        world = simulate(seed=seed, n_families=15)
+        for pair in compare(world.attempts, cluster="family").pairs:
+            hits.append(pair.difference.covers(world.truth[pair.a] - world.truth[pair.b]))
+    assert 0.92 <= np.mean(hits) <= 0.98
