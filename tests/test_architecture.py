@@ -19,7 +19,7 @@ FLOORS = [
     {"compute"},
     {"results"},
     {"tables"},
-    {"frames"},
+    {"frames", "columns"},
     {"safe_io", "estimates"},
     {"errors", "_version"},
 ]

@@ -29,7 +29,7 @@ def desk(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("text", blocks("bash"))
+@pytest.mark.parametrize("text", list(blocks("bash")))
 def test_commands_run(text, desk):
     commands = [line for line in text.splitlines() if line.startswith("assay ")]
     if not commands:
@@ -41,7 +41,7 @@ def test_commands_run(text, desk):
         assert told.returncode == 0, told.stderr
 
 
-@pytest.mark.parametrize("text", blocks("python"))
+@pytest.mark.parametrize("text", list(blocks("python")))
 def test_snippets_run(text, desk):
     told = subprocess.run([sys.executable, "-c", text], cwd=desk, capture_output=True, text=True)
     assert told.returncode == 0, told.stderr

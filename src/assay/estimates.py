@@ -62,11 +62,8 @@ class Estimate:
 
     def map(self, function: Callable[[float], float]) -> Estimate:
         """The estimate on another scale, by an increasing function."""
-        moved = {
-            name: None if (number := getattr(self, name)) is None else function(number)
-            for name in ("value", "low", "high")
-        }
-        return replace(self, **moved)
+        moved = [None if number is None else function(number) for number in (self.value, self.low, self.high)]
+        return replace(self, value=moved[0], low=moved[1], high=moved[2])
 
     def covers(self, truth: float) -> bool:
         """Whether the interval holds `truth`; an open end holds everything beyond it."""

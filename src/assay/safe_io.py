@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO
 
 from assay.errors import InputError
@@ -19,6 +19,7 @@ __all__ = ["Archive", "atomic_path", "gunzip", "read_bytes", "write_atomic"]
 
 _FREE_BYTES = 256 * 2**20  # below this no ratio is suspicious
 _HIGHEST_RATIO = 200  # JSON logs shrink 20 to 50 times; a bomb 1,000 times
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, OSError, RuntimeError)
 _ZSTANDARD = 93  # the zip method of Inspect's logs, which zipfile learns only in Python 3.14
 
 
@@ -30,7 +31,10 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     _make_folder(target.parent)
-    handle, name = tempfile.mkstemp(prefix=".", suffix=f".part{target.suffix}", dir=target.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=".", suffix=f".part{target.suffix}", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written ({error.strerror}); choose another output.") from None
     os.close(handle)
     temporary = Path(name)
     try:
@@ -53,7 +57,7 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
 def read_bytes(path: Path) -> bytes:
     """A file's bytes, unpacked when it ends in ``.gz``."""
     try:
-        return gunzip(path) if path.suffix == ".gz" else path.read_bytes()
+        return gunzip(path) if path.suffix.lower() == ".gz" else path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
 
@@ -89,7 +93,7 @@ class Archive:
         self._members = {info.filename: info for info in self._zip.infolist()}
         self._limit = _limit(path.stat().st_size)
         for name in self._members:
-            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or "\\" in name:
+            if name.startswith("/") or "/../" in f"/{name}/".replace("\\", "/"):
                 raise InputError(f"{path}: holds a member {name!r} that points outside the archive, and was not read.")
 
     def __enter__(self) -> Archive:
@@ -117,7 +121,7 @@ class Archive:
             )
         try:
             data = self._unzstd(info) if info.compress_type == _ZSTANDARD else self._inflate(info)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError) as error:
+        except _DAMAGE as error:
             raise InputError(
                 f"{self.path}: member {name!r} is damaged ({error}). Make or fetch the file again."
             ) from None

@@ -6,15 +6,17 @@ A table is checked when it is made. Wrong rows are named (file, line, column, va
 from __future__ import annotations
 
 import hashlib
+import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
+from assay.columns import Column, Rule, rules, typed, typed_name
 from assay.errors import InputError, OptionError, closest
 from assay.frames import Part, parts_of, write_frame
 
@@ -24,22 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "Attempts", "Column", "Ratings", "Scores", "Table"]
 
 _SHOWN = 3  # offenders named one by one; the rest are counted
-
-
-@dataclass(frozen=True)
-class Column:
-    """What a column means and which values it takes."""
-
-    name: str
-    meaning: str
-    kind: Literal["text", "number", "whole", "date"] = "text"
-    required: bool = False
-    low: float | None = None
-    high: float | None = None
-    above: float | None = None
-    choices: tuple[str, ...] = ()
-    remedy: str = ""
-    is_scaled: bool = False  # divided by `divide_by`, as scores on another scale are
 
 
 def _text(name: str, meaning: str, **options: Any) -> Column:
@@ -79,14 +65,18 @@ class Table:
         if isinstance(rows, Table):
             notes = (*rows.notes, *notes)
             rows = rows.lazy
+        if not 0 < divide_by < math.inf:
+            raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
         rename, fill = dict(rename or {}), dict(fill or {})
         self._refuse_unknown([*rename, *fill])
         expect = [rename.get(column.name, column.name) for column in self.columns]
         shaped = [self._shape(part.parsed(), rename, fill) for part in parts_of(rows, expect)]
+        if not shaped:
+            raise InputError("No input was given; a table needs a frame or a file.")
         checked = [self._check(part, divide_by) for part in shaped]
         self.lazy: pl.LazyFrame = pl.concat(checked, how="diagonal_relaxed")
         self._check_groups(shaped)
-        self.notes: tuple[str, ...] = (*notes, *self._near_misses())
+        self.notes: tuple[str, ...] = tuple(dict.fromkeys((*notes, *self._near_misses())))
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -165,20 +155,25 @@ class Table:
         """The typed rows of one part, once every value in it is as it should be."""
         schema = part.rows.collect_schema()
         ours = [column for column in cls.columns if column.name in schema]
-        rules = [rule for column in ours for rule in _rules(column, schema[column.name], divide_by)]
-        counts = part.collect(part.rows.select(pl.len().alias("#"), *(r.bad.sum().alias(r.name) for r in rules)))
+        if nested := next((column.name for column in ours if schema[column.name].is_nested()), None):
+            raise InputError(f"{_label(part)}column {nested!r} holds lists or structs; give one plain value a row.")
+        both = (typed(column, schema[column.name], divide_by) for column in ours)
+        part = replace(part, rows=part.rows.with_columns(both)).held()
+        checks = [rule for column in ours for rule in rules(column, schema[column.name])]
+        counts = part.collect(
+            part.rows.select(pl.len().alias("#"), *(rule.bad.sum().alias(rule.name) for rule in checks))
+        )
         found = counts.row(0, named=True)
         if not found["#"]:
             raise InputError(f"{_label(part)}there is no row below the header.")
-        faults = [cls._fault(part, rule, found[rule.name]) for rule in rules if found[rule.name]]
+        faults = [cls._fault(part, rule, found[rule.name]) for rule in checks if found[rule.name]]
         if faults:
             raise InputError("\n".join(faults))
-        typed = part.rows.with_columns(_typed(column, schema[column.name], divide_by) for column in ours)
         extra = [name for name in schema.names() if name not in {column.name for column in ours}]
-        return replace(part, rows=typed.select([column.name for column in ours] + extra)).parsed().rows
+        return part.rows.select(*(pl.col(typed_name(column)).alias(column.name) for column in ours), *extra)
 
     @classmethod
-    def _fault(cls, part: Part, rule: _Rule, count: int) -> str:
+    def _fault(cls, part: Part, rule: Rule, count: int) -> str:
         """One sentence on a broken rule: the first offender in full, the next ones in short, the rest as a number."""
         names = part.rows.collect_schema().names()
         told = [name for name in cls.told_by if name in names and name != rule.column.name]
@@ -337,108 +332,12 @@ class Ratings(Table):
 TABLES: dict[str, type[Table]] = {"attempts": Attempts, "scores": Scores, "ratings": Ratings}
 
 
-@dataclass(frozen=True)
-class _Rule:
-    name: str
-    column: Column
-    bad: pl.Expr
-    says: str
-    remedy: str
-
-
-def _rules(column: Column, dtype: pl.DataType, divide_by: float) -> list[_Rule]:
-    """What can be wrong with a value, as expressions that are true where it is."""
-    raw, typed = _present(column, dtype), _typed(column, dtype, divide_by)
-    rules: list[_Rule] = []
-
-    def rule(bad: pl.Expr, says: str, remedy: str = "") -> None:
-        rules.append(_Rule(f"{column.name}/{len(rules)}", column, bad.fill_null(False), says, remedy or column.remedy))
-
-    if column.required:
-        rule(raw.is_null(), "is missing", "Fill it in or leave the row out.")
-    if column.kind == "text":
-        text = raw.cast(pl.String)
-        rule(text != text.str.strip_chars(), "has space around it", "Remove the space.")
-        if column.choices:
-            rule(~text.is_in(column.choices), f"is not one of {', '.join(column.choices)}")
-        return rules
-    rule(raw.is_not_null() & typed.is_null(), f"is not {_KINDS[column.kind]}", _WRITE[column.kind])
-    if column.kind == "date":
-        return rules
-    number = typed.cast(pl.Float64)
-    rule(~number.is_finite(), "is not a finite number", "Leave it out or correct it.")
-    finite = number.is_finite()
-    if column.high is not None:
-        rule(
-            finite & ~number.is_between(column.low or 0, column.high),
-            f"is not between {column.low:g} and {column.high:g}",
-        )
-    elif column.low is not None:
-        rule(finite & (number < column.low), f"is below {column.low:g}")
-    elif column.above is not None:
-        rule(finite & (number <= column.above), f"is not above {column.above:g}")
-    return rules
-
-
-_KINDS = {"number": "a number", "whole": "a whole number", "date": "a date"}
-_WRITE = {
-    "number": "Write it with digits and a point, and leave it empty where there is none.",
-    "whole": "Write it with digits, and leave it empty where there is none.",
-    "date": "Write dates as 2025-01-31.",
-}
-
-
-def _present(column: Column, dtype: pl.DataType) -> pl.Expr:
-    """The value as it was given, with an empty text as nothing."""
-    raw = pl.col(column.name)
-    return pl.when(raw != "").then(raw) if dtype == pl.String else raw
-
-
-def _typed(column: Column, dtype: pl.DataType, divide_by: float) -> pl.Expr:
-    return _CASTS[column.kind](_present(column, dtype), dtype, divide_by if column.is_scaled else 1).alias(column.name)
-
-
-def _as_number(raw: pl.Expr, dtype: pl.DataType, divide_by: float) -> pl.Expr:
-    if dtype.is_temporal() or dtype.is_nested():
-        return pl.lit(None, pl.Float64)
-    number = raw.cast(pl.Float64, strict=False)
-    if dtype == pl.String:
-        lower = raw.str.to_lowercase()
-        number = number.fill_null(pl.when(lower == "true").then(1.0).when(lower == "false").then(0.0))
-    return number if divide_by == 1 else number / divide_by
-
-
-def _as_whole(raw: pl.Expr, dtype: pl.DataType, divide_by: float) -> pl.Expr:
-    if dtype.is_integer():
-        return raw.cast(pl.Int64, strict=False)
-    number = raw.cast(pl.Float64, strict=False)
-    return pl.when(number == number.round(0)).then(number).cast(pl.Int64, strict=False)
-
-
-def _as_date(raw: pl.Expr, dtype: pl.DataType, divide_by: float) -> pl.Expr:
-    if dtype in (pl.Date, pl.Datetime):
-        return raw.cast(pl.Date)
-    if dtype != pl.String:
-        return pl.lit(None, pl.Date)
-    day = raw.str.extract(r"^(\d{4}-\d{2}-\d{2})(?:[T ]\d.*)?$", 1)
-    return day.str.to_date("%Y-%m-%d", strict=False)
-
-
-def _as_text(raw: pl.Expr, dtype: pl.DataType, divide_by: float) -> pl.Expr:
-    return raw.cast(pl.String, strict=False)
-
-
-_CASTS: dict[str, Callable[[pl.Expr, pl.DataType, float], pl.Expr]] = {
-    "text": _as_text,
-    "number": _as_number,
-    "whole": _as_whole,
-    "date": _as_date,
-}
-
-
 def _places(parts: Sequence[Part], row: Mapping[str, Any]) -> list[str]:
     """Where the rows with these values are, at most a few."""
-    same = [pl.col(name).cast(pl.String).str.strip_suffix(".0") == str(value) for name, value in row.items()]
+    same = [
+        pl.col(name).cast(pl.Float64 if isinstance(value, int) else pl.String, strict=False) == value
+        for name, value in row.items()
+    ]
     found = (
         part.where(number)
         for part in parts

@@ -39,7 +39,9 @@ class Source(Protocol):
     def recognise(self, path: Path) -> str | None:
         """Why this path is of this format, or None."""
 
-    def read(self, paths: Sequence[Path], *, divide_by: float = 1, progress: Progress | None = None, **options: Any) -> Table:
+    def read(
+        self, paths: Sequence[Path], *, divide_by: float = 1, progress: Progress | None = None, **options: Any
+    ) -> Table:
         """One checked table of all the paths."""
 
 
@@ -104,7 +106,9 @@ def _understood(name: str, options: dict[str, Any]) -> dict[str, Any]:
 def _refuse_unused(options: dict[str, Any], names: Iterable[str]) -> None:
     for option in options:
         if not any(option in source(name).OPTIONS for name in names):
-            raise OptionError(f"--{option.replace('_', '-')} means nothing to {' and '.join(names)} input; leave it out.")
+            raise OptionError(
+                f"--{option.replace('_', '-')} means nothing to {' and '.join(names)} input; leave it out."
+            )
 
 
 def _joined(tables: list[Table]) -> Table:

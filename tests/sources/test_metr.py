@@ -1,0 +1,256 @@
+"""METR's runs, runs with practice, and counts."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from assay.errors import InputError
+from assay.sources import metr, read, recognise
+from assay.tables import Attempts
+
+REAL = Path(__file__).parents[2] / "../shared/data/metr/runs_2025-01-28.jsonl"
+RUN = {"task_id": "maze/a", "task_family": "maze", "alias": "o9", "score_binarized": 1, "human_minutes": 12.5}
+DAY = 24 * 3600 * 1000
+
+
+def write(path, records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+@pytest.fixture
+def real():
+    if not REAL.exists():
+        pytest.skip(f"{REAL.name} is not there")
+    return REAL
+
+
+# runs
+
+
+def test_real_runs_are_recognised_and_kept_whole(real):
+    assert recognise(real).source == "metr"
+    table = read(real)
+    raw = pl.read_ndjson(real, infer_schema_length=None)
+    assert isinstance(table, Attempts)
+    assert len(table) == 7063
+    assert table.frame["subject"].n_unique() == 11
+    assert table.frame["task"].n_unique() == raw["task_id"].n_unique()
+    assert table.frame["score"].sum() == raw["score_binarized"].sum()
+    assert table.frame["minutes"].sum() == pytest.approx(raw["human_minutes"].sum())
+    assert table.notes == ()
+
+
+def test_real_people_are_people_without_a_date(real):
+    frame = read(real).frame
+    people = frame.filter(kind="human")
+    assert people["subject"].unique().to_list() == ["human"]
+    assert len(people) == 211
+    assert people["date"].null_count() == 211
+    assert people["seconds"].null_count() == 0
+    assert frame.filter(kind="model")["date"].null_count() == 0
+
+
+def test_attempts_follow_the_start_of_the_runs_and_not_the_file(tmp_path):
+    runs = [RUN | {"run_id": name, "started_at": start} for name, start in (("c", 3 * DAY), ("a", DAY), ("b", 2 * DAY))]
+    frame = read(write(tmp_path / "runs.jsonl", runs)).frame
+    assert dict(zip(frame["source"], frame["attempt"], strict=True)) == {"a": 1, "b": 2, "c": 3}
+
+
+def test_attempts_are_numbered_across_files(tmp_path):
+    write(tmp_path / "late.jsonl", [RUN | {"run_id": "late", "started_at": 2 * DAY}])
+    write(tmp_path / "soon.jsonl", [RUN | {"run_id": "soon", "started_at": DAY}])
+    frame = read(tmp_path / "*.jsonl").frame
+    assert dict(zip(frame["source"], frame["attempt"], strict=True)) == {"soon": 1, "late": 2}
+
+
+def test_the_same_file_named_twice_is_read_once(tmp_path):
+    path = write(tmp_path / "runs.jsonl", [RUN])
+    assert len(read([path, path])) == 1
+
+
+def test_seconds_and_date_come_from_milliseconds(tmp_path):
+    run = RUN | {"started_at": 1734070031112, "completed_at": 1734071923976}
+    row = read(write(tmp_path / "runs.jsonl", [run])).frame.row(0, named=True)
+    assert row["seconds"] == pytest.approx(1892.864)
+    assert row["date"] == date(2024, 12, 13)
+
+
+def test_a_start_of_0_is_no_date(tmp_path):
+    run = RUN | {"alias": "human", "started_at": 0, "completed_at": 60_000}
+    row = read(write(tmp_path / "runs.jsonl", [RUN | {"started_at": DAY}, run])).frame.row(1, named=True)
+    assert (row["seconds"], row["date"]) == (60, None)
+
+
+def test_without_times_the_order_of_the_file_counts(tmp_path):
+    runs = [RUN | {"score_binarized": score} for score in (0, 1, 1)]
+    table = read(write(tmp_path / "runs.jsonl", runs))
+    assert table.frame.sort("attempt")["score"].to_list() == [0, 1, 1]
+    assert not table.has("date")
+    assert not table.has("seconds")
+
+
+@pytest.mark.parametrize(
+    ("alias", "kind"),
+    [
+        ("human", "human"),
+        ("Human", "human"),
+        ("humans (expert)", "human"),
+        ("human_novice", "human"),
+        ("humanoid-7b", "model"),
+        ("superhuman", "model"),
+        ("o9", "model"),
+    ],
+)
+def test_kind_is_told_by_the_alias(tmp_path, alias, kind):
+    path = write(tmp_path / "runs.jsonl", [RUN | {"alias": alias}])
+    assert read(path).frame["kind"].to_list() == [kind]
+
+
+def test_runs_in_csv_and_parquet_read_as_in_jsonl(tmp_path):
+    runs = [RUN | {"score_binarized": score, "started_at": DAY + score} for score in (0, 1)]
+    jsonl = read(write(tmp_path / "runs.jsonl", runs))
+    for name, writer in (("runs.csv", pl.DataFrame.write_csv), ("runs.parquet", pl.DataFrame.write_parquet)):
+        writer(pl.DataFrame(runs), tmp_path / name)
+        assert recognise(tmp_path / name).source == "metr"
+        columns = jsonl.frame.columns
+        assert read(tmp_path / name).frame.select(columns).equals(jsonl.frame)
+
+
+def test_a_wrong_score_is_named_with_its_line(tmp_path):
+    path = write(tmp_path / "runs.jsonl", [RUN, RUN, RUN | {"score_binarized": 7}])
+    with pytest.raises(InputError, match=r"runs\.jsonl line 3: score 7 is not between 0 and 1 \(o9 on maze/a\)"):
+        read(path)
+
+
+def test_a_run_that_ends_before_it_starts_is_refused(tmp_path):
+    run = RUN | {"started_at": 2 * DAY, "completed_at": DAY}
+    with pytest.raises(InputError, match=r"line 1: seconds -86400\.0 is below 0"):
+        read(write(tmp_path / "runs.jsonl", [run]))
+
+
+# practice
+
+
+PRACTICE = RUN | {"attempt_number": 1, "learner_type": "human_novice", "alias": "human_novice", "task_domain": "logic"}
+
+
+def novice(number, attempt, **more):
+    return PRACTICE | {"run_id": f"novice_{number:04}_attempt_{attempt:02}_x7", "attempt_number": attempt} | more
+
+
+def test_people_are_their_learner_and_models_their_alias(tmp_path):
+    runs = [novice(23, 2, score_binarized=1), novice(23, 1, score_binarized=0), novice(4, 1)]
+    runs.append(PRACTICE | {"alias": "weak", "learner_type": "ai_zero_shot", "run_id": "weak_0"})
+    path = write(tmp_path / "name_runs.jsonl", runs)
+    assert "practice" in recognise(path).reason
+    frame = read(path).frame
+    assert frame["subject"].to_list() == ["novice_0023", "novice_0023", "novice_0004", "weak"]
+    assert frame["kind"].to_list() == ["human", "human", "human", "model"]
+    assert frame["attempt"].to_list() == [2, 1, 1, 1]
+    assert frame["domain"].to_list() == ["logic"] * 4
+
+
+def test_a_learner_id_goes_before_the_run_id(tmp_path):
+    path = write(tmp_path / "runs.jsonl", [novice(23, 1, learner_id="ada")])
+    assert read(path).frame["subject"].to_list() == ["ada"]
+
+
+def test_a_person_that_cannot_be_told_is_refused(tmp_path):
+    path = write(tmp_path / "runs.jsonl", [novice(1, 1), PRACTICE | {"run_id": "odd"}])
+    with pytest.raises(InputError, match=r"line 2: subject is missing"):
+        read(path)
+
+
+def test_an_unknown_learner_type_is_refused(tmp_path):
+    path = write(tmp_path / "runs.jsonl", [novice(1, 1, learner_type="dog")])
+    with pytest.raises(InputError, match="kind dog is not one of human, model, baseline"):
+        read(path)
+
+
+def test_a_gap_in_practice_is_refused(tmp_path):
+    path = write(tmp_path / "runs.jsonl", [novice(1, 1), novice(1, 3)])
+    with pytest.raises(InputError, match=r"line 2: attempt 3 of novice_0001 on maze/a follows attempt 1"):
+        read(path)
+
+
+# counts
+
+
+COUNTS = "alias,task_id,task_family,human_minutes,n_successes,n_runs\n"
+
+
+def test_counts_become_that_many_attempts(tmp_path):
+    (tmp_path / "counts.csv").write_text(COUNTS + "o9,a,f,3,2,3\no9,b,f,5,0,2\nhuman,a,f,3,1,1\n")
+    assert "counts" in recognise(tmp_path / "counts.csv").reason
+    table = read(tmp_path / "counts.csv")
+    assert table.counts("subject", "task").select("n", "total").rows() == [(1, 1.0), (3, 2.0), (2, 0.0)]
+    assert table.frame.filter(subject="o9", task="a")["attempt"].to_list() == [1, 2, 3]
+    assert table.frame.filter(subject="human")["kind"].to_list() == ["human"]
+    assert table.frame.filter(task="b")["minutes"].to_list() == [5, 5]
+    assert any("successes are numbered first" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("name", ["counts.jsonl", "counts.parquet", "counts.tsv", "counts.csv.gz"])
+def test_counts_in_every_format(tmp_path, name):
+    frame = pl.DataFrame({"subject": ["o9"], "task": ["a"], "n_successes": [2], "n_runs": [5], "minutes": [3.5]})
+    from assay.frames import write_frame
+
+    table = read(write_frame(frame, tmp_path / name))
+    assert (len(table), table.frame["score"].sum(), table.frame["minutes"].sum()) == (5, 2, 17.5)
+
+
+def test_rows_of_the_same_pair_are_numbered_on(tmp_path):
+    (tmp_path / "counts.csv").write_text(COUNTS + "o9,a,f,3,1,2\no9,a,f,3,1,1\n")
+    assert read(tmp_path / "counts.csv").frame["attempt"].to_list() == [1, 2, 3]
+
+
+def test_rows_without_runs_are_left_out_and_told(tmp_path):
+    (tmp_path / "counts.csv").write_text(COUNTS + "o9,a,f,3,0,0\no9,b,f,3,1,1\n")
+    table = read(tmp_path / "counts.csv")
+    assert table.frame["task"].to_list() == ["b"]
+    assert any("1 rows with no runs" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("o9,b,f,3,4,3", r"counts\.csv line 3: n_successes 4 is more than n_runs"),
+        ("o9,b,f,3,-1,3", r"counts\.csv line 3: n_successes -1 is not a whole number from 0 up"),
+        ("o9,b,f,3,1,-3", r"counts\.csv line 3: n_runs -3 is not a whole number"),
+        ("o9,b,f,3,0.5,3", r"counts\.csv line 3: n_successes 0\.5 is not a whole number"),
+        ("o9,b,f,3,1,", r"counts\.csv line 3: n_runs is empty; it is not a whole number"),
+        ("o9,b,f,3,one,3", r"counts\.csv line 3: n_successes one is not a whole number"),
+        ("o9,b,f,3,1,inf", r"counts\.csv line 3: n_runs inf is not a whole number"),
+        ("o9,b,f,3,1,999999999999", r"counts\.csv: n_runs add up to 1,000,000,000,000"),
+        (",b,f,3,1,1", r"counts\.csv line 3: subject is missing"),
+        ("o9,b,f,0,1,1", r"counts\.csv line 3: minutes 0 is not above 0"),
+    ],
+)
+def test_wrong_counts_are_named_with_their_line(tmp_path, row, message):
+    (tmp_path / "counts.csv").write_text(COUNTS + f"o9,a,f,3,1,1\n{row}\n")
+    with pytest.raises(InputError, match=message):
+        read(tmp_path / "counts.csv")
+
+
+def test_counts_without_a_subject_are_refused(tmp_path):
+    (tmp_path / "counts.csv").write_text("task,n_successes,n_runs\na,1,2\n")
+    with pytest.raises(InputError, match="no column subject or alias"):
+        read(tmp_path / "counts.csv")
+
+
+def test_another_file_read_as_metr_says_what_is_expected(tmp_path):
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    assert metr.recognise(tmp_path / "other.csv") is None
+    with pytest.raises(InputError, match=r"neither task_id, alias, score_binarized \(runs\) nor n_successes, n_runs"):
+        read(tmp_path / "other.csv", source_name="metr")
+
+
+def test_progress_is_told_file_by_file(tmp_path):
+    paths = [write(tmp_path / f"{name}.jsonl", [RUN | {"alias": name}]) for name in "ab"]
+    steps = []
+    metr.read(paths, progress=lambda done, total: steps.append((done, total)))
+    assert steps == [(1, 2), (2, 2)]

@@ -1,0 +1,251 @@
+"""Files read within bounds and written whole or not at all."""
+
+import gzip
+import os
+import stat
+import struct
+import threading
+import zipfile
+import zlib
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from assay import safe_io
+from assay.errors import InputError
+from assay.safe_io import Archive, atomic_path, gunzip, read_bytes, write_atomic
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+# writing
+
+
+def write_half(path: Path, error: BaseException) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text("half of the new")
+        raise error
+
+
+def test_a_file_is_written_whole_with_its_folders(tmp_path):
+    path = write_atomic(tmp_path / "a" / "b" / "x.txt", "Grüße")
+    assert path.read_bytes() == "Grüße".encode()
+    assert names(path.parent) == ["x.txt"]
+    assert write_atomic(path, b"\x00\xff").read_bytes() == b"\x00\xff"
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = write_atomic(tmp_path / "x.txt", "old")
+    with pytest.raises(RuntimeError, match="power cut"):
+        write_half(path, RuntimeError("power cut"))
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["x.txt"]
+
+
+def test_an_interrupt_leaves_nothing_behind(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        write_half(tmp_path / "x.txt", KeyboardInterrupt())
+    assert names(tmp_path) == []
+
+
+def test_the_temporary_file_is_beside_the_target_and_keeps_its_ending(tmp_path):
+    with atomic_path(tmp_path / "x.parquet") as temporary:
+        assert temporary.parent == tmp_path
+        assert temporary.suffix == ".parquet"
+        assert temporary.name.startswith(".")
+        assert not (tmp_path / "x.parquet").exists()
+    assert names(tmp_path) == ["x.parquet"]
+
+
+def test_the_mode_follows_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        path = write_atomic(tmp_path / "x.txt", "x")
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_readers_see_the_old_file_or_the_new_one(tmp_path):
+    path = write_atomic(tmp_path / "x.txt", "a" * 100_000)
+    seen, done = set(), threading.Event()
+
+    def look():
+        while not done.is_set():
+            seen.add(path.read_text())
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    for letter in "abcabcabc":
+        write_atomic(path, letter * 100_000)
+    done.set()
+    reader.join()
+    assert seen <= {letter * 100_000 for letter in "abc"}
+
+
+def test_a_folder_in_the_targets_place_is_told(tmp_path):
+    (tmp_path / "x").mkdir()
+    with pytest.raises(InputError, match="x is a directory; name a file in it"):
+        write_atomic(tmp_path / "x", "x")
+    assert names(tmp_path) == ["x"]
+
+
+@pytest.mark.parametrize("below", ["x.txt", "deep/x.txt"])
+def test_a_file_in_the_folders_place_is_told(tmp_path, below):
+    (tmp_path / "taken").write_text("x")
+    with pytest.raises(InputError, match="is a file, not a folder; choose another output"):
+        write_atomic(tmp_path / "taken" / below, "x")
+
+
+def test_a_folder_that_may_not_be_written_is_told(tmp_path, monkeypatch):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(safe_io.tempfile, "mkstemp", refuse)
+    with pytest.raises(InputError, match=r"x\.txt: cannot be written \(Permission denied\); choose another output"):
+        write_atomic(tmp_path / "x.txt", "x")
+
+
+def test_a_folder_that_may_not_be_made_is_told(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(InputError, match=r"deep: cannot be made \(Permission denied\)"):
+        write_atomic(tmp_path / "deep" / "x.txt", "x")
+
+
+# reading
+
+
+@pytest.mark.parametrize("name", ["x.gz", "x.csv.gz", "X.GZ"])
+def test_bytes_come_unpacked_when_the_name_says_so(tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(b"data"))
+    assert read_bytes(tmp_path / name) == b"data"
+
+
+def test_several_gzip_members_are_one_file(tmp_path):
+    (tmp_path / "x.gz").write_bytes(gzip.compress(b"one") + gzip.compress(b"two"))
+    assert gunzip(tmp_path / "x.gz") == b"onetwo"
+
+
+@pytest.mark.parametrize("name", ["no.txt", "no.gz"])
+def test_what_cannot_be_read_is_told(tmp_path, name):
+    with pytest.raises(InputError, match=rf"{name}: cannot be read \(No such file or directory\)"):
+        read_bytes(tmp_path / name)
+
+
+def test_a_folder_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be read \(Is a directory\)"):
+        read_bytes(tmp_path)
+
+
+def test_a_wrong_checksum_is_told(tmp_path):
+    data = bytearray(gzip.compress(b"data"))
+    data[-8] ^= 1
+    (tmp_path / "x.gz").write_bytes(data)
+    with pytest.raises(InputError, match=r"not a whole gzip file \(CRC check failed"):
+        gunzip(tmp_path / "x.gz")
+
+
+def test_the_bound_grows_with_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(safe_io, "_FREE_BYTES", 100)
+    noise = bytes(range(256)) * 2
+    (tmp_path / "x.gz").write_bytes(gzip.compress(noise))
+    assert gunzip(tmp_path / "x.gz") == noise
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"0" * 10**6))
+    with pytest.raises(InputError, match=r"bomb\.gz: unpacks to more than .* and was not read"):
+        gunzip(tmp_path / "bomb.gz")
+
+
+# archives
+
+
+def packed(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def zstandard_zip(path: Path, name: str, data: bytes, *, size: int | None = None, checksum: int | None = None) -> Path:
+    """A zip file of one member packed with Zstandard (method 93), as Inspect writes them; `zipfile` itself cannot yet."""
+    body, told = zstandard.compress(data), name.encode()
+    check = zlib.crc32(data) if checksum is None else checksum
+    common = struct.pack(
+        "<HHHHHIIIHH", 63, 0, 93, 0, 33, check, len(body), len(data) if size is None else size, len(told), 0
+    )
+    local = b"PK\x03\x04" + common + told
+    central = b"PK\x01\x02" + struct.pack("<H", 63) + common + struct.pack("<HHHII", 0, 0, 0, 0, 0) + told
+    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local) + len(body), 0)
+    path.write_bytes(local + body + central + end)
+    return path
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_are_read_by_name(tmp_path, method):
+    members = {"header.json": b"{}", "samples/1.json": b"data" * 1000, "empty": b""}
+    with Archive(packed(tmp_path / "x.zip", members, method)) as archive:
+        assert archive.names == list(members)
+        assert {name: archive.read(name) for name in archive.names} == members
+        assert "header.json" in archive
+        assert "nothing" not in archive
+    assert names(tmp_path) == ["x.zip"]
+
+
+def test_a_member_packed_with_zstandard_is_read(tmp_path):
+    with Archive(zstandard_zip(tmp_path / "x.eval", "header.json", b"data" * 1000)) as archive:
+        assert archive.read("header.json") == b"data" * 1000
+
+
+@pytest.mark.parametrize(("fault", "told"), [({"checksum": 7}, "wrong checksum"), ({"size": 5}, "damaged")])
+def test_a_damaged_member_packed_with_zstandard_is_told(tmp_path, fault, told):
+    with (
+        Archive(zstandard_zip(tmp_path / "x.eval", "a", b"data" * 1000, **fault)) as archive,
+        pytest.raises(InputError, match=told),
+    ):
+        archive.read("a")
+
+
+def test_a_member_that_lies_beyond_the_file_is_told(tmp_path):
+    path = zstandard_zip(tmp_path / "x.eval", "a", b"data")
+    data = path.read_bytes()
+    central = data.index(b"PK\x01\x02")
+    path.write_bytes(data[: central + 42] + struct.pack("<I", 10**6) + data[central + 46 :])
+    with Archive(path) as archive, pytest.raises(InputError, match="'a' is damaged"):
+        archive.read("a")
+
+
+def test_an_unknown_member_is_told(tmp_path):
+    with (
+        Archive(packed(tmp_path / "x.zip", {"a": b""})) as archive,
+        pytest.raises(InputError, match=r"x\.zip: has no member 'b'"),
+    ):
+        archive.read("b")
+
+
+@pytest.mark.parametrize("data", [b"", b"no zip at all", b"PK\x03\x04 and then nothing"])
+def test_what_is_no_archive_is_told(tmp_path, data):
+    (tmp_path / "x.zip").write_bytes(data)
+    with pytest.raises(InputError, match=r"x\.zip: not a whole zip file .* Make or fetch it again"):
+        Archive(tmp_path / "x.zip")
+
+
+def test_a_truncated_archive_is_told(tmp_path):
+    path = packed(tmp_path / "x.zip", {"a": os.urandom(1000)})
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(InputError, match="not a whole zip file"):
+        Archive(path)
+
+
+def test_a_damaged_member_is_told(tmp_path):
+    path = packed(tmp_path / "x.zip", {"a": b"data" * 1000})
+    data = bytearray(path.read_bytes())
+    data[40] ^= 0xFF
+    path.write_bytes(data)
+    with Archive(path) as archive, pytest.raises(InputError, match=r"member 'a' is damaged .* fetch the file again"):
+        archive.read("a")

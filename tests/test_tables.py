@@ -1,0 +1,456 @@
+"""Attempts, Scores and Ratings: from every kind of input, through every format, and what they refuse."""
+
+import gzip
+import io
+import os
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from assay.errors import InputError, OptionError
+from assay.frames import Part, json_lines
+from assay.tables import TABLES, Attempts, Ratings, Scores
+
+ROWS = {
+    "subject": ["o9", "o9", "ada"],
+    "kind": ["model", "model", "human"],
+    "task": ["maze", "maze", "maze"],
+    "attempt": [1, 2, 1],
+    "score": [0.0, 1.0, 0.5],
+    "minutes": [12.5, 12.5, 12.5],
+    "date": [date(2025, 1, 31), date(2025, 2, 1), None],
+}
+FRAME = pl.DataFrame(ROWS)
+FORMATS = ["csv", "tsv", "jsonl", "ndjson", "parquet", "csv.gz", "tsv.gz", "jsonl.gz"]
+
+
+# every kind of input
+
+
+def as_path(tmp_path, ending):
+    return Attempts(FRAME).write(tmp_path / f"rows.{ending}")
+
+
+INPUTS = {
+    "polars": lambda _: FRAME,
+    "lazy polars": lambda _: FRAME.lazy(),
+    "pandas": lambda _: FRAME.to_pandas(),
+    "pyarrow": lambda _: FRAME.to_arrow(),
+    "another table": lambda _: Attempts(FRAME),
+    "a list of frames": lambda _: [FRAME.head(2), FRAME.tail(1).lazy()],
+    "frames of several libraries": lambda _: [FRAME.head(2).to_pandas(), FRAME.tail(1).to_arrow()],
+    "a part": lambda _: Part(FRAME.lazy()),
+    **{ending: lambda folder, ending=ending: as_path(folder, ending) for ending in FORMATS},
+    "a path as text": lambda folder: str(as_path(folder, "csv")),
+    "a glob": lambda folder: as_path(folder, "csv").parent / "*.csv",
+}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_every_kind_of_input_gives_the_same_table(tmp_path, kind):
+    assert_frame_equal(Attempts(INPUTS[kind](tmp_path)).frame, FRAME)
+
+
+def test_files_and_frames_may_be_mixed(tmp_path):
+    path = Attempts(FRAME.head(2)).write(tmp_path / "a.jsonl")
+    assert_frame_equal(Attempts([path, FRAME.tail(1)]).frame, FRAME)
+
+
+def test_a_glob_is_read_in_the_order_of_names(tmp_path):
+    for name, rows in (("b", FRAME.tail(1)), ("a", FRAME.head(2))):
+        Attempts(rows).write(tmp_path / f"{name}.csv")
+    assert_frame_equal(Attempts(tmp_path / "*.csv").frame, FRAME)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_file_whose_name_looks_like_a_glob_is_that_file(tmp_path, ending):
+    assert len(Attempts(Attempts(FRAME).write(tmp_path / f"a[1]*?.{ending}"))) == 3
+
+
+def test_a_late_key_of_a_jsonl_file_is_seen(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    line = '{"subject": "a%d", "kind": "model", "task": "t", "attempt": 1, "score": 1%s}\n'
+    path.write_text("".join(line % (n, ', "family": "f"' if n == 11_000 else "") for n in range(11_001)))
+    assert Attempts(path).frame["family"].null_count() == 11_000
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path, ending):
+    path = as_path(tmp_path, ending)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert_frame_equal(Attempts(path).frame, FRAME)
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("score", [False, True, None]),
+        ("score", [Decimal("0.5"), Decimal(1), Decimal(0)]),
+        ("score", ["true", "False", "0.5"]),
+        ("attempt", [1.0, 2.0, 1.0]),
+        ("attempt", ["1", "2.0", "1"]),
+        ("date", [datetime(2025, 1, 31, 12), None, None]),
+        ("date", ["2025-01-31", "2025-01-31T12:00:00Z", "2025-01-31 12:00:00.5+00:00"]),
+        ("task", pl.Series(["a", "b", "c"], dtype=pl.Categorical)),
+        ("task", pl.Series(["a", "b", "c"], dtype=pl.Enum(["a", "b", "c"]))),
+    ],
+)
+def test_values_are_brought_to_the_columns_type(column, values):
+    rows = ROWS | {"attempt": [1, 1, 1], "task": ["a", "b", "c"]}
+    if column == "attempt":
+        rows["task"] = ["a", "a", "c"]
+    given = pl.DataFrame(rows | {column: values}, strict=False)
+    if column == "score" and values[-1] is None:
+        with pytest.raises(InputError, match="row 2: score is missing"):
+            Attempts(given)
+        given = given.head(2)
+    table = Attempts(given)
+    assert (
+        table.frame.schema[column]
+        == {"score": pl.Float64, "attempt": pl.Int64, "date": pl.Date, "task": pl.String}[column]
+    )
+    assert table.frame[column].null_count() == given[column].null_count()
+
+
+def test_names_that_are_numbers_become_text():
+    assert Ratings(pl.DataFrame({"rater": [7], "item": [1], "dimension": [2], "value": [3]})).frame.row(0) == (
+        "7",
+        "1",
+        "2",
+        3.0,
+    )
+
+
+def test_a_pandas_table_that_polars_cannot_take_is_explained():
+    with pytest.raises(InputError, match="The pandas table cannot be read"):
+        Attempts(pd.DataFrame({"subject": [{"a"}, 1.5]}))
+
+
+def test_an_arrow_table_with_other_types_is_taken():
+    table = pa.table(
+        {"model": pa.array(["m"]).dictionary_encode(), "benchmark": ["b"], "score": pa.array([1], pa.int8())}
+    )
+    assert Scores(table).frame.row(0) == ("m", "b", 1.0)
+
+
+# lazy and in memory
+
+
+@pytest.mark.parametrize("given", ["file", "scan"])
+def test_parquet_stays_lazy_until_its_rows_are_asked_for(tmp_path, given):
+    path = as_path(tmp_path, "parquet")
+    table = Attempts(path if given == "file" else pl.scan_parquet(path))
+    assert isinstance(table.lazy, pl.LazyFrame)
+    assert "PARQUET" in table.lazy.explain().upper()
+    table.counts("subject")
+    assert len(table) == 3
+    assert "frame" not in vars(table)
+    assert table.frame is table.frame
+
+
+def test_text_is_parsed_once(tmp_path):
+    path = as_path(tmp_path, "csv")
+    table = Attempts(path)
+    path.unlink()
+    assert_frame_equal(table.frame, FRAME)
+
+
+# counts, union, digest, notes
+
+
+def test_counts_hold_what_a_mean_and_its_error_need():
+    counts = Attempts(FRAME).counts("subject", "task")
+    assert counts.rows() == [("ada", "maze", 1, 0.5, 0.25), ("o9", "maze", 2, 1.0, 1.0)]
+    assert counts.columns == ["subject", "task", "n", "total", "squares"]
+
+
+def test_counts_by_an_unknown_column_name_the_known():
+    with pytest.raises(OptionError, match=r"No column in these attempts called 'famly'.*minutes"):
+        Attempts(FRAME).counts("famly")
+
+
+def test_union_joins_and_checks_again():
+    one, two = Attempts(FRAME.head(2)), Attempts(FRAME.tail(1).drop("minutes"))
+    joined = Attempts.union([one, two])
+    assert joined.frame["minutes"].to_list() == [12.5, 12.5, None]
+    assert Attempts.union([one]) is one
+    with pytest.raises(InputError, match="attempt 1 of o9 on maze is there 2 times"):
+        Attempts.union([one, one])
+
+
+def test_notes_are_kept_and_told_once():
+    with_extra = FRAME.with_columns(pl.lit("x").alias("familly"))
+    one = Attempts(with_extra.head(2), notes=["left out: 3"])
+    two = Attempts(with_extra.tail(1), notes=["left out: 4"])
+    near = "Column 'familly' is not used. Did you mean 'family'?"
+    assert one.notes == ("left out: 3", near)
+    assert Attempts.union([one, two]).notes == ("left out: 3", near, "left out: 4")
+    assert Attempts(one).notes == one.notes
+
+
+def test_columns_that_resemble_none_of_ours_are_kept_without_a_word():
+    table = Attempts(FRAME.with_columns(pl.lit(1).alias("token_count")))
+    assert table.frame["token_count"].to_list() == [1, 1, 1]
+    assert table.notes == ()
+
+
+def test_the_digest_tells_tables_apart_and_formats_not(tmp_path):
+    digest = Attempts(FRAME).digest
+    assert {Attempts(as_path(tmp_path, ending)).digest for ending in FORMATS} == {digest}
+    assert len(digest) == 16
+    assert Attempts(FRAME.with_columns(pl.lit(0.25).alias("score"))).digest != digest
+
+
+def test_a_table_tells_what_it_holds():
+    assert repr(Attempts(FRAME)) == "<Attempts: 3 rows, 2 subjects, 1 tasks>"
+    assert Attempts(FRAME).has("minutes", "date")
+    assert not Attempts(FRAME).has("minutes", "family")
+    assert Attempts.named("score").high == 1
+
+
+@pytest.mark.parametrize("table", TABLES.values())
+def test_every_column_says_what_it_means(table):
+    assert all(column.meaning and column.name == column.name.lower() for column in table.columns)
+    assert [column.name for column in table.columns if column.required] == [c.name for c in table.columns][
+        : sum(c.required for c in table.columns)
+    ]
+
+
+# rename, fill, scale
+
+
+def test_rename_may_swap_and_displace():
+    frame = pl.DataFrame({"score": ["m"], "model": [0.5], "b": ["x"], "benchmark": ["old"]})
+    table = Scores(frame, rename={"model": "score", "score": "model", "benchmark": "b"})
+    assert table.frame.row(0, named=True) == {"model": "m", "benchmark": "x", "score": 0.5}
+
+
+def test_fill_gives_a_column_one_value():
+    table = Attempts(FRAME.drop("kind"), fill={"kind": "baseline", "date": date(2025, 1, 1)})
+    assert table.frame["kind"].unique().to_list() == ["baseline"]
+    assert table.frame["date"].unique().to_list() == [date(2025, 1, 1)]
+
+
+def test_divide_by_scales_scores_and_their_errors_only():
+    rows = {
+        "model": ["m"],
+        "benchmark": ["b"],
+        "score": [62.0],
+        "se": [1.0],
+        "floor": [25],
+        "ceiling": [95],
+        "n_items": [100],
+    }
+    assert Attempts(FRAME, divide_by=2).frame["minutes"].to_list() == ROWS["minutes"]
+    table = Scores(pl.DataFrame(rows), divide_by=100)
+    assert table.frame.select("score", "se", "floor", "ceiling", "n_items").row(0) == (0.62, 0.01, 0.25, 0.95, 100)
+
+
+def test_a_model_may_have_several_scores_on_a_benchmark():
+    assert len(Scores(pl.DataFrame({"model": ["m", "m"], "benchmark": ["b", "b"], "score": [0.5, 0.6]}))) == 2
+
+
+# writing
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_what_is_written_is_read_back(tmp_path, ending):
+    path = Attempts(FRAME).write(tmp_path / "deep" / f"rows.{ending}")
+    assert_frame_equal(Attempts(path).frame, FRAME)
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_packed_file_does_not_tell_when_it_was_written(tmp_path):
+    data = Attempts(FRAME).write(tmp_path / "rows.csv.gz").read_bytes()
+    assert data[4:8] == b"\0\0\0\0"
+    assert gzip.decompress(data).startswith(b"subject,kind,task,attempt,score,minutes,date\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rows.xlsx", "unknown ending"),
+        ("rows", "unknown ending"),
+        ("rows.parquet.gz", r"compressed already; leave out \.gz"),
+    ],
+)
+def test_a_name_that_cannot_be_written_is_refused(tmp_path, name, message):
+    with pytest.raises(InputError, match=message):
+        Attempts(FRAME).write(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = Attempts(FRAME).write(tmp_path / "rows.csv")
+    table = Attempts(FRAME)
+    table.lazy = table.lazy.with_columns(pl.col("subject").cast(pl.Int64))
+    with pytest.raises(pl.exceptions.PolarsError):
+        table.write(path)
+    assert_frame_equal(Attempts(path).frame, FRAME)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.csv"]
+
+
+# parts and lines
+
+
+def test_a_part_names_the_rows_that_were_kept(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": 1}\n\n{"a": 2}\n{"a": 3}\n')
+    part = Part(pl.LazyFrame({"a": [1, 3]}), path, "jsonl", pl.Series([0, 2]))
+    assert [part.where(row).removeprefix(f"{tmp_path}{os.sep}") for row in (0, 1)] == [
+        "rows.jsonl line 1",
+        "rows.jsonl line 4",
+    ]
+    assert Part(pl.LazyFrame({"a": [1]}), path, "json").where(0) == f"{path} row 1"
+
+
+def test_json_lines_come_with_their_numbers(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n\r\n{"a": "\xe2\x80\xa8"}')
+    assert list(json_lines(path)) == [(1, {"a": 1}), (3, {"a": "\u2028"})]
+
+
+# hypothesis
+
+
+QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+LONG = settings(QUICK, max_examples=200)
+EFFORTS = [pytest.param(QUICK, id="quick"), pytest.param(LONG, id="long", marks=pytest.mark.heavy)]
+TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(lambda text: text == text.strip())
+NAMES = st.text("abcXYZ019-_. ", min_size=1, max_size=8).filter(lambda text: text == text.strip())
+SHARES = st.floats(0, 1, allow_subnormal=False)
+
+
+def maybe(values):
+    return st.none() | values
+
+
+@st.composite
+def attempt_tables(draw, names=TEXTS):
+    """Valid attempts in any order: 1…n for some pairs of subject and task."""
+    subjects = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+    tasks = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+    tries = {(s, t): draw(st.integers(0, 3)) for s in subjects for t in tasks} | {(subjects[0], tasks[0]): 2}
+    keys = draw(st.permutations([(s, t, n + 1) for (s, t), count in tries.items() for n in range(count)]))
+    rows = {
+        "subject": [key[0] for key in keys],
+        "kind": [draw(st.sampled_from(["human", "model", "baseline"])) for _ in keys],
+        "task": [key[1] for key in keys],
+        "attempt": [key[2] for key in keys],
+        "score": [draw(SHARES) for _ in keys],
+        "family": [draw(maybe(names)) for _ in keys],
+        "minutes": [draw(maybe(st.floats(1e-9, 1e9))) for _ in keys],
+        "seconds": [draw(maybe(st.floats(0, 1e9, allow_subnormal=False))) for _ in keys],
+        "date": [draw(maybe(st.dates(date(1000, 1, 1), date(9999, 12, 31)))) for _ in keys],
+    }
+    schema = {"attempt": pl.Int64, "score": pl.Float64, "minutes": pl.Float64, "seconds": pl.Float64, "date": pl.Date}
+    return _told(pl.DataFrame(rows, schema_overrides=schema))
+
+
+@st.composite
+def score_tables(draw):
+    n = draw(st.integers(1, 5))
+    rows = {
+        "model": [draw(TEXTS) for _ in range(n)],
+        "benchmark": [draw(TEXTS) for _ in range(n)],
+        "score": [draw(SHARES) for _ in range(n)],
+        "se": [draw(maybe(SHARES)) for _ in range(n)],
+        "n_items": [draw(maybe(st.integers(1, 2**40))) for _ in range(n)],
+        "compute": [draw(maybe(st.floats(1, 1e30))) for _ in range(n)],
+    }
+    schema = {"score": pl.Float64, "se": pl.Float64, "n_items": pl.Int64, "compute": pl.Float64}
+    return _told(pl.DataFrame(rows, schema_overrides=schema))
+
+
+@st.composite
+def rating_tables(draw):
+    keys = draw(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=5, unique=True))
+    columns = dict(zip(("rater", "item", "dimension"), zip(*keys, strict=True), strict=True))
+    value = [draw(st.floats(-1e9, 1e9, allow_subnormal=False)) for _ in keys]
+    return pl.DataFrame({**{name: list(texts) for name, texts in columns.items()}, "value": value})
+
+
+def _told(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without the columns that say nothing: jsonl does not write them back."""
+    return frame.select(column for column in frame if column.null_count() < len(frame))
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+@pytest.mark.parametrize(
+    ("table", "frames"), [(Attempts, attempt_tables()), (Scores, score_tables()), (Ratings, rating_tables())]
+)
+def test_valid_tables_come_back_unchanged_from_every_format(tmp_path, table, frames, effort):
+    @effort
+    @given(frames, st.sampled_from(FORMATS))
+    def comes_back(frame, ending):
+        made = table(frame)
+        assert_frame_equal(made.frame, frame.select(made.frame.columns))
+        assert_frame_equal(table(made.write(tmp_path / f"rows.{ending}")).frame, made.frame)
+
+    comes_back()
+
+
+WRONG = {
+    "subject": ["", " o9", "o9\t"],
+    "kind": ["", "robot", "Model"],
+    "task": ["", "maze "],
+    "attempt": ["", "0", "-1", "1.5", "one", "nan", "inf"],
+    "score": ["", "62", "-0.5", "1.0001", "high", "NaN", "-inf", "0,5", "1e999"],
+    "minutes": ["0", "-3", "long", "inf", "NaN"],
+    "seconds": ["-0.001", "soon", "nan"],
+    "date": ["31.01.2025", "2025-13-01", "2025-1-31", "yesterday", "20250131"],
+}
+
+
+@pytest.mark.parametrize(("column", "value"), [(column, value) for column, wrong in WRONG.items() for value in wrong])
+def test_every_wrong_value_is_refused(column, value):
+    wrong = FRAME.with_columns(pl.lit(1.0).alias("seconds")).cast(pl.String)
+    wrong[1, column] = value
+    with pytest.raises(InputError, match=f"^row 1: .*{column}"):
+        Attempts(wrong)
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_one_wrong_cell_is_refused_and_its_row_is_named(tmp_path, effort):
+    @effort
+    @given(attempt_tables(NAMES), st.sampled_from(["csv", "tsv", "jsonl", "parquet", "frame"]), st.data())
+    def is_refused(frame, ending, data):
+        row = data.draw(st.integers(0, len(frame) - 1))
+        column = data.draw(st.sampled_from([name for name in frame.columns if name in WRONG]))
+        value = data.draw(st.sampled_from(WRONG[column]))
+        wrong = frame.cast(pl.String)
+        wrong[row, column] = value
+        with pytest.raises(InputError) as caught:
+            Attempts(wrong if ending == "frame" else _written(wrong, tmp_path / f"rows.{ending}"))
+        text = str(caught.value)
+        assert _place(row, ending) in text
+        assert column in text
+        assert value.strip() in text
+
+    is_refused()
+
+
+def _written(frame: pl.DataFrame, path: Path) -> Path:
+    writers = {
+        ".csv": pl.DataFrame.write_csv,
+        ".tsv": lambda rows, buffer: rows.write_csv(buffer, separator="\t"),
+        ".jsonl": pl.DataFrame.write_ndjson,
+        ".parquet": pl.DataFrame.write_parquet,
+    }
+    buffer = io.BytesIO()
+    writers[path.suffix](frame, buffer)
+    path.write_bytes(buffer.getvalue())
+    return path
+
+
+def _place(row: int, ending: str) -> str:
+    places = {"frame": f"row {row}:", "parquet": f"row {row + 1}:", "jsonl": f"line {row + 1}:"}
+    return places.get(ending, f"line {row + 2}:")
