@@ -114,9 +114,16 @@ def test_as_dict_tells_what_there_is_to_tell():
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(FINITE, st.none() | FINITE, st.none() | FINITE)
 def test_as_dict_is_json_that_gives_the_estimate_back(value, low, high):
+    if low is not None and high is not None:
+        low, high = sorted((low, high))
     estimate = Estimate(value, low, high)
     text = json.dumps(estimate.as_dict(), allow_nan=False)
     assert Estimate(**json.loads(text)) == estimate
+
+
+def test_an_interval_that_ends_before_it_begins_is_our_mistake():
+    with pytest.raises(ValueError, match="low end 0.8 is above its high end 0.2"):
+        Estimate(0.5, 0.8, 0.2)
 
 
 # how it prints
@@ -128,9 +135,11 @@ def test_as_dict_is_json_that_gives_the_estimate_back(value, low, high):
         (Estimate(0.7812, 0.731, 0.829), "0.78 [0.73, 0.83]"),
         (Estimate(0.78123, 0.78102, 0.78149), "0.78123 [0.78102, 0.78149]"),
         (Estimate(1234.6, 1001, 1502), "1,235 [1,001, 1,502]"),
+        (Estimate(2e6, 1.999e6, 2.001e6), "2,000,000 [1,999,000, 2,001,000]"),
+        (Estimate(4.94e24), "4.94e+24"),
         (Estimate(12.34, 4.1, 30.2), "12 [4, 30]"),
         (Estimate(0.5), "0.500"),
-        (Estimate(0.000012), "0.0000120"),
+        (Estimate(0.000012), "0.000012"),
         (Estimate(0), "0.00"),
         (Estimate(-0.001, -0.9, 0.9), "0.0 [-0.9, 0.9]"),
         (Estimate(0.5, 0.5, 0.5), "0.500 [0.500, 0.500]"),

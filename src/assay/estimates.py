@@ -11,6 +11,8 @@ __all__ = ["Estimate", "State"]
 
 State = Literal["ok", "below_range", "above_range", "unbounded", "undefined", "too_few"]
 
+_MOST_DECIMALS = 6
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -47,6 +49,8 @@ class Estimate:
             object.__setattr__(self, name, number)
         if self.state == "ok" and self.value is None:
             raise ValueError("an Estimate without value needs a state other than 'ok'")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"the interval's low end {self.low} is above its high end {self.high}")
         if not 0 < self.level < 1:
             raise ValueError(f"level {self.level} is not between 0 and 1")
 
@@ -99,10 +103,10 @@ class Estimate:
     def _decimals(self) -> int:
         """As many as make the interval at least eight steps wide, or three digits of the value itself."""
         if self.width:
-            return max(0, math.ceil(-math.log10(self.width / 8)))
+            return min(max(0, math.ceil(-math.log10(self.width / 8))), _MOST_DECIMALS)
         if not self.value:
             return 2
-        return max(0, 2 - math.floor(math.log10(abs(self.value))))
+        return min(max(0, 2 - math.floor(math.log10(abs(self.value)))), _MOST_DECIMALS)
 
 
 def _end(number: float | None, state: State, open_end: str, digits: int) -> str:
@@ -113,5 +117,5 @@ def _end(number: float | None, state: State, open_end: str, digits: int) -> str:
 
 
 def _number(number: float, digits: int) -> str:
-    text = f"{number:,.{digits}f}" if abs(number) < 1e6 else f"{number:.3g}"
+    text = f"{number:,.{digits}f}" if abs(number) < 1e9 else f"{number:.4g}"
     return "0" + text[2:] if text.startswith("-0") and not float(text.replace(",", "")) else text
