@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-__all__ = ["Estimate", "State"]
+__all__ = ["Estimate", "State", "chance"]
 
 State = Literal["ok", "below_range", "above_range", "unbounded", "undefined", "too_few"]
 
@@ -107,6 +107,17 @@ class Estimate:
         if not self.value:
             return 2
         return min(max(0, 2 - math.floor(math.log10(abs(self.value)))), _MOST_DECIMALS)
+
+
+def chance(probability: float | None) -> str | None:
+    """A probability as it prints: three digits, and never quite 0 or 1.
+
+    >>> chance(0.99999), chance(0.25)
+    ('>0.999', '0.250')
+    """
+    if probability is None:
+        return None
+    return "<0.001" if probability < 0.0005 else ">0.999" if probability > 0.9995 else f"{probability:.3f}"
 
 
 def _end(number: float | None, state: State, open_end: str, digits: int) -> str:

@@ -11,6 +11,7 @@ import typer
 from assay.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from assay.cli.output import Console, progress_bar
 from assay.errors import InputError
+from assay.estimates import chance
 
 if TYPE_CHECKING:
     from assay.evals.compare import Difference
@@ -141,7 +142,7 @@ def power(
 
 
 def _difference_row(d: Difference) -> tuple[Any, ...]:
-    tested = _figure(d.p, 3), _figure(d.p_adjusted, 3), _chance(d.p_better)
+    tested = chance(d.p), chance(d.p_adjusted), chance(d.p_better)
     return d.a, d.b, d.task, d.difference, *tested, d.n_tasks, d.n_clusters, _share(d.from_repeats), d.test
 
 
@@ -173,14 +174,7 @@ def _finish(result: _Result, output: Output, name: str) -> None:
 
 
 def _figure(number: float | None, digits: int) -> str | None:
-    if number is None:
-        return None
-    return f"<{10**-digits:.{digits}f}" if 0 < number < 0.5 * 10**-digits else f"{number:.{digits}f}"
-
-
-def _chance(number: float | None) -> str | None:
-    """A probability, which is never quite 0 or 1."""
-    return None if number is None else "<0.001" if number < 0.0005 else ">0.999" if number > 0.9995 else f"{number:.3f}"
+    return None if number is None else f"{number:.{digits}f}"
 
 
 def _share(number: float | None) -> str | None:

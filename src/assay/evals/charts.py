@@ -64,7 +64,7 @@ def draw_comparison(comparison: Comparison) -> alt.LayerChart:
 
 def draw_plan(plan: Plan) -> alt.LayerChart:
     """Power over the number of items, one line a number of repeats."""
-    curve = plan.curve().with_columns(pl.format("{} a task", "epochs").alias("repeats"), low="power", high="power")
+    curve = plan.curve().with_columns(pl.format("{} a task", "epochs").alias("repeats"))
     most = int(curve["items"].to_numpy().max())
     return line_with_band(
         curve,
@@ -72,6 +72,8 @@ def draw_plan(plan: Plan) -> alt.LayerChart:
         caption=Caption(most, "items at the most", None, "planned, not measured"),
         x=Field("items", "Items", "number", scale="log10", domain=(5, most)),
         y=Field("power", "Power", "0–1", domain=(0, 1)),
+        low=None,
+        high=None,
         group=Field("repeats", "Tries of each model"),
         reference=Reference(plan.wanted_power, f"{plan.wanted_power:.0%}"),
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from assay.estimates import Estimate
+from assay.estimates import Estimate, chance
 from assay.evals.compare import Comparison
 from assay.evals.power import Plan
 from assay.evals.summary import ALL, Summary
-from assay.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
+from assay.report.blocks import Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 
 __all__ = ["Truth", "comparison_section", "plan_section", "summary_section"]
 
@@ -18,57 +18,47 @@ Truth = Mapping[tuple[str, ...], float]
 
 def summary_section(summary: Summary, truth: Truth | None = None) -> Section:
     """Mean score of each subject; with `truth`, beside the planted values."""
-    columns = ["Subject", "Tasks", "Mean", "Attempts", "Clusters", "Design effect"]
-    cells: list[list[Cell]] = []
-    for row in summary.rows:
-        shown: list[Cell] = [row.subject, row.task, row.mean, row.n, row.n_clusters, row.design_effect]
-        cells.append(shown + _planted(truth, (row.subject, row.task), row.mean))
+    rows: list[dict[str, Cell]] = [
+        {"Subject": row.subject, "Tasks": row.task, "Mean": row.mean, "Attempts": row.n, "Clusters": row.n_clusters}
+        | {"Design effect": row.design_effect, **_planted(truth, (row.subject, row.task), row.mean)}
+        for row in summary.rows
+    ]
     cluster = summary.provenance.settings["cluster"]
     method = (
         f"Mean over attempts. Attempts of one {cluster} are not independent, so the standard error adds up whole "
-        f"clusters: se² = G/(G−1) · Σ (total − n·mean)² / n². The interval is Wilson's with the effective number of "
+        "clusters: se² = G/(G−1) · Σ (total − n·mean)² / n². The interval is Wilson's with the effective number of "
         "attempts that this standard error implies, and stays between 0 and 1. The design effect is how many times "
         "larger the variance is than if all attempts were independent."
     )
-    blocks: list[Block] = [
-        ChartBlock(summary.chart()),
-        TableBlock(columns + _planted_titles(truth), cells, "Mean score of each subject, with interval."),
-        Method(method),
-        Download("summary.csv", summary.to_frame().write_csv()),
-    ]
-    return Section("How well did each do?", blocks)
+    download = Download("summary.csv", summary.to_frame().write_csv())
+    table = _table(rows, "Mean score of each subject, with interval.")
+    return Section("How well did each do?", [ChartBlock(summary.chart()), table, Method(method), download])
 
 
 def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Section:
     """Differences of all pairs; with `truth`, beside the planted values."""
-    columns = ["A", "B", "Tasks", "A − B", "p, corrected", "P(A better)", "Shared tasks", "From repeats"]
-    cells: list[list[Cell]] = []
-    for pair in comparison.pairs:
-        shown: list[Cell] = [
-            pair.a,
-            pair.b,
-            pair.task,
-            pair.difference,
-            pair.p_adjusted,
-            pair.p_better,
-            pair.n_tasks,
-            pair.from_repeats,
-        ]
-        cells.append(shown + _planted(truth, (pair.a, pair.b, pair.task), pair.difference))
+    rows: list[dict[str, Cell]] = [
+        {
+            "A": pair.a,
+            "B": pair.b,
+            "Tasks": pair.task,
+            "A − B": pair.difference,
+            "p, corrected": chance(pair.p_adjusted),
+        }
+        | {"P(A better)": chance(pair.p_better), "Shared tasks": pair.n_tasks, "From repeats": pair.from_repeats}
+        | _planted(truth, (pair.a, pair.b, pair.task), pair.difference)
+        for pair in comparison.pairs
+    ]
     settings = comparison.provenance.settings
     method = (
-        f"Paired by task: the mean of A's attempts minus the mean of B's on every task that both tried, with a t interval over "
+        "Paired by task: the mean of A's attempts minus the mean of B's on every task that both tried, with a t interval over "
         f"clusters ({settings['cluster']}). The p-value is McNemar's exact test for single right-or-wrong answers and a "
         f"sign-flip test of whole clusters otherwise, corrected for the number of pairs ({settings['correction']}). "
         "“From repeats” is the share of the squared standard error that more repeats would remove; the rest needs more tasks."
     )
-    blocks: list[Block] = [
-        ChartBlock(comparison.chart()),
-        TableBlock(columns + _planted_titles(truth), cells, "Difference of each pair, with interval."),
-        Method(method),
-        Download("compare.csv", comparison.to_frame().write_csv()),
-    ]
-    return Section("Who is better?", blocks)
+    download = Download("compare.csv", comparison.to_frame().write_csv())
+    table = _table(rows, "Difference of each pair, with interval.")
+    return Section("Who is better?", [ChartBlock(comparison.chart()), table, Method(method), download])
 
 
 def plan_section(plan: Plan) -> Section:
@@ -86,12 +76,12 @@ def plan_section(plan: Plan) -> Section:
     return Section("What would a next eval need?", [Text(text), ChartBlock(plan.chart()), table, Method(method)])
 
 
-def _planted(truth: Truth | None, labels: tuple[str, ...], estimate: Estimate) -> list[Cell]:
-    if truth is None:
-        return []
-    value = truth.get(labels, truth.get((*labels[:-1], ALL)))
-    return [value, None if value is None else "yes" if estimate.covers(value) else "no"]
+def _table(rows: Sequence[Mapping[str, Cell]], caption: str) -> TableBlock:
+    """The rows as a table, without columns that say nothing."""
+    told = [name for name in rows[0] if any(row[name] not in (None, ALL) for row in rows)]
+    return TableBlock(told, [[row[name] for name in told] for row in rows], caption)
 
 
-def _planted_titles(truth: Truth | None) -> list[str]:
-    return [] if truth is None else ["Planted truth", "Covered"]
+def _planted(truth: Truth | None, labels: tuple[str, ...], estimate: Estimate) -> dict[str, Cell]:
+    value = None if truth is None else truth.get(labels)
+    return {"Planted truth": value, "Covered": None if value is None else "yes" if estimate.covers(value) else "no"}

@@ -1,0 +1,54 @@
+// Each figure opens with a still picture. When it comes near the window, a live chart of the same width takes its place.
+"use strict";
+(() => {
+  const NARROW = 520;
+  const OPTIONS = {
+    ast: true, // interpret expressions, so that the page needs no eval
+    actions: false,
+    defaultStyle: false,
+    renderer: "svg",
+    tooltip: { disableDefaultStyle: true },
+  };
+
+  // Pixels that a legend's column needs, as the charts reckon them too.
+  const column = (names) => Math.max(...names.map((name) => name.length)) * 6.5 + 46;
+
+  const narrowed = (spec, room) => {
+    spec.config.legend = { ...spec.config.legend, titleOrient: "top", gradientLength: 120 };
+    for (const { encoding = {} } of spec.layer ?? [spec]) {
+      for (const { legend, scale } of Object.values(encoding)) {
+        if (legend?.columns && scale?.domain) legend.columns = Math.max(1, Math.min(legend.columns, Math.floor((room - 60) / column(scale.domain))));
+      }
+    }
+  };
+
+  const fitted = (figure, room) => {
+    const spec = JSON.parse(figure.querySelector("script").textContent);
+    if (!spec.layer && !spec.mark) return spec; // facets and rows of charts keep their widths
+    spec.width = "container";
+    spec.config = { ...spec.config };
+    spec.config.axisY = { ...spec.config.axisY, labelLimit: Math.max(90, Math.round(room * 0.34)) };
+    if (room < NARROW) narrowed(spec, room);
+    return spec;
+  };
+
+  const enliven = async (figure) => {
+    const stage = figure.querySelector(".stage");
+    const live = document.createElement("div");
+    live.className = "is-waiting";
+    stage.append(live);
+    await vegaEmbed(live, fitted(figure, stage.clientWidth), OPTIONS);
+    stage.replaceChildren(live);
+    live.classList.remove("is-waiting");
+    stage.classList.add("is-live");
+  };
+
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      watcher.unobserve(target);
+      enliven(target);
+    }
+  }, { rootMargin: "300px" });
+  document.querySelectorAll("figure.chart").forEach((figure) => watcher.observe(figure));
+})();

@@ -1,0 +1,34 @@
+"""Reports: sections of text, tables and charts in one HTML page that opens without a network.
+
+>>> report = Report("Findings", [Section("Results", [Text("…"), ChartBlock(chart)])], made, date)   # doctest: +SKIP
+>>> save_report(report, "report.html")                                                                  # doctest: +SKIP
+"""
+
+from assay.report.blocks import (
+    Block,
+    Cell,
+    ChartBlock,
+    Download,
+    KeyNumbers,
+    Method,
+    Report,
+    Section,
+    TableBlock,
+    Text,
+)
+from assay.report.render import render, save_report
+
+__all__ = [
+    "Block",
+    "Cell",
+    "ChartBlock",
+    "Download",
+    "KeyNumbers",
+    "Method",
+    "Report",
+    "Section",
+    "TableBlock",
+    "Text",
+    "render",
+    "save_report",
+]

@@ -1,0 +1,82 @@
+"""What several test folders share: a real browser, and a page in it that reports every trouble."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A running Chromium, or a skip that says what to install."""
+    program = os.environ.get("ASSAY_CHROMIUM") or shutil.which("chromium") or shutil.which("/usr/bin/chromium")
+    if not program:
+        pytest.skip("no browser: install the package 'chromium', or set ASSAY_CHROMIUM to a Chromium or Chrome")
+    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browser_page(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """A function that opens a file or address: ``browser_page(path, width=400, scheme="dark")`` gives the page.
+
+    More options go to the browser's context.
+    Console errors and warnings, uncaught exceptions and requests that leave this machine fail the test when it ends,
+    unless it empties ``browser_page.troubles`` of those it expected.
+    """
+    contexts = []
+    troubles: list[str] = []
+
+    def opened(
+        where: str | Path, *, width: int = 1280, height: int = 900, scheme: str = "light", **options: Any
+    ) -> Any:
+        size = {"width": width, "height": height}
+        context = chromium.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce", **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda said: said.type in ("error", "warning") and troubles.append(said.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda request: _is_outside(request.url) and troubles.append(f"request to {request.url}"))
+        page.goto(where.resolve().as_uri() if isinstance(where, Path) else where)
+        return page
+
+    opened.troubles = troubles
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+@pytest.fixture
+def axe() -> Callable[[Any], list[str]]:
+    """What an accessibility audit finds on a page: one line a violation, and none when all is well."""
+    audit = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
+    ).Axe()
+
+    def violations(page: Any) -> list[str]:
+        found = audit.run(page).response["violations"]
+        return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
+
+    return violations
+
+
+def _is_outside(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme not in ("file", "data", "blob", "about") and parts.hostname not in ("127.0.0.1", "localhost")
