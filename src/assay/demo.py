@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.estimates import chance
 from assay.evals.compare import Comparison, compare
 from assay.evals.power import pilot, plan
 from assay.evals.simulate import World, simulate
@@ -79,7 +80,7 @@ def _front(world: World, summary: Summary, comparison: Comparison, hits: list[bo
     n_tasks = world.attempts.frame["task"].n_unique()
     text = (
         f"{len(summary.rows)} simulated models tried {n_tasks} tasks three times each. {best} leads with {mean[best]}, ahead of {second} with "
-        f"{mean[second]}; the probability that it is truly better is {sure:.3f}.\n\n"
+        f"{mean[second]}; the probability that it is truly better is {chance(sure)}.\n\n"
         f"Everything here was drawn from a world whose truth is known. {sum(hits)} of the {len(hits)} intervals in this report hold it; "
         f"about {summary.provenance.settings['level']:.0%} should."
     )

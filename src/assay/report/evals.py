@@ -19,8 +19,15 @@ Truth = Mapping[tuple[str, ...], float]
 def summary_section(summary: Summary, truth: Truth | None = None) -> Section:
     """Mean score of each subject; with `truth`, beside the planted values."""
     rows: list[dict[str, Cell]] = [
-        {"Subject": row.subject, "Tasks": row.task, "Mean": row.mean, "Attempts": row.n, "Clusters": row.n_clusters}
-        | {"Design effect": row.design_effect, **_planted(truth, (row.subject, row.task), row.mean)}
+        {
+            "Subject": row.subject,
+            "Tasks": row.task,
+            "Mean": row.mean,
+            "Attempts": row.n,
+            "Clusters": row.n_clusters,
+            "Design effect": row.design_effect,
+            **_planted(truth, (row.subject, row.task), row.mean),
+        }
         for row in summary.rows
     ]
     cluster = summary.provenance.settings["cluster"]
@@ -44,9 +51,11 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
             "Tasks": pair.task,
             "A − B": pair.difference,
             "p, corrected": chance(pair.p_adjusted),
+            "P(A better)": chance(pair.p_better),
+            "Shared tasks": pair.n_tasks,
+            "From repeats": pair.from_repeats,
+            **_planted(truth, (pair.a, pair.b, pair.task), pair.difference),
         }
-        | {"P(A better)": chance(pair.p_better), "Shared tasks": pair.n_tasks, "From repeats": pair.from_repeats}
-        | _planted(truth, (pair.a, pair.b, pair.task), pair.difference)
         for pair in comparison.pairs
     ]
     settings = comparison.provenance.settings
