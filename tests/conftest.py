@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,3 +82,14 @@ def axe() -> Callable[[Any], list[str]]:
 def _is_outside(url: str) -> bool:
     parts = urlsplit(url)
     return parts.scheme not in ("file", "data", "blob", "about") and parts.hostname not in ("127.0.0.1", "localhost")
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Runs `assay` as a user does, in a process of its own: ``command("summary", path, cwd=…)``."""
+
+    def run(*arguments, **options):
+        line = [sys.executable, "-m", "assay", *map(str, arguments)]
+        return subprocess.run(line, capture_output=True, text=True, **options)
+
+    return run

@@ -30,14 +30,12 @@ def desk(tmp_path):
 
 
 @pytest.mark.parametrize("text", list(blocks("bash")))
-def test_commands_run(text, desk):
+def test_commands_run(text, desk, command):
     commands = [line for line in text.splitlines() if line.startswith("assay ")]
     if not commands:
         pytest.skip("set-up commands; the tests themselves are run by them")
-    for command in commands:
-        told = subprocess.run(
-            [sys.executable, "-m", "assay", *shlex.split(command)[1:]], cwd=desk, capture_output=True, text=True
-        )
+    for line in commands:
+        told = command(*shlex.split(line)[1:], cwd=desk)
         assert told.returncode == 0, told.stderr
 
 
@@ -73,9 +71,8 @@ def test_documented_columns_are_the_tables_columns():
 
 
 @pytest.mark.heavy
-def test_the_coverage_table_is_what_the_command_prints():
+def test_the_coverage_table_is_what_the_command_prints(command):
     page = (ROOT / "docs/coverage.md").read_text()
     shown = re.search(r"```text\n\$ (assay coverage[^\n]*)\n(.*?)```", page, re.S)
-    arguments = shlex.split(shown[1])[1:]
-    told = subprocess.run([sys.executable, "-m", "assay", *arguments], capture_output=True, text=True, check=True)
+    told = command(*shlex.split(shown[1])[1:])
     assert [line.rstrip() for line in told.stdout.splitlines()] == [line.rstrip() for line in shown[2].splitlines()]

@@ -10,44 +10,40 @@ from assay.cli.app import PANELS
 VERBS = [name for verbs in PANELS.values() for name in verbs]
 
 
-def run(*arguments, **options):
-    return subprocess.run([sys.executable, "-m", "assay", *arguments], capture_output=True, text=True, **options)
-
-
-def test_help_imports_nothing_heavy():
+def test_help_imports_nothing_heavy(command):
     code = "import sys; sys.argv = ['assay', '--help']\ntry:\n    from assay.cli import main; main()\nfinally:\n    print(sorted(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for heavy in ("'numpy'", "'polars'", "'altair'", "'scipy'", "'numba'", "'rich'", "'inspect_ai'", "'pydantic'"):
         assert heavy not in told
 
 
-def test_help_names_every_verb_and_gives_examples():
-    told = run("--help").stdout
+def test_help_names_every_verb_and_gives_examples(command):
+    told = command("--help").stdout
     assert all(f"\n  {verb} " in told for verb in VERBS)
     assert "Examples:" in told
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_explains_itself(verb):
-    told = run(verb, "--help")
+def test_every_verb_explains_itself(verb, command):
+    told = command(verb, "--help")
     assert told.returncode == 0
     assert "Usage: " in told.stdout
 
 
-def test_version():
+def test_version(command):
     from assay import __version__
 
-    assert run("--version").stdout.strip() == f"assay {__version__}"
+    assert command("--version").stdout.strip() == f"assay {__version__}"
 
 
-def test_a_wrong_verb_is_a_user_error():
-    told = run("summry")
+def test_a_wrong_verb_is_a_user_error(command):
+    told = command("summry")
     assert told.returncode == 2
     assert "summry" in told.stderr
 
 
-def test_a_missing_file_is_told_in_one_line():
-    told = run("summary", "nowhere.jsonl")
+def test_a_missing_file_is_told_in_one_line(command):
+    told = command("summary", "nowhere.jsonl")
     assert told.returncode == 2
     assert told.stderr == "assay: nowhere.jsonl: no such file.\n"
     assert told.stdout == ""

@@ -8,12 +8,12 @@ import sys
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
 from assay import safe_io
 from assay.errors import InputError, MissingExtraError, OptionError
+from assay.evals.summary import summarise
 from assay.safe_io import Archive
 from assay.sources import _inspect_format, inspect_logs, read, recognise
 
@@ -91,18 +91,11 @@ def reported(path):
 @pytest.mark.parametrize("name", ["arith", "json", "minus", "edited.eval", "edited.json"])
 def test_accuracy_and_standard_errors_agree_with_inspect(made, name):
     path = made / name if "." in name else only(made / name)
-    frame = rows(path, family="group").group_by("task").agg(pl.col("score").mean(), pl.col("family").first())
-    values, n = frame["score"].to_numpy(), len(frame)
-    sums = frame.with_columns(pl.col("score") - values.mean()).group_by("family").agg(pl.col("score").sum())
-    clusters = sums["score"].to_numpy()
-    ours = {
-        "accuracy": values.mean(),
-        "stderr": values.std(ddof=1) / math.sqrt(n),
-        "clustered": math.sqrt(np.sum(clusters**2) * len(clusters) / (len(clusters) - 1)) / n,
-    }
+    attempts = inspect_logs.read([path], family="group")
+    by_task, by_group = (summarise(attempts, cluster=cluster).rows[0] for cluster in ("task", "family"))
+    ours = {"accuracy": by_task.mean.value, "stderr": by_task.se, "clustered": by_group.se}
     theirs = reported(path)
-    assert n == 12
-    assert len(clusters) == 4
+    assert (by_task.n_clusters, by_group.n_clusters) == (12, 4)
     assert theirs["clustered"] > 0.01
     assert ours == pytest.approx(theirs, abs=1e-9)
 

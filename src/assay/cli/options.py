@@ -140,10 +140,7 @@ def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
         print(f"assay: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt as stop:
-        reached = f" after {stop}" if str(stop) else ""
-        print(
-            f"assay: stopped{reached}; files already named as written are whole, no other was written.", file=sys.stderr
-        )
+        print(f"assay: {stop or 'stopped'}; files named as written are whole, no other was written.", file=sys.stderr)
         raise SystemExit(130) from None
 
 
