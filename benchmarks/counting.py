@@ -41,5 +41,7 @@ def _file(number: int, n: int) -> pl.DataFrame:
     score = (np.random.default_rng(number).random(n) < 0.4).astype(np.float64)
     columns = {"task": index // 50, "attempt": index % 50 + 1, "score": score}
     return pl.DataFrame(columns).with_columns(
-        pl.lit(f"model-{number}").alias("subject"), pl.lit("model").alias("kind"), pl.format("task-{}", "task").alias("task")
+        pl.lit(f"model-{number}").alias("subject"),
+        pl.lit("model").alias("kind"),
+        pl.format("task-{}", "task").alias("task"),
     )
