@@ -1,6 +1,7 @@
 """summary, compare, power, convert, coverage and demo through the real entry point."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -126,6 +127,9 @@ def test_ctrl_c_stops_at_once_and_says_what_is_written():
     assert "no other was written" in told
 
 
-def test_completion_knows_the_verbs(command):
-    script = command("--show-completion", "bash")
-    assert script.returncode == 0
+def test_the_shell_completes_verbs():
+    asked = {"_ASSAY_COMPLETE": "complete_bash", "COMP_WORDS": "assay su", "COMP_CWORD": "1"}
+    told = subprocess.run(
+        [Path(sys.executable).with_name("assay")], env=os.environ | asked, capture_output=True, text=True
+    )
+    assert told.stdout.split() == ["summary"]
