@@ -431,10 +431,10 @@ def test_progress_counts_logs(made):
 def test_logs_and_folders_of_logs_are_recognised(made, arith, tmp_path):
     (tmp_path / "logs.json").write_text('{"version": 2, "logs": {}}')
     (tmp_path / "eval.txt").write_text("no log")
-    assert inspect_logs.recognise(arith) == "an Inspect log"
-    assert inspect_logs.recognise(made / "edited.json") == "an Inspect log"
-    assert inspect_logs.recognise(made / "arith") == f"holds Inspect logs ({arith.name})"
-    assert inspect_logs.recognise(made) == f"holds Inspect logs ({'edited.eval'})"
+    assert inspect_logs.recognise(arith) == "it is an Inspect log"
+    assert inspect_logs.recognise(made / "edited.json") == "it is an Inspect log"
+    assert inspect_logs.recognise(made / "arith") == f"it holds Inspect logs ({arith.name})"
+    assert inspect_logs.recognise(made) == f"it holds Inspect logs ({'edited.eval'})"
     for path in (tmp_path, tmp_path / "logs.json", tmp_path / "eval.txt", tmp_path / "absent"):
         assert inspect_logs.recognise(path) is None
     assert recognise(made).source == "inspect_logs"

@@ -46,14 +46,14 @@ def recognise(path: Path) -> str | None:
     """Why this is one of Epoch's layouts, or None."""
     names = table_names(path, _is_ours)
     if _METADATA in names:
-        return f"holds {_METADATA}, as Epoch's benchmark zip does"
+        return f"it holds {_METADATA}, as Epoch's benchmark zip does"
     if any(name.endswith(_EXTERNAL) for name in names):
-        return f"holds tables named *{_EXTERNAL}, as Epoch's benchmark zip does"
+        return f"it holds tables named *{_EXTERNAL}, as Epoch's benchmark zip does"
     if any(map(_EXPORT.fullmatch, names)):
-        return "holds benchmarks_runs.csv or external_benchmark_*.csv, as Epoch's folder of 2025 does"
+        return "it holds benchmarks_runs.csv or external_benchmark_*.csv, as Epoch's folder of 2025 does"
     found = _columns(keys(path) if format_of(path) else (), _facts()["tidy"])
     if {"model", "benchmark"} <= found.keys() and _folded(found.get("score", "")) == "performance":
-        return "has the columns model, benchmark and performance, as Epoch's tidy table does"
+        return "it has the columns model, benchmark and performance, as Epoch's tidy table does"
     return None
 
 

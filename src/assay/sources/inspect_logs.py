@@ -38,9 +38,9 @@ _ROW = {"task": pl.String, "epoch": pl.Int64, "score": pl.Float64, "family": pl.
 def recognise(path: Path) -> str | None:
     """Why this is an Inspect log or a folder that holds one, or None."""
     if path.is_file():
-        return "an Inspect log" if is_log(path) else None
+        return "it is an Inspect log" if is_log(path) else None
     first = next(_logs_below(path), None) if path.is_dir() else None
-    return f"holds Inspect logs ({first.relative_to(path)})" if first else None
+    return f"it holds Inspect logs ({first.relative_to(path)})" if first else None
 
 
 def read(
