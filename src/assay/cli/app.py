@@ -19,7 +19,11 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "compare": ("assay.cli.evals", "Differences between models, paired by sample, with tests."),
         "power": ("assay.cli.evals", "How many items and repeats a difference needs to be seen."),
     },
+    "Instruments": {
+        "track": ("assay.cli.track", "For how many turns can a solver keep a statistic in its head?"),
+    },
     "The tool itself": {
+        "serve": ("assay.cli.serve", "Give each person a secret link to their page, and keep the answers."),
         "demo": ("assay.cli.demo", "The tour: a simulated world with a known truth, in one report."),
         "coverage": ("assay.cli.coverage", "Measure how often each kind of interval covers the truth."),
     },

@@ -1,0 +1,150 @@
+// One class a kind of screen. A screen has elements to show, questions that keys can reach, and decides in `advance` whether
+// the person may go on; `label` is what its button says, and while `holds` is true there is no way back.
+class Screen {
+  constructor(screen, record, saved) {
+    this.screen = screen;
+    this.record = record;
+    this.saved = saved;
+    this.asked = [];
+    this.label = WORDS.next;
+    this.holds = false;
+  }
+
+  // What a person must still do: complains about the first question that has a problem, and goes there.
+  advance() {
+    const open = this.asked.find((asked) => asked.problem());
+    if (!open) return true;
+    open.complain(open.problem());
+    open.focus();
+    return false;
+  }
+
+  spend(ms) {
+    this.record.ms += ms;
+  }
+
+  leave() {
+    this.asked.forEach((asked) => asked.settle());
+  }
+
+  // Questions whose answers go straight into the record.
+  questions(list) {
+    const { answers, revisions } = this.record;
+    const changed = ({ question: { name }, answer }, isRevised) => {
+      if (isRevised && revisions) revisions[name] = (revisions[name] ?? 0) + 1;
+      if (answer === null) delete answers[name];
+      else answers[name] = answer;
+      this.saved();
+    };
+    this.asked = list.map((question) => ask(question, answers[question.name], changed));
+    return this.asked.map((asked) => asked.element);
+  }
+}
+
+class ConsentScreen extends Screen {
+  elements() {
+    const agreed = (asked) => {
+      this.record.agreed = asked.answer === true;
+      this.saved();
+    };
+    this.asked = [new Tick(this.screen.agree, this.record.agreed, agreed)];
+    return [...paragraphs(this.screen.text), this.asked[0].element];
+  }
+}
+
+class Tick extends Asked {
+  constructor(text, isTicked, changed) {
+    super({ text, required: true }, isTicked || null, changed);
+    this.inner = make("input", { type: "checkbox", checked: isTicked, "aria-describedby": this.trouble.id, change: () => this.give(this.inner.checked || null) });
+    const label = make("label", { class: "option tick" }, this.inner, make("span", { dir: "auto" }, text));
+    this.element = make("div", { class: "question" }, label, this.trouble);
+  }
+
+  problem() {
+    return this.answer ? "" : WORDS.agree;
+  }
+
+  focus() {
+    this.inner.focus();
+  }
+
+  pick() {
+    return false;
+  }
+}
+
+class ReadingScreen extends Screen {
+  elements() {
+    return [...paragraphs(this.screen.text), passages(this.screen.passages)];
+  }
+}
+
+class ItemScreen extends Screen {
+  elements() {
+    const { text, prompt, passages: list, questions } = this.screen;
+    const asked = prompt && make("blockquote", { class: "prompt", dir: "auto" }, prompt);
+    return [...paragraphs(text), asked || null, passages(list), ...this.questions(questions)];
+  }
+}
+
+class QuizScreen extends Screen {
+  elements() {
+    this.verdict = make("p", { class: "verdict", tabindex: -1 });
+    const elements = [...paragraphs(this.screen.text), ...this.questions(this.screen.questions), this.verdict];
+    if (this.isDone()) this.tell();
+    else this.label = WORDS.check;
+    return elements;
+  }
+
+  marks() {
+    const { salt, questions, rights } = this.screen;
+    const answers = this.record.tries.at(-1);
+    return questions.map((question) => question.name in answers && isRight(salt, question.name, question, answers[question.name], rights[question.name]));
+  }
+
+  isDone() {
+    const { tries } = this.record;
+    return tries.length > 0 && (tries.length >= this.screen.tries || this.marks().filter(Boolean).length >= this.screen.pass_mark);
+  }
+
+  advance() {
+    if (this.isDone()) return true;
+    if (this.label === WORDS.tryAgain) this.again();
+    else if (super.advance()) this.mark();
+    return false;
+  }
+
+  mark() {
+    this.record.tries.push({ ...this.record.answers });
+    this.saved();
+    this.tell();
+    this.verdict.focus();
+  }
+
+  tell() {
+    const marks = this.marks();
+    this.asked.forEach((asked, i) => {
+      asked.complain(marks[i] ? "" : WORDS.wrong);
+      if (marks[i]) asked.trouble.textContent = WORDS.right;
+      asked.freeze();
+    });
+    const right = marks.filter(Boolean).length;
+    const isPassed = right >= this.screen.pass_mark;
+    const left = this.screen.tries - this.record.tries.length;
+    this.verdict.textContent = isPassed ? WORDS.passed(right, marks.length) : WORDS.failed(right, marks.length, left);
+    this.label = this.isDone() ? WORDS.next : WORDS.tryAgain;
+  }
+
+  again() {
+    this.label = WORDS.check;
+    this.verdict.textContent = "";
+    const marks = this.marks();
+    this.asked.forEach((asked, i) => {
+      asked.freeze(false);
+      if (!marks[i]) asked.clear();
+      asked.give(asked.answer);
+    });
+    this.asked.find((asked) => asked.answer === null)?.focus();
+  }
+}
+
