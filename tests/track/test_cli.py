@@ -1,0 +1,94 @@
+"""`assay track` as a user types it."""
+
+import json
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from assay.cli.track import app
+from assay.track.samples import load_samples
+
+
+@pytest.fixture(scope="module")
+def track():
+    """Runs `assay track` in a process of its own."""
+
+    def run(*arguments):
+        line = [sys.executable, "-c", "from assay.cli.track import app; app()", *map(str, arguments)]
+        return subprocess.run(line, capture_output=True, text=True)
+
+    return run
+
+
+def test_players_run_and_other_players_games_are_kept(track, tmp_path):
+    told = track("run", "--player", "oracle", "--variant", "mode", "--samples", "8", "-o", tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert "oracle" in told.stdout
+    assert "wrote" in told.stderr
+    told = track(
+        "run", "--player", "largest", "--player", "oracle", "--variant", "mode", "--samples", "5", "-o", tmp_path, "-q"
+    )
+    assert told.stderr == ""
+    table = pl.read_csv(tmp_path / "track.csv")
+    assert table.select("model", "n").sort("model").rows() == [("largest", 5), ("oracle", 5)]
+    told = track("run", "--player", "window-20", "--samples", "4", "--length", "30", "--high", "10", "-o", tmp_path)
+    frame = load_samples(tmp_path / "samples.csv").frame
+    assert frame.select("model", "variant", "setting", "length").n_unique() == 3
+
+
+def test_json_is_all_there_is_on_standard_output(track):
+    told = track("run", "--player", "random", "--samples", "5", "--json")
+    (row,) = json.loads(told.stdout)["rows"]
+    assert (row["model"], row["n"]) == ("random", 5)
+    assert row["average"]["low"] < row["average"]["value"] < row["average"]["high"]
+
+
+def test_a_report_of_a_folder(track, tmp_path):
+    track("run", "--player", "random", "--player", "largest", "--samples", "6", "-o", tmp_path / "runs")
+    told = track("report", tmp_path / "runs", "-o", tmp_path / "out")
+    assert told.returncode == 0, told.stderr
+    there = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {
+        "track.csv",
+        "samples.csv",
+        "attempts.csv",
+        "report.html",
+        "averages-median.png",
+        "survival-median.svg",
+    } <= there
+
+
+def test_an_estimate_asks_nothing_and_counts(track, tmp_path):
+    prices = ("--input-price", "2", "--output-price", "8")
+    told = track("estimate", "--variant", "mode", "--turns", "20", *prices, "--json", "-o", tmp_path)
+    rows = json.loads(told.stdout)
+    assert [(row["solver"], row["turns"]) for row in rows] == [("direct", 20), ("explicit", 20)]
+    assert rows[0]["cost"] == pytest.approx((2 * rows[0]["input_tokens"] + 8 * rows[0]["output_tokens"]) / 1e6)
+    assert (tmp_path / "estimate.csv").exists()
+    assert "cost" not in track("estimate", "--length", "20").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run"], "Nobody plays. Name a model (--model PROVIDER/MODEL) or a player (--player oracle)."),
+        (["run", "--player", "orcale"], "Did you mean 'oracle'?"),
+        (["run", "--player", "oracle", "--variant", "mean"], "No variant called 'mean'"),
+        (["run", "--player", "oracle", "--solver", "explicit"], "--solver is for models"),
+        (["run", "--player", "oracle", "--low", "7", "--high", "7"], "Give 0 ≤ low < high"),
+        (["run", "--model", "a/b"], "add -o DIR"),
+        (["run", "--model", "a/b", "-o", "x", "--config", "temperature"], "write it as name=value"),
+        (["report", "nowhere"], "nowhere: no such file or folder."),
+        (["estimate", "--input-price", "3"], "go together"),
+        (["estimate", "--turns", "400"], "not between 0 and the length 300"),
+    ],
+)
+def test_what_a_user_can_mend_is_told_in_one_line(arguments, told):
+    found = CliRunner().invoke(app, arguments)
+    assert found.exit_code == 2
+    assert told in found.stderr
+    assert found.stderr.count("\n") == 1
+    assert found.stdout == ""

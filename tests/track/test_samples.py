@@ -1,0 +1,100 @@
+"""The table of games: it loads back as it was, and refuses what cannot be."""
+
+import polars as pl
+import pytest
+
+from assay.errors import InputError
+from assay.track.game import Game
+from assay.track.run import run_players
+from assay.track.samples import Sample, Samples, load_samples
+from assay.track.sequence import Setting
+
+
+def sample(**changes):
+    told = {"model": "m", "variant": "mode", "seed": 0, "max_length": 3, "length": 10, "error_kind": "rank"}
+    return Sample(**told | changes)
+
+
+def test_it_loads_back_as_it_was(tmp_path):
+    made = Samples.of(
+        [
+            sample(input_tokens=10, output_tokens=4, reasoning_tokens=0, seconds=1.5),
+            sample(seed=1, max_length=10, error_kind=None),
+            sample(seed=2, error_kind="format"),
+            sample(seed=3, error_kind=None, failure="api"),
+        ]
+    )
+    again = load_samples(made.write(tmp_path / "samples.csv"))
+    assert again.frame.equals(made.frame)
+    assert again.digest == made.digest
+    assert again.frame["violation"].to_list() == [0, 0, 1, 0]
+
+
+def test_a_game_becomes_a_sample():
+    game = Game(length=20, max_length=4, error_kind="format")
+    found = Sample.of(game, model="m", variant="median", seed=9, setting=Setting(20, high=10))
+    assert (found.max_length, found.length, found.violation, found.setting) == (4, 20, 1, "high=10")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"max_length": 11, "error_kind": None}, "do not go together"),
+        ({"error_kind": None}, "3 of 10 turns right"),
+        ({"max_length": 10}, "error rank"),
+        ({"variant": "mean"}, "variant mean is not one of median, mode"),
+        ({"kind": "robot"}, "kind robot is not one of"),
+        ({"seed": -1}, "seed -1 is below 0"),
+    ],
+)
+def test_rows_that_cannot_be_are_named(wrong, told):
+    with pytest.raises(InputError, match=told):
+        Samples.of([sample(**wrong)])
+
+
+def test_two_games_with_one_key_are_refused():
+    with pytest.raises(InputError, match="is there 2 times"):
+        Samples.of([sample(), sample(max_length=4)])
+
+
+def test_a_wrong_file_is_told_by_line(tmp_path):
+    path = Samples.of([sample(), sample(seed=1)]).write(tmp_path / "samples.csv")
+    path.write_text(path.read_text().replace("mode,standard,1", "mode,standard,one"))
+    with pytest.raises(InputError, match=r"samples.csv line 3: seed one is not a whole number"):
+        load_samples(path)
+
+
+def test_nothing_played_is_no_table():
+    with pytest.raises(InputError, match="nothing was played"):
+        Samples.of([])
+
+
+def test_newer_games_take_the_place_of_the_same_players_older_ones():
+    older = Samples.of([sample(), sample(model="other")])
+    newer = Samples.of([sample(max_length=5)])
+    found = newer.over(older).frame.sort("model")
+    assert found.select("model", "max_length").rows() == [("m", 5), ("other", 3)]
+    assert newer.over(None) is newer
+    assert newer.over(Samples.of([sample()])).frame.equals(newer.frame)
+
+
+def test_attempts_are_scored_by_the_share_of_turns_and_leave_out_what_broke_off():
+    table = Samples.of(
+        [
+            sample(max_length=10, error_kind=None),
+            sample(attempt=2),
+            sample(solver="explicit", setting="high=10"),
+            sample(seed=1, error_kind=None, failure="api"),
+        ]
+    ).attempts()
+    assert table.frame.select("subject", "task", "attempt", "score").rows() == [
+        ("m", "track/mode/10/0", 1, 1.0),
+        ("m (explicit)", "track/mode high=10/10/0", 1, 0.3),
+        ("m", "track/mode/10/0", 2, 0.3),
+    ]
+    assert set(table.frame["kind"]) == {"model"}
+
+
+def test_baselines_are_attempts_of_baselines():
+    frame = run_players(["oracle"], ["median"], n_samples=3, setting=Setting(5)).attempts().frame
+    assert frame.select(pl.col("kind").first(), pl.col("score").mean()).row(0) == ("baseline", 1.0)
