@@ -1,0 +1,72 @@
+"""Players as models of Inspect, so that a log says who played: ``--model assay/oracle``."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    ModelUsage,
+    modelapi,
+)
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from assay.errors import OptionError
+from assay.track.game import Player
+from assay.track.players import player
+
+__all__ = ["PROVIDER", "PlayerAPI"]
+
+PROVIDER = "assay"
+_SEATS = 256  # games remembered at a time; more are played at once only on purpose
+
+
+@modelapi(name=PROVIDER)
+class PlayerAPI(ModelAPI):
+    """One of the players that need no model, under its own name: oracle, random, largest, window-20, noisy-0.05.
+
+    It is told the numbers by the messages' metadata. Where a conversation is not the one it knows, one turn on, it plays
+    the game anew from the start: a resumed game goes on as it began.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - as Inspect has it
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+        player(model_name, "median")  # says now if there is no such player
+        self._seats: OrderedDict[str | None, tuple[int, Player]] = OrderedDict()
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002 - Inspect's name
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        """What the player says to the last number; it costs no tokens, and says so."""
+        output = ModelOutput.from_message(ChatMessageAssistant(content=self._said(input), source="generate"))
+        # without usage Inspect counts tokens itself, and fetches a tokenizer for it
+        output.usage = ModelUsage()
+        return output
+
+    def _said(self, messages: list[ChatMessage]) -> str:
+        opening = messages[0].metadata or {}
+        if "player_seed" not in opening:
+            raise OptionError(f"{PROVIDER}/{self.model_name} plays track_the_stat only. Choose another model.")
+        numbers = [one.metadata["number"] for one in messages if one.metadata and "number" in one.metadata]
+        heard, playing = self._seats.pop(messages[0].id, (0, None))
+        if playing is None or heard != len(numbers) - 1:
+            heard, playing = 0, player(self.model_name, opening["variant"], seed=opening["player_seed"])
+        said = [playing.reply(number) for number in numbers[heard:]][-1]
+        self._seats[messages[0].id] = len(numbers), playing
+        if len(self._seats) > _SEATS:
+            self._seats.popitem(last=False)
+        return said
