@@ -11,5 +11,12 @@
     variance       how much of the spread of scores lies between items, how much between repeats
     trends         a straight line with confidence and prediction bands
     survival       Kaplan–Meier, median and restricted mean, log-rank test
+    reliability    ICC, Cronbach's alpha, Spearman–Brown, and all coefficients of a table of ratings
+    components     variance of items, raters and residual, by ANOVA or REML
+    agreement      Krippendorff's alpha, Gwet's AC, kappas
+    correlation    correlations with intervals, disattenuation, critical value and power
+    judges         a judge against people on equal terms; the alternative-annotator test
+    corrections    prediction-powered means and rates corrected for a judge's errors
+    jackknife      groups left out in turn
     coverage       how often each of these intervals holds the truth, by simulation
 """

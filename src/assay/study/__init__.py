@@ -1,0 +1,1 @@
+"""Human ratings: do people agree, and how sure is that?"""
