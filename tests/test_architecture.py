@@ -53,3 +53,15 @@ def test_imports_point_down(path):
 
 def test_every_room_has_a_floor():
     assert {room_of(path) for path in MODULES} - {"__init__"} <= set(FLOOR)
+
+
+def test_public_names_are_sorted_and_found():
+    import assay
+
+    assert sorted(assay.__all__) == sorted({*assay.__all__})
+    assert set(assay.__all__) == {
+        *("AssayError", "Attempts", "Estimate", "Ratings", "Scores", "__version__"),
+        *("compare", "plan", "read", "summarise"),
+    }
+    for name in [*assay.__all__, "stitch", "track", "study"]:
+        assert getattr(assay, name) is not None

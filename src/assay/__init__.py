@@ -35,6 +35,8 @@ _HOMES = {
     "summarise": "assay.evals.summary",
 }
 
+_ROOMS = ("evals", "pages", "report", "stats", "stitch", "study", "track")
+
 __all__ = ["AssayError", "Attempts", "Estimate", "Ratings", "Scores", "__version__", "compare", "plan", "read", "summarise"]  # fmt: skip
 
 
@@ -42,6 +44,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for, so that `import assay` costs nothing."""
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"assay.{name}")
     raise AttributeError(f"module 'assay' has no attribute {name!r}")
 
 
