@@ -305,7 +305,9 @@ def test_a_zip_that_is_not_as_it_should_be(tmp_path: Path, changed: dict[str, st
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"Model version,Best score\n\xff\xfe,0.5\n", gzip.compress(b"a,b\n" * 99, mtime=0)])
+@pytest.mark.parametrize(
+    "content", [b"Model version,Best score\n\xff\xfe,0.5\n", gzip.compress(b"a,b\n" * 99, mtime=0)]
+)
 def test_a_member_that_is_not_text_is_refused(tmp_path: Path, content: bytes) -> None:
     path = zip_of(tmp_path / "b.zip", {"benchmark_metadata.csv": f"{HEADER}A,True,a.csv,Best score,,,,,\n"})
     with zipfile.ZipFile(path, "a") as archive:

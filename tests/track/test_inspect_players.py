@@ -153,6 +153,15 @@ def test_inspects_command_finds_the_task_and_the_players(entry_point, tmp_path):
     assert samples_from_logs([tmp_path]).frame.select(FIGURES).equals(direct.select(FIGURES))
 
 
+@pytest.mark.heavy
+def test_a_limit_set_in_inspect_is_no_violation(entry_point, tmp_path):
+    line = ["eval", "assay/track_the_stat", "-T", "samples=2", "-T", "length=9", "--model", "assay/oracle"]
+    done = inspect(*line, "--message-limit=6", "--log-dir", tmp_path, "--display=none", env=entry_point, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = samples_from_logs([tmp_path]).frame.select("max_length", "failure", "error_kind", "violation").rows()
+    assert rows == [(2, "limit", None, 0)] * 2
+
+
 def test_logs_of_other_tasks_and_empty_folders_are_refused(noisy, tmp_path):
     with Archive(noisy) as archive:
         parts = {name: archive.read(name) for name in archive.names}

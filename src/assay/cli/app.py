@@ -20,6 +20,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "power": ("assay.cli.evals", "How many items and repeats a difference needs to be seen."),
     },
     "Instruments": {
+        "stitch": ("assay.cli.stitch", "Many benchmarks on one capability scale, and where it is going."),
         "study": ("assay.cli.study", "Do people agree? (so far: reliability of a table of ratings)"),
         "track": ("assay.cli.track", "For how many turns can a solver keep a statistic in its head?"),
     },

@@ -42,6 +42,7 @@ class PlayerAPI(ModelAPI):
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
         player(model_name, "median")  # says now if there is no such player
+        # by the opening message: how many messages the game had, and who plays it
         self._seats: OrderedDict[str | None, tuple[int, Player]] = OrderedDict()
 
     async def generate(
@@ -61,12 +62,13 @@ class PlayerAPI(ModelAPI):
         opening = messages[0].metadata or {}
         if "player_seed" not in opening:
             raise OptionError(f"{PROVIDER}/{self.model_name} plays track_the_stat only. Choose another model.")
-        numbers = [one.metadata["number"] for one in messages if one.metadata and "number" in one.metadata]
-        heard, playing = self._seats.pop(messages[0].id, (0, None))
-        if playing is None or heard != len(numbers) - 1:
-            heard, playing = 0, player(self.model_name, opening["variant"], seed=opening["player_seed"])
-        said = [playing.reply(number) for number in numbers[heard:]][-1]
-        self._seats[messages[0].id] = len(numbers), playing
+        told, playing = self._seats.pop(messages[0].id, (0, None))
+        newest = messages[-2:]  # the number, and before it the last reply, or after it the state
+        if playing is None or told + 2 != len(messages):
+            playing, newest = player(self.model_name, opening["variant"], seed=opening["player_seed"]), messages
+        numbers = [one.metadata["number"] for one in newest if one.metadata and "number" in one.metadata]
+        said = [playing.reply(number) for number in numbers][-1]
+        self._seats[messages[0].id] = len(messages), playing
         if len(self._seats) > _SEATS:
             self._seats.popitem(last=False)
         return said

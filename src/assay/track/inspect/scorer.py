@@ -12,6 +12,7 @@ from inspect_ai.solver import TaskState
 
 __all__ = ["METRICS", "max_length"]
 
+_LONGEST = 200  # of a reply, in characters; the whole one is in the log's messages
 _SHOWN = ("length", "error_kind", "failure", "answer", "truth", "n_turns", "n_notes")
 
 
@@ -56,7 +57,7 @@ def max_length() -> Scorer:
             return Score.unscored(reason=told["failure"], explanation=_story(state.metadata), metadata=told)
         return Score(
             value=state.metadata["max_length"],
-            answer=state.output.completion,
+            answer=state.output.completion[:_LONGEST],
             explanation=_story(state.metadata),
             metadata=told,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, Literal
 
 from inspect_ai.model import (
@@ -33,13 +34,13 @@ def play_game(
 ) -> Solver:
     """Play the sample's sequence; how it went is in the sample's metadata, also when something breaks it off.
 
-    The sample's metadata say what is played: ``variant``, ``setting``, ``length``, ``seed``. With ``is_explicit`` the state is shown with
+    The sample's metadata say what is played: ``variant``, ``seed``, and all that makes a `Setting`. With ``is_explicit`` the state is shown with
     the newest number, as part of the user's message or as a message of the assistant's, and is not kept in the conversation.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         told = state.metadata
-        setting = Setting.of(told["setting"], told["length"])
+        setting = Setting(**{field.name: told[field.name] for field in fields(Setting)})
         record = Record(Referee(told["variant"], setting.length), setting)
         state.messages = [_opening(state, player_seed)]
         ask = _Asking(get_model(), _policy(state) if cache else None, record)
@@ -49,7 +50,7 @@ def play_game(
                 shown = _message(ChatMessageUser, turn_message(number, line), record, number=number)
                 with_state = _with_state(shown, record, state_role) if is_explicit else [shown]
                 state.output = await ask([*state.messages, *with_state])
-                state.messages += [shown, *(choice.message for choice in state.output.choices[:1])]
+                state.messages.extend([shown, *(choice.message for choice in state.output.choices[:1])])
                 if not record.judge(state.output):
                     break
         finally:
@@ -70,7 +71,7 @@ class _Asking:
         try:
             with token_limit(None) as charged:  # sees only what was asked now, not what came from the cache
                 output = await self._model.generate(messages, **self._cache)
-        except LimitExceededError:
+        except LimitExceededError:  # set by whoever runs the eval: the server did not fail
             raise
         except Exception:
             self._record.failure = "api"

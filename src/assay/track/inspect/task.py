@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Literal
 
 from inspect_ai import Task, task
@@ -53,7 +54,7 @@ def track_the_stat(
     if state_role not in ("user", "assistant"):
         raise OptionError.unknown("state_role", state_role, ("user", "assistant"))
     setting = Setting(length, low, high, distractors, is_brief)
-    told = {"variant": variant, "solver": _label(solver, state_role), "setting": setting.label, "length": length}
+    told = {"variant": variant, "solver": _label(solver, state_role), "setting": setting.label, **asdict(setting)}
     prompt = instructions(variant, setting)
     games = [Sample(id=number, input=prompt, metadata={**told, "seed": number}) for number in range(samples)]
     return Task(

@@ -1,0 +1,131 @@
+"""What every chart of the instrument promises: title, n, how sure it is, units, a valid drawing."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.charts import to_spec
+from assay.charts.export import svg
+from assay.stitch.charts import draw_capabilities, draw_difficulties, draw_ranking, draw_scale, readable
+from assay.stitch.curves import curve_frame, residual_frame
+from assay.stitch.explore import explore
+from assay.stitch.forecast import forecast
+from assay.stitch.horizon_map import map_horizons
+from assay.stitch.progress import progress
+from assay.stitch.scale import fit
+from assay.stitch.simulate import simulate
+from assay.tables import Scores
+
+NAMES = (
+    "overlap", "coverage", "months", "ranking", "curves", "residuals", "capabilities", "difficulties",
+    "forecast", "saturation", "validation", "efficiency", "gains", "horizon_map",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world():
+    return simulate(n_models=60, n_benchmarks=16, seed=3)
+
+
+@pytest.fixture(scope="module")
+def scale(world):
+    return fit(world.scores, bootstrap=40)
+
+
+@pytest.fixture(scope="module")
+def drawn(world, scale):
+    minutes = dict(zip(scale.models["model"], np.exp(scale.models["capability"]), strict=True))
+    results = [
+        explore(world.scores),
+        forecast(scale, cutoff="2025-01-01", n_simulations=9),
+        progress(scale),
+        map_horizons(scale, minutes, n_replicates=50),
+    ]
+    return draw_scale(scale) | {name: chart for result in results for name, chart in result.charts().items()}
+
+
+@pytest.fixture(params=NAMES)
+def spec(request, drawn):
+    return to_spec(drawn[request.param])
+
+
+def test_every_chart_is_listed_here(drawn):
+    assert sorted(drawn) == sorted(NAMES)
+
+
+def test_each_says_what_it_shows_and_how_sure_it_is(spec):
+    told = " ".join(spec["title"]["subtitle"])
+    assert spec["title"]["text"]
+    assert re.match(r"n = [\d,]+ \w+", told)
+    assert re.search(r"\d+ % interval, \w+|No interval: \w+", told)
+    assert ". ." not in told
+
+
+def test_axes_are_titled_and_numbers_have_units(spec):
+    for channel in "xy":
+        titled = [
+            layer["encoding"][channel] for layer in spec["layer"] if layer["encoding"].get(channel, {}).get("title")
+        ]
+        assert titled
+        assert all(axis["type"] != "quantitative" or re.search(r"\(.+\)$", axis["title"]) for axis in titled)
+
+
+def test_a_pointer_is_told_something(spec):
+    assert any(layer["encoding"].get("tooltip") for layer in spec["layer"])
+
+
+def test_each_is_valid_and_can_be_drawn(drawn, spec):
+    picture = svg(spec)
+    assert spec["title"]["text"][0] in picture
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_specification_is_valid_vega_lite(drawn, name):
+    assert drawn[name].to_dict(validate=True)["$schema"]
+
+
+def test_the_ranking_shows_the_best_first_with_their_intervals(scale):
+    rows = [row for rows in to_spec(draw_ranking(scale, 5))["datasets"].values() for row in rows if "told" in row]
+    best = scale.models["model"][0]
+    assert any(row["label"] == best and row["told"] == str(scale.capability(best)) for row in rows)
+    assert {row["label"] for row in rows} == set(scale.models["model"].head(5))
+
+
+def test_a_fit_without_replicates_is_drawn_and_says_so(world):
+    bare = fit(world.scores)
+    for chart in draw_scale(bare).values():
+        assert "interval" in " ".join(to_spec(chart)["title"]["subtitle"])
+    assert "the fit has no replicates" in " ".join(to_spec(draw_ranking(bare))["title"]["subtitle"])
+
+
+def test_without_dates_there_is_nothing_over_time(world):
+    undated = fit(Scores(world.scores.frame.drop("date", "benchmark_date")))
+    assert set(draw_scale(undated)) == {"ranking", "curves", "residuals"}
+
+
+def test_a_frontier_too_short_for_a_line_is_drawn_without(world):
+    one_day = world.scores.frame.with_columns(date=pl.date(2024, 1, 1))
+    scale = fit(Scores(one_day))
+    for chart in (draw_capabilities(scale), draw_difficulties(scale)):
+        assert "rises" not in " ".join(to_spec(chart)["title"]["subtitle"])
+
+
+def test_curves_and_residuals_are_the_fit(scale):
+    residuals = residual_frame(scale)
+    assert np.sqrt((residuals["residual"].to_numpy() ** 2).mean()) == pytest.approx(scale.facts.rmse)
+    row = residuals.row(0, named=True)
+    assert row["expected"] == pytest.approx(scale.predict(row["model"], row["benchmark"]).value)
+    curves = curve_frame(scale, n=5)
+    assert len(curves) == 5 * len(scale.benchmarks)
+    one = curves.filter(benchmark=scale.benchmarks["benchmark"][0])
+    assert (np.diff(one["score"].to_numpy()) > 0).all()
+
+
+def test_labels_neither_meet_nor_leave_the_picture():
+    points = pl.DataFrame(
+        {"x": [0.0, 9.0, 9.1, 9.2], "y": [0.0, 5.0, 5.01, 9.0], "name": ["left", "first", "hidden", "top"]}
+    )
+    assert readable(points, "x", "y", "name") == ["first", "top"]
+    assert readable(points.clear(), "x", "y", "name") == []

@@ -1,0 +1,237 @@
+"""From a table to the scores that are fitted, and every way in which a table does not do."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.errors import InputError, OptionError
+from assay.stitch.cleaning import clean, pose
+from assay.stitch.connectivity import find_parts
+from assay.stitch.families import family_of
+from assay.tables import Scores
+
+
+def table(*, n_models=5, n_benchmarks=4, seed=0, **columns):
+    """Every model on every benchmark, dated by its number."""
+    rng = np.random.default_rng(seed)
+    model, benchmark = np.indices((n_models, n_benchmarks)).reshape(2, -1)
+    rows = {
+        "model": [f"m{i}" for i in model],
+        "benchmark": [f"b{i}" for i in benchmark],
+        "score": rng.random(len(model)).round(3),
+        "date": [f"202{i}-01-01" for i in model],
+    }
+    return pl.DataFrame({**rows, **columns})
+
+
+def test_arrays_are_sorted_whatever_the_order_of_the_rows():
+    rows = table()
+    one, other = pose(Scores(rows)), pose(Scores(rows.sample(fraction=1, shuffle=True, seed=1)))
+    assert one.models == ("m0", "m1", "m2", "m3", "m4")
+    assert (one.score == other.score).all()
+    assert (one.model == np.repeat(np.arange(5), 4)).all()
+    assert (one.benchmark == np.tile(np.arange(4), 5)).all()
+
+
+def test_a_problem_and_its_frame_are_the_same():
+    rows = table().with_columns(se=0.02, organisation=pl.lit("Amber"), compute=1e24, floor=0.1)
+    problem = pose(Scores(rows))
+    again = clean(Scores(problem.to_frame()))
+    for name in ("score", "se", "floors", "ceilings", "compute", "dates"):
+        assert (getattr(again, name) == getattr(problem, name)).all()
+    assert again.families == problem.families
+    assert again.organisations == problem.organisations == ("Amber",) * 5
+
+
+def test_models_on_few_benchmarks_are_left_out_and_counted():
+    rows = table().filter(~((pl.col("model") == "m4") & (pl.col("benchmark") != "b0")))
+    problem = pose(Scores(rows))
+    assert "m4" not in problem.models
+    assert any("1 models were left out: on fewer than 4 benchmarks" in note for note in problem.notes)
+    assert "m4" in pose(Scores(rows), min_benchmarks=1).models
+
+
+def test_since_leaves_out_older_and_undated_models():
+    rows = table().with_columns(date=pl.when(pl.col("model") != "m3").then(pl.col("date")))
+    problem = pose(Scores(rows), since="2021-01-01")
+    assert problem.models == ("m1", "m2", "m4")
+    assert any("1 models were left out: before 2021-01-01" in note for note in problem.notes)
+    assert any("1 models were left out: no date" in note for note in problem.notes)
+
+
+@pytest.mark.parametrize(
+    ("policy", "score", "se"), [("mean", 0.5, np.hypot(0.01, 0.03) / 2), ("max", 0.6, 0.03), ("min", 0.4, 0.01)]
+)
+def test_duplicates_become_one(policy, score, se):
+    rows = table().with_columns(se=0.02)
+    pair = (pl.col("model") == "m1") & (pl.col("benchmark") == "b2")
+    twice = rows.filter(pair)
+    more = [twice.with_columns(score=0.4, se=0.01), twice.with_columns(score=0.6, se=0.03)]
+    problem = pose(Scores(pl.concat([rows.filter(~pair), *more])), duplicates=policy)
+    at = (problem.model == 1) & (problem.benchmark == 2)
+    assert problem.score[at] == pytest.approx(score)
+    assert problem.se[at] == pytest.approx(se)
+    assert any(f"1 pairs had several scores, of which the {policy} counts" in note for note in problem.notes)
+
+
+def test_a_mean_has_a_standard_error_only_if_all_have_one():
+    rows = table().with_columns(se=0.02)
+    more = rows.head(1).with_columns(se=pl.lit(None, pl.Float64))
+    assert pose(Scores(pl.concat([rows, more]))).se[0] == 0
+
+
+def test_the_number_of_items_gives_a_standard_error():
+    rows = table().with_columns(n_items=100, score=0.5)
+    assert pose(Scores(rows)).se == pytest.approx(0.05, rel=0.01)
+
+
+def test_include_and_exclude():
+    scores = Scores(table())
+    assert pose(scores, include=["b0", "b1", "b2"], min_benchmarks=1).benchmarks == ("b0", "b1", "b2")
+    chosen = pose(scores, include=["m0", "m1", "m2", "b0", "b1", "b3"], min_benchmarks=1)
+    assert (chosen.models, chosen.benchmarks) == (("m0", "m1", "m2"), ("b0", "b1", "b3"))
+    assert "m3" not in pose(scores, exclude=["m3"]).models
+    one_less = pose(scores, exclude=["m3@b1"], min_benchmarks=1)
+    assert one_less.n_observations == 19
+    assert any("1 of 20 scores were left out as asked" in note for note in one_less.notes)
+
+
+def test_names_may_hold_an_at_sign():
+    rows = table().with_columns(model=pl.col("model") + "@2024")
+    assert pose(Scores(rows), exclude=["m3@2024@b1"], min_benchmarks=1).n_observations == 19
+
+
+def test_an_unknown_name_is_told_with_the_closest():
+    with pytest.raises(OptionError, match=r"No model, benchmark or model@benchmark called 'm33'. Did you mean 'm3'"):
+        pose(Scores(table()), exclude=["m33"])
+
+
+def test_families_come_from_the_table_or_from_the_name():
+    rows = table().with_columns(
+        model=pl.col("model").replace({"m0": "gpt-5-2025-08-07_high", "m1": "gpt-5-2025-08-07_low"}),
+        family=pl.when(pl.col("model") == "m2").then(pl.lit("Em")),
+    )
+    families = dict(zip((problem := pose(Scores(rows))).models, problem.families, strict=True))
+    assert families["gpt-5-2025-08-07_high"] == families["gpt-5-2025-08-07_low"] == "gpt-5"
+    assert families["m2"] == "Em"
+    assert problem.family[0] == problem.family[1]
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("claude-3-5-sonnet-20241022", "claude-3-5-sonnet"),
+        ("claude-3-7-sonnet-20250219_64K", "claude-3-7-sonnet"),
+        ("gpt-4-0314", "gpt-4"),
+        ("gemini-1.5-pro-002", "gemini-1.5-pro"),
+        ("grok-3-mini-beta_high", "grok-3-mini"),
+        ("Llama-2-70b-hf", "llama-2-70b"),
+        ("o3", "o3"),
+        ("-chat", "-chat"),
+    ],
+)
+def test_family_of_a_version(model, family):
+    assert family_of(model) == family
+
+
+def test_families_as_models():
+    rows = table(n_models=6).with_columns(family=pl.col("model").replace({"m1": "m0", "m5": "m4"}))
+    problem = pose(Scores(rows), by_family=True, duplicates="max")
+    assert problem.models == ("m0", "m2", "m3", "m4")
+    assert problem.dates[0] == np.datetime64("2020-01-01")
+    best = rows.filter(pl.col("model").is_in(["m0", "m1"]), pl.col("benchmark") == "b0")["score"].max()
+    assert problem.score[0] == best
+    assert "6 model versions were taken as 4 families." in problem.notes
+
+
+def test_floors_from_a_mapping_and_a_file(tmp_path):
+    scores = Scores(table())
+    assert pose(scores, floors={"b1": 0.25}).floors.tolist() == [0, 0.25, 0, 0]
+    file = tmp_path / "floors.csv"
+    file.write_text("benchmark,floor,ceiling\nb2,0.1,0.9\nb9,0.5,\n")
+    problem = pose(scores, floors=file)
+    assert (problem.floors[2], problem.ceilings[2]) == (0.1, 0.9)
+    assert any("b9" in note for note in problem.notes)
+
+
+def test_wrong_floors_are_told(tmp_path):
+    scores = Scores(table())
+    with pytest.raises(InputError, match=r"floor 1.5 is not between 0 and 1"):
+        pose(scores, floors={"b1": 1.5})
+    with pytest.raises(InputError, match=r"b1: floor 1 is not below ceiling 1"):
+        pose(scores, floors={"b1": 1.0})
+    file = tmp_path / "floors.csv"
+    file.write_text("name,floor\nb2,0.1\n")
+    with pytest.raises(InputError, match=r"no column 'benchmark'"):
+        pose(scores, floors=file)
+
+
+# what does not do
+
+
+def test_contradicting_dates_are_told_with_both_values():
+    rows = pl.concat([table(), table().head(1).with_columns(benchmark=pl.lit("b3"), date=pl.lit("2024-05-06"))])
+    with pytest.raises(
+        InputError, match=r"m0 has two values of date: 2020-01-01 \(b0\) and 2024-05-06 \(b3\). Give each model one"
+    ):
+        pose(Scores(rows))
+
+
+def test_contradicting_floors_are_told():
+    rows = table().with_columns(floor=pl.when(pl.col("model") == "m2").then(0.2).otherwise(0.1))
+    with pytest.raises(
+        InputError, match=r"b0 has two values of floor: 0.1 \(m0\) and 0.2 \(m2\). Give each benchmark one"
+    ):
+        pose(Scores(rows))
+
+
+def test_one_benchmark_is_no_scale():
+    with pytest.raises(InputError, match=r"Only one benchmark is left \(b0\)"):
+        pose(Scores(table(n_models=12, n_benchmarks=1, date=[None] * 12)), min_benchmarks=1)
+
+
+def test_three_rows_are_no_scale():
+    with pytest.raises(InputError, match=r"Too little is left for a scale: 3 scores of 2 models on 2 benchmarks"):
+        pose(Scores(table().filter(pl.col("model").is_in(["m0", "m1"])).gather([0, 1, 4])), min_benchmarks=1)
+
+
+def test_no_model_is_covered():
+    with pytest.raises(InputError, match=r"No model is on 9 benchmarks; the most is 4. Lower min_benchmarks"):
+        pose(Scores(table()), min_benchmarks=9)
+
+
+def test_no_model_is_recent():
+    with pytest.raises(InputError, match=r"No model is dated 2030-01-01 or later"):
+        pose(Scores(table()), since="2030-01-01")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"since": "last year"}, r"since 'last year' is not a date"),
+        ({"duplicates": "median"}, r"No policy for duplicates called 'median'"),
+        ({"min_benchmarks": 0}, r"min_benchmarks is 0"),
+    ],
+)
+def test_wrong_options_are_told(options, told):
+    with pytest.raises(OptionError, match=told):
+        pose(Scores(table()), **options)
+
+
+def test_parts_that_no_model_joins_are_named_with_what_would_join_them():
+    other = table().with_columns(model="x" + pl.col("model"), benchmark="x" + pl.col("benchmark"))
+    rows = pl.concat([table(), other.filter(pl.col("model") != "xm4")])
+    with pytest.raises(InputError) as refused:
+        pose(Scores(rows))
+    told = str(refused.value)
+    assert "fall into 2 parts" in told
+    assert "5 models (m0, m1, m2, m3, … 5 in all) on b0, b1, b2, b3" in told
+    assert "4 models (xm0, xm1, xm2, xm3) on xb0" in told
+    assert "for example of m0 on xb0" in told
+    assert "\n" not in told
+
+
+def test_parts_largest_first():
+    parts = find_parts(np.array([0, 1, 2]), np.array([1, 0, 0]), ["a", "b", "c"], ["p", "q"])
+    assert [part.models for part in parts] == [("b", "c"), ("a",)]
+    assert [part.benchmarks for part in parts] == [("p",), ("q",)]

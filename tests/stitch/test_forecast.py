@@ -1,0 +1,478 @@
+"""The frontier, its trend, the bands, the back-test, breaks and saturation."""
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.errors import InputError, OptionError
+from assay.stitch.backtest import backtest, hold_out, refit_before
+from assay.stitch.breaks import find_break
+from assay.stitch.forecast import forecast
+from assay.stitch.frontier import Dated, dates_of, fit_trend, frontier_frame, is_frontier, years_of
+from assay.stitch.saturation import crossing, saturate, saturation_frame
+from assay.stitch.scale import Scale, fit
+from assay.stitch.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between
+from assay.stitch.simulate import simulate
+from assay.tables import Scores
+
+PAPER = Path(__file__).parents[2] / "../shared/reference/stitch_paper"
+needs_paper = pytest.mark.skipif(not PAPER.is_dir(), reason="the published fit is not on this machine")
+
+
+def dated_of(days, capability, drawn=None):
+    days, capability = np.asarray(days, dtype=np.int64), np.asarray(capability, dtype=np.float64)
+    drawn = np.empty((0, len(days))) if drawn is None else drawn
+    return Dated(tuple(f"m{i}" for i in range(len(days))), days, capability, drawn)
+
+
+@pytest.fixture(scope="module")
+def paper():
+    models = pl.read_csv(PAPER / "models.csv", try_parse_dates=True)
+    days = models["date"].to_physical().to_numpy().astype(np.int64)
+    return Dated(tuple(models["model"]), days, models["capability"].to_numpy(), np.empty((0, len(models))))
+
+
+@pytest.fixture(scope="module")
+def world():
+    return simulate(n_models=60, n_benchmarks=16, seed=3)
+
+
+@pytest.fixture(scope="module")
+def scale(world):
+    return fit(world.scores, preset="paper", bootstrap=60)
+
+
+@pytest.fixture(scope="module")
+def found(scale):
+    return forecast(scale, cutoff="2025-01-01", n_simulations=99)
+
+
+# against the published numbers
+
+
+@needs_paper
+def test_the_published_frontier_and_its_line(paper):
+    frontier = pl.read_csv(PAPER / "frontier.csv")
+    assert frontier_frame(paper).filter("is_frontier")["model"].to_list() == frontier["model"].to_list()
+    line = fit_trend(paper).line
+    assert line.n == 12
+    assert line.slope.value == pytest.approx(0.5588, abs=5e-5)
+    assert line.r2 == pytest.approx(0.9068, abs=5e-5)
+
+
+@needs_paper
+@pytest.mark.parametrize(
+    ("day", "mean"), [("2025-11-30", 2.757), ("2026-11-30", 3.316), ("2027-11-30", 3.874), ("2028-10-31", 4.388)]
+)
+def test_the_published_forecasts(paper, day, mean):
+    assert fit_trend(paper).line.predict(years_of(dt.date.fromisoformat(day))) == pytest.approx(mean, abs=5e-4)
+
+
+@needs_paper
+def test_confidence_and_prediction_bands_differ_as_they_should(paper):
+    trend, year = fit_trend(paper), years_of(dt.date(2026, 11, 30))
+    assert trend.confidence(year, is_plain=True) == pytest.approx((3.006, 3.625), abs=5e-4)
+    assert trend.prediction(year, is_plain=True) == pytest.approx((2.846, 3.785), abs=5e-4)
+
+
+@needs_paper
+def test_the_published_check_which_leaks(paper):
+    cutoff = dt.date(2024, 9, 1)
+    known = paper.years < years_of(cutoff)
+    early = Dated(
+        tuple(np.array(paper.models)[known]), paper.days[known], paper.capability[known], np.empty((0, known.sum()))
+    )
+    later = frontier_frame(paper).filter("is_frontier", pl.col("date") >= cutoff)
+    held = hold_out(early, later, cutoff, top_n=1, level=0.95)
+    errors = held.errors.filter(shape="line")["error"].to_numpy()
+    assert (len(held.known), len(errors)) == (6, 6)
+    assert held.trend.line.slope.value == pytest.approx(0.351, abs=5e-4)
+    assert np.abs(errors).mean() == pytest.approx(0.378, abs=5e-4)
+
+
+@needs_paper
+@pytest.mark.heavy
+def test_the_real_table_from_scores_to_forecast():
+    from assay.sources import epoch
+
+    data = PAPER.parents[1] / "data/epoch-2025-11"
+    scale = fit(epoch.read([data]), preset="paper", anchor="Winogrande", bootstrap=200)
+    found = forecast(scale)
+    assert found.trend.line.slope.value == pytest.approx(0.5588, abs=5e-5)
+    plain, whole = (found.at("2026-11-30", "confidence", is_plain=is_plain) for is_plain in (True, False))
+    assert (plain.low, plain.high) == pytest.approx((3.006, 3.625), abs=5e-4)
+    assert whole.low < plain.low < plain.high < whole.high
+    assert found.backtest.cutoffs["cutoff"][0] == dt.date(2024, 7, 1)
+    assert len(found.backtest.cutoffs) > 12
+    swe = next(one for one in found.saturation if one.benchmark.startswith("FrontierMath-2025"))
+    assert swe.year.state == "ok"
+    assert dates_of([swe.year.value])[0].year == 2026
+
+
+# the frontier
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.floats(-2, 2, width=16)), min_size=1, max_size=20),
+    st.integers(1, 4),
+)
+@settings(max_examples=200, deadline=None)
+def test_the_frontier_is_who_was_among_the_best_on_the_day(models, top_n):
+    days, capability = np.array([d for d, _ in models]), np.array([c for _, c in models])
+    expected = [np.sum((days <= day) & (capability > own)) < top_n for day, own in models]
+    assert is_frontier(days, capability, top_n).tolist() == expected
+
+
+def test_replicates_have_frontiers_of_their_own():
+    days, drawn = np.array([0, 1, 2]), np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    assert is_frontier(days, drawn).tolist() == [[True, True, True], [True, False, False]]
+    assert frontier_frame(dated_of(days, [1, 2, 3], drawn))["p_frontier"].to_list() == [1.0, 0.5, 0.5]
+
+
+def test_a_frontier_needs_one_model_and_a_trend_three_dates():
+    with pytest.raises(OptionError, match="top_n is 0"):
+        is_frontier(np.array([0]), np.array([1.0]), 0)
+    with pytest.raises(InputError, match="models of 2 dates; a trend needs 3"):
+        fit_trend(dated_of([0, 0, 400, 800], [1, 2, 3, 2.5]))
+
+
+# the bands
+
+
+def test_bands_add_the_variance_over_replicates():
+    rng = np.random.default_rng(0)
+    days = np.arange(10) * 100
+    value = np.arange(10) * 0.2 + rng.normal(0, 0.02, 10)
+    drawn = value + 0.3 * rng.normal(size=(400, 1)) + rng.normal(0, 0.05, (400, 10))
+    trend = fit_trend(dated_of(days, value, drawn))
+    year = 4.0
+    lines = [np.polyval(np.polyfit(days / 365.25, one, 1), year) for one in drawn]
+    for band in (trend.confidence, trend.prediction):
+        (low, high), (plain_low, plain_high) = band(year), band(year, is_plain=True)
+        from_ols, whole = (plain_high - plain_low) / 2, (high - low) / 2
+        assert whole**2 - from_ols**2 == pytest.approx(2.306004**2 * np.var(lines, ddof=1), rel=1e-6)
+        assert (low + high) / 2 == pytest.approx(trend.line.predict(year))
+
+
+def test_without_replicates_the_bands_are_those_of_least_squares():
+    trend = fit_trend(dated_of([0, 300, 500, 900], [1, 1.4, 1.6, 2.5]))
+    assert not trend.has_replicates
+    assert trend.confidence(3.0) == pytest.approx(trend.confidence(3.0, is_plain=True))
+    assert trend.slope().low == pytest.approx(trend.slope(is_plain=True).low)
+
+
+def test_errors_that_models_share_are_covered_only_with_replicates():
+    """The whole scale is stretched by an error that no scatter around the line shows."""
+    rng = np.random.default_rng(5)
+    days, year, n = np.arange(12) * 80, 4.0, 400
+    truth, held = np.arange(12) * 0.15, np.zeros(2)
+    true_height = 0.15 * year * 365.25 / 80
+    for _ in range(n):
+        value = np.maximum.accumulate((truth + rng.normal(0, 0.03, 12)) * (1 + 0.15 * rng.normal()))
+        drawn = value * (1 + 0.15 * rng.normal(size=(100, 1))) + rng.normal(0, 0.02, (100, 12))
+        trend = fit_trend(dated_of(days, value, drawn))
+        for i, is_plain in enumerate((True, False)):
+            low, high = trend.confidence(year, is_plain=is_plain)
+            held[i] += low <= true_height <= high
+    assert held[0] / n < 0.6
+    assert 0.9 < held[1] / n < 0.99
+
+
+def test_slopes_and_drawn_lines_agree():
+    rng = np.random.default_rng(1)
+    value = np.arange(12) * 0.2
+    trend = fit_trend(dated_of(np.arange(12) * 90, value, value + rng.normal(0, 0.1, (500, 12))))
+    _, slopes = trend.draw(rng)
+    low, high = np.quantile(slopes, [0.025, 0.975])
+    assert (trend.slope().low, trend.slope().high) == pytest.approx((low, high), abs=0.03)
+
+
+# shapes; a break in the line
+
+
+@given(st.integers(0, 10_000), st.integers(6, 14))
+@settings(max_examples=40, deadline=None)
+def test_the_best_break_is_the_one_that_brute_force_finds(seed, n):
+    rng = np.random.default_rng(seed)
+    x, y = np.sort(rng.uniform(0, 3, n)), rng.normal(0, 1, n)
+
+    def rss(*columns):
+        design = np.column_stack([np.ones(n), x, *columns])
+        return np.sum((y - design @ np.linalg.lstsq(design, y, rcond=None)[0]) ** 2)
+
+    by_knot = {k: rss(np.maximum(0, x - x[k])) for k in range(2, n - 3)}
+    best = min(by_knot, key=by_knot.get)
+    knot, statistic = best_break(x, y)
+    assert knot == best
+    assert statistic == pytest.approx((rss() - by_knot[best]) / (by_knot[best] / (n - 3)), rel=1e-6)
+
+
+def test_knots_leave_three_points_on_either_side():
+    assert knots_between(np.arange(6.0)).tolist() == [2]
+    assert knots_between(np.array([0.0, 1, 2, 2, 3, 4, 5])).tolist() == [3]
+    assert best_break(np.arange(5.0), np.arange(5.0)) is None
+
+
+def test_every_shape_goes_through_points_that_have_it():
+    x, ahead = np.linspace(0, 3, 12), np.array([4.0, 5.0])
+    bent = np.where(x < x[5], x, x[5] + 3 * (x - x[5]))
+    cases = {"line": 1 + 2 * x, "quadratic": 1 + x**2, "two segments": bent, "no change": np.minimum(x, 2.0)}
+    future = {"line": 1 + 2 * ahead, "quadratic": 1 + ahead**2, "two segments": x[5] + 3 * (ahead - x[5])}
+    for name, y in cases.items():
+        assert SHAPES[name](x, y)(ahead) == pytest.approx(future.get(name, np.full(2, 2.0)))
+
+
+def test_a_clear_break_is_found_and_dated():
+    rng = np.random.default_rng(2)
+    days = np.sort(rng.integers(0, 1500, 150))
+    capability = np.where(days < 750, 0.2, 2.0) * (days - 750) / 365.25 + rng.normal(0, 0.1, 150)
+    test = find_break(days, capability, n_simulations=199)
+    assert test.p < 0.01
+    assert abs((test.date - dt.date(1970, 1, 1)).days - 750) < 150
+    assert test.before.value < 1 < test.after.value
+
+
+def test_too_few_frontier_models_cannot_break():
+    test = find_break(np.arange(FEWEST_POINTS - 1) * 100, np.arange(FEWEST_POINTS - 1) * 1.0)
+    assert (test.state, test.p) == ("too_few", None)
+    assert "three on either side" in test.reason
+
+
+@pytest.mark.heavy
+def test_the_break_test_raises_false_alarms_at_its_stated_rate():
+    rng, n, alarms, naive = np.random.default_rng(8), 300, 0, 0
+    for _ in range(n):
+        days = np.sort(rng.integers(0, 1100, 120))
+        capability = 0.6 * days / 365.25 + rng.standard_t(6, 120) * 0.4
+        test = find_break(days, capability, n_simulations=99, seed=1)
+        alarms += test.p is not None and test.p <= 0.05
+        naive += test.statistic is not None and test.statistic > 5.0  # about F(1, 10) at 5 %
+    assert abs(alarms / n - 0.05) < 0.03
+    assert naive / n > 0.1
+
+
+# the back-test
+
+
+def test_a_refit_knows_nothing_of_later_models_and_benchmarks(scale):
+    cutoff = dt.date(2025, 1, 1)
+    early = refit_before(scale, cutoff)
+    assert (early.problem.dates < np.datetime64(cutoff)).all()
+    assert (early.problem.benchmark_dates < np.datetime64(cutoff)).all()
+    assert len(early.problem.models) < len(scale.problem.models)
+    assert early.provenance.settings["preset"] == "paper"
+
+
+def test_what_came_later_does_not_change_the_forecast(world, scale):
+    """Only where the later models stand may change, and by which unit all are measured."""
+    cutoff = dt.date(2025, 1, 1)
+    frame = world.scores.frame
+    worse = frame.with_columns(
+        pl.when(pl.col("date") >= cutoff).then(pl.col("score") * 0.9).otherwise("score").alias("score")
+    )
+    other = fit(Scores(worse), preset="paper")
+    both = [refit_before(one, cutoff) for one in (scale, other)]
+    assert both[0].problem.models == both[1].problem.models
+    assert both[0].estimate.capability == pytest.approx(both[1].estimate.capability, abs=1e-6)
+
+
+def test_the_unit_of_the_scale_does_not_matter(world, scale):
+    cutoff = dt.date(2025, 1, 1)
+    moved = fit(world.scores, preset="paper", anchor_difficulty=5.0)
+    first, second = (backtest(fit_one, cutoff).chosen.errors for fit_one in (fit(world.scores, preset="paper"), moved))
+    assert second["actual"].to_numpy() - first["actual"].to_numpy() == pytest.approx(5.0, abs=1e-6)
+    assert second["error"].to_numpy() == pytest.approx(first["error"].to_numpy(), abs=1e-6)
+
+
+def test_the_backtest_tells_error_and_coverage(found):
+    test = found.backtest
+    assert test.chosen.cutoff == dt.date(2025, 1, 1)
+    line = test.errors.filter(shape="line", cutoff=test.chosen.cutoff)
+    assert line["error"].to_list() == pytest.approx((line["actual"] - line["forecast"]).to_list())
+    covered = (line["low"] <= line["actual"]) & (line["actual"] <= line["high"])
+    assert line["is_covered"].to_list() == covered.to_list()
+    assert set(test.summary["shape"]) == set(SHAPES)
+    overall = test.summary.filter(shape="line", horizon="all").row(0, named=True)
+    assert overall["mae"] == pytest.approx(np.abs(test.errors.filter(shape="line")["error"]).mean())
+    assert overall["coverage"] == pytest.approx(test.errors.filter(shape="line")["is_covered"].mean())
+    assert overall["coverage_low"] <= overall["coverage"] <= overall["coverage_high"]
+    assert (test.errors["date"] >= test.errors["cutoff"]).all()
+
+
+def test_a_cutoff_without_enough_before_it_says_so(scale):
+    found = forecast(scale, cutoff="2023-02-01", n_simulations=9)
+    assert found.backtest.chosen is None
+    assert any("No forecast from 2023-02-01" in note for note in found.backtest.notes)
+    assert "validation" not in found.charts()
+
+
+# saturation
+
+
+def test_a_crossing_has_fiellers_interval_when_capabilities_are_known():
+    rng = np.random.default_rng(3)
+    days = np.arange(12) * 90
+    trend = fit_trend(dated_of(days, np.maximum.accumulate(np.arange(12) * 0.2 + rng.normal(0, 0.05, 12))))
+    found = crossing(trend, 4.0)
+    low, high = (float(end) for end in fieller(trend, 4.0))
+    assert found.value == pytest.approx(trend.line.x_mean + (4 - trend.line.y_mean) / trend.line.slope.value)
+    assert (found.low, found.high) == pytest.approx((low, high), rel=0.02)
+
+
+def fieller(trend, height):
+    """The years at which the confidence band holds the height."""
+    years = np.linspace(0, 30, 300_001)
+    low, high = trend.confidence(years, is_plain=True)
+    inside = years[(low <= height) & (height <= high)]
+    return inside.min(), inside.max()
+
+
+def test_what_moves_line_and_benchmark_together_moves_no_date():
+    value = np.arange(12) * 0.2 + np.tile([0, 0.01], 6)
+    shift = np.random.default_rng(0).normal(0, 1, (500, 1))
+    trend = fit_trend(dated_of(np.arange(12) * 90, value, value + shift))
+    together, apart = crossing(trend, 4.0, 4.0 + shift[:, 0]), crossing(trend, 4.0, np.full(500, 4.0))
+    assert together.width < 0.3
+    assert apart.width > 10 * together.width
+
+
+def test_a_frontier_that_may_not_rise_leaves_the_end_open():
+    rng = np.random.default_rng(0)
+    value = np.arange(6) * 0.1
+    trend = fit_trend(dated_of(np.arange(6) * 90, value, value + rng.normal(0, 0.5, (300, 6))))
+    found = crossing(trend, 3.0)
+    assert found.high is None
+    assert found.high_state == "unbounded"
+
+
+def test_saturation_says_when_or_why_not(scale):
+    trend = fit_trend(Dated.of(scale))
+    until = dt.date(2026, 6, 1)
+    found = saturate(scale, trend, reach=0.5, until=until)
+    assert len(found) == len(scale.problem.benchmarks)
+    states = {one.year.state for one in found}
+    assert {"ok", "below_range"} <= states
+    frame = saturation_frame(found)
+    assert frame.filter(pl.col("date").is_not_null())["date"].max() <= until
+    first = frame.drop_nulls("first_date").row(-1, named=True)
+    assert scale.capability(first["first_model"]).value >= first["needed"]
+    hard = saturate(scale, trend, reach=0.99, until=dt.date(2025, 12, 1))
+    assert any(
+        one.year.state == "above_range" and dates_of([one.year.value])[0] == dt.date(2025, 12, 1) for one in hard
+    )
+
+
+def test_a_level_below_guessing_or_above_the_ceiling_is_a_state(world):
+    floors = dict.fromkeys(world.benchmarks["benchmark"], 0.25)
+    scale = fit(world.scores, floors=floors)
+    trend = fit_trend(Dated.of(scale))
+    (low, *_) = saturate(scale, trend, reach=0.2, until=dt.date(2027, 1, 1))
+    assert (low.year.state, low.year.reason) == ("below_range", "guessing gives 0.25")
+    with pytest.raises(OptionError, match="between 0 and 1"):
+        saturate(scale, trend, reach=1.0, until=dt.date(2027, 1, 1))
+
+
+def test_the_needed_capability_gives_the_score(scale):
+    found = saturate(scale, fit_trend(Dated.of(scale)), reach=0.7, until=dt.date(2030, 1, 1))
+    for one in found[:5]:
+        b = scale.problem.benchmark_at(one.benchmark)
+        share = 1 / (1 + np.exp(-scale.estimate.slope[b] * (one.needed.value - scale.estimate.difficulty[b])))
+        assert share == pytest.approx(0.7)
+
+
+# the whole
+
+
+def test_a_forecast_holds_what_it_promises(found, tmp_path):
+    path = found.to_frame()
+    row = path.filter(date=dt.date(2026, 6, 30)).row(0, named=True)
+    assert row["is_forecast"]
+    there = found.at("2026-06-30")
+    assert (there.low, there.value, there.high) == pytest.approx(
+        (row["prediction_low"], row["capability"], row["prediction_high"])
+    )
+    assert row["prediction_low"] < row["confidence_low"] < row["ols_confidence_low"]
+    last = found.models["date"].max()
+    assert (path["date"].max() - last).days == pytest.approx(3 * 365.25, abs=31)
+    written = found.save(tmp_path)
+    assert {one.name for one in written} >= {
+        "forecast.csv",
+        "frontier.csv",
+        "saturation.csv",
+        "validation.csv",
+        "forecast.json",
+    }
+    told = json.loads((tmp_path / "forecast.json").read_text())
+    assert told["slope_per_year"]["value"] == pytest.approx(found.trend.line.slope.value)
+    assert told["provenance"]["settings"]["top_n"] == 1
+
+
+def test_the_same_seed_gives_the_same_forecast(scale, found):
+    again = forecast(scale, cutoff="2025-01-01", n_simulations=99)
+    assert again.path.equals(found.path)
+    assert again.break_test == found.break_test
+    assert saturation_frame(again.saturation).equals(saturation_frame(found.saturation))
+
+
+def true_slope(world, anchor):
+    """That of the true frontier, in the unit in which the anchor's slope is 1."""
+    days = world.models["date"].to_physical().to_numpy().astype(np.int64)
+    unit = world.benchmarks.filter(benchmark=anchor)["slope"][0]
+    return fit_trend(dated_of(days, world.models["capability"].to_numpy())).line.slope.value * unit
+
+
+def test_a_saved_scale_gives_the_same_forecast(scale, found, tmp_path):
+    scale.save(tmp_path)
+    again = forecast(Scale.load(tmp_path), cutoff="2025-01-01", n_simulations=99)
+    assert again.path.equals(found.path)
+    assert again.backtest.errors.equals(found.backtest.errors)
+
+
+def test_the_planted_growth_is_in_the_interval_of_the_slope():
+    world = simulate(n_models=80, n_benchmarks=20, seed=0)
+    scale = fit(world.scores, bootstrap=100)
+    truth = true_slope(world, scale.provenance.settings["anchor"])
+    slope = fit_trend(Dated.of(scale)).slope()
+    assert slope.covers(truth)
+    assert slope.low > 0
+
+
+@pytest.mark.heavy
+def test_planted_growth_is_covered_as_often_as_stated():
+    held, held_plain, n = 0, 0, 60
+    for seed in range(n):
+        world = simulate(n_models=80, n_benchmarks=20, seed=seed)
+        scale = fit(world.scores, bootstrap=100)
+        trend, truth = fit_trend(Dated.of(scale)), true_slope(world, scale.provenance.settings["anchor"])
+        held += trend.slope().covers(truth)
+        held_plain += trend.slope(is_plain=True).covers(truth)
+    assert held / n > 0.88
+    assert held > held_plain
+
+
+def test_without_replicates_the_forecast_says_what_it_lacks(world):
+    found = forecast(fit(world.scores, preset="paper"), cutoff="2025-01-01", n_simulations=9)
+    assert found.path["prediction_low"].null_count() == len(found.path)
+    assert found.path["ols_prediction_low"].null_count() == 0
+    assert any("no replicates" in note for note in found.provenance.notes)
+
+
+def test_wrong_options_are_explained(scale, found):
+    with pytest.raises(OptionError, match=r"cutoff '2024/07/01' is not a date. Write it as 2024-07-01"):
+        forecast(scale, cutoff="2024/07/01")
+    with pytest.raises(OptionError, match="years is 0"):
+        forecast(scale, years=0)
+    with pytest.raises(OptionError, match="No band called 'tolerance'"):
+        found.at("2026-01-01", "tolerance")
+
+
+def test_models_without_dates_make_no_trend(world):
+    undated = fit(Scores(world.scores.frame.drop("date")))
+    with pytest.raises(InputError, match="No model has a date"):
+        forecast(undated)

@@ -1,0 +1,105 @@
+"""The default fit: what it learns, and that it predicts better than the published one."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.errors import InputError, OptionError
+from assay.stitch.cleaning import pose
+from assay.stitch.crossvalidation import compare_models, held_out_errors, make_folds
+from assay.stitch.hierarchy import solve_hierarchy
+from assay.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
+from assay.tables import Scores
+
+
+def rms(error):
+    return float(np.sqrt(np.mean(error**2)))
+
+
+def truth_of(world, problem):
+    return np.array([dict(world.models.select("model", "capability").iter_rows())[name] for name in problem.models])
+
+
+def test_capabilities_are_recovered(world, problem):
+    solution = solve_hierarchy(problem)
+    assert solution.fitted.converged
+    capability = solution.theta[solution.layout.capability]
+    assert np.corrcoef(capability, truth_of(world, problem))[0, 1] > 0.97
+
+
+def test_priors_are_learned():
+    world = simulate(n_models=300, n_benchmarks=40, density=0.3, seed=1)
+    problem = pose(world.scores)
+    learned = solve_hierarchy(problem).learned
+    slopes = np.log(world.benchmarks["slope"].to_numpy())
+    unit = np.exp(slopes.mean())  # the gauge of the priors has slopes around 1
+    assert learned["slope_sd"] == pytest.approx(slopes.std(), rel=0.2)
+    assert learned["trend"] == pytest.approx((PER_YEAR + PER_LOG10_FLOP * 0.5) * unit, rel=0.15)
+
+
+def test_without_dates_there_is_no_trend(problem):
+    rows = problem.to_frame().with_columns(date=pl.lit(None, pl.Date))
+    assert solve_hierarchy(pose(Scores(rows))).learned["trend"] == 0
+
+
+def test_a_second_trait_is_found_where_there_is_one():
+    """Half of the benchmarks also ask for something that has nothing to do with capability."""
+    rng = np.random.default_rng(0)
+    problem = pose(simulate(n_models=70, n_benchmarks=16, density=0.7, seed=6).scores)
+    trait, loading = rng.normal(size=len(problem.models)), np.where(np.arange(len(problem.benchmarks)) % 2, 1.2, 0.0)
+    logit = np.log(np.clip(problem.score, 0.01, 0.99) / np.clip(1 - problem.score, 0.01, 0.99))
+    logit = logit + loading[problem.benchmark] * trait[problem.model]
+    rows = problem.to_frame().with_columns(score=1 / (1 + np.exp(-logit)), floor=pl.lit(None, pl.Float64))
+    solution = solve_hierarchy(pose(Scores(rows)), 2)
+    at = solution.layout
+    assert solution.fitted.converged
+    assert abs(np.corrcoef(solution.theta[at.trait], trait)[0, 1]) > 0.8
+    flat = solve_hierarchy(pose(Scores(rows)))
+    assert solution.noise.variance.mean() < flat.noise.variance.mean() / 2
+
+
+def test_held_out_error_on_the_published_folds(paper_problem, paper_folds):
+    names = ["benchmark mean", "Rasch (equal slopes)", "sigmoid (paper)", "assay"]
+    errors = held_out_errors(paper_problem, names, folds=paper_folds, anchor="Winogrande")
+    assert rms(errors["benchmark mean"]) == pytest.approx(0.1835, abs=1e-4)
+    assert rms(errors["Rasch (equal slopes)"]) == pytest.approx(0.1131, abs=1e-4)
+    assert rms(errors["sigmoid (paper)"]) == pytest.approx(0.0995, abs=1e-4)
+    assert rms(errors["assay"]) < 0.0925
+
+
+@pytest.mark.heavy
+def test_every_model_of_the_scores_on_the_published_folds(paper_problem, paper_folds):
+    table = compare_models(paper_problem, folds=paper_folds, anchor="Winogrande")
+    rmse = dict(table.select("method", "rmse").iter_rows())
+    assert table["method"][:2].to_list() == ["assay, two dimensions", "assay"]
+    assert rmse["assay, two dimensions"] < 0.08
+    assert rmse["variance per benchmark"] < rmse["sigmoid (paper)"] < rmse["clipped linear"]
+    better = table.filter(pl.col("method") == "assay").row(0, named=True)
+    assert better["difference_high"] < 0
+
+
+def test_comparison_has_intervals_and_a_reference(problem):
+    told = []
+    table = compare_models(
+        problem, methods=["benchmark mean", "clipped linear"], folds=3, seed=2, progress=lambda *n: told.append(n)
+    )
+    assert set(table["method"]) == {"benchmark mean", "clipped linear", "sigmoid (paper)"}
+    assert (table["low"] < table["rmse"]).all()
+    assert (table["rmse"] < table["high"]).all()
+    assert table.filter(pl.col("method") == "sigmoid (paper)")["difference"][0] == 0
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_folds_are_even_and_repeatable(problem):
+    fold = make_folds(problem, 5, seed=1)
+    assert np.ptp(np.bincount(fold)) <= 1
+    assert (fold == make_folds(problem, 5, seed=1)).all()
+    with pytest.raises(OptionError, match="folds is 1"):
+        make_folds(problem, 1)
+
+
+def test_wrong_methods_and_folds_are_told(problem):
+    with pytest.raises(OptionError, match=r"No model of the scores called 'asay'. Did you mean 'assay'"):
+        held_out_errors(problem, ["asay"])
+    with pytest.raises(InputError, match="folds: 2 for"):
+        held_out_errors(problem, ["assay"], folds=np.zeros(2, dtype=int))

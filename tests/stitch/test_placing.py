@@ -1,0 +1,96 @@
+"""New models on a finished scale."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.errors import InputError, OptionError
+from assay.stitch import fit
+from assay.tables import Scores
+
+
+@pytest.fixture(scope="module", params=[("assay", 1), ("paper", 1), ("assay", 2)], ids=["assay", "paper", "2d"])
+def scale(request, world):
+    preset, dimensions = request.param
+    return fit(world.scores, preset=preset, dimensions=dimensions, bootstrap=150)
+
+
+def scores_of(scale, *models):
+    return Scores(scale.problem.to_frame().filter(pl.col("model").is_in(models)))
+
+
+def test_a_model_of_the_fit_is_placed_where_it_was(scale):
+    names = scale.models["model"].gather([0, 15, 30]).to_list()
+    placed = scale.place(scores_of(scale, *names))
+    assert placed["model"].to_list() == names
+    for row in placed.rows(named=True):
+        there = scale.capability(row["model"])
+        assert row["capability"] == pytest.approx(there.value, abs=0.01)
+        assert row["low"] < row["capability"] < row["high"]
+        assert row["high"] - row["low"] == pytest.approx(there.width, rel=0.5)
+
+
+def test_placing_is_repeatable_and_leaves_the_scale(scale):
+    new = scores_of(scale, scale.models["model"][3])
+    before = scale.models.clone()
+    assert scale.place(new, seed=4).equals(scale.place(new, seed=4))
+    assert scale.models.equals(before)
+
+
+def test_more_scores_make_a_place_surer(scale):
+    name = scale.models.sort("n_benchmarks")["model"][-1]
+    rows = scale.problem.to_frame().filter(pl.col("model") == name)
+    few, all_of_them = (scale.place(Scores(part)).row(0, named=True) for part in (rows.head(2), rows))
+    assert few["high"] - few["low"] > all_of_them["high"] - all_of_them["low"]
+
+
+def test_unknown_benchmarks_are_left_out(world):
+    scale = fit(world.scores)
+    rows = scale.problem.to_frame().filter(pl.col("model") == scale.models["model"][2])
+    more = rows.head(1).with_columns(benchmark=pl.lit("unheard of"), score=0.0)
+    assert scale.place(Scores(pl.concat([rows, more])))["n_benchmarks"][0] == len(rows)
+    with pytest.raises(InputError, match=r"None of the new benchmarks \(unheard of, …\) is on the scale"):
+        scale.place(Scores(more))
+
+
+def test_a_perfect_newcomer_is_above_range(world):
+    scale = fit(world.scores, bootstrap=50)
+    rows = pl.DataFrame({"model": "new", "benchmark": scale.problem.benchmarks, "score": 1.0, "date": "2026-01-01"})
+    row = scale.place(Scores(rows)).row(0, named=True)
+    assert row["state"] == "above_range"
+    assert row["high"] is None
+    assert row["capability"] > scale.models["capability"].quantile(0.9)
+
+
+def test_the_next_benchmark_is_one_that_the_model_lacks_and_lies_near(scale):
+    name = scale.models.sort("n_benchmarks")["model"][0]
+    table = scale.next_benchmark(name)
+    has = scale.problem.to_frame().filter(pl.col("model") == name)["benchmark"]
+    assert set(table["benchmark"]) == set(scale.problem.benchmarks) - set(has)
+    assert table["information"].is_sorted(descending=True)
+    assert (table["sd_after"] < table["sd_now"]).all()
+    assert 0.05 < table["expected"][0] < 0.95
+
+
+def test_a_benchmark_that_is_not_sure_itself_tells_less(world):
+    plain, sure = fit(world.scores), fit(world.scores, bootstrap=100)
+    name = plain.models["model"][5]
+    both = plain.next_benchmark(name).join(sure.next_benchmark(name), on="benchmark")
+    assert (both["information_right"] <= both["information"]).all()
+
+
+def test_an_unknown_model_is_told(world):
+    with pytest.raises(OptionError, match="No model in this fit called 'nobody'"):
+        fit(world.scores).next_benchmark("nobody")
+
+
+def test_information_by_hand(world):
+    """The square of how much the score rises with capability, over its variance."""
+    scale = fit(world.scores)
+    name = scale.models["model"][8]
+    row = scale.next_benchmark(name).row(0, named=True)
+    b, m = scale.problem.benchmark_at(row["benchmark"]), scale.problem.model_at(name)
+    slope, span = scale.estimate.slope[b], scale.problem.ceilings[b] - scale.problem.floors[b]
+    share = 1 / (1 + np.exp(-slope * (scale.estimate.capability[m] - scale.estimate.difficulty[b])))
+    variance = scale.noise.variance[b] * (4 * share * (1 - share) + scale.noise.shape) / (1 + scale.noise.shape)
+    assert row["information"] == pytest.approx((span * slope * share * (1 - share)) ** 2 / variance)

@@ -1,0 +1,88 @@
+"""Refits on redrawn data, in each of the ways there are."""
+
+import numpy as np
+import pytest
+
+from assay.stitch.gauge import align
+from assay.stitch.hierarchy import solve_hierarchy
+from assay.stitch.replicates import _REDRAW, RESAMPLES, draw_replicates
+from assay.stitch.solutions import solve_ridge
+
+
+@pytest.fixture(scope="module")
+def solution(problem):
+    return solve_hierarchy(problem)
+
+
+@pytest.mark.parametrize("resample", RESAMPLES)
+def test_replicates_lie_around_the_estimate(solution, gauge, resample):
+    drawn = draw_replicates(solution, gauge, 120, resample=resample, seed=1)
+    estimate = align(gauge, solution.theta, solution.layout)
+    assert len(drawn) + drawn.n_failed == 120
+    assert drawn.n_failed <= 2
+    middle = np.nanmedian(drawn.capability, axis=0)
+    spread = np.nanstd(drawn.capability, axis=0)
+    assert (spread > 0).all()
+    assert np.median(np.abs(middle - estimate.capability) / spread) < 0.5
+    assert drawn.difficulty[:, gauge.benchmark] == pytest.approx(0, abs=1e-9)
+    assert drawn.slope[:, gauge.benchmark] == pytest.approx(1)
+
+
+def test_one_thread_and_two_give_the_same(solution, gauge):
+    one = draw_replicates(solution, gauge, 150, seed=5, workers=1)
+    two = draw_replicates(solution, gauge, 150, seed=5, workers=2)
+    assert (one.capability == two.capability).all()
+    assert not (one.capability == draw_replicates(solution, gauge, 150, seed=6).capability).any()
+
+
+def test_each_is_a_refit_at_its_own_optimum(solution):
+    from assay.stitch.kernels import fit
+
+    scores, weights, means = _REDRAW["families"](solution, np.random.default_rng(0), 3)
+    for r in range(3):
+        rows, prior = solution.rows._replace(score=scores[r]), solution.prior._replace(mean=means[r])
+        warm = fit(rows, weights[r], solution.theta, prior, 1e-6, 500)
+        cold = fit(rows, weights[r], np.zeros(solution.layout.size), prior, 1e-6, 500)
+        assert warm.theta == pytest.approx(cold.theta, abs=1e-4)
+
+
+def test_weights_are_drawn_as_they_should_be(solution, problem):
+    rng = np.random.default_rng(0)
+    drawn = {kind: _REDRAW[kind](solution, rng, 20)[1] / solution.weights for kind in RESAMPLES if kind != "errors"}
+    for kind in ("rows", "models"):
+        assert drawn[kind].sum(axis=1) == pytest.approx(problem.n_observations)
+        assert drawn[kind] == pytest.approx(np.round(drawn[kind]))
+    by_model = np.add.reduceat(drawn["models"], solution.rows.start[:-1], axis=1)
+    assert by_model == pytest.approx(np.tile(problem.n_by_model, (20, 1)))
+    assert (drawn["bayesian"] > 0).all()
+    for kind, group in (("families", problem.cell), ("benchmarks", problem.benchmark)):
+        for label in np.unique(group)[:10]:
+            assert np.ptp(drawn[kind][:, group == label], axis=1) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_model_without_scores_in_a_replicate_has_no_capability_there(solution, gauge):
+    drawn = draw_replicates(solution, gauge, 200, resample="benchmarks", seed=0)
+    weights = _REDRAW["benchmarks"](solution, np.random.default_rng(np.random.SeedSequence(0, spawn_key=(0,))), 64)[1]
+    totals = np.add.reduceat(weights, solution.rows.start[:-1], axis=1)
+    assert (totals == 0).any()
+    assert (np.isnan(drawn.capability[:64]) == (totals == 0)).all()
+
+
+def test_a_penalty_is_not_drawn(problem, gauge):
+    solution = solve_ridge(problem, gauge)
+    _, weights, means = _REDRAW["errors"](solution, np.random.default_rng(0), 2)
+    assert (means == 0).all()
+    assert (weights == solution.weights).all()
+
+
+def test_refits_that_do_not_converge_are_counted(solution, gauge, monkeypatch):
+    monkeypatch.setattr("assay.stitch.replicates.MOST_ITERATIONS", 4)
+    drawn = draw_replicates(solution, gauge, 30, seed=1)
+    assert 0 < drawn.n_failed <= 30
+    assert len(drawn) == 30 - drawn.n_failed
+
+
+def test_progress_is_told(solution, gauge):
+    told = []
+    draw_replicates(solution, gauge, 70, progress=lambda done, of: told.append((done, of)))
+    assert told[-1] == (70, 70)

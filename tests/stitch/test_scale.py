@@ -1,0 +1,322 @@
+"""What a fit reports, keeps and refuses."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.errors import InputError, OptionError
+from assay.stitch import Scale, fit
+from assay.tables import Scores
+
+
+@pytest.fixture(scope="module")
+def scale(world):
+    return fit(world.scores, bootstrap=300, seed=1)
+
+
+@pytest.fixture(scope="module")
+def saved(scale, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fit")
+    scale.save(folder)
+    return folder
+
+
+def test_tables_are_sorted_and_whole(scale, world):
+    models, benchmarks = scale.models, scale.benchmarks
+    assert models.columns[:10] == [
+        "model", "capability", "low", "high", "n_benchmarks", "rank", "rank_low", "rank_high", "p_best", "date",
+    ]  # fmt: skip
+    assert benchmarks.columns[:9] == [
+        "benchmark", "difficulty", "difficulty_low", "difficulty_high", "slope", "slope_low", "slope_high", "n_models", "rmse",
+    ]  # fmt: skip
+    assert models["rank"].to_list() == list(range(1, 41))
+    assert models["capability"].is_sorted(descending=True)
+    assert benchmarks["difficulty"].is_sorted()
+    assert models["p_best"].sum() == pytest.approx(1)
+    assert (models["rank_low"] <= models["rank"]).mean() > 0.9
+    assert set(models["model"]) == set(world.models["model"])
+
+
+def test_truth_lies_in_the_intervals_about_as_often_as_it_should(scale, world):
+    """Differences to the median model, in units of the anchor's slope."""
+    anchor = scale.provenance.settings["anchor"]
+    slope = world.benchmarks.filter(pl.col("benchmark") == anchor)["slope"][0]
+    true = dict(world.models.select("model", pl.col("capability") * slope).iter_rows())
+    others = scale.models["model"].to_list()
+    middle = others.pop(20)
+    pairs = scale.pairs([middle, *others]).filter((pl.col("model") == middle) | (pl.col("other") == middle))
+    held = [low <= true[a] - true[b] <= high for a, b, _, low, high, _ in pairs.iter_rows()]
+    assert 0.75 <= np.mean(held) <= 1
+
+
+def test_a_seed_gives_the_same_numbers(scale, world):
+    again = fit(world.scores, bootstrap=300, seed=1)
+    assert again.models.equals(scale.models)
+    assert not fit(world.scores, bootstrap=300, seed=2).models["low"].equals(scale.models["low"])
+
+
+def test_without_replicates_there_are_no_intervals(world):
+    plain = fit(world.scores)
+    assert plain.models["low"].null_count() == 40
+    assert plain.models["rank"].null_count() == 0
+    assert plain.replicates is None
+    assert plain.capability(plain.models["model"][0]).low is None
+    assert plain.pairs()["p_better"].null_count() == 39
+
+
+def test_the_default_anchor_is_the_benchmark_that_most_models_have(scale):
+    anchor = scale.provenance.settings["anchor"]
+    row = scale.benchmarks.filter(pl.col("benchmark") == anchor).row(0, named=True)
+    assert row["n_models"] == scale.benchmarks["n_models"].max()
+    assert (row["difficulty"], row["slope"]) == pytest.approx((0, 1))
+    assert (row["difficulty_low"], row["slope_high"]) == pytest.approx((0, 1))
+
+
+def test_the_choice_of_the_anchor_changes_no_expected_score(world, scale):
+    name = scale.benchmarks["benchmark"][3]
+    other = fit(world.scores, anchor=name, anchor_difficulty=2.0, anchor_slope=0.5)
+    assert other.facts.rmse == pytest.approx(scale.facts.rmse)
+    assert other.models["model"].to_list() == scale.models["model"].to_list()
+    row = other.benchmarks.filter(pl.col("benchmark") == name).row(0, named=True)
+    assert (row["difficulty"], row["slope"]) == pytest.approx((2, 0.5))
+    model, benchmark = scale.models["model"][4], scale.benchmarks["benchmark"][7]
+    assert other.predict(model, benchmark).value == pytest.approx(scale.predict(model, benchmark).value)
+
+
+def test_two_models_can_fix_the_scale(world, scale):
+    worst, best = scale.models["model"][-1], scale.models["model"][0]
+    other = fit(world.scores, anchor_models={best: 150, worst: 130}, bootstrap=50)
+    assert other.capability(best).value == pytest.approx(150)
+    assert (other.capability(worst).low, other.capability(worst).high) == pytest.approx((130, 130))
+    assert other.provenance.settings["anchor_models"] == {worst: 130, best: 150}
+
+
+def test_models_in_the_wrong_order_fix_nothing(world, scale):
+    worst, best = scale.models["model"][-1], scale.models["model"][0]
+    with pytest.raises(InputError, match=f"{best} comes out at least as able as {worst}"):
+        fit(world.scores, anchor_models={best: 130, worst: 150})
+
+
+def test_replicates_in_which_the_anchors_swap_are_counted(world, scale):
+    first, second = scale.models["model"][0], scale.models["model"][1]
+    other = fit(world.scores, anchor_models={first: 150, second: 130}, bootstrap=100)
+    assert other.replicates.n_failed > 0
+    assert len(other.replicates) + other.replicates.n_failed == 100
+    assert any(f"{other.replicates.n_failed} of 100 refits" in note for note in other.provenance.notes)
+
+
+def test_pairs_of_neighbours_and_of_a_list(scale):
+    neighbours = scale.pairs()
+    assert len(neighbours) == 39
+    assert (neighbours["difference"] >= 0).all()
+    chosen = scale.models["model"].gather([30, 0, 10]).to_list()
+    pairs = scale.pairs(chosen)
+    assert len(pairs) == 3
+    top = pairs.row(0, named=True)
+    assert (top["model"], top["other"]) == (chosen[1], chosen[2])
+    assert top["p_better"] > 0.9
+    assert top["low"] < top["difference"] < top["high"]
+    apart = scale.capability(chosen[1]).value - scale.capability(chosen[0]).value
+    assert pairs["difference"].max() == pytest.approx(apart)
+
+
+def test_expected_scores_have_an_interval(scale):
+    problem = scale.problem
+    model, benchmark = problem.models[problem.model[0]], problem.benchmarks[problem.benchmark[0]]
+    found = scale.predict(model, benchmark)
+    assert found.low < found.value < found.high
+    assert abs(found.value - problem.score[0]) < 0.3
+
+
+@pytest.mark.parametrize("n_dimensions", [1, 2])
+def test_a_saved_scale_is_the_same_again(world, n_dimensions, tmp_path):
+    made = fit(world.scores, bootstrap=20, dimensions=n_dimensions)
+    written = made.save(tmp_path)
+    assert {path.name for path in written} == {
+        "models.csv", "benchmarks.csv", "pairs.csv", "scores.csv", "fit.json", "replicates.parquet",
+    }  # fmt: skip
+    again = Scale.load(tmp_path)
+    assert again.models.equals(made.models)
+    assert again.benchmarks.equals(made.benchmarks)
+    assert again.pairs().equals(made.pairs())
+    assert again.facts == made.facts
+    assert again.prior == made.prior
+    assert (again.noise.variance == made.noise.variance).all()
+    assert (again.replicates.slope == made.replicates.slope).all()
+    assert again.provenance.digest == made.provenance.digest
+    model, benchmark = made.models["model"][0], made.benchmarks["benchmark"][0]
+    assert again.predict(model, benchmark) == made.predict(model, benchmark)
+    assert again.next_benchmark(model).equals(made.next_benchmark(model))
+
+
+def test_fit_json_tells_how_it_was_made(saved, scale):
+    told = json.loads((saved / "fit.json").read_text())
+    for key in (
+        "n_observations",
+        "n_models",
+        "n_benchmarks",
+        "cost",
+        "rmse",
+        "mae",
+        "r2",
+        "gradient_norm",
+        "iterations",
+    ):
+        assert told[key] == getattr(scale.facts, key)
+    assert told["converged"] is True
+    assert told["seed"] == 1
+    assert told["settings"]["resample"] == "errors"
+    assert told["digest"]
+
+
+def test_saving_without_replicates_leaves_no_old_ones(saved, world, tmp_path):
+    fit(world.scores, bootstrap=10).save(tmp_path)
+    fit(world.scores).save(tmp_path)
+    assert Scale.load(tmp_path).replicates is None
+
+
+def test_a_folder_without_a_fit_is_told(tmp_path, saved):
+    with pytest.raises(InputError, match=r"no saved scale, since fit.json is not there"):
+        Scale.load(tmp_path)
+    for name in ("models.csv", "benchmarks.csv", "scores.csv"):
+        (tmp_path / name).write_bytes((saved / name).read_bytes())
+    (tmp_path / "fit.json").write_text("{")
+    with pytest.raises(InputError, match="not JSON"):
+        Scale.load(tmp_path)
+    (tmp_path / "fit.json").write_text("{}")
+    with pytest.raises(InputError, match="not a whole saved scale"):
+        Scale.load(tmp_path)
+
+
+def test_a_table_that_was_edited_is_told(saved, tmp_path):
+    for path in saved.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    lines = (saved / "models.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "models.csv").write_text("".join(lines[:-1]))
+    with pytest.raises(InputError, match="other models or benchmarks than the scores"):
+        Scale.load(tmp_path)
+
+
+# states
+
+
+def with_model(world, name, score):
+    """The world's table and one more model with the same score on every benchmark."""
+    benchmarks = world.scores.frame.select("benchmark", "floor", "benchmark_date").unique().sort("benchmark")
+    more = benchmarks.with_columns(model=pl.lit(name), score=pl.lit(score), date=pl.lit("2024-06-01").str.to_date())
+    return Scores(pl.concat([world.scores.frame, more], how="diagonal_relaxed"))
+
+
+def test_a_model_that_no_benchmark_challenges_is_above_range(world):
+    scale = fit(with_model(world, "perfect", 1.0), bootstrap=100)
+    found = scale.capability("perfect")
+    assert found.state == "above_range"
+    assert found.high is None
+    assert found.low is not None
+    assert scale.models["model"][0] == "perfect"
+
+
+def test_a_model_that_fails_everything_is_below_range(world):
+    scale = fit(with_model(world, "hopeless", 0.0), bootstrap=100)
+    found = scale.capability("hopeless")
+    assert found.state == "below_range"
+    assert (found.low, scale.models["model"][-1]) == (None, "hopeless")
+
+
+@pytest.mark.parametrize(("score", "state"), [(0.0, "above_range"), (1.0, "below_range"), (0.4, "undefined")])
+def test_a_benchmark_on_which_all_score_the_same_has_a_state(world, score, state):
+    rows = world.scores.frame
+    flat = rows.unique("model", maintain_order=True).with_columns(
+        benchmark=pl.lit("flat"), score=pl.lit(score), floor=0.0, benchmark_date=None
+    )
+    scale = fit(Scores(pl.concat([rows, flat])), bootstrap=50)
+    row = scale.benchmarks.filter(pl.col("benchmark") == "flat").row(0, named=True)
+    assert row["state"] == state
+    assert (row["difficulty_high"] is None) == (state == "above_range")
+    assert (row["difficulty_low"] is None) == (state == "below_range")
+    assert (scale.models["state"] == "ok").all()
+
+
+def test_a_benchmark_of_two_models_has_too_few(world):
+    rows = world.scores.frame
+    few = (
+        rows.unique("model", maintain_order=True)
+        .head(2)
+        .with_columns(benchmark=pl.lit("new"), floor=0.0, benchmark_date=None)
+    )
+    scale = fit(Scores(pl.concat([rows, few])))
+    assert scale.benchmarks.filter(pl.col("benchmark") == "new")["state"][0] == "too_few"
+
+
+# options
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"preset": "papr"}, r"No preset called 'papr'. Did you mean 'paper'"),
+        ({"anchor": "bench-1"}, r"No benchmark to anchor the scale called 'bench-1'. Did you mean 'bench-1\d'"),
+        ({"anchor_models": {"nobody": 1, "basalt-1.0": 2}}, r"No model to anchor the scale called 'nobody'"),
+        ({"anchor_models": {"a": 1}}, r"anchor_models names 1 models; two fix a scale"),
+        ({"anchor": "bench-01", "anchor_models": {"a": 1, "b": 2}}, r"give one of them"),
+        ({"anchor_slope": 0.0}, r"anchor_slope is 0; a slope is above 0"),
+        ({"dimensions": 3}, r"dimensions is 3; the preset 'assay' knows 1 or 2 dimensions"),
+        ({"dimensions": 2, "preset": "paper"}, r"the preset 'paper' knows 1 dimension"),
+        ({"bootstrap": -1}, r"bootstrap is -1"),
+        ({"bootstrap": 10, "resample": "jackknife"}, r"No resampling called 'jackknife'"),
+        ({"level": 1.5}, r"level 1.5 is not between 0 and 1"),
+        ({"preset": "paper", "floors": {"bench-01": 0.25}}, r"The preset 'paper' knows no floors"),
+    ],
+)
+def test_wrong_options_are_told(world, options, told):
+    with pytest.raises(OptionError, match=told):
+        fit(world.scores, **options)
+
+
+def test_two_dimensions_add_a_trait_and_loadings(world):
+    scale = fit(world.scores, dimensions=2, bootstrap=20)
+    assert scale.models["trait"].null_count() == 0
+    assert scale.benchmarks["loading"].null_count() == 0
+    assert scale.facts.rmse < fit(world.scores).facts.rmse
+    assert scale.replicates.trait.shape == (len(scale.replicates), 40)
+
+
+def test_eci_takes_families_as_models_and_stretches_scores(world):
+    families = world.models.group_by("family").agg(pl.col("capability").mean()).sort("capability")["family"]
+    scale = fit(
+        world.scores, preset="eci", anchor_models={families[0]: 130, families[-1]: 150}, bootstrap=50, min_benchmarks=1
+    )
+    assert set(scale.models["model"]) == set(families)
+    assert scale.capability(families[-1]).value == pytest.approx(150)
+    assert scale.provenance.settings["resample"] == "models"
+    guessed = scale.benchmarks.filter(pl.col("floor") > 0)
+    assert len(guessed)
+
+
+def test_eci_from_epochs_files(shared):
+    from assay.sources import read
+
+    scale = fit(read(shared / "data/epoch-2025-11"), preset="eci")
+    assert scale.capability("Claude 3.5 Sonnet").value == pytest.approx(130)
+    assert scale.capability("GPT-5").value == pytest.approx(150)
+    published = pl.read_csv(shared / "data/epoch-2025-11/epoch_capabilities_index.csv", infer_schema_length=None)
+    best = published.drop_nulls("ECI Score").group_by("Model name").agg(pl.col("ECI Score").max())
+    both = best.join(scale.models, left_on="Model name", right_on="model")
+    assert len(both) > 80
+    assert np.corrcoef(both["ECI Score"], both["capability"])[0, 1] > 0.97
+
+
+def test_what_the_paper_leaves_out_can_be_included(shared):
+    from assay.sources import read
+
+    scores = read(shared / "data/epoch-2025-11")
+    assert "BoolQ" not in fit(scores, preset="paper").problem.benchmarks
+    benchmarks = [*fit(scores, preset="paper").problem.benchmarks, "BoolQ"]
+    assert "BoolQ" in fit(scores, preset="paper", include=benchmarks).problem.benchmarks
+
+
+def test_the_result_tells_its_size(scale):
+    assert repr(scale) == f"<Scale: 40 models on 12 benchmarks, rmse {scale.facts.rmse:.4f}, 300 replicates>"
+    assert scale.to_frame() is scale.models

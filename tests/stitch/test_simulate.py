@@ -1,0 +1,90 @@
+"""The planted world, and how often intervals hold its truth."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.errors import OptionError
+from assay.stitch.cleaning import pose
+from assay.stitch.coverage import PAIRS, coverage_table
+from assay.stitch.simulate import simulate
+
+
+def test_a_seed_gives_the_same_world():
+    assert simulate(seed=4).scores.frame.equals(simulate(seed=4).scores.frame)
+    assert not simulate(seed=4).scores.frame.equals(simulate(seed=5).scores.frame)
+
+
+def test_the_table_is_as_asked():
+    world = simulate(n_models=60, n_benchmarks=20, density=0.5, years=2, seed=1)
+    frame = world.scores.frame
+    assert (len(world.models), len(world.benchmarks)) == (60, 20)
+    assert frame["model"].n_unique() == 60
+    assert frame.group_by("model").len()["len"].min() >= 4
+    assert len(frame) / 1200 == pytest.approx(0.5, abs=0.1)
+    dates = world.models["date"]
+    assert (dates.max() - dates.min()).days < 2.5 * 365
+    assert frame["score"].is_between(0, 1).all()
+    pose(world.scores)
+
+
+def test_scores_lie_around_the_curve_as_far_as_they_should():
+    world = simulate(n_models=300, n_benchmarks=6, density=1.0, correlation=0.0, seed=2)
+    rows = world.scores.frame.join(world.models.select("model", "capability"), on="model").join(
+        world.benchmarks.select("benchmark", "difficulty", "slope", "noise_sd"), on="benchmark"
+    )
+    share = 1 / (1 + np.exp(-(rows["slope"] * (rows["capability"] - rows["difficulty"])).to_numpy()))
+    floor = rows["floor"].to_numpy()
+    off = (rows["score"].to_numpy() - floor - (1 - floor) * share) / (1 - floor)
+    standard = off / (rows["noise_sd"].to_numpy() * np.sqrt(4 * share * (1 - share)))
+    assert off.mean() == pytest.approx(0, abs=0.005)
+    assert standard.std() == pytest.approx(1, abs=0.05)
+
+
+def test_errors_of_siblings_correlate():
+    world = simulate(n_models=400, n_benchmarks=6, density=1.0, correlation=0.9, seed=3)
+    rows = world.scores.frame.join(world.models.select("model", "capability"), on="model").join(
+        world.benchmarks.select("benchmark", "difficulty", "slope"), on="benchmark"
+    )
+    share = 1 / (1 + np.exp(-(rows["slope"] * (rows["capability"] - rows["difficulty"])).to_numpy()))
+    floor = rows["floor"].to_numpy()
+    rows = rows.with_columns(
+        off=(rows["score"].to_numpy() - floor - (1 - floor) * share) / np.sqrt(share * (1 - share))
+    )
+    pairs = rows.join(rows, on=["family", "benchmark"]).filter(pl.col("model") < pl.col("model_right"))
+    assert np.corrcoef(pairs["off"], pairs["off_right"])[0, 1] == pytest.approx(0.9, abs=0.07)
+
+
+def test_a_world_like_a_table_has_its_gaps(problem):
+    world = simulate(like=problem, seed=9)
+    again = pose(world.scores, min_benchmarks=1)
+    assert again.models == problem.models
+    assert (again.model == problem.model).all()
+    assert (again.benchmark == problem.benchmark).all()
+    assert (again.family == problem.family).all() or len(set(again.families)) == len(set(problem.families))
+
+
+def test_a_density_that_does_not_do_is_told():
+    with pytest.raises(OptionError, match="density is 0; give the share"):
+        simulate(density=0)
+
+
+def test_coverage_has_a_row_for_each_way_and_kind_of_pairs(problem):
+    rows = coverage_table(3, resamples=("errors", "rows"), like=problem, bootstrap=60, seed=1)
+    assert [(row.resample, row.pairs) for row in rows] == [
+        (way, pairs) for way in ("errors", "rows") for pairs in PAIRS
+    ]
+    assert all(0.5 < row.coverage <= 1 for row in rows)
+    assert all(row.mean_width > 0 for row in rows)
+    with pytest.raises(OptionError, match="1 worlds show nothing"):
+        coverage_table(1)
+
+
+@pytest.mark.heavy
+def test_intervals_hold_the_truth_in_worlds_with_the_real_gaps(paper_problem):
+    rows = coverage_table(40, resamples=("errors", "families"), like=paper_problem, bootstrap=300, seed=0)
+    ours = {row.pairs: row for row in rows if row.resample == "errors"}
+    for pairs in PAIRS:
+        assert 0.87 <= ours[pairs].coverage <= 0.93
+    weighted = next(row for row in rows if row.resample == "families")
+    assert weighted.coverage < 0.8  # why resampling the scores is not the default
