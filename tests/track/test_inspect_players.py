@@ -36,6 +36,8 @@ def played(tmp_path_factory):
         for variant in ("median", "mode")
     }
     jobs["epochs"] = {"model": "assay/noisy-0.2", "n_samples": 5, "epochs": 3, "setting": SHORT}
+    jobs["shown"] = {"model": "assay/noisy-0.2", "n_samples": 5, "setting": SHORT, "solver": "explicit"}
+    jobs["told"] = jobs["shown"] | {"state_role": "assistant"}
     jobs["again"] = jobs["random", "mode"]
     jobs["mock"] = {"model": "mockllm/model", "n_samples": 1, "setting": SHORT, "max_retries": 0}
     jobs["nobody"] = {"model": "assay/nobody"}
@@ -101,6 +103,15 @@ def test_epochs_are_attempts_of_their_own(noisy):
     assert frame["attempt"].to_list() == [1] * 5 + [2] * 5 + [3] * 5
     lengths = frame.partition_by("attempt", maintain_order=True)
     assert lengths[0]["max_length"].to_list() != lengths[1]["max_length"].to_list()
+
+
+def test_players_do_not_look_at_the_state(played, noisy):
+    """In the first epoch a player that draws does so as with another solver and without Inspect."""
+    direct = samples_from_logs([noisy]).frame.filter(attempt=1)
+    for name, solver in (("shown", "explicit"), ("told", "explicit (assistant)")):
+        explicit = samples_from_logs(played[name]["logs"]).frame
+        assert explicit["solver"].unique().to_list() == [solver]
+        assert explicit["max_length"].equals(direct["max_length"])
 
 
 def test_inspects_own_metrics_are_over_all_games_too(noisy):

@@ -20,7 +20,11 @@ def read_samples(paths: Sequence[str | os.PathLike[str]]) -> Samples:
     """All games in these files and folders; where a folder has logs and a samples.csv made of them, the logs count."""
     if not paths:
         raise InputError("No input was given: name a log, a samples.csv or a folder that holds them.")
-    return Samples.union([_read(Path(path)) for path in paths])
+    given = [Path(path) for path in paths]
+    logs = [path for path in given if path.is_file() and inspect_logs.recognise(path)]
+    # all logs at once, because several may be tries at the same run
+    together = [samples_from_logs(logs)] if logs else []
+    return Samples.union([*together, *(_read(path) for path in given if path not in logs)])
 
 
 def kept_in(folder: Path) -> Samples | None:
@@ -33,7 +37,7 @@ def _read(path: Path) -> Samples:
     if not path.exists():
         raise InputError(f"{path}: no such file or folder.")
     if path.is_file():
-        return samples_from_logs([path]) if inspect_logs.recognise(path) else load_samples(path)
+        return load_samples(path)
     kept = kept_in(path)
     if inspect_logs.recognise(path):
         return samples_from_logs([path]).over(kept)

@@ -86,7 +86,7 @@ class Setting:
     def label(self) -> str:
         """What differs from the original conditions, its length left aside; ``standard`` where nothing does."""
         differs = [field.name for field in fields(self)[1:] if getattr(self, field.name) != field.default]
-        return " ".join(f"{name}={getattr(self, name):g}" for name in differs) or STANDARD
+        return " ".join(f"{name}={float(getattr(self, name)):.15g}" for name in differs) or STANDARD
 
     def numbers(self, seed: int) -> list[int]:
         """The numbers of the sample called `seed`."""
