@@ -3,11 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy.special import expit
 
 from assay.errors import InputError, OptionError
 from assay.stitch.cleaning import pose
 from assay.stitch.crossvalidation import compare_models, held_out_errors, make_folds
+from assay.stitch.gauge import AnchorBenchmark
 from assay.stitch.hierarchy import solve_hierarchy
+from assay.stitch.replicates import draw_replicates
 from assay.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
 from assay.tables import Scores
 
@@ -103,3 +106,20 @@ def test_wrong_methods_and_folds_are_told(problem):
         held_out_errors(problem, ["asay"])
     with pytest.raises(InputError, match="folds: 2 for"):
         held_out_errors(problem, ["assay"], folds=np.zeros(2, dtype=int))
+
+
+@pytest.mark.heavy
+def test_real_scores_that_were_held_out_lie_in_their_intervals(paper_problem, paper_folds):
+    """90 % prediction intervals, which carry the noise of a score beside what is unsure of the scale."""
+    held = np.empty(paper_problem.n_observations, dtype=bool)
+    for k in range(10):
+        known, new = paper_problem.keep(paper_folds != k), paper_problem.keep(paper_folds == k)
+        solution = solve_hierarchy(known)
+        drawn = draw_replicates(solution, AnchorBenchmark(0), 300, seed=k)
+        m, b = new.model, new.benchmark
+        share = expit(drawn.slope[:, b] * (drawn.capability[:, m] - drawn.difficulty[:, b]))
+        sd = np.sqrt([solution.noise.of(one, b, new.se) for one in share])
+        scores = share + sd * np.random.default_rng(k).standard_normal(share.shape)
+        low, high = np.quantile(scores, [0.05, 0.95], axis=0)
+        held[paper_folds == k] = (low <= new.score) & (new.score <= high)
+    assert 0.87 <= held.mean() <= 0.93

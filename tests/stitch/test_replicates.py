@@ -1,11 +1,14 @@
 """Refits on redrawn data, in each of the ways there are."""
 
+import pickle
+from functools import partial
+
 import numpy as np
 import pytest
 
 from assay.stitch.gauge import align
 from assay.stitch.hierarchy import solve_hierarchy
-from assay.stitch.replicates import _REDRAW, RESAMPLES, draw_replicates
+from assay.stitch.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
 from assay.stitch.solutions import solve_ridge
 
 
@@ -80,6 +83,13 @@ def test_refits_that_do_not_converge_are_counted(solution, gauge, monkeypatch):
     drawn = draw_replicates(solution, gauge, 30, seed=1)
     assert 0 < drawn.n_failed <= 30
     assert len(drawn) == 30 - drawn.n_failed
+
+
+def test_the_work_can_be_sent_elsewhere(solution, gauge):
+    """As a cluster does: pickled, and computed there."""
+    work = pickle.loads(pickle.dumps(partial(_refit, solution, gauge, "errors")))
+    here, there = (one(np.random.default_rng(3), 4) for one in (partial(_refit, solution, gauge, "errors"), work))
+    assert all((a == b).all() for a, b in zip(here, there, strict=True))
 
 
 def test_progress_is_told(solution, gauge):

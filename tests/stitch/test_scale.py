@@ -239,6 +239,31 @@ def test_a_benchmark_on_which_all_score_the_same_has_a_state(world, score, state
     assert (scale.models["state"] == "ok").all()
 
 
+def test_a_benchmark_on_which_all_score_the_same_is_no_anchor(world):
+    rows = world.scores.frame
+    flat = rows.unique("model", maintain_order=True).with_columns(
+        benchmark=pl.lit("flat"), score=0.5, floor=0.0, benchmark_date=None
+    )
+    with pytest.raises(OptionError, match=r"flat cannot anchor the scale, since its 40 scores are all 0.5"):
+        fit(Scores(pl.concat([rows, flat])), anchor="flat")
+
+
+@pytest.mark.parametrize("preset", ["assay", "paper"])
+def test_a_tiny_table_gives_a_scale_with_wide_intervals(preset):
+    rows = pl.DataFrame(
+        {
+            "model": np.repeat(["a", "b", "c"], 3),
+            "benchmark": np.tile(["p", "q", "r"], 3),
+            "score": [0.9, 0.8, 0.6, 0.7, 0.5, 0.4, 0.4, 0.3, 0.1],
+            "date": np.repeat(["2024-01-01", "2024-02-01", "2024-03-01"], 3),
+        }
+    )
+    scale = fit(Scores(rows), preset=preset, min_benchmarks=3, bootstrap=100)
+    assert scale.facts.converged
+    assert scale.models["model"].to_list() == ["a", "b", "c"]
+    assert (scale.models["high"] - scale.models["low"]).min() > 0.01
+
+
 def test_a_benchmark_of_two_models_has_too_few(world):
     rows = world.scores.frame
     few = (
@@ -261,6 +286,10 @@ def test_a_benchmark_of_two_models_has_too_few(world):
         ({"anchor_models": {"nobody": 1, "basalt-1.0": 2}}, r"No model to anchor the scale called 'nobody'"),
         ({"anchor_models": {"a": 1}}, r"anchor_models names 1 models; two fix a scale"),
         ({"anchor": "bench-01", "anchor_models": {"a": 1, "b": 2}}, r"give one of them"),
+        (
+            {"preset": "eci", "min_benchmarks": 1},
+            r"The preset 'eci' fixes the scale by Claude 3.5 Sonnet, which is not among",
+        ),
         ({"anchor_slope": 0.0}, r"anchor_slope is 0; a slope is above 0"),
         ({"dimensions": 3}, r"dimensions is 3; the preset 'assay' knows 1 or 2 dimensions"),
         ({"dimensions": 2, "preset": "paper"}, r"the preset 'paper' knows 1 dimension"),

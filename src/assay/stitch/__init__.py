@@ -6,11 +6,12 @@
     scale = fit(scores, anchor="Winogrande", bootstrap=1000)
     scale.models, scale.benchmarks, scale.pairs(["o3", "gpt-5"])
 
-    layout, elimination, kernels, curvature    arrays, and the solver on them
-    cleaning, families, connectivity, problem  from a table to the scores that are fitted
-    noise, solutions, hierarchy, presets       what is fitted
-    gauge, replicates, summaries, scale        what is reported; store, placing: what is done with it
-    simulate, coverage, crossvalidation        how good it is
+    layout, elimination, kernels, curvature      arrays, and the solver on them
+    cleaning, families, connectivity, problem    from a table to the scores that are fitted
+    noise, solutions, hierarchy, presets         what is fitted
+    gauge, replicates, summaries, scale          what is reported
+    store, placing                               a scale as files; new models on it
+    simulate, coverage, crossvalidation          how good it is
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ def _model_part(rows: Rows, system: System, inverse: Floats, m: int) -> tuple[Fl
 def _slopes_of_eta(theta: Floats, x: int, o: int, p: int) -> tuple[Floats, Floats]:
     """Derivatives of η by its model's and its benchmark's parameters."""
     slope = math.exp(theta[o + 1])
-    by_model, by_benchmark = np.full(p, slope), np.full(p + 1, -slope)
-    by_benchmark[1] = slope * (theta[x] - theta[o])
+    by_model, by_benchmark = np.empty(p), np.empty(p + 1)
+    by_model[0], by_benchmark[0], by_benchmark[1] = slope, -slope, slope * (theta[x] - theta[o])
     if p == 2:
         by_model[1], by_benchmark[2] = theta[o + 2], theta[x + 1]
     return by_model, by_benchmark

@@ -49,9 +49,8 @@ class AnchorBenchmark:
 
     def stretch(self, theta: Floats, at: Layout) -> tuple[Floats, Floats]:
         """What is subtracted and multiplied before `difficulty` is added."""
-        return theta[..., at.difficulty][..., self.benchmark], np.exp(
-            theta[..., at.log_slope][..., self.benchmark]
-        ) / self.slope
+        slope = np.exp(theta[..., at.log_slope][..., self.benchmark])
+        return theta[..., at.difficulty][..., self.benchmark], slope / self.slope
 
     @property
     def origin(self) -> float:
@@ -118,7 +117,13 @@ def choose_gauge(
 def _anchor_at(problem: Problem, anchor: str) -> int:
     if anchor not in problem.benchmarks:
         raise OptionError.unknown("benchmark to anchor the scale", anchor, problem.benchmarks)
-    return problem.benchmarks.index(anchor)
+    index = problem.benchmarks.index(anchor)
+    scores = problem.score[problem.benchmark == index]
+    if len(np.unique(scores)) < 2:
+        raise OptionError(
+            f"{anchor} cannot anchor the scale, since its {len(scores)} scores are all {scores[0]:g}; choose another benchmark."
+        )
+    return index
 
 
 def _by_models(problem: Problem, anchor_models: Mapping[str, float]) -> AnchorModels:

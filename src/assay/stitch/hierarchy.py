@@ -35,6 +35,7 @@ _EXACTLY = 1e-7
 _NARROWEST, _WIDEST = 0.1, 10.0  # of a prior's standard deviation, lest few models or benchmarks make it collapse
 _FARTHEST = 50.0
 _FIRST_VARIANCE = 0.08**2
+_FEWEST_DATED = 10  # models that a trend needs
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _learn(problem: Problem, at: Layout, theta: Floats, around: Spread) -> _Hype
     """Means, trend and standard deviations of the parameters, each with the variance that the data leave it."""
     years, variance = problem.years, around.parameters
     capability, difficulty = theta[at.capability], theta[at.difficulty]
-    trend = float(years @ capability / (years @ years)) if years.any() else 0.0
+    trend = float(years @ capability / (years @ years)) if np.count_nonzero(years) >= _FEWEST_DATED else 0.0
     middle = float(difficulty.mean())
     hyper = _Hyper(
         trend,

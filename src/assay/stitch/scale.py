@@ -178,12 +178,11 @@ def fit(
 
     .. math:: \text{score} \approx \text{floor}_b + (\text{ceiling}_b - \text{floor}_b)\; \sigma(\text{slope}_b\, (C_m - D_b))
 
-    ``preset`` says what is fitted (see `assay.stitch.presets`) and decides ``since`` ("" for no limit), ``duplicates`` and ``resample`` where they are
-    None. The scale
-    is fixed by an ``anchor`` benchmark with its difficulty and slope, by default the one that most models have, or by
-    ``anchor_models``, two models with their values. `assay.stitch.cleaning.pose` tells which scores count. Intervals at ``level``
-    come from ``bootstrap`` refits on data redrawn as ``resample`` says. With two ``dimensions`` models also differ in a trait that benchmarks
-    ask for to different degrees.
+    ``preset`` says what is fitted (see `assay.stitch.presets`); it decides ``since`` ("" for no limit), ``duplicates`` and ``resample``
+    where they are None. An ``anchor`` benchmark with its difficulty and slope fixes the scale, by default the one that most models
+    have, or ``anchor_models`` do, two models with their values. `assay.stitch.cleaning.pose` tells which scores count. Intervals at
+    ``level`` come from ``bootstrap`` refits on data redrawn as ``resample`` says (see `assay.stitch.replicates`). With two ``dimensions`` models
+    also differ in a trait that benchmarks ask for to different degrees.
     """
     chosen = preset_called(preset)
     _refuse_misfits(chosen, dimensions, bootstrap, level, floors)
@@ -197,7 +196,7 @@ def fit(
     }
     problem = _pose(scores, chosen, cleaning)
     if anchor is None and anchor_models is None:
-        anchor_models = chosen.anchor_models
+        anchor_models = _anchors_of(chosen, problem)
     gauge = choose_gauge(problem, anchor, anchor_difficulty, anchor_slope, anchor_models)
     solution = chosen.solve(problem, gauge, dimensions)
     redrawn = resample or chosen.resample
@@ -251,6 +250,16 @@ def _pose(scores: Scores, chosen: Preset, cleaning: Mapping[str, Any]) -> Proble
     left_out = [name for name in chosen.left_out() if name in there and name not in cleaning["include"]]
     options = {**cleaning, "exclude": (*cleaning["exclude"], *left_out)}
     return pose(scores, **options, by_family=chosen.by_family)
+
+
+def _anchors_of(chosen: Preset, problem: Problem) -> Mapping[str, float] | None:
+    """The two models by which the preset fixes the scale, if it does."""
+    absent = [name for name in chosen.anchor_models or () if name not in problem.models]
+    if absent:
+        raise OptionError(
+            f"The preset {chosen.name!r} fixes the scale by {absent[0]}, which is not among the models. Name two with anchor_models, or an anchor."
+        )
+    return chosen.anchor_models
 
 
 def _told(gauge: Gauge, problem: Problem) -> dict[str, Any]:
