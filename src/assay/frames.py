@@ -163,17 +163,17 @@ def write_frame(frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str]
     if packed and kind == "parquet":
         raise InputError(f"{target}: parquet is compressed already; leave out .gz.")
     lazy = frame.lazy()
-    with atomic_path(target) as temporary:
+    # An open file, not its path: after a failure polars' threads may still create what a path names.
+    with atomic_path(target) as temporary, temporary.open("wb") as stream:
+        sink: IO[bytes] = io.BytesIO() if packed else stream
         if kind == "parquet":
-            lazy.sink_parquet(temporary)
+            lazy.sink_parquet(sink)
+        elif kind == "jsonl":
+            lazy.sink_ndjson(sink)
         else:
-            buffer = io.BytesIO() if packed else temporary
-            if kind == "jsonl":
-                lazy.sink_ndjson(buffer)
-            else:
-                lazy.sink_csv(buffer, separator="\t" if kind == "tsv" else ",")
-            if isinstance(buffer, io.BytesIO):
-                temporary.write_bytes(_gzip(buffer.getvalue()))
+            lazy.sink_csv(sink, separator="\t" if kind == "tsv" else ",")
+        if isinstance(sink, io.BytesIO):
+            stream.write(_gzip(sink.getvalue()))
     return target
 
 
