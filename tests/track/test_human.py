@@ -18,7 +18,7 @@ from assay.track.samples import load_samples
 from assay.track.sequence import Setting, numbers
 from assay.track.statistics import shown, statistic
 
-COMMAND = [sys.executable, "-c", "from assay.cli.track import app; app()", "human"]
+COMMAND = [sys.executable, "-c", "from assay.cli.track import app; app()"]
 
 
 class Script:
@@ -154,9 +154,9 @@ def test_what_people_type(text, number):
 class Terminal:
     """The command in a pseudo-terminal, as a person has it."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, verb="human"):
         self.master, slave = pty.openpty()
-        self.process = subprocess.Popen([*COMMAND, *map(str, arguments)], stdin=slave, stdout=slave, stderr=slave)
+        self.process = subprocess.Popen([*COMMAND, verb, *map(str, arguments)], stdin=slave, stdout=slave, stderr=slave)
         os.close(slave)
 
     def until(self, words, seconds=60):
@@ -210,7 +210,29 @@ def test_played_in_a_terminal_left_and_taken_up_again(tmp_path):
     assert Attempts(tmp_path / "attempts.csv").frame.select("kind", "score").row(0) == ("human", 0.8)
 
 
+def test_a_person_plays_through_inspect_leaves_and_goes_on(tmp_path):
+    right = answers("median", 0, 4)
+    who = ("--model", "human/ann", "--length", "4", "--samples", "1", "-o", tmp_path)
+    terminal = Terminal(*who, verb="run")
+    for answer in [right[0], "abc", right[1], "q"]:
+        shown_text = terminal.until("to stop): ")
+        terminal.type(answer)
+    assert "51" in shown_text and "63" not in shown_text  # only the newest number
+    terminal.until("stopped")
+    assert terminal.end() == 130
+    terminal = Terminal(*who, verb="run")
+    for answer in [right[2], "0"]:
+        terminal.until("to stop): ")
+        terminal.type(answer)
+    terminal.until("wrote")
+    assert terminal.end() == 0
+    played = load_samples(tmp_path / "samples.csv").frame
+    assert played.select("model", "kind", "max_length").rows() == [("human/ann", "human", 3)]
+
+
 def test_without_a_terminal_it_says_so(tmp_path):
-    told = subprocess.run([*COMMAND, "-o", str(tmp_path)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    told = subprocess.run(
+        [*COMMAND, "human", "-o", str(tmp_path)], capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
     assert told.returncode == 2
     assert told.stderr == "assay: The game needs a terminal: run it without pipes or redirection.\n"

@@ -14,6 +14,7 @@ from typing import Any
 __all__ = ["Console", "progress_bar"]
 
 _SECONDS_BEFORE_A_BAR = 0.7
+_ANY = 10_000  # columns: as wide as a table would like to be
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,10 @@ class Console:
         for row in cells:
             drawn.add_row(*(_escape(row[position]) for position in told))
         terminal = Terminal(width=None if sys.stdout.isatty() else 160)
+        is_wide = terminal.measure(drawn, options=terminal.options.update(width=_ANY)).maximum > terminal.width
+        body = _stacked([columns[position] for position in told], cells, told) if is_wide else drawn
         terminal.print(
-            f"[bold]{_escape(title)}[/bold]", drawn, f"[dim]{_escape(caption)}[/dim]", sep="\n", highlight=False
+            f"[bold]{_escape(title)}[/bold]", body, f"[dim]{_escape(caption)}[/dim]", sep="\n", highlight=False
         )
 
     def json(self, value: Any) -> None:
@@ -103,6 +106,16 @@ _FIGURE = re.compile(r"[<>−-]? ?\d[\d,.]*(e[+-]?\d+)?%?( (\[.*\]|± [\d.]+))?"
 
 def _is_figure(text: str) -> bool:
     return _FIGURE.fullmatch(text) is not None
+
+
+def _stacked(names: Sequence[str], rows: Sequence[Sequence[str]], told: Sequence[int]) -> str:
+    """A table too wide for the terminal: each row under its first cell, figure after figure."""
+    blocks = []
+    for row in rows:
+        first, *rest = (_escape(row[position]) for position in told)
+        figures = [f"  [dim]{name}[/dim] {cell}" for name, cell in zip(names[1:], rest, strict=True) if cell]
+        blocks.append("\n".join([f"[bold]{first}[/bold]", *figures]))
+    return "\n".join(["", *blocks, ""])
 
 
 def _escape(text: str) -> str:

@@ -18,6 +18,7 @@ __all__ = ["samples_from_logs"]
 
 _TASK = "track_the_stat"
 _PLAYERS = "assay/"
+_KINDS = {"assay": "baseline", "human": "human"}  # by provider; every other one serves models
 # how a run is carried out, which does not change what a model says
 _NO_MATTER = {"max_connections", "adaptive_connections", "max_retries", "timeout", "attempt_timeout", "cache", "batch"}
 
@@ -72,7 +73,7 @@ class _Game:
         try:
             return Sample(
                 model=self.model.removeprefix(_PLAYERS),
-                kind="baseline" if self.model.startswith(_PLAYERS) else "model",
+                kind=_KINDS.get(self.model.partition("/")[0], "model"),
                 **{name: told[name] for name in ("variant", "solver", "setting", "length", "seed")},
                 max_length=told.get("max_length", 0),
                 error_kind=told.get("error_kind"),

@@ -70,7 +70,7 @@ def run_model(
 
     Nothing is asked twice: finished games are taken from the log, and half-played ones are played again from the replies
     that were kept. A server that fails is asked again up to ``max_retries`` times, or when it is silent for ``attempt_timeout`` seconds; then its
-    game is given up and the others go on. ``max_samples`` games are played at a time, and memory grows with it. ``config`` are Inspect's
+    game is given up and the others go on. ``max_samples`` games are played at a time (a person's one after the other), and memory grows with it. ``config`` are Inspect's
     generation settings (``temperature``, ``max_tokens``, ``reasoning_effort``, …), ``model_args`` the provider's own.
     """
     need("inspect_ai", "run", "Asking a model")
@@ -84,6 +84,8 @@ def run_model(
         return before
     # games of players cost nothing to play again, so what protects paid replies is left out
     is_paid = not model.startswith("assay/")
+    if model.startswith("human/"):  # who plays one game at a time and has the screen to himself
+        max_samples, display = 1, "none"
     limits = {"max_samples": max_samples, "max_retries": max_retries, "attempt_timeout": attempt_timeout}
     manner = {"display": display, "log_dir": str(run.folder), "log_realtime": is_paid, "fail_on_error": False}
     with run.keeping_replies():
