@@ -18,13 +18,13 @@ from scipy.optimize import least_squares
 from threadpoolctl import threadpool_limits
 
 from assay.stitch.cleaning import pose
-from assay.stitch.gauge import AnchorBenchmark
-from assay.stitch.hierarchy import solve_hierarchy
-from assay.stitch.kernels import fit
-from assay.stitch.problem import Problem
-from assay.stitch.replicates import draw_replicates
 from assay.stitch.simulate import simulate
-from assay.stitch.solutions import MOST_ITERATIONS, solve_ridge
+from assay.stitch.solver.gauge import AnchorBenchmark
+from assay.stitch.solver.hierarchy import solve_hierarchy
+from assay.stitch.solver.kernels import fit
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.replicates import draw_replicates
+from assay.stitch.solver.solutions import MOST_ITERATIONS, solve_ridge
 
 REFITS, REPLICATES, ROUNDS = 100, 2_000, 5
 

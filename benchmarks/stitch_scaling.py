@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from assay.stitch.gauge import AnchorBenchmark
-from assay.stitch.hierarchy import solve_hierarchy
-from assay.stitch.problem import Problem
-from assay.stitch.solutions import solve_ridge
+from assay.stitch.solver.gauge import AnchorBenchmark
+from assay.stitch.solver.hierarchy import solve_hierarchy
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.solutions import solve_ridge
 
 MODELS, BENCHMARKS, DENSITY = (125, 625, 1_250, 2_500, 5_000), 500, 0.1
 

@@ -21,7 +21,7 @@ FLOORS = [
     {"tables"},
     {"frames", "columns"},
     {"safe_io", "estimates"},
-    {"errors", "_version"},
+    {"errors", "_version", "_lazy"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(SRC.rglob("*.py"))

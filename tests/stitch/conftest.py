@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from assay.stitch.cleaning import pose
-from assay.stitch.gauge import AnchorBenchmark
 from assay.stitch.simulate import simulate
+from assay.stitch.solver.gauge import AnchorBenchmark
 from assay.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"

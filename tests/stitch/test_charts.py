@@ -8,14 +8,14 @@ import pytest
 
 from assay.charts import to_spec
 from assay.charts.export import svg
-from assay.stitch.charts import draw_capabilities, draw_difficulties, draw_ranking, draw_scale, readable
-from assay.stitch.curves import curve_frame, residual_frame
-from assay.stitch.explore import explore
-from assay.stitch.forecast import forecast
-from assay.stitch.horizon_map import map_horizons
-from assay.stitch.progress import progress
+from assay.stitch.charts.scale import draw_capabilities, draw_difficulties, draw_ranking, draw_scale, readable
+from assay.stitch.exploration import explore
 from assay.stitch.scale import fit
 from assay.stitch.simulate import simulate
+from assay.stitch.solver.curves import curve_frame, residual_frame
+from assay.stitch.trends.forecast import forecast
+from assay.stitch.trends.horizon_map import map_horizons
+from assay.stitch.trends.progress import progress
 from assay.tables import Scores
 
 NAMES = (

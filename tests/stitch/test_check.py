@@ -9,10 +9,10 @@ from scipy.optimize import minimize
 
 from assay.charts import to_spec
 from assay.errors import OptionError
-from assay.stitch.check import THIRDS, check, surprises
-from assay.stitch.curves import residual_frame
+from assay.stitch.robust.check import THIRDS, check, surprises
 from assay.stitch.scale import fit
 from assay.stitch.simulate import simulate
+from assay.stitch.solver.curves import residual_frame
 from assay.tables import Scores
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.stitch.explore import explore
+from assay.stitch.exploration import explore
 from assay.tables import Scores
 
 EPOCH = Path(__file__).parents[2] / "../shared/data/epoch-2025-11"

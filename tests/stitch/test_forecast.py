@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import InputError, OptionError
-from assay.stitch.backtest import backtest, hold_out, refit_before
-from assay.stitch.breaks import find_break
-from assay.stitch.forecast import forecast
-from assay.stitch.frontier import Dated, dates_of, fit_trend, frontier_frame, is_frontier, years_of
-from assay.stitch.saturation import crossing, saturate, saturation_frame
 from assay.stitch.scale import Scale, fit
-from assay.stitch.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between
 from assay.stitch.simulate import simulate
+from assay.stitch.trends.backtest import backtest, hold_out, refit_before
+from assay.stitch.trends.breaks import find_break
+from assay.stitch.trends.forecast import forecast
+from assay.stitch.trends.frontier import Dated, dates_of, fit_trend, frontier_frame, is_frontier, years_of
+from assay.stitch.trends.saturation import crossing, saturate, saturation_frame
+from assay.stitch.trends.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between
 from assay.tables import Scores
 
 PAPER = Path(__file__).parents[2] / "../shared/reference/stitch_paper"

@@ -7,11 +7,11 @@ from scipy.special import expit
 
 from assay.errors import InputError, OptionError
 from assay.stitch.cleaning import pose
-from assay.stitch.crossvalidation import compare_models, held_out_errors, make_folds
-from assay.stitch.gauge import AnchorBenchmark
-from assay.stitch.hierarchy import solve_hierarchy
-from assay.stitch.replicates import draw_replicates
+from assay.stitch.robust.crossvalidation import compare_models, held_out_errors, make_folds
 from assay.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
+from assay.stitch.solver.gauge import AnchorBenchmark
+from assay.stitch.solver.hierarchy import solve_hierarchy
+from assay.stitch.solver.replicates import draw_replicates
 from assay.tables import Scores
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from assay.errors import InputError
 from assay.stats.trends import fit_line
-from assay.stitch.horizon_map import held_out_r2, map_horizons, read_horizons
 from assay.stitch.scale import fit
 from assay.stitch.simulate import simulate
+from assay.stitch.trends.horizon_map import held_out_r2, map_horizons, read_horizons
 
 SHARED = Path(__file__).parents[2] / "../shared"
 METR = SHARED / "data/epoch-2025-11/external_benchmark_metr.csv"

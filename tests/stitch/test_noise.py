@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from assay.stitch.cleaning import pose
-from assay.stitch.hierarchy import solve_hierarchy
-from assay.stitch.noise import Noise, _correlation, _shrunk, expected
 from assay.stitch.simulate import simulate
+from assay.stitch.solver.hierarchy import solve_hierarchy
+from assay.stitch.solver.noise import Noise, _correlation, _shrunk, expected
 from assay.tables import Scores
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from assay.sources import read
 from assay.stitch import fit
-from assay.stitch.gauge import AnchorBenchmark, align
-from assay.stitch.solutions import solve_ridge
+from assay.stitch.solver.gauge import AnchorBenchmark, align
+from assay.stitch.solver.solutions import solve_ridge
 
 
 def reference(shared, name, key):

@@ -9,7 +9,9 @@ import pytest
 
 from assay.errors import InputError
 from assay.results import Provenance
-from assay.stitch.efficiency import (
+from assay.stitch.scale import fit
+from assay.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
+from assay.stitch.trends.efficiency import (
     Coefficients,
     Computed,
     as_published,
@@ -20,9 +22,7 @@ from assay.stitch.efficiency import (
     size_families,
     two_stages,
 )
-from assay.stitch.progress import QUANTITIES, progress, separate
-from assay.stitch.scale import fit
-from assay.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
+from assay.stitch.trends.progress import QUANTITIES, progress, separate
 from assay.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"

@@ -10,15 +10,15 @@ import pytest
 
 from assay.charts import to_spec
 from assay.errors import InputError, OptionError
-from assay.stitch.findings import FACTORS
-from assay.stitch.gauge import AnchorBenchmark, choose_gauge
-from assay.stitch.influence import drop_benchmarks, leave_benchmarks_out, leave_organisations_out, refit_without
 from assay.stitch.presets import PRESETS
-from assay.stitch.robustness import robustness
+from assay.stitch.robust.findings import FACTORS
+from assay.stitch.robust.influence import drop_benchmarks, leave_benchmarks_out, leave_organisations_out, refit_without
+from assay.stitch.robust.robustness import robustness
+from assay.stitch.robust.sensitivity import STRENGTHS, change_anchor, change_duplicates, change_model, change_strength
+from assay.stitch.robust.variants import Baseline, frontier_slopes, variant_frame
 from assay.stitch.scale import fit
-from assay.stitch.sensitivity import STRENGTHS, change_anchor, change_duplicates, change_model, change_strength
 from assay.stitch.simulate import simulate
-from assay.stitch.variants import Baseline, frontier_slopes, variant_frame
+from assay.stitch.solver.gauge import AnchorBenchmark, choose_gauge
 from assay.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"

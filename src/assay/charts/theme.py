@@ -9,6 +9,8 @@ each stands out from its ground (3:1), and no two merge under protanopia, deuter
 from __future__ import annotations
 
 import textwrap
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -69,7 +71,21 @@ def captioned(chart: Chart, *, title: str, caption: Caption, mark: str = "") -> 
     head = alt.Title(textwrap.wrap(title, _TITLE_LINE), subtitle=textwrap.wrap(told, _CAPTION_LINE))
     finished: Chart = chart.properties(title=head, description=f"{title.rstrip('.')}. {told}")
     finished.config = config()  # type: ignore[attr-defined]  # `configure` would check the constant anew for every chart
+    kind: Any = type(finished)
+    object.__setattr__(finished, "__class__", _offline(kind))  # plainly set, it would become a part of the picture
     return finished
+
+
+@cache
+def _offline(kind: type[Any]) -> type[Any]:
+    """The same kind of chart, whose ``save`` writes pages that need no network; Altair's own would fetch its scripts."""
+
+    def save(self: Any, path: str) -> Path:
+        from assay.charts.export import save_chart
+
+        return save_chart(self, path)
+
+    return type(kind.__name__, (kind,), {"save": save, "__doc__": kind.__doc__, "_schema": kind._schema})
 
 
 def config() -> dict[str, Any]:

@@ -54,7 +54,7 @@ def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
     \b
     assay stitch explore scores.csv -o explored
     """
-    from assay.stitch.explore import explore as look
+    from assay.stitch.exploration import explore as look
 
     scores = scores_of(reading, inputs, output.console)
     found = look(scores)
@@ -278,7 +278,7 @@ def coverage(
 
     from assay.stitch.cleaning import pose
     from assay.stitch.coverage import coverage_table
-    from assay.stitch.replicates import RESAMPLES
+    from assay.stitch.solver.replicates import RESAMPLES
 
     for name in resample or []:
         if name not in RESAMPLES:
@@ -314,7 +314,7 @@ class _Fitted:
         return {**vars(scale.facts), **{k: t.to_dicts() for k, t in tables.items()}, "provenance": scale.provenance}
 
     def charts(self) -> Mapping[str, Any]:
-        from assay.stitch.charts import draw_scale
+        from assay.stitch.charts.scale import draw_scale
 
         return draw_scale(self.scale)
 

@@ -24,7 +24,7 @@ from assay.cli.stitch_common import (
 from assay.estimates import Estimate, chance
 
 if TYPE_CHECKING:
-    from assay.stitch.breaks import BreakTest
+    from assay.stitch.trends.breaks import BreakTest
 
 __all__ = ["check", "forecast", "map_horizons", "progress", "robustness"]
 
@@ -54,7 +54,7 @@ def forecast(
     assay stitch forecast fit -o forecast
     assay stitch forecast fit --top-n-models 3 --forecast-years 2 --cutoff-date 2024-09-01 --reach 0.8
     """
-    from assay.stitch.forecast import forecast as look_ahead
+    from assay.stitch.trends.forecast import forecast as look_ahead
 
     scale = load_scale(folder)
     with progress_bar("validating", output.console) as progress:
@@ -113,8 +113,8 @@ def progress(
     \b
     assay stitch progress fit --compute compute.csv -o progress
     """
-    from assay.stitch.progress import QUANTITIES
-    from assay.stitch.progress import progress as separate
+    from assay.stitch.trends.progress import QUANTITIES
+    from assay.stitch.trends.progress import progress as separate
 
     scale = load_scale(folder)
     found = separate(scale, compute, exclude=exclude or (), level=level)
@@ -144,7 +144,7 @@ def map_horizons(
     \b
     assay stitch map fit external_benchmark_metr.csv -o map
     """
-    from assay.stitch.horizon_map import map_horizons as regress
+    from assay.stitch.trends.horizon_map import map_horizons as regress
 
     scale = load_scale(folder)
     found = regress(scale, horizons, level=level, seed=seed)
@@ -191,7 +191,7 @@ def robustness(
     assay stitch robustness scores.csv -o robustness
     assay stitch robustness epoch/ --preset paper --anchor Winogrande -n 1000
     """
-    from assay.stitch.robustness import robustness as vary
+    from assay.stitch.robust.robustness import robustness as vary
 
     scores = scores_of(reading, inputs, output.console)
     with progress_bar("varying", output.console) as progress:
@@ -227,7 +227,7 @@ def check(
     \b
     assay stitch check fit -n 20 --seed 1
     """
-    from assay.stitch.check import check as draw
+    from assay.stitch.robust.check import check as draw
 
     scale = load_scale(folder)
     found = draw(scale, n=n, seed=seed)

@@ -9,15 +9,15 @@ import polars as pl
 
 from assay.estimates import Estimate, chance
 from assay.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
-from assay.stitch.charts import draw_scale
-from assay.stitch.check import Check
-from assay.stitch.explore import Exploration
-from assay.stitch.forecast import Forecast
-from assay.stitch.frontier import dates_of
-from assay.stitch.horizon_map import HorizonMap
-from assay.stitch.progress import QUANTITIES, Progress
-from assay.stitch.robustness import Robustness
+from assay.stitch.charts.scale import draw_scale
+from assay.stitch.exploration import Exploration
+from assay.stitch.robust.check import Check
+from assay.stitch.robust.robustness import Robustness
 from assay.stitch.scale import Scale
+from assay.stitch.trends.forecast import Forecast
+from assay.stitch.trends.frontier import dates_of
+from assay.stitch.trends.horizon_map import HorizonMap
+from assay.stitch.trends.progress import QUANTITIES, Progress
 
 __all__ = [
     "check_section",

@@ -6,36 +6,59 @@
     scale = fit(scores, anchor="Winogrande", bootstrap=1000)
     scale.models, scale.benchmarks, scale.pairs(["o3", "gpt-5"])
 
-    layout, elimination, kernels, curvature      arrays, and the solver on them
-    cleaning, families, connectivity, problem    from a table to the scores that are fitted
-    noise, solutions, hierarchy, presets         what is fitted
-    gauge, replicates, summaries, scale          what is reported
-    store, placing                               a scale as files; new models on it
-    simulate, coverage, crossvalidation          how good it is
+    scale, presets, summaries, store      a fit, and what is reported of it
+    cleaning, families, connectivity      from a table to the scores that are fitted
+    solver/                               arrays, kernels, priors, refits
+    exploration, placing                  before the fit; new models after it
+    trends/, robust/                      where it goes; what it rests on
+    simulate, coverage                    how good it is
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-import importlib
-from typing import Any
+from assay._lazy import lazily
 
-_HOME = {
+if TYPE_CHECKING:
+    from assay.stitch.cleaning import pose as pose
+    from assay.stitch.connectivity import find_parts as find_parts
+    from assay.stitch.coverage import coverage_table as coverage_table
+    from assay.stitch.exploration import explore as explore
+    from assay.stitch.placing import next_benchmark as next_benchmark
+    from assay.stitch.placing import place as place
+    from assay.stitch.presets import PRESETS as PRESETS
+    from assay.stitch.robust.check import check as check
+    from assay.stitch.robust.crossvalidation import compare_models as compare_models
+    from assay.stitch.robust.robustness import robustness as robustness
+    from assay.stitch.scale import Scale as Scale
+    from assay.stitch.scale import fit as fit
+    from assay.stitch.simulate import World as World
+    from assay.stitch.solver.problem import Problem as Problem
+    from assay.stitch.solver.replicates import RESAMPLES as RESAMPLES
+    from assay.stitch.solver.replicates import Replicates as Replicates
+    from assay.stitch.trends.forecast import forecast as forecast
+    from assay.stitch.trends.horizon_map import map_horizons as map_horizons
+    from assay.stitch.trends.progress import progress as progress
+
+_HOMES = {
     "PRESETS": "presets",
-    "RESAMPLES": "replicates",
-    "Problem": "problem",
-    "Replicates": "replicates",
+    "RESAMPLES": "solver.replicates",
+    "Problem": "solver.problem",
+    "Replicates": "solver.replicates",
     "Scale": "scale",
     "World": "simulate",
-    "compare_models": "crossvalidation",
+    "check": "robust.check",
+    "compare_models": "robust.crossvalidation",
     "coverage_table": "coverage",
+    "explore": "exploration",
     "find_parts": "connectivity",
     "fit": "scale",
+    "forecast": "trends.forecast",
+    "map_horizons": "trends.horizon_map",
+    "next_benchmark": "placing",
+    "place": "placing",
     "pose": "cleaning",
+    "progress": "trends.progress",
+    "robustness": "robust.robustness",
 }
-__all__ = sorted(_HOME)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+__getattr__ = lazily(__name__, _HOMES)

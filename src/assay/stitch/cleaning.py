@@ -14,7 +14,7 @@ import polars as pl
 from assay.errors import InputError, OptionError
 from assay.frames import parts_of
 from assay.stitch.families import family_of
-from assay.stitch.problem import Problem
+from assay.stitch.solver.problem import Problem
 from assay.tables import Scores
 
 __all__ = ["DUPLICATES", "Duplicates", "Floors", "clean", "pose"]

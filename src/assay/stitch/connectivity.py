@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from assay.stitch.layout import Ints
+from assay.stitch.solver.layout import Ints
 
 __all__ = ["Part", "find_parts", "tell_parts"]
 

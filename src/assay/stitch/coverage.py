@@ -12,12 +12,12 @@ from assay.compute import replicate
 from assay.errors import OptionError
 from assay.stats._arrays import check_level
 from assay.stitch.cleaning import pose
-from assay.stitch.gauge import AnchorBenchmark
-from assay.stitch.layout import Floats, Ints
 from assay.stitch.presets import preset_called
-from assay.stitch.problem import Problem
-from assay.stitch.replicates import RESAMPLES, Resample, draw_replicates
 from assay.stitch.simulate import World, simulate
+from assay.stitch.solver.gauge import AnchorBenchmark
+from assay.stitch.solver.layout import Floats, Ints
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.replicates import RESAMPLES, Resample, draw_replicates
 from assay.stitch.summaries import interval
 
 __all__ = ["PAIRS", "CoverageRow", "coverage_table"]

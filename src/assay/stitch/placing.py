@@ -10,11 +10,11 @@ import polars as pl
 
 from assay.errors import InputError
 from assay.stitch.cleaning import clean
-from assay.stitch.gauge import Aligned
-from assay.stitch.kernels import fit as minimise
-from assay.stitch.layout import Floats, Prior, Rows
-from assay.stitch.noise import expected
-from assay.stitch.problem import Problem
+from assay.stitch.solver.gauge import Aligned
+from assay.stitch.solver.kernels import fit as minimise
+from assay.stitch.solver.layout import Floats, Prior, Rows
+from assay.stitch.solver.noise import expected
+from assay.stitch.solver.problem import Problem
 from assay.stitch.summaries import interval, states_of_models
 from assay.tables import Scores
 

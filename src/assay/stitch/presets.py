@@ -9,11 +9,11 @@ import numpy as np
 
 from assay.errors import OptionError
 from assay.stitch.cleaning import Duplicates
-from assay.stitch.gauge import AnchorBenchmark, Gauge
-from assay.stitch.hierarchy import solve_hierarchy
-from assay.stitch.problem import Problem
-from assay.stitch.replicates import Resample
-from assay.stitch.solutions import Solution, solve_ridge
+from assay.stitch.solver.gauge import AnchorBenchmark, Gauge
+from assay.stitch.solver.hierarchy import solve_hierarchy
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.replicates import Resample
+from assay.stitch.solver.solutions import Solution, solve_ridge
 
 __all__ = ["PRESETS", "Preset", "preset_called"]
 

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -16,14 +16,17 @@ from assay.estimates import Estimate
 from assay.results import Provenance
 from assay.stats._arrays import check_level
 from assay.stitch.cleaning import Duplicates, Floors, pose
-from assay.stitch.gauge import Aligned, AnchorModels, Gauge, align, choose_gauge
-from assay.stitch.noise import Noise, expected
 from assay.stitch.presets import Preset, preset_called
-from assay.stitch.problem import Problem
-from assay.stitch.replicates import Replicates, Resample, draw_replicates
-from assay.stitch.solutions import Solution
+from assay.stitch.solver.gauge import Aligned, AnchorModels, Gauge, align, choose_gauge
+from assay.stitch.solver.noise import Noise, expected
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.replicates import Replicates, Resample, draw_replicates
+from assay.stitch.solver.solutions import Solution
 from assay.stitch.summaries import benchmark_frame, interval, model_frame, pair_frame
 from assay.tables import Scores
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["CapabilityPrior", "Facts", "Scale", "assemble", "fit"]
 
@@ -133,6 +136,12 @@ class Scale:
 
         return next_benchmark(self, model)
 
+    def chart(self) -> alt.LayerChart:
+        """The ranking with intervals; all pictures of a scale are in `assay.stitch.charts.scale`."""
+        from assay.stitch.charts.scale import draw_ranking
+
+        return draw_ranking(self)
+
     def save(self, folder: str | Path) -> list[Path]:
         """Write models.csv, benchmarks.csv, pairs.csv, scores.csv, fit.json and, if there are any, replicates.parquet."""
         from assay.stitch.store import save
@@ -181,7 +190,7 @@ def fit(
     ``preset`` says what is fitted (see `assay.stitch.presets`); it decides ``since`` ("" for no limit), ``duplicates`` and ``resample``
     where they are None. An ``anchor`` benchmark with its difficulty and slope fixes the scale, by default the one that most models
     have, or ``anchor_models`` do, two models with their values. `assay.stitch.cleaning.pose` tells which scores count. Intervals at
-    ``level`` come from ``bootstrap`` refits on data redrawn as ``resample`` says (see `assay.stitch.replicates`). With two ``dimensions`` models
+    ``level`` come from ``bootstrap`` refits on data redrawn as ``resample`` says (see `assay.stitch.solver.replicates`). With two ``dimensions`` models
     also differ in a trait that benchmarks ask for to different degrees.
     """
     chosen = preset_called(preset)

@@ -10,8 +10,8 @@ from scipy.special import betaincinv, expit, ndtr
 
 from assay.errors import OptionError
 from assay.stitch.connectivity import find_parts
-from assay.stitch.layout import Floats, Ints
-from assay.stitch.problem import Problem
+from assay.stitch.solver.layout import Floats, Ints
+from assay.stitch.solver.problem import Problem
 from assay.tables import Scores
 
 __all__ = ["PER_LOG10_FLOP", "PER_YEAR", "World", "simulate"]

@@ -16,11 +16,11 @@ from assay.frames import parts_of, write_frame
 from assay.results import Provenance, plain, write_json
 from assay.safe_io import read_bytes
 from assay.stitch.cleaning import clean
-from assay.stitch.gauge import Aligned
-from assay.stitch.layout import Floats
-from assay.stitch.noise import Noise
-from assay.stitch.problem import Problem
-from assay.stitch.replicates import Replicates
+from assay.stitch.solver.gauge import Aligned
+from assay.stitch.solver.layout import Floats
+from assay.stitch.solver.noise import Noise
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.replicates import Replicates
 from assay.tables import Scores
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from assay.stats.bootstrap import percentile
-from assay.stitch.gauge import Aligned
-from assay.stitch.layout import Bools, Floats
-from assay.stitch.noise import expected
-from assay.stitch.problem import Problem
-from assay.stitch.replicates import Replicates
-from assay.stitch.solutions import Solution
+from assay.stitch.solver.gauge import Aligned
+from assay.stitch.solver.layout import Bools, Floats
+from assay.stitch.solver.noise import expected
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.replicates import Replicates
+from assay.stitch.solver.solutions import Solution
 
 __all__ = ["benchmark_frame", "interval", "model_frame", "pair_frame", "states_of_models"]
 

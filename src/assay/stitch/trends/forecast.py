@@ -17,11 +17,11 @@ from assay.estimates import Estimate
 from assay.frames import write_frame
 from assay.results import Provenance, plain, write_json
 from assay.stats._arrays import check_level
-from assay.stitch.backtest import Backtest, backtest
-from assay.stitch.breaks import BreakTest, find_break
-from assay.stitch.frontier import Dated, Trend, dates_of, fit_trend, frontier_frame, years_of
-from assay.stitch.saturation import Saturation, saturate, saturation_frame
 from assay.stitch.scale import Scale
+from assay.stitch.trends.backtest import Backtest, backtest
+from assay.stitch.trends.breaks import BreakTest, find_break
+from assay.stitch.trends.frontier import Dated, Trend, dates_of, fit_trend, frontier_frame, years_of
+from assay.stitch.trends.saturation import Saturation, saturate, saturation_frame
 
 if TYPE_CHECKING:
     import altair
@@ -77,7 +77,7 @@ class Forecast:
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """The forecast, its validation, and when benchmarks are saturated, by file name."""
-        from assay.stitch.charts_trends import draw_forecast, draw_saturation, draw_validation
+        from assay.stitch.charts.trends import draw_forecast, draw_saturation, draw_validation
 
         drawn = {"forecast": draw_forecast(self), "saturation": draw_saturation(self)}
         return drawn | ({"validation": draw_validation(self)} if self.backtest.chosen else {})

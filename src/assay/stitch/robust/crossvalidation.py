@@ -11,12 +11,12 @@ import polars as pl
 from assay.errors import InputError, OptionError
 from assay.stats._arrays import check_level
 from assay.stats.bootstrap import hierarchical_weights, percentile
-from assay.stitch.gauge import AnchorBenchmark
-from assay.stitch.hierarchy import solve_hierarchy
-from assay.stitch.layout import Floats, Ints
-from assay.stitch.noise import expected
-from assay.stitch.problem import Problem
-from assay.stitch.solutions import Solution, solve_ridge
+from assay.stitch.solver.gauge import AnchorBenchmark
+from assay.stitch.solver.hierarchy import solve_hierarchy
+from assay.stitch.solver.layout import Floats, Ints
+from assay.stitch.solver.noise import expected
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.solutions import Solution, solve_ridge
 
 __all__ = ["METHODS", "compare_models", "held_out_errors", "make_folds"]
 

@@ -15,12 +15,12 @@ import numpy as np
 from assay.compute import replicate
 from assay.errors import OptionError
 from assay.stitch.connectivity import find_parts
-from assay.stitch.gauge import AnchorBenchmark, Gauge, align
-from assay.stitch.kernels import fit as minimise
-from assay.stitch.layout import Bools, Floats, Ints, Prior
-from assay.stitch.problem import Problem
-from assay.stitch.solutions import MOST_ITERATIONS, Solution
-from assay.stitch.variants import Baseline, Variant
+from assay.stitch.robust.variants import Baseline, Variant
+from assay.stitch.solver.gauge import AnchorBenchmark, Gauge, align
+from assay.stitch.solver.kernels import fit as minimise
+from assay.stitch.solver.layout import Bools, Floats, Ints, Prior
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.solutions import MOST_ITERATIONS, Solution
 
 __all__ = ["drop_benchmarks", "leave_benchmarks_out", "leave_organisations_out", "refit_without"]
 

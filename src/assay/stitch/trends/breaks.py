@@ -11,8 +11,8 @@ import numpy as np
 from assay.compute import replicate
 from assay.estimates import Estimate, State
 from assay.stats._arrays import Bools, Floats, Ints, t_quantile
-from assay.stitch.frontier import DAYS_A_YEAR, is_frontier
-from assay.stitch.shapes import FEWEST_POINTS, best_break
+from assay.stitch.trends.frontier import DAYS_A_YEAR, is_frontier
+from assay.stitch.trends.shapes import FEWEST_POINTS, best_break
 
 __all__ = ["BreakTest", "find_break"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, OptionError
 from assay.stitch.connectivity import find_parts, tell_parts
-from assay.stitch.layout import Bools, Floats, Ints, Rows
+from assay.stitch.solver.layout import Bools, Floats, Ints, Rows
 
 __all__ = ["Problem"]
 

@@ -29,11 +29,11 @@ import numpy as np
 from assay.compute import replicate
 from assay.errors import OptionError
 from assay.stats.bootstrap import hierarchical_weights
-from assay.stitch.gauge import Aligned, Gauge, align
-from assay.stitch.kernels import fit_many
-from assay.stitch.layout import Bools, Floats
-from assay.stitch.noise import expected
-from assay.stitch.solutions import MOST_ITERATIONS, Solution
+from assay.stitch.solver.gauge import Aligned, Gauge, align
+from assay.stitch.solver.kernels import fit_many
+from assay.stitch.solver.layout import Bools, Floats
+from assay.stitch.solver.noise import expected
+from assay.stitch.solver.solutions import MOST_ITERATIONS, Solution
 
 __all__ = ["RESAMPLES", "Replicates", "Resample", "draw_replicates"]
 

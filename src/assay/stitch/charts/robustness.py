@@ -13,8 +13,8 @@ from assay.estimates import Estimate
 if TYPE_CHECKING:
     import altair as alt
 
-    from assay.stitch.check import Check
-    from assay.stitch.robustness import Robustness
+    from assay.stitch.robust.check import Check
+    from assay.stitch.robust.robustness import Robustness
 
 __all__ = [
     "draw_dropped",

@@ -74,7 +74,7 @@ class Exploration:
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """Overlap, months and coverage, by file name; no months where no model has a date."""
-        from assay.stitch.charts import draw_coverage, draw_months, draw_overlap
+        from assay.stitch.charts.scale import draw_coverage, draw_months, draw_overlap
 
         drawn = {"overlap": draw_overlap(self), "coverage": draw_coverage(self)}
         return drawn | ({"months": draw_months(self)} if len(self.months) else {})

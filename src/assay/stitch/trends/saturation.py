@@ -16,7 +16,7 @@ from assay.errors import OptionError
 from assay.estimates import Estimate, State
 from assay.stats._arrays import Floats
 from assay.stats.bootstrap import percentile
-from assay.stitch.frontier import Dated, Trend, dates_of, is_frontier, years_of
+from assay.stitch.trends.frontier import Dated, Trend, dates_of, is_frontier, years_of
 
 if TYPE_CHECKING:
     from assay.stitch.scale import Scale

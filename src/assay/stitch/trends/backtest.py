@@ -12,9 +12,9 @@ import polars as pl
 from assay.errors import InputError
 from assay.stats._arrays import Floats
 from assay.stats.means import mean
-from assay.stitch.frontier import DAYS_A_YEAR, Dated, Trend, dates_of, fit_trend, is_frontier, years_of
 from assay.stitch.scale import Scale, fit
-from assay.stitch.shapes import FEWEST_POINTS, SHAPES
+from assay.stitch.trends.frontier import DAYS_A_YEAR, Dated, Trend, dates_of, fit_trend, is_frontier, years_of
+from assay.stitch.trends.shapes import FEWEST_POINTS, SHAPES
 from assay.tables import Scores
 
 __all__ = ["Backtest", "HeldOut", "backtest", "hold_out", "monthly", "refit_before", "summarise_errors"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from assay.stitch.layout import Bools, Floats, Prior, Rows
+from assay.stitch.solver.layout import Bools, Floats, Prior, Rows
 
 __all__ = ["System", "hold", "make_system", "solve"]
 

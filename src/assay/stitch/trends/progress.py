@@ -16,7 +16,8 @@ from assay.estimates import Estimate
 from assay.frames import write_frame
 from assay.results import Provenance, plain, write_json
 from assay.stats._arrays import check_level
-from assay.stitch.efficiency import (
+from assay.stitch.scale import Scale
+from assay.stitch.trends.efficiency import (
     Coefficients,
     Computed,
     as_published,
@@ -28,8 +29,7 @@ from assay.stitch.efficiency import (
     size_families,
     two_stages,
 )
-from assay.stitch.frontier import Dated
-from assay.stitch.scale import Scale
+from assay.stitch.trends.frontier import Dated
 from assay.tables import Scores
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Progress:
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """Compute for fixed capability, and capability at fixed compute, by file name."""
-        from assay.stitch.charts_trends import draw_efficiency, draw_gains
+        from assay.stitch.charts.trends import draw_efficiency, draw_gains
 
         return {"efficiency": draw_efficiency(self), "gains": draw_gains(self)}
 

@@ -19,12 +19,12 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.linalg import svds
 
-from assay.stitch.curvature import Spread, spread
-from assay.stitch.kernels import fit as minimise
-from assay.stitch.layout import Floats, Layout, Prior, Rows
-from assay.stitch.noise import Noise, estimate_noise, expected
-from assay.stitch.problem import Problem
-from assay.stitch.solutions import MOST_ITERATIONS, Solution
+from assay.stitch.solver.curvature import Spread, spread
+from assay.stitch.solver.kernels import fit as minimise
+from assay.stitch.solver.layout import Floats, Layout, Prior, Rows
+from assay.stitch.solver.noise import Noise, estimate_noise, expected
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.solutions import MOST_ITERATIONS, Solution
 
 __all__ = ["solve_hierarchy"]
 

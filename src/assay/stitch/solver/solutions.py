@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.stitch.curvature import spread
-from assay.stitch.gauge import AnchorBenchmark, Gauge
-from assay.stitch.kernels import fit as minimise
-from assay.stitch.layout import Fitted, Floats, Layout, Prior, Rows
-from assay.stitch.noise import Noise, estimate_noise
-from assay.stitch.problem import Problem
+from assay.stitch.solver.curvature import spread
+from assay.stitch.solver.gauge import AnchorBenchmark, Gauge
+from assay.stitch.solver.kernels import fit as minimise
+from assay.stitch.solver.layout import Fitted, Floats, Layout, Prior, Rows
+from assay.stitch.solver.noise import Noise, estimate_noise
+from assay.stitch.solver.problem import Problem
 
 __all__ = ["MOST_ITERATIONS", "TOLERANCE", "Solution", "solve_ridge"]
 

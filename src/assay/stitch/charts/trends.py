@@ -12,17 +12,17 @@ from assay.charts import Caption, Field, Reference, captioned, interval_plot, po
 from assay.charts.encodings import by_group, haloed, position, roles, tooltips
 from assay.charts.lines import band
 from assay.charts.theme import LIGHT, PALETTE
-from assay.stitch.charts import CAPABILITY, readable
-from assay.stitch.frontier import dates_of, years_of
+from assay.stitch.charts.scale import CAPABILITY, readable
+from assay.stitch.trends.frontier import dates_of, years_of
 
 if TYPE_CHECKING:
     import altair as alt
 
     from assay.estimates import Estimate
-    from assay.stitch.forecast import Forecast
-    from assay.stitch.horizon_map import HorizonMap
-    from assay.stitch.progress import Progress
-    from assay.stitch.saturation import Saturation
+    from assay.stitch.trends.forecast import Forecast
+    from assay.stitch.trends.horizon_map import HorizonMap
+    from assay.stitch.trends.progress import Progress
+    from assay.stitch.trends.saturation import Saturation
 
 __all__ = [
     "draw_efficiency",

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from assay.stitch.curvature import Spread
-from assay.stitch.kernels import eta
-from assay.stitch.layout import Floats, Ints, Rows
-from assay.stitch.problem import Problem
+from assay.stitch.solver.curvature import Spread
+from assay.stitch.solver.kernels import eta
+from assay.stitch.solver.layout import Floats, Ints, Rows
+from assay.stitch.solver.problem import Problem
 
 __all__ = ["Noise", "estimate_noise", "expected"]
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from assay.stitch.elimination import System, hold, make_system, solve
-from assay.stitch.kernels import derive
-from assay.stitch.layout import Floats, Prior, Rows
+from assay.stitch.solver.elimination import System, hold, make_system, solve
+from assay.stitch.solver.kernels import derive
+from assay.stitch.solver.layout import Floats, Prior, Rows
 
 __all__ = ["Spread", "spread"]
 

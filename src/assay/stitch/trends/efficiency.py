@@ -18,7 +18,7 @@ from assay.errors import InputError
 from assay.estimates import Estimate
 from assay.stats._arrays import Bools, Floats, Ints, codes, normal_quantile, t_quantile
 from assay.stitch.families import family_of
-from assay.stitch.frontier import DAYS_A_YEAR
+from assay.stitch.trends.frontier import DAYS_A_YEAR
 
 __all__ = [
     "Coefficients",

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from assay.stitch.frontier import DAYS_A_YEAR, is_frontier
-from assay.stitch.layout import Floats
+from assay.stitch.solver.layout import Floats
+from assay.stitch.trends.frontier import DAYS_A_YEAR, is_frontier
 
 __all__ = ["Baseline", "Variant", "frontier_slopes", "variant_frame"]
 

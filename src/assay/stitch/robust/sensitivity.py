@@ -8,14 +8,14 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from assay.stitch.cleaning import DUPLICATES
-from assay.stitch.gauge import AnchorBenchmark, Gauge, align
-from assay.stitch.hierarchy import solve_hierarchy
-from assay.stitch.kernels import fit as minimise
-from assay.stitch.layout import Floats
-from assay.stitch.problem import Problem
+from assay.stitch.robust.variants import Baseline, Variant
 from assay.stitch.scale import fit
-from assay.stitch.solutions import MOST_ITERATIONS, Solution, solve_ridge
-from assay.stitch.variants import Baseline, Variant
+from assay.stitch.solver.gauge import AnchorBenchmark, Gauge, align
+from assay.stitch.solver.hierarchy import solve_hierarchy
+from assay.stitch.solver.kernels import fit as minimise
+from assay.stitch.solver.layout import Floats
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.solutions import MOST_ITERATIONS, Solution, solve_ridge
 from assay.tables import Scores
 
 __all__ = [

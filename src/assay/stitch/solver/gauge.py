@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import expit
 
 from assay.errors import OptionError
-from assay.stitch.layout import Floats, Layout
-from assay.stitch.problem import Problem
+from assay.stitch.solver.layout import Floats, Layout
+from assay.stitch.solver.problem import Problem
 
 __all__ = ["Aligned", "AnchorBenchmark", "AnchorModels", "Gauge", "align", "choose_gauge"]
 

@@ -81,7 +81,7 @@ class HorizonMap:
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """Published horizons over capability, by file name."""
-        from assay.stitch.charts_trends import draw_horizon_map
+        from assay.stitch.charts.trends import draw_horizon_map
 
         return {"horizon_map": draw_horizon_map(self)}
 

@@ -18,8 +18,8 @@ import numpy as np
 from numba import njit
 from scipy.special import expit
 
-from assay.stitch.elimination import System, hold, make_system, solve
-from assay.stitch.layout import Bools, Fitted, Floats, Prior, Rows
+from assay.stitch.solver.elimination import System, hold, make_system, solve
+from assay.stitch.solver.layout import Bools, Fitted, Floats, Prior, Rows
 
 __all__ = ["cost", "derive", "eta", "fit", "fit_many", "plain_cost"]
 

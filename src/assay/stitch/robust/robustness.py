@@ -15,15 +15,11 @@ from assay.estimates import Estimate
 from assay.frames import parts_of, write_frame
 from assay.results import Provenance, plain, write_json
 from assay.stats.bootstrap import percentile
-from assay.stitch.crossvalidation import compare_models
-from assay.stitch.findings import Factor, factors_of, told
-from assay.stitch.gauge import Gauge, choose_gauge
-from assay.stitch.influence import drop_benchmarks, leave_benchmarks_out, leave_organisations_out
-from assay.stitch.layout import Bools, Floats, Ints
 from assay.stitch.presets import preset_called
-from assay.stitch.problem import Problem
-from assay.stitch.scale import Scale, fit
-from assay.stitch.sensitivity import (
+from assay.stitch.robust.crossvalidation import compare_models
+from assay.stitch.robust.findings import Factor, factors_of, told
+from assay.stitch.robust.influence import drop_benchmarks, leave_benchmarks_out, leave_organisations_out
+from assay.stitch.robust.sensitivity import (
     ASSAY,
     ASSAY_2D,
     PAPER,
@@ -32,9 +28,13 @@ from assay.stitch.sensitivity import (
     change_model,
     change_strength,
 )
-from assay.stitch.solutions import Solution
+from assay.stitch.robust.variants import Baseline, Variant, frontier_slopes, variant_frame
+from assay.stitch.scale import Scale, fit
+from assay.stitch.solver.gauge import Gauge, choose_gauge
+from assay.stitch.solver.layout import Bools, Floats, Ints
+from assay.stitch.solver.problem import Problem
+from assay.stitch.solver.solutions import Solution
 from assay.stitch.summaries import interval
-from assay.stitch.variants import Baseline, Variant, frontier_slopes, variant_frame
 from assay.tables import Scores
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Robustness:
     """How the frontier's slope and the order of the models change, and in words what they depend on.
 
     ``slope`` is that of the frontier, a year, with the interval that the scores' errors leave. ``factors`` has one row for each thing that was varied, ``variants``
-    (`assay.stitch.variants.Variant`) one for each refit, ``ranks`` says between which ranks a model lies when benchmarks are dropped, ``validation`` how well each model
+    (`assay.stitch.robust.variants.Variant`) one for each refit, ``ranks`` says between which ranks a model lies when benchmarks are dropped, ``validation`` how well each model
     of the scores predicts what it has not seen, and by how much it differs from the one in use.
     """
 
@@ -90,7 +90,7 @@ class Robustness:
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """What moves the slope, how far ranks move, which benchmarks and organisations matter, the path of the prior, which model predicts best."""
-        from assay.stitch.charts_robustness import draw_robustness
+        from assay.stitch.charts.robustness import draw_robustness
 
         return {f"robustness_{name}": chart for name, chart in draw_robustness(self).items()}
 

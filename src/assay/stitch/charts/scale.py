@@ -12,13 +12,13 @@ from assay.charts.encodings import MAX_ROWS, NAMES, ON_TOP, by_group, position, 
 from assay.charts.theme import LIGHT, PALETTE, ROW
 from assay.errors import InputError
 from assay.stats._arrays import Floats
-from assay.stitch.curves import curve_frame, residual_frame
-from assay.stitch.frontier import Dated, Trend, dates_of, fit_trend, is_frontier
+from assay.stitch.solver.curves import curve_frame, residual_frame
+from assay.stitch.trends.frontier import Dated, Trend, dates_of, fit_trend, is_frontier
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from assay.stitch.explore import Exploration
+    from assay.stitch.exploration import Exploration
     from assay.stitch.scale import Scale
 
 __all__ = [

@@ -13,10 +13,10 @@ from scipy.special import erfc, ndtri
 from assay.errors import OptionError
 from assay.frames import write_frame
 from assay.results import Provenance, plain, write_json
-from assay.stitch.curves import residual_frame
-from assay.stitch.kernels import fit as minimise
-from assay.stitch.layout import Floats, Prior, Rows
 from assay.stitch.scale import Scale
+from assay.stitch.solver.curves import residual_frame
+from assay.stitch.solver.kernels import fit as minimise
+from assay.stitch.solver.layout import Floats, Prior, Rows
 
 if TYPE_CHECKING:
     import altair
@@ -95,7 +95,7 @@ class Check:
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """The sample on the scale, the strangest scores, and the models whose rank rests on one of theirs."""
-        from assay.stitch.charts_robustness import draw_residuals, draw_sample, draw_supports
+        from assay.stitch.charts.robustness import draw_residuals, draw_sample, draw_supports
 
         return {
             "check": draw_sample(self),

@@ -1,0 +1,1 @@
+"""What tables of scores, scales, trends and robustness look like."""

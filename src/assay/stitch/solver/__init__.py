@@ -1,0 +1,1 @@
+"""From a table of scores to parameters: arrays, kernels, Newton steps, what fixes the scale, refits."""
