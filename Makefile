@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-model check bench browser lock clean help
+.PHONY: demo test test-model check docs bench browser lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,9 @@ check: $(READY) ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(READY) ## the documentation as pages that open offline: writes site/index.html
+	$(BIN)/mkdocs build --quiet --strict --site-dir site
 
 bench: $(READY) ## speed and size, as ratios against what a user would otherwise run
 	$(BIN)/python -m benchmarks
@@ -46,4 +49,4 @@ lock: ## pin every dependency again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --all-extras --group dev pyproject.toml -o requirements.lock
 
 clean: ## remove what was made
-	rm -rf $(VENV) demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,6 +15,7 @@ FLOORS = [
     {"report"},
     {"bridges"},
     {"evals", "track", "horizon", "study", "stitch"},
+    {"running"},
     {"pages", "stats", "sources", "charts"},
     {"compute"},
     {"results"},

@@ -165,3 +165,9 @@ def test_the_printed_interval_is_close_to_the_true_one(middle, spread):
     numbers = str(estimate).replace(",", "").replace("[", "").replace("]", "").split()
     for printed, true in zip(numbers, (estimate.value, estimate.low, estimate.high), strict=True):
         assert abs(float(printed) - true) <= spread / 10
+
+
+def test_an_end_beyond_what_was_observed_is_open():
+    assert Estimate(2, 1, 3, low_state="below_range").covers(0.5)
+    assert not Estimate(2, 1, 3, low_state="below_range").covers(3.5)
+    assert Estimate(2, 1, 3, high_state="above_range").covers(9)

@@ -70,8 +70,9 @@ class Estimate:
         return replace(self, value=moved[0], low=moved[1], high=moved[2])
 
     def covers(self, truth: float) -> bool:
-        """Whether the interval holds `truth`; an open end holds everything beyond it."""
-        return (self.low is None or self.low <= truth) and (self.high is None or truth <= self.high)
+        """Whether the interval holds `truth`; an end that is open, or lies beyond what was observed, holds everything there."""
+        is_above = self.low is None or self.low_state != "ok" or self.low <= truth
+        return is_above and (self.high is None or self.high_state != "ok" or truth <= self.high)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON: no NaN, no infinity; ``reason`` and the ends' states only where they say something."""

@@ -56,7 +56,8 @@ def test_a_folder_gets_tables_figures_and_charts(verb, more, table, tmp_path, co
     assert told.returncode == 0, told.stderr
     assert told.stderr == ""
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {f"{table}.{ending}" for ending in ("csv", "json", "html", "png", "svg")}
+    report = {f"{table}_report.html", f"{table}_report.sections.json"}
+    assert names == {f"{table}.{ending}" for ending in ("csv", "json", "html", "png", "svg")} | report
     json.loads((tmp_path / "out" / f"{table}.json").read_text())
     assert len(pl.read_csv(tmp_path / "out" / f"{table}.csv")) > 1
 

@@ -16,13 +16,13 @@ from assay.report.stitch import (
     robustness_section,
     scale_section,
 )
-from assay.stitch.robust.check import check
 from assay.stitch.exploration import explore
+from assay.stitch.robust.check import check
+from assay.stitch.robust.robustness import robustness
+from assay.stitch.scale import fit
 from assay.stitch.trends.forecast import forecast
 from assay.stitch.trends.horizon_map import map_horizons
 from assay.stitch.trends.progress import progress
-from assay.stitch.robust.robustness import robustness
-from assay.stitch.scale import fit
 from assay.tables import Scores
 
 EXAMPLES = Path(__file__).parents[2] / "examples/stitch"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from assay._version import __version__
+from assay.cli.lazy import Panels, lazy_app
 
 __all__ = ["PANELS", "app"]
 
-PANELS: dict[str, dict[str, tuple[str, str]]] = {
+PANELS: Panels = {
     "Any eval": {
         "convert": ("assay.cli.convert", "Turn eval logs of any harness into one of Assay's tables."),
         "summary": ("assay.cli.evals", "Mean score of each model, with clustered intervals."),
@@ -21,8 +20,13 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Instruments": {
         "stitch": ("assay.cli.stitch", "Many benchmarks on one capability scale, and where it is going."),
-        "study": ("assay.cli.study", "Do people agree? (so far: reliability of a table of ratings)"),
+        "horizon": ("assay.cli.horizon", "How many attempts would a novice need? How many minutes an expert?"),
+        "study": ("assay.cli.study", "Do people agree, and does an automatic judge agree with them?"),
         "track": ("assay.cli.track", "For how many turns can a solver keep a statistic in its head?"),
+    },
+    "Together": {
+        "bridge": ("assay.cli.bridge", "From one instrument to another: games, attempts, verdicts, scales."),
+        "report": ("assay.cli.report", "Saved results of any instruments, in one page."),
     },
     "The tool itself": {
         "serve": ("assay.cli.serve", "Give each person a secret link to their page, and keep the answers."),
@@ -40,36 +44,9 @@ _EXAMPLES = (
 )
 
 
-class _LazyGroup(TyperGroup):
-    """Knows its verbs by name and one line; imports the module of a verb only when it is called."""
+_LINE = "Assay measures what AI can do, and says how sure one can be."
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [name for verbs in PANELS.values() for name in verbs]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        for verbs in PANELS.values():
-            if cmd_name in verbs:
-                loaded = typer.main.get_command(importlib.import_module(verbs[cmd_name][0]).app)
-                return getattr(loaded, "commands", {}).get(cmd_name, loaded)
-        return None
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        for panel, verbs in PANELS.items():
-            with formatter.section(panel):
-                formatter.write_dl([(name, line) for name, (_, line) in verbs.items()])
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Examples"):
-            formatter.write_dl(_EXAMPLES, col_max=60)
-
-
-app = typer.Typer(
-    cls=_LazyGroup,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+app = lazy_app(PANELS, _LINE, _EXAMPLES)
 
 
 def _print_version(asked: bool) -> None:
@@ -78,10 +55,10 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=_LINE)
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Assay measures what AI can do, and says how sure one can be."""
+    pass

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.finish import finish
 from assay.cli.options import Inputs, Level, Output, Reading, Seed, verb
-from assay.cli.output import Console, progress_bar
-from assay.errors import InputError
+from assay.cli.output import progress_bar
 from assay.estimates import chance
 
 if TYPE_CHECKING:
     from assay.evals.compare import Difference
-    from assay.tables import Attempts
 
 __all__ = ["app"]
 
@@ -38,16 +35,16 @@ def summary(
     """Mean score of each model, with intervals that know which attempts belong together.
 
     Repeats of one task, or tasks of one family, resemble each other: counting them as independent makes intervals too
-    narrow. The design effect says by how much the variance grows. Writes summary.csv, summary.json and the chart.
+    narrow. The design effect says by how much the variance grows. Writes summary.csv, summary.json the chart and a report.
     """
     from assay.evals.summary import summarise
 
-    attempts = _attempts(reading, inputs, output.console)
+    attempts = reading.attempts(inputs, output.console)
     result = summarise(attempts, by=by, cluster=cluster, level=level)
     rows = [(r.subject, r.task, r.mean, f"{r.n:,}", r.n_clusters, _figure(r.design_effect, 1)) for r in result.rows]
     columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "clusters", "design effect")
     output.console.table("Mean score", columns, rows, f"Clustered by {cluster}.")
-    _finish(result, output, "summary")
+    finish(result, output, "summary", "How well did each do?", "evals.summary_section")
 
 
 @app.command()
@@ -67,11 +64,11 @@ def compare(
     """Differences between models, paired by sample, with tests corrected for how many there are.
 
     P(A better) is the probability that A is truly better. "From repeats" is the share of the uncertainty that more
-    repeats (epochs) would remove; the rest needs more tasks. Writes compare.csv, compare.json and the chart.
+    repeats (epochs) would remove; the rest needs more tasks. Writes compare.csv, compare.json the chart and a report.
     """
     from assay.evals.compare import compare as compare_subjects
 
-    attempts = _attempts(reading, inputs, output.console)
+    attempts = reading.attempts(inputs, output.console)
     with progress_bar("comparing", output.console) as progress:
         result = compare_subjects(
             attempts, a, b, by=by, cluster=cluster, correction=correction, level=level, seed=seed, progress=progress
@@ -80,7 +77,7 @@ def compare(
     columns = ("A", "B", "task", f"A − B [{level:.0%}]", "p", f"p ({correction})", "P(A better)")
     caption = f"Paired by task, clustered by {cluster}."
     output.console.table("Differences", (*columns, "tasks", "clusters", "from repeats", "test"), rows, caption)
-    _finish(result, output, "compare")
+    finish(result, output, "compare", "Who is better?", "evals.comparison_section")
 
 
 @app.command()
@@ -108,15 +105,15 @@ def power(
 ) -> None:
     """How many items and repeats a difference between two models needs to be seen.
 
-    Plans a paired comparison on the same items, from assumptions or from a pilot run with repeats. Writes power.csv, power.json and
-    the chart.
+    Plans a paired comparison on the same items, from assumptions or from a pilot run with repeats. Writes power.csv, power.json, the
+    chart and a report.
     """
     from assay.evals.power import pilot, plan
     from assay.results import Provenance
 
     comparison = provenance = None
     if inputs:
-        attempts = _attempts(reading, inputs, output.console)
+        attempts = reading.attempts(inputs, output.console)
         comparison = pilot(attempts, a, b, cluster=cluster)
         provenance = Provenance.of(attempts, a=a, b=b, cluster=cluster)
     made = plan(
@@ -138,39 +135,12 @@ def power(
     title = f"To see a true difference of {effect:g} with {wanted:.0%} power at the {level:.0%} level"
     caption = f"Last two columns: with {items:,} items." if items else "Pass --items to see what you have can show."
     output.console.table(title, columns if items else columns[:3], [r if items else r[:3] for r in rows], caption)
-    _finish(made, output, "power")
+    finish(made, output, "power", "What would an eval need?", "evals.plan_section")
 
 
 def _difference_row(d: Difference) -> tuple[Any, ...]:
     tested = chance(d.p), chance(d.p_adjusted), chance(d.p_better)
     return d.a, d.b, d.task, d.difference, *tested, d.n_tasks, d.n_clusters, _share(d.from_repeats), d.test
-
-
-class _Result(Protocol):
-    def as_dict(self) -> dict[str, Any]: ...
-    def chart(self) -> Any: ...
-    def save(self, folder: Path) -> list[Path]: ...
-
-
-def _attempts(reading: Reading, inputs: Sequence[str], console: Console) -> Attempts:
-    from assay.tables import Attempts
-
-    table = reading.read(list(inputs), console)
-    if not isinstance(table, Attempts):
-        kind = type(table).__name__.lower()
-        raise InputError(f"{', '.join(inputs)}: holds {kind}; this command needs attempts, one row a try.")
-    return table
-
-
-def _finish(result: _Result, output: Output, name: str) -> None:
-    """JSON for programs, files and charts where a folder was named."""
-    output.console.json(result.as_dict())
-    if output.out:
-        from assay.charts import save_chart
-
-        chart = result.chart()
-        charts = [save_chart(chart, output.out / f"{name}.{ending}") for ending in ("html", "png", "svg")]
-        output.console.wrote([*result.save(output.out), *charts])
 
 
 def _figure(number: float | None, digits: int) -> str | None:

@@ -14,7 +14,7 @@ import functools
 import inspect
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.output import Console, progress_bar
-from assay.errors import AssayError, OptionError
+from assay.errors import AssayError, InputError, OptionError
 
 if TYPE_CHECKING:
-    from assay.tables import Table
+    from assay.tables import Attempts, Scores, Table
 
 __all__ = ["Inputs", "Level", "Output", "Reading", "Seed", "verb"]
 
@@ -81,6 +81,24 @@ class Reading:
                 inputs, source_name=self.source, divide_by=self.scale, progress=progress, **self.options
             )
         console.notes(table.notes)
+        return table
+
+    def attempts(self, inputs: Sequence[str], console: Console) -> Attempts:
+        """The inputs as attempts."""
+        from assay.tables import Attempts
+
+        table = self.read(list(inputs), console)
+        if not isinstance(table, Attempts):
+            raise InputError(_wrong_table(inputs, table, "attempts, one row a try"))
+        return table
+
+    def scores(self, inputs: Sequence[str], console: Console) -> Scores:
+        """The inputs as scores."""
+        from assay.tables import Scores
+
+        table = self.read(list(inputs), console)
+        if not isinstance(table, Scores):
+            raise InputError(_wrong_table(inputs, table, "scores, one row a model and benchmark"))
         return table
 
 
@@ -142,6 +160,10 @@ def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
     except KeyboardInterrupt as stop:
         print(f"assay: {stop or 'stopped'}; files named as written are whole, no other was written.", file=sys.stderr)
         raise SystemExit(130) from None
+
+
+def _wrong_table(inputs: Sequence[str], table: Table, needed: str) -> str:
+    return f"{', '.join(inputs)}: holds {type(table).__name__.lower()}; this command needs {needed}."
 
 
 def _pairs(option: str, given: list[str] | None) -> dict[str, str]:

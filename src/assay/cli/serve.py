@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from assay.cli.output import Console
 from assay.errors import need
 
 if TYPE_CHECKING:
+    from assay.pages.collector import Checks
     from assay.pages.packet import Invitation, Packet
     from assay.pages.store import Store
 
@@ -77,7 +79,7 @@ def _run(packet: Packet, store: Store, host: str, port: int, url: str | None, co
     from assay.pages.store import ANSWERS
 
     counter = _Counter(packet, store, console)
-    collector = Collector(packet, store, on_final=counter.told)
+    collector = Collector(packet, store, checks=_checks(packet), on_final=counter.told)
     bound = listen(host, port)
     base = url or f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}"
     if host not in _LOCAL and not base.startswith("https://"):
@@ -88,11 +90,22 @@ def _run(packet: Packet, store: Store, host: str, port: int, url: str | None, co
     console.say(f"\nStopped: {counter}. All answers are in {packet.folder / ANSWERS}.")
 
 
+def _checks(packet: Packet) -> Checks:
+    """What is odd about an answer set, as the instrument that made the pages knows it."""
+    from assay.pages import quality_signs
+    from assay.study.build import KEY, Key
+    from assay.study.collect import live_signs
+
+    is_study = packet.invitations[0].page.page.instrument == "study"
+    return live_signs(Key.read(packet.folder / KEY)) if is_study and (packet.folder / KEY).exists() else quality_signs
+
+
 def _print_links(packet: Packet, base: str, console: Console) -> None:
     width = max(len(invitation.label) for invitation in packet.invitations)
     for invitation in packet.invitations:
         console.say(f"{invitation.label:<{width}}  {base}/r/{invitation.token}/")
     console.say(f"{'admin':<{width}}  {base}/admin/{packet.admin}/")
+    sys.stdout.flush()  # whoever keeps the output in a file wants the links now
 
 
 class _Counter:

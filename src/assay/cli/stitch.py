@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.finish import finish
 from assay.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from assay.cli.output import Console, progress_bar
 from assay.cli.stitch_analyses import check, forecast, map_horizons, progress, robustness
@@ -18,10 +19,8 @@ from assay.cli.stitch_common import (
     Fit,
     Fitting,
     capability_of,
-    finish,
     first_of,
     load_scale,
-    scores_of,
     write_table,
 )
 from assay.errors import OptionError
@@ -56,7 +55,7 @@ def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
     """
     from assay.stitch.exploration import explore as look
 
-    scores = scores_of(reading, inputs, output.console)
+    scores = reading.scores(inputs, output.console)
     found = look(scores)
     seen, console = found.overview, output.console
     console.say(
@@ -87,7 +86,7 @@ def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
     if several:
         console.table("Widest duplicates", ("model", "benchmark", "scores", "min", "max"), several)
     _tell_parts(found.parts.rows(named=True), console)
-    finish(found, output, "explore", "What the table holds", "explore_section")
+    finish(found, output, "explore", "What the table holds", "stitch.explore_section")
 
 
 @app.command()
@@ -128,7 +127,7 @@ def fit(
     """
     from assay.stitch.scale import fit as fit_scale
 
-    scores = scores_of(reading, inputs, output.console)
+    scores = reading.scores(inputs, output.console)
     drawing: dict[str, Any] = {
         "bootstrap": bootstrap,
         "resample": resample,
@@ -140,7 +139,7 @@ def fit(
         scale = fit_scale(scores, **fitting.options, **drawing, progress=progress)
     output.console.notes(note for note in scale.provenance.notes if note not in scores.notes)
     _tell_scale(scale, output.console)
-    finish(_Fitted(scale, pairs), output, "fit", "The capability scale", "scale_section", scale)
+    finish(_Fitted(scale, pairs), output, "fit", "The capability scale", "stitch.scale_section", scale)
 
 
 @app.command()
@@ -162,7 +161,7 @@ def score(
     assay stitch score fit new.csv
     """
     scale = load_scale(folder)
-    scores = scores_of(reading, inputs, output.console)
+    scores = reading.scores(inputs, output.console)
     placed = scale.place(scores, seed=seed)
     rows = [(row["model"], capability_of(row, scale.level), row["n_benchmarks"]) for row in placed.rows(named=True)]
     output.console.table("On the scale", ("model", f"capability [{scale.level:.0%}]", "benchmarks"), rows)
@@ -237,7 +236,7 @@ def simulate(
     from assay.stitch.simulate import simulate as draw
 
     console = Console(is_quiet=quiet)
-    table = pose(scores_of(reading, like, console)) if like else None
+    table = pose(reading.scores(like, console)) if like else None
     world = draw(n_models=models, n_benchmarks=benchmarks, years=years, density=density, like=table, seed=seed)
     written = [
         world.scores.write(out / "scores.csv"),
@@ -283,7 +282,7 @@ def coverage(
     for name in resample or []:
         if name not in RESAMPLES:
             raise OptionError.unknown("resampling", name, RESAMPLES)
-    table = pose(scores_of(reading, like, output.console)) if like else None
+    table = pose(reading.scores(like, output.console)) if like else None
     options: dict[str, Any] = {"resamples": resample or RESAMPLES, "preset": preset, "bootstrap": bootstrap}
     options |= {"level": level, "seed": seed, "cluster": cluster}
     with progress_bar("simulating", output.console) as progress:

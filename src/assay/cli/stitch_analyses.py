@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.finish import finish
 from assay.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from assay.cli.output import Console, progress_bar
 from assay.cli.stitch_common import (
@@ -16,9 +17,7 @@ from assay.cli.stitch_common import (
     Fitting,
     capability_of,
     figure,
-    finish,
     load_scale,
-    scores_of,
     share_of,
 )
 from assay.estimates import Estimate, chance
@@ -87,7 +86,7 @@ def forecast(
         ("benchmark", "capability needed", f"date [{level:.0%}]", "first model there"),
         reached,
     )
-    finish(found, output, "forecast", "Where the frontier is going", "forecast_section")
+    finish(found, output, "forecast", "Where the frontier is going", "stitch.forecast_section")
 
 
 @verb
@@ -122,7 +121,7 @@ def progress(
     rows = [(QUANTITIES[rate.quantity], rate.method, rate.estimate) for rate in found.rates]
     caption = f"{len(found.models)} models with a date and known compute; compute and date explain {found.r2:.0%} of their capabilities' variance."
     output.console.table("Scaling and algorithms", ("", "method", f"estimate [{level:.0%}]"), rows, caption)
-    finish(found, output, "progress", "Scaling and algorithms", "progress_section")
+    finish(found, output, "progress", "Scaling and algorithms", "stitch.progress_section")
 
 
 @verb
@@ -161,7 +160,7 @@ def map_horizons(
         for row in found.models.head(10).rows(named=True)
     ]
     output.console.table("The most capable models", ("model", "minutes, by the map", "published"), best)
-    finish(found, output, "map", "Time horizons by capability", "horizon_section")
+    finish(found, output, "map", "Time horizons by capability", "stitch.horizon_section")
 
 
 @verb
@@ -193,7 +192,7 @@ def robustness(
     """
     from assay.stitch.robust.robustness import robustness as vary
 
-    scores = scores_of(reading, inputs, output.console)
+    scores = reading.scores(inputs, output.console)
     with progress_bar("varying", output.console) as progress:
         found = vary(
             scores, n=n, share=share, level=level, seed=seed, cluster=cluster, progress=progress, **fitting.options
@@ -209,7 +208,7 @@ def robustness(
     _tell_validation(found.validation.rows(named=True), found.provenance.settings["method"], level, output.console)
     for sentence in found.summary:
         output.console.say(f"{sentence}\n")
-    finish(found, output, "robustness", "What the conclusions rest on", "robustness_section")
+    finish(found, output, "robustness", "What the conclusions rest on", "stitch.robustness_section")
 
 
 @verb
@@ -248,7 +247,7 @@ def check(
     output.console.say("What surprises the machine:")
     for sentence in found.surprises.words(5):
         output.console.say(f"  {sentence}")
-    finish(found, output, "check", "A look at the scale", "check_section")
+    finish(found, output, "check", "A look at the scale", "stitch.check_section")
 
 
 def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -> None:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import Output, Reading
-from assay.cli.output import Console
-from assay.errors import InputError, OptionError
+from assay.cli.options import Output
+from assay.errors import OptionError
 from assay.estimates import Estimate
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from assay.results import Provenance
     from assay.stitch.scale import Scale
-    from assay.tables import Scores
 
 __all__ = [
     "SHOWN",
@@ -28,10 +25,8 @@ __all__ = [
     "Fitting",
     "capability_of",
     "figure",
-    "finish",
     "first_of",
     "load_scale",
-    "scores_of",
     "share_of",
     "write_table",
 ]
@@ -80,58 +75,6 @@ class Fitting:
         }
         models = None if self.anchor_models is None else _values(self.anchor_models)
         return told | {"anchor_models": models, "exclude": self.exclude or (), "include": self.include or ()}
-
-
-class Result(Protocol):
-    """What every analysis gives."""
-
-    @property
-    def provenance(self) -> Provenance:
-        """What made it."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """For programs."""
-
-    def charts(self) -> Mapping[str, Any]:
-        """By file name."""
-
-    def save(self, folder: Path) -> list[Path]:
-        """Its tables."""
-
-
-def finish(result: Result, output: Output, name: str, title: str, section: str, about: Any = None) -> None:
-    """JSON for programs; files, charts and a report where a folder was named.
-
-    ``section`` names the function of `assay.report.stitch` that tells ``about`` it, by default about the result; it is imported only when needed.
-    """
-    if output.json:
-        output.console.json(result.as_dict())
-    if not output.out:
-        return
-    import datetime
-
-    from assay.charts import save_chart
-    from assay.report import Report, save_report, stitch
-
-    folder, endings = output.out, ("html", "png", "svg")
-    written = result.save(folder)
-    charts = [save_chart(c, folder / f"{key}.{end}") for key, c in result.charts().items() for end in endings]
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    page = Report(title, [getattr(stitch, section)(about or result)], result.provenance, today)
-    output.console.wrote([*written, *charts, save_report(page, folder / f"{name}_report.html")])
-
-
-def scores_of(reading: Reading, inputs: list[str], console: Console) -> Scores:
-    """The inputs as scores."""
-    from assay.tables import Scores
-
-    table = reading.read(list(inputs), console)
-    if not isinstance(table, Scores):
-        kind = type(table).__name__.lower()
-        raise InputError(
-            f"{', '.join(inputs)}: holds {kind}; this command needs scores, one row a model and benchmark."
-        )
-    return table
 
 
 def load_scale(folder: Path) -> Scale:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.finish import save_charts, write_report
 from assay.cli.options import Level, Output, Seed, verb
 from assay.cli.output import Console, progress_bar
 from assay.errors import OptionError, need
@@ -159,7 +160,10 @@ def report(
     results = measure(read_samples(inputs), level=level, seed=seed)
     _tell(results, output)
     if output.out:
-        output.console.wrote([*_page(results, output.out), *results.save(output.out), *_charts(results, output.out)])
+        folder, sections = output.out, "track.track_sections"
+        page = write_report(folder / "report.html", "Track the Stat", sections, results, results.provenance)
+        attempts = results.samples.attempts().write(folder / "attempts.csv")
+        output.console.wrote([page, attempts, *results.save(folder), *save_charts(results.charts(), folder)])
 
 
 @app.command()
@@ -388,27 +392,6 @@ def _board(row: Row | Gain) -> str:
     from assay.track.yardsticks import Board
 
     return Board(row.variant, row.setting, row.length).title
-
-
-def _page(results: Results, folder: Path) -> list[Path]:
-    import datetime
-
-    from assay.report import Report, save_report
-    from assay.report.track import track_sections
-
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    page = Report("Track the Stat", track_sections(results), results.provenance, today)
-    return [save_report(page, folder / "report.html"), results.samples.attempts().write(folder / "attempts.csv")]
-
-
-def _charts(results: Results, folder: Path) -> list[Path]:
-    from assay.charts import save_chart
-
-    return [
-        save_chart(chart, folder / f"{name}.{ending}")
-        for name, chart in results.charts().items()
-        for ending in ("html", "png", "svg")
-    ]
 
 
 def _setting(text: str) -> tuple[str, Any]:

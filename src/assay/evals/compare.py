@@ -78,6 +78,10 @@ class Comparison:
 
         return draw_comparison(self)
 
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """The same by its file name."""
+        return {"compare": self.chart()}
+
     def save(self, folder: Path) -> list[Path]:
         """Write compare.csv and compare.json."""
         return [

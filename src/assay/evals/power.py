@@ -79,6 +79,10 @@ class Plan:
 
         return draw_plan(self)
 
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """The same by its file name."""
+        return {"power": self.chart()}
+
     def save(self, folder: Path) -> list[Path]:
         """Write power.csv and power.json."""
         return [write_frame(self.to_frame(), folder / "power.csv"), write_json(self.as_dict(), folder / "power.json")]

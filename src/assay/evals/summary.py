@@ -71,6 +71,10 @@ class Summary:
 
         return draw_summary(self)
 
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """The same by its file name."""
+        return {"summary": self.chart()}
+
     def save(self, folder: Path) -> list[Path]:
         """Write summary.csv and summary.json."""
         return [

@@ -41,6 +41,7 @@ __all__ = [
     "Screen",
     "Step",
     "Text",
+    "refuse_twice",
 ]
 
 OpaqueId = Annotated[str, Field(pattern=r"^[a-z2-7]{16}$")]
@@ -102,7 +103,7 @@ class Choice(_Question):
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
-        _refuse_twice("option", (option.value for option in self.options))
+        refuse_twice("option", (option.value for option in self.options))
         return self
 
     def accepts(self, answer: object) -> bool:
@@ -179,7 +180,7 @@ class Item(_Screen):
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
-        _refuse_twice("question", (question.name for question in self.questions))
+        refuse_twice("question", (question.name for question in self.questions))
         return self
 
 
@@ -211,7 +212,7 @@ class Quiz(_Screen):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         names = [question.name for question in self.questions]
-        _refuse_twice("question", names)
+        refuse_twice("question", names)
         if set(self.rights) != set(names):
             raise ValueError(f"a quiz needs right answers for just its questions ({', '.join(names)})")
         if self.pass_mark > len(names):
@@ -315,7 +316,7 @@ class Page(_Content):
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
-        _refuse_twice("screen", (screen.id for screen in self.screens))
+        refuse_twice("screen", (screen.id for screen in self.screens))
         return self
 
 
@@ -326,7 +327,8 @@ def _hidden(salt: str, part: str | int, question: Question, rights: Sequence[str
     return tuple(hide(salt, part, question.normal(right)) for right in rights)
 
 
-def _refuse_twice(what: str, names: Iterable[str]) -> None:
+def refuse_twice(what: str, names: Iterable[str]) -> None:
+    """Raise a ValueError when a name is there twice."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -17,6 +17,8 @@ from assay.report.blocks import (
     Text,
 )
 from assay.report.render import render, save_report
+from assay.report.store import find_reports
+from assay.report.together import together
 
 __all__ = [
     "Block",
@@ -29,6 +31,8 @@ __all__ = [
     "Section",
     "TableBlock",
     "Text",
+    "find_reports",
     "render",
     "save_report",
+    "together",
 ]

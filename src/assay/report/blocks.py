@@ -92,10 +92,15 @@ Block = Text | KeyNumbers | TableBlock | ChartBlock | Method | Download
 
 @dataclass(frozen=True)
 class Section:
-    """One subject: a heading and what stands under it."""
+    """One subject: a heading and what stands under it.
+
+    ``found`` and ``unknown`` are plain sentences for a page that gathers many sections: who leads and how sure that is, and what is not yet known.
+    """
 
     title: str
     blocks: Sequence[Block]
+    found: Sequence[str] = ()
+    unknown: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

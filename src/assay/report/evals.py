@@ -9,6 +9,7 @@ from assay.evals.compare import Comparison
 from assay.evals.power import Plan
 from assay.evals.summary import ALL, Summary
 from assay.report.blocks import Cell, ChartBlock, Download, Method, Section, TableBlock, Text
+from assay.report.leads import with_lead
 
 __all__ = ["Truth", "comparison_section", "plan_section", "summary_section"]
 
@@ -39,7 +40,10 @@ def summary_section(summary: Summary, truth: Truth | None = None) -> Section:
     )
     download = Download("summary.csv", summary.to_frame().write_csv())
     table = _table(rows, "Mean score of each subject, with interval.")
-    return Section("How well did each do?", [ChartBlock(summary.chart()), table, Method(method), download])
+    section = Section("How well did each do?", [ChartBlock(summary.chart()), table, Method(method), download])
+    groups = {row.task for row in summary.rows}
+    headline = ALL if ALL in groups else next(iter(groups)) if len(groups) == 1 else None
+    return with_lead(section, "Mean score", [(row.subject, row.mean) for row in summary.rows if row.task == headline])
 
 
 def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Section:
@@ -67,7 +71,9 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
     )
     download = Download("compare.csv", comparison.to_frame().write_csv())
     table = _table(rows, "Difference of each pair, with interval.")
-    return Section("Who is better?", [ChartBlock(comparison.chart()), table, Method(method), download])
+    sure = [pair for pair in comparison.pairs if pair.p_adjusted is not None and pair.p_adjusted < 1 - settings["level"]]
+    told = f"{len(sure)} of {len(comparison.pairs)} differences between models are told from none after correction."
+    return Section("Who is better?", [ChartBlock(comparison.chart()), table, Method(method), download], found=[told])
 
 
 def plan_section(plan: Plan) -> Section:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from assay.estimates import Estimate
 from assay.report.blocks import Block, ChartBlock, Download, KeyNumbers, Method, Report, TableBlock, Text
 from assay.report.cells import shown_columns
+from assay.report.store import ENDING, save_sections
 from assay.results import plain
 from assay.safe_io import write_atomic
 
@@ -25,8 +26,10 @@ __all__ = ["render", "save_report"]
 
 
 def save_report(report: Report, path: str | os.PathLike[str]) -> Path:
-    """Write the report as one HTML file."""
-    return write_atomic(path, render(report))
+    """Write the report as one HTML file, and beside it its sections, from which `assay report` makes one page of many."""
+    target = Path(path)
+    save_sections(report, target.with_name(target.stem + ENDING))
+    return write_atomic(target, render(report))
 
 
 def render(report: Report) -> str:

@@ -9,6 +9,7 @@ import polars as pl
 
 from assay.estimates import Estimate, chance
 from assay.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
+from assay.report.leads import with_lead
 from assay.stitch.charts.scale import draw_scale
 from assay.stitch.exploration import Exploration
 from assay.stitch.robust.check import Check
@@ -77,9 +78,9 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
         Download("models.csv", scale.models.write_csv()),
         Download("benchmarks.csv", scale.benchmarks.write_csv()),
     ]
-    return Section(
-        "How able is each model, how hard each benchmark?", [Text(text), *charts, *tables, Method(method), *downloads]
-    )
+    blocks: list[Block] = [Text(text), *charts, *tables, Method(method), *downloads]
+    rows = [(row["model"], _estimate(row, scale.level)) for row in scale.models.head(2).to_dicts()]
+    return with_lead(Section("How able is each model, how hard each benchmark?", blocks), "Capability", rows)
 
 
 def forecast_section(found: Forecast) -> Section:
@@ -104,7 +105,9 @@ def forecast_section(found: Forecast) -> Section:
         blocks.append(_table(found.backtest.summary, "Forecasts made from earlier scores alone, against what came."))
     reach = found.provenance.settings["reach"]
     blocks.append(TableBlock(columns, rows, f"When the frontier scores {reach:.0%} on each benchmark, at {level:.0%}."))
-    return Section("Where is it going?", [*blocks, Method(method), Download("forecast.csv", found.path.write_csv())])
+    download = Download("forecast.csv", found.path.write_csv())
+    told = f"The best models' capability rises by {trend.slope()} a year."
+    return Section("Where is it going?", [*blocks, Method(method), download], found=[told])
 
 
 def progress_section(found: Progress) -> Section:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from assay.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
+from assay.report.leads import with_lead
 from assay.track.charts import draw_averages, draw_errors, draw_survival
 from assay.track.results import Results
+from assay.track.samples import DIRECT
 from assay.track.yardsticks import Board
 
 __all__ = ["track_sections"]
@@ -33,7 +35,10 @@ def _board_section(results: Results, board: Board, *, has_notes: bool) -> Sectio
         Method(_METHOD.format(level=results.level)),
         Download("track.csv", results.to_frame().write_csv()),
     ]
-    return Section(f"For how many turns: {board.title}", blocks)
+    rows = [
+        (row.model if row.solver == DIRECT else f"{row.model} ({row.solver})", row.average) for row in results.on(board)
+    ]
+    return with_lead(Section(f"For how many turns: {board.title}", blocks), f"Right turns on the {board.title}", rows)
 
 
 _METHOD = (

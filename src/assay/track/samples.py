@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from assay.errors import InputError
+from assay.errors import InputError, OptionError
 from assay.tables import Attempts, Column, Table
 from assay.track.game import ERROR_KINDS, ErrorKind, Game
 from assay.track.sequence import STANDARD, Setting
@@ -125,20 +125,27 @@ class Samples(Table):
         rest = older.frame.join(self.frame, on=GROUP, how="anti")
         return Samples.union([Samples(rest, notes=older.notes), self]) if len(rest) else self
 
-    def attempts(self) -> Attempts:
-        """The games as attempts at a sequence, scored by the share of its turns that were right; broken-off ones are left out.
+    def attempts(self, *, by: Literal["sequence", "board"] = "sequence", at: int | None = None) -> Attempts:
+        """The games as attempts, scored by the share of turns that were right, or with ``at`` by whether that many were; broken-off ones are left out.
 
-        A model with explicit state is a subject of its own.
+        A task is one sequence, so that players are compared on the same numbers; or with ``by="board"`` one statistic under one setting, which is
+        played again and again with fresh numbers, in the order of the rows. A model with explicit state is a subject of its own.
         """
+        shortest = self.frame["length"].min()
+        if at is not None and not 1 <= at <= shortest:  # type: ignore[operator]
+            raise OptionError(
+                f"Whether {at} turns were right is not known of games of {shortest} numbers. Choose 1 to {shortest}."
+            )
         subject = pl.when(pl.col("solver") == DIRECT).then("model").otherwise(pl.format("{} ({})", "model", "solver"))
         condition = pl.when(pl.col("setting") != STANDARD).then(pl.format(" {}", "setting")).otherwise(pl.lit(""))
-        task = pl.format("track/{}{}/{}/{}", "variant", condition, "length", "seed")
-        played = self.frame.filter(pl.col("failure").is_null()).sort("attempt")
-        shaped = played.select(
+        board = pl.format("track/{}{}/{}", "variant", condition, "length")
+        played = self.frame.filter(pl.col("failure").is_null())
+        right = pl.col("max_length")
+        shaped = (played.sort("attempt") if by == "sequence" else played).select(
             subject.alias("subject"),
             "kind",
-            task.alias("task"),
-            (pl.col("max_length") / pl.col("length")).alias("score"),
+            (pl.format("{}/{}", board, "seed") if by == "sequence" else board).alias("task"),
+            (right / pl.col("length") if at is None else (right >= at).cast(pl.Float64)).alias("score"),
             pl.format("track/{}", "variant").alias("domain"),
             "seconds",
         )

@@ -1,4 +1,4 @@
-"""`assay study`: what ratings can show."""
+"""`assay study reliability`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from assay.cli.options import Level, Output, verb
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Do people agree?")
-
-
-@app.callback()
-def _group() -> None:
-    """Human ratings: do people agree, and how sure is that?"""
+app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()

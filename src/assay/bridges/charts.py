@@ -1,0 +1,44 @@
+"""What the map between two scales looks like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from assay.bridges.scales import SCALES, Link
+from assay.charts import Caption, Field, points_with_trend
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["draw_link"]
+
+_STEPS = 40
+
+
+def draw_link(link: Link, level: float) -> alt.LayerChart:
+    """Models by both scales, with the line between them and where one new model may lie."""
+    points = link.points.rename({"y_low": "low", "y_high": "high"})
+    known = points["x"].to_numpy()
+    spaced = np.linspace if link.x == "capability" else np.geomspace
+    across = spaced(known.min(), known.max(), _STEPS)
+    found = [link.predict(float(value), level) for value in across]
+    trend = pl.DataFrame(
+        {"x": across, "y": [e.value for e in found], "low": [e.low for e in found], "high": [e.high for e in found]}
+    )
+    return points_with_trend(
+        points,
+        trend,
+        title=f"{SCALES[link.y][0]} against {SCALES[link.x][0].lower()}: r = {link.correlation}",
+        caption=Caption(n=len(points), of="models", level=level, note="The band is where one new model may lie."),
+        x=_axis("x", link.x),
+        y=_axis("y", link.y),
+        label=Field("model", "Model"),
+        named=points["model"].to_list() if len(points) <= 12 else (),
+    )
+
+
+def _axis(column: str, scale: str) -> Field:
+    return Field(column, *SCALES[scale], scale="linear" if scale == "capability" else "log2")

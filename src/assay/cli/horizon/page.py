@@ -1,0 +1,74 @@
+"""`assay horizon page`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.horizon.suites import Domains, Suite, read_suite
+from assay.cli.options import Seed, verb
+from assay.cli.output import Console, progress_bar
+from assay.errors import OptionError
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def page(
+    suite: Suite,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="An HTML file, or with --learners a folder.", show_default=False),
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="Tasks on a page.")] = 5,
+    attempts: Annotated[int, typer.Option(min=1, max=100, help="Attempts at each task.")] = 10,
+    learners: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=10_000, help="A page for each of so many learners, with tasks of their own.", show_default=False
+        ),
+    ] = None,
+    domain: Domains = None,
+    judged: Annotated[
+        bool, typer.Option("--judged", help="Also tasks that have to be judged; they are asked without feedback.")
+    ] = False,
+    seed: Seed = 0,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
+) -> None:
+    """The page on which people attempt tasks several times, and are told after each answer whether it was right.
+
+    One HTML file that needs no network. Beside it lies the key that says which tasks it shows; keep it, answers cannot be scored without. Mail
+    the page, or hand it out with `assay serve`; `assay horizon collect` reads what comes back.
+
+    \b
+    assay horizon page tasks.yaml -o novice.html --tasks 3 --attempts 5
+    assay horizon page tasks.yaml -o pages --learners 50
+    """
+    from assay.horizon.page import make_pages
+
+    console = Console(is_quiet=quiet, is_json=json)
+    if out is None:
+        raise OptionError("Name the file for the page: -o novice.html.")
+    if (learners is None) != (out.suffix == ".html"):
+        raise OptionError(f"{out}: name a file such as novice.html for one page, or with --learners a folder.")
+    chosen = read_suite(suite, domain)
+    counts = {"n_tasks": tasks, "n_attempts": attempts, "n_learners": learners}
+    with progress_bar("making pages", console) as progress:
+        made = make_pages(chosen, with_judged=judged, seed=seed, progress=progress, **counts)  # type: ignore[arg-type]
+    written = made.save(out)
+    n_shown = max(len(one.page.screens) for one in made.pages.values()) - 1
+    console.say(f"{len(made.pages)} × {n_shown} tasks with {attempts} attempts each.")
+    if learners is None:
+        console.notes(
+            ["Everyone sees the same instances, so one that is hard by chance bends the curve. For a study pass --learners N."]
+        )
+    console.json({"pages": len(made.pages), "tasks": n_shown, "attempts": attempts, "sealed": made.key.commitment})
+    console.wrote(written if len(written) <= 3 else [written[0].with_name(f"{written[0].name} … {written[-2].name}"), written[-1]])

@@ -1,0 +1,146 @@
+"""`assay study judge`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.options import Level, Output, verb
+from assay.errors import OptionError, need
+
+if TYPE_CHECKING:
+    from assay.study.embeddings import Similarity
+    from assay.study.judge import Judged
+    from assay.study.protocol import Study
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+def _asking(text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel="Asking a model", **more)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a model is asked."""
+
+    model: Annotated[str | None, _asking("PROVIDER/MODEL, as Inspect spells it.", show_default=False)] = None
+    base_url: Annotated[str | None, _asking("Address of the model's server.", show_default=False)] = None
+    max_samples: Annotated[int, _asking("Questions at a time.", min=1)] = 20
+    config: Annotated[
+        list[str] | None, _asking("Inspect's generation settings, e.g. temperature=0.", show_default=False)
+    ] = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same for Inspect."""
+        told: dict[str, Any] = {"base_url": self.base_url, "max_samples": self.max_samples}
+        return told | {"config": dict(_setting(text) for text in self.config or [])}
+
+
+def _embedding(text: str) -> Any:
+    return typer.Option(help=text, rich_help_panel="Similarity", show_default=False)
+
+
+@dataclass(frozen=True)
+class Similar:
+    """Where vectors come from."""
+
+    embeddings: Annotated[str | None, _embedding("Base address of a server with OpenAI's embeddings protocol.")] = None
+    embedding_model: Annotated[str | None, _embedding("The embedding model's name there.")] = None
+
+
+@app.command()
+@verb
+def judge(
+    study: Annotated[Path, typer.Argument(help="The study's YAML file.", show_default=False)],
+    output: Output,
+    asking: Asking,
+    similar: Similar,
+    level: Level = 0.95,
+) -> None:
+    """A model rates the same blinded pairs on the same dimensions, each in both slot orders, through Inspect.
+
+    Writes judge.csv (ratings: the mean of both orders), judge_orders.csv (each order, and what failed), model_scores.csv (item, score 0–1) and
+    similarity_scores.csv (how close each response is to the gold standard by embeddings, or by letters without an endpoint). Logs are in
+    DIR/logs, for `inspect view`. The same command goes on with a run that was broken off. Exit code 1 says that a server failed.
+
+    \b
+    assay study judge study.yaml --model openai/gpt-5 -o judged
+    """
+    from assay.study.protocol import Study
+
+    read = Study.read(study)
+    found = _similarity(read, similar, output)
+    judged, exit_code = _ask(read, asking, level, output) if asking.model else (None, 0)
+    output.console.json({"judge": judged and judged.as_dict(), "similarity": found.to_frame().to_dicts()})
+    if output.out:
+        output.console.wrote([*(judged.save(output.out) if judged else []), *found.save(output.out)])
+    if exit_code:
+        raise SystemExit(exit_code)
+
+
+def _similarity(study: Study, similar: Similar, output: Output) -> Similarity:
+    from assay.study.embeddings import Endpoint, measure_similarity
+
+    if bool(similar.embeddings) != bool(similar.embedding_model):
+        raise OptionError("--embeddings URL and --embedding-model NAME go together; give both or none.")
+    embed = (
+        Endpoint(similar.embeddings, similar.embedding_model)
+        if similar.embeddings and similar.embedding_model
+        else None
+    )
+    found = measure_similarity(study, embed)
+    rows = [(item, f"{a:.3f}", f"{b:.3f}", domain) for item, a, b, domain, _ in found.to_frame().iter_rows()]
+    caption = f"By {found.method}. Cosine, from 0 to 1."
+    output.console.table("Similarity to the gold standard", ("pair", "target", "comparison", "domain"), rows, caption)
+    return found
+
+
+def _ask(study: Study, asking: Asking, level: float, output: Output) -> tuple[Judged, int]:
+    need("inspect_ai", "run", "Asking a model")
+    from assay.study.inspect.run import run_judge
+    from assay.study.judge import summarise_replies
+
+    if not output.out:
+        raise OptionError("A model's run needs a folder for its logs: add -o DIR.")
+    model = asking.model or ""
+    display = "none" if output.quiet or output.json else "rich" if sys.stdout.isatty() else "plain"
+    run = run_judge(study, model, out=output.out, display=display, **asking.options)
+    output.console.notes(f"{count} × {line}" for line, count in run.errors.items())
+    if run.exit_code:
+        output.console.notes([f"{model}: not every question was answered. The same command goes on with the rest."])
+    judged = summarise_replies(study, model, run.replies, level=level)
+    _tell(judged, output)
+    return judged, run.exit_code
+
+
+def _tell(judged: Judged, output: Output) -> None:
+    from assay.study.judge import FAILURES
+
+    output.console.notes(f"{n} × no rating: {FAILURES[failure]} ({failure})." for failure, n in judged.failures.items())
+    rows = [
+        (name, one.shift, one.consistency, one.slot_one if one.slot_one.value is not None else "", one.n_items)
+        for name, one in judged.position.items()
+    ]
+    columns = ("dimension", "slot 1 − slot 2", "same in both orders", "changed: with slot 1", "pairs")
+    caption = f"{judged.ratings['item'].n_unique()} of {judged.n_pairs} pairs were rated in both orders."
+    output.console.table(f"What the slot does to {judged.model}", columns, rows, caption)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    import json
+
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise OptionError(f"--config {text}: write it as name=value, for example --config temperature=0.")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

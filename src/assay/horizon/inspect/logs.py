@@ -1,0 +1,83 @@
+"""Logs of Inspect into a table of replies, one row an attempt; read from the samples' summaries and without Inspect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from assay.errors import InputError
+from assay.horizon.replies import REPLIES, UNFINISHED, scored
+from assay.sources._inspect_format import Log, Sample, is_log, read_log
+from assay.tables import Attempts
+
+__all__ = ["attempts_from_logs", "latest_samples", "replies_from_logs"]
+
+_TASK = "name_tasks"
+_RUN = "run"
+
+Key = tuple[str, str, str]
+"""A run, the model, and the sample."""
+
+
+def attempts_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Attempts:
+    """The scored attempts of models in these logs, or folders of logs: task, family, domain, attempt, score, seconds."""
+    return scored(replies_from_logs(_read(path) for path in _files(paths)))
+
+
+def replies_from_logs(logs: Iterable[Log]) -> pl.DataFrame:
+    """What every attempt in the logs came to, in the order of runs, tasks and attempts."""
+    rows = [_row(model, sample) for (_, model, _), (_, sample) in latest_samples(logs).items()]
+    found = pl.DataFrame(rows, schema=REPLIES)
+    place = pl.int_range(pl.len()).over("model", "shots", "task").alias("#place")
+    return found.with_columns(place).sort("model", "shots", "task", "attempt", "#place", maintain_order=True).drop("#place")
+
+
+def latest_samples(logs: Iterable[Log]) -> dict[Key, tuple[Log, Sample]]:
+    """Of each attempt the first try without an error, and else the last.
+
+    Logs of one run are tries at the same attempts: those that say so, and those that Inspect's own retry wrote.
+    """
+    latest: dict[Key, tuple[Log, Sample]] = {}
+    for log in sorted(logs, key=lambda log: (log.created, str(log.path))):
+        for sample in log.samples or []:
+            if sample.invalidation:
+                continue
+            run = (sample.metadata or {}).get(_RUN) or log.eval.task_id or str(log.path)
+            key = run, log.eval.model, f"{sample.id}\n{sample.epoch}"
+            if key not in latest or latest[key][1].error:
+                latest[key] = log, sample
+    return latest
+
+
+def _row(model: str, sample: Sample) -> dict[str, Any]:
+    told = sample.metadata or {}
+    row = {name: told.get(name) for name in REPLIES} | {"model": model, "seconds": sample.total_time}
+    if sample.error:
+        return row | {"failure": UNFINISHED}
+    if told.get("failure"):
+        return row
+    (score,) = (sample.scores or {}).values()
+    return row | {"score": float(score.value)}
+
+
+def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        if not path.exists():
+            raise InputError(f"{path}: no such file or folder.")
+        below = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file() and is_log(one))
+        if not below:
+            raise InputError(f"{path}: holds no Inspect log (an .eval file, or a .json file that Inspect wrote).")
+        found |= dict.fromkeys(one.resolve() for one in below)
+    return list(found)
+
+
+def _read(path: Path) -> Log:
+    log = read_log(path, None)
+    if log.eval.task.rpartition("/")[2] != _TASK:
+        raise InputError(f"{path}: is a log of {log.eval.task!r}, not of {_TASK!r}. Leave it out.")
+    return log

@@ -1,0 +1,175 @@
+"""Each bridge on a world whose truth is known, and what it refuses."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import assay
+from assay.bridges import correct, judged_horizons, map_scales, place_attempts, scores_of, track_horizons
+from assay.bridges.scales import read_scale
+from assay.errors import InputError, OptionError
+from assay.stitch.simulate import simulate as simulate_scores
+from assay.tables import Attempts, Ratings
+from assay.track.samples import Sample, Samples
+
+
+def games(kind, name, lengths):
+    rows = [
+        Sample(name, "median", i, int(n), 40, "other" if n < 40 else None, kind=kind) for i, n in enumerate(lengths)
+    ]
+    return Samples.of(rows)
+
+
+@pytest.fixture(scope="module")
+def played():
+    rng = np.random.default_rng(3)
+    people = [games("human", f"human/{i}", np.minimum(rng.poisson([4, 8, 12, 16, 20]), 40)) for i in range(60)]
+    return Samples.union(
+        [*people, games("model", "short", rng.poisson(8, 60)), games("model", "long", rng.poisson(16, 60))]
+    )
+
+
+def test_a_model_that_plays_like_the_nth_game_has_horizon_n(played):
+    found = track_horizons(played, n_bootstrap=200).headline()
+    assert found["short"].horizon.value == pytest.approx(2, rel=0.1)
+    assert found["long"].horizon.value == pytest.approx(4, rel=0.1)
+    assert found["short"].horizon.covers(2)
+    assert found["long"].horizon.covers(4)
+
+
+def test_success_at_a_length(played):
+    attempts = played.attempts(by="board", at=10)
+    assert set(attempts.frame["score"]) == {0.0, 1.0}
+    with pytest.raises(OptionError, match="Choose 1 to 40"):
+        played.attempts(by="board", at=41)
+
+
+def test_a_horizon_needs_people_who_learn(played):
+    alone = Samples(played.frame.filter(pl.col("kind") == "model"))
+    with pytest.raises(InputError, match="none is a person's"):
+        track_horizons(alone)
+
+
+def attempts_of(rates, n=200, seed=0, **more):
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"subject": name, "kind": "model", "task": f"t{i}", "attempt": 1, "score": float(rng.random() < p)} | more
+        for name, p in rates.items()
+        for i in range(n)
+    ]
+    return Attempts(pl.DataFrame(rows))
+
+
+def test_attempts_become_scores_with_the_standard_error_of_their_mean():
+    found = scores_of(attempts_of({"a": 0.3}, domain="mine")).frame.row(0, named=True)
+    assert found["benchmark"] == "mine"
+    expected = assay.summarise(attempts_of({"a": 0.3})).rows[0]
+    assert found["score"] == expected.mean.value
+    assert found["se"] == pytest.approx(expected.se)
+    assert found["n_items"] == 200
+
+
+def test_scores_need_a_name_and_a_model():
+    with pytest.raises(OptionError, match="--benchmark"):
+        scores_of(attempts_of({"a": 0.3}))
+    people = Attempts(attempts_of({"a": 0.3}).frame.with_columns(kind=pl.lit("human")))
+    with pytest.raises(InputError, match="No attempt is a model's"):
+        scores_of(people, benchmark="x")
+
+
+def test_a_run_finds_its_place_on_the_scale():
+    world = simulate_scores(seed=1)
+    scale = assay.stitch.fit(world.scores, bootstrap=100)
+    benchmark = scale.benchmarks.row(0, named=True)
+    placed = place_attempts(scale, attempts_of({"new": 0.7}), benchmark=benchmark["benchmark"]).row(0, named=True)
+    easier = place_attempts(scale, attempts_of({"new": 0.9}), benchmark=benchmark["benchmark"]).row(0, named=True)
+    assert placed["low"] < placed["capability"] < placed["high"]
+    assert placed["capability"] < easier["capability"]
+    with pytest.raises(InputError, match="is on the scale"):
+        place_attempts(scale, attempts_of({"new": 0.7}), benchmark="unheard of")
+
+
+def judged_world(seed, truth=0.6, n=600, n_labelled=150, hit=0.9, spare=0.7):
+    rng = np.random.default_rng(seed)
+    good = rng.random(n) < truth
+    verdict = np.where(rng.random(n) < np.where(good, hit, 1 - spare), 1.0, 0.0)
+    attempts = Attempts(
+        pl.DataFrame({"subject": "m", "kind": "model", "task": "t", "attempt": np.arange(1, n + 1), "score": verdict})
+    )
+    chosen = rng.choice(n, n_labelled, replace=False)
+    labels = [{"rater": "r", "item": f"m/t/{i + 1}", "dimension": "success", "value": float(good[i])} for i in chosen]
+    return attempts, Ratings(pl.DataFrame(labels))
+
+
+def test_corrected_rates_hold_the_truth_where_the_judge_does_not():
+    rows = [correct(*judged_world(seed)).rows[0] for seed in range(100)]
+    assert sum(row.judged.covers(0.6) for row in rows) < 40  # the judge says 0.66
+    assert sum(row.powered.covers(0.6) for row in rows) >= 89
+    assert sum(row.corrected.covers(0.6) for row in rows) >= 89
+    assert np.mean([row.corrected.value for row in rows]) == pytest.approx(0.6, abs=0.01)
+
+
+def test_attempts_after_correction_have_the_corrected_mean():
+    found = correct(*judged_world(5, n=5000, n_labelled=1000))
+    assert found.attempts().frame["score"].mean() == pytest.approx(found.rows[0].powered.value, abs=0.003)
+    drawn = [table.frame["score"].mean() for table in found.draws(20)]
+    assert np.std(drawn) > 0.003
+    assert set(next(found.draws(1)).frame["score"]) == {0.0, 1.0}
+
+
+def test_strange_and_few_labels_are_refused():
+    attempts, labels = judged_world(0)
+    with pytest.raises(InputError, match="subject/task/attempt"):
+        correct(attempts, Ratings(labels.frame.with_columns(item=pl.lit("else/") + pl.col("item"))))
+    with pytest.raises(InputError, match="of either verdict"):
+        correct(attempts, Ratings(labels.frame.head(4)))
+
+
+def test_a_horizon_carries_the_judges_doubt():
+    rng = np.random.default_rng(1)
+    chance = np.array([0.2, 0.4, 0.5, 0.6, 0.66, 0.7])
+    people = [
+        {"subject": f"p{i}", "kind": "human", "task": "t", "attempt": k + 1, "score": float(rng.random() < p)}
+        for i in range(400)
+        for k, p in enumerate(chance)
+    ]
+    corrected = correct(*judged_world(2, truth=0.5, n=2000, n_labelled=80))
+    found = judged_horizons(corrected, Attempts(pl.DataFrame(people)), n_draws=8, n_bootstrap=100).rows[0]
+    assert found.from_judge > 0.3
+    assert found.horizon.covers(3)
+    assert not found.as_judged.covers(3)  # the judge passes too much
+    assert found.horizon.high / found.horizon.low > found.as_judged.high / found.as_judged.low
+
+
+def scale_frame(values):
+    return pl.DataFrame({"model": [f"m{i}" for i in range(len(values))], "value": values})
+
+
+def test_the_map_between_scales_recovers_a_planted_line():
+    rng = np.random.default_rng(0)
+    capability = rng.normal(0, 1, 40)
+    minutes = 2 ** (3 + 2 * capability + rng.normal(0, 0.3, 40))
+    found = map_scales({"capability": scale_frame(capability), "minutes": scale_frame(minutes)})
+    link = found.links[0]
+    assert link.slope.covers(2)
+    assert link.predict(0.0).covers(8)
+    assert link.predict(0.0).width > link.line.intercept.width
+    assert set(found.charts()) == {"capability_minutes"}
+
+
+def test_scales_without_shared_models_are_refused():
+    few = scale_frame([1.0, 2.0, 3.0])
+    with pytest.raises(InputError, match="Too few models"):
+        map_scales({"capability": few, "minutes": few})
+    with pytest.raises(OptionError, match="Give two or three"):
+        map_scales({"capability": few})
+
+
+def test_scales_are_read_from_what_instruments_saved(tmp_path):
+    rows = pl.DataFrame({"model": ["a", "a", "b"], "level": [50, 80, 50], "minutes": [8.0, 2.0, None], "low": [1.0, 1.0, None], "high": [9.0, 9.0, None], "state": ["ok", "ok", "undefined"]})  # fmt: skip
+    rows.write_csv(tmp_path / "time_horizons.csv")
+    kind, frame = read_scale(tmp_path)
+    assert kind == "minutes"
+    assert frame.rows() == [("a", 8.0, 1.0, 9.0)]
+    with pytest.raises(InputError, match="holds no scale"):
+        read_scale(tmp_path / "nothing")

@@ -1,0 +1,359 @@
+"""Horizons in attempts from a table: the law, states, groups, pairs, files."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.errors import InputError, OptionError
+from assay.horizon.attempts import Settings, attempt_horizons, horizons_on
+from assay.horizon.contest import Contest
+from assay.horizon.resampling import from_learners
+from assay.horizon.simulate import draw_suite, simulate
+from assay.results import Provenance
+from assay.tables import Attempts
+
+PLANTED = {"one": 1.5, "two": 3.0, "three": 6.0}
+HALF = np.array([0.5])
+
+
+@pytest.fixture(scope="module")
+def world():
+    return simulate(draw_suite(40, seed=3), n_learners=25, n_runs=8, seed=3)
+
+
+@pytest.fixture(scope="module")
+def found(world):
+    return attempt_horizons(world.attempts, definitions=("matching", "regression", "irt"), n_bootstrap=150)
+
+
+def measured(shared, **settings):
+    return horizons_on(shared, Settings(n_bootstrap=60, **settings), Provenance({}))
+
+
+# the law
+
+
+@pytest.mark.parametrize("kind", ["easy", "hard"])
+def test_a_model_like_a_novice_on_attempt_n_has_horizon_n(kind):
+    """The mean over worlds is within 5 % of the truth, by matching."""
+    drawn = [simulate(draw_suite(kind=kind, seed=seed), planted=PLANTED, seed=seed).shared for seed in range(40)]
+    horizons = np.array([Contest(one, ("matching",), HALF).horizons[:, 0, 0] for one in drawn])
+    assert np.isfinite(horizons).all()
+    np.testing.assert_allclose(horizons.mean(axis=0), list(PLANTED.values()), rtol=0.05)
+
+
+def test_weak_below_medium_below_strong_in_a_hundred_seeds():
+    for seed in range(100):
+        contest = Contest(simulate(seed=seed).shared, ("matching",), HALF)
+        weak, medium, strong = contest.horizons[:, 0, 0]
+        assert weak < medium < strong, f"seed {seed}"
+
+
+def covered(kind, n_worlds, n_bootstrap, definitions=("matching",)):
+    """How often the interval holds the truth, (definitions, models)."""
+    hits = []
+    for seed in range(n_worlds):
+        contest = Contest(
+            simulate(draw_suite(kind=kind, seed=seed), planted=PLANTED, seed=seed).shared, definitions, HALF
+        )
+        drawn = contest.replicates(n_bootstrap, seed=seed)
+        hits.append(
+            [
+                [contest.horizon(drawn, row, place, 0, 0.95).covers(n) for row, n in enumerate(PLANTED.values())]
+                for place in range(len(definitions))
+            ]
+        )
+    return np.mean(hits, axis=0)
+
+
+def test_intervals_mostly_hold_the_truth():
+    assert covered("hard", 12, 200).mean() > 0.8
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("kind", ["easy", "hard"])
+def test_intervals_hold_the_truth_at_their_rate(kind):
+    (rates,) = covered(kind, 300, 1000)
+    assert (rates >= 0.93).all(), rates
+    assert (rates <= 0.98).all(), rates
+
+
+@pytest.mark.heavy
+def test_irt_is_close_to_the_law_too():
+    rates = covered("hard", 60, 400, ("irt",))
+    assert (rates > 0.8).all()
+
+
+# states
+
+
+def altered(world, success):
+    """The world's table with models that always, or never, succeed."""
+    rows = world.attempts.frame.with_columns(
+        score=pl.when(pl.col("kind") == "model").then(float(success)).otherwise("score")
+    )
+    return Attempts(rows)
+
+
+@pytest.mark.parametrize("definition", ["matching", "regression", "irt"])
+def test_never_is_below_range_and_tells_the_ratio(world, definition):
+    found = attempt_horizons(altered(world, 0), definitions=(definition,), n_bootstrap=40)
+    for row in found.rows:
+        assert (row.horizon.state, row.horizon.value) == ("below_range", 1.0)
+        assert (row.horizon.low_state, row.horizon.high_state) == ("below_range", "below_range")
+        assert "0.00 times as often as novices on attempt 1" in row.horizon.reason
+        assert row.ratio_to_first == 0
+        assert str(row.horizon).startswith("< 1")
+
+
+@pytest.mark.parametrize("definition", ["matching", "regression", "irt"])
+def test_always_is_above_range(world, definition):
+    found = attempt_horizons(altered(world, 1), definitions=(definition,), n_bootstrap=40)
+    for row in found.rows:
+        assert row.horizon.state == row.horizon.high_state == row.horizon.low_state == "above_range"
+        assert row.horizon.value <= 10
+        assert "novices on attempt 10" in row.horizon.reason
+
+
+def test_an_end_of_an_interval_has_its_own_state():
+    suite = draw_suite(20, seed=1)
+    shared = simulate(suite, planted={"first": 1.05, "late": 9.0}, n_learners=12, n_runs=6, seed=4).shared
+    rows = {row.model: row.horizon for row in measured(shared, levels=(0.5,)).rows}
+    assert rows["first"].low_state == "below_range"
+    assert rows["late"].high_state == "above_range"
+    assert {rows["first"].high_state, rows["late"].low_state} == {"ok"}
+    assert "<1" in str(rows["first"])
+    assert ">10" in str(rows["late"])
+
+
+def test_a_slope_of_the_wrong_sign_is_undefined_and_says_so(world):
+    shared = world.shared
+    backwards = np.round(shared.n * (1 - world.chances))
+    odd = replace(shared, successes=backwards)
+    found = measured(odd, definitions=("regression",), levels=(0.5,))
+    for row in found.rows:
+        assert row.horizon.state == "undefined"
+        assert "does not fall" in row.horizon.reason
+        assert row.horizon.value is None
+    assert all(pair.ratio.state == "undefined" for pair in found.pairs)
+    assert any("replicates have no horizon" in note for note in found.provenance.notes)
+
+
+def test_novices_who_never_succeed_leave_states_and_no_division_by_zero(world):
+    rows = world.attempts.frame.with_columns(score=pl.when(pl.col("kind") == "human").then(0.0).otherwise("score"))
+    found = attempt_horizons(Attempts(rows), definitions=("matching", "regression", "irt"), n_bootstrap=20)
+    assert {row.horizon.state for row in found.rows} <= {"above_range", "undefined"}
+    assert all(row.ratio_to_first is None for row in found.rows)
+
+
+def test_eighty_is_never_above_fifty(found):
+    by_level = {(r.model, r.definition, r.level): r.horizon for r in (*found.rows,)}
+    for (model, definition, level), one in by_level.items():
+        if level == 0.8:
+            half = by_level[model, definition, 0.5]
+            assert one.value <= half.value
+            assert one.low <= half.low
+            assert one.high <= half.high
+
+
+# designs
+
+
+def test_a_task_tried_less_often_limits_what_matching_sees(world):
+    short = world.suite.tasks["task"][0]
+    rows = world.attempts.frame.filter(
+        ~((pl.col("task") == short) & (pl.col("kind") == "human") & (pl.col("attempt") > 4))
+    )
+    found = attempt_horizons(Attempts(rows), n_bootstrap=20)
+    assert any("matching sees to attempt 4" in note for note in found.provenance.notes)
+    assert len(found.novices) == 4
+
+
+def test_tasks_that_one_side_never_tried_are_left_out_and_told(world):
+    tasks = world.suite.tasks["task"]
+    rows = world.attempts.frame.filter(
+        ~((pl.col("task") == tasks[0]) & (pl.col("kind") == "human"))
+        & ~((pl.col("task") == tasks[1]) & (pl.col("kind") == "model"))
+    )
+    found = attempt_horizons(Attempts(rows), n_bootstrap=20)
+    assert len(found.tasks) == 38
+    assert {row.n_tasks for row in found.rows} == {38}
+    assert any("only novices tried" in note for note in found.provenance.notes)
+
+
+def test_a_model_that_tried_fewer_tasks_is_compared_on_those(world):
+    some = world.suite.tasks["task"].to_list()[::4]
+    rows = world.attempts.frame.filter((pl.col("subject") != "baseline-weak") | pl.col("task").is_in(some))
+    found = attempt_horizons(Attempts(rows), n_bootstrap=40)
+    n_tasks = {row.model: row.n_tasks for row in found.rows}
+    assert n_tasks == {"baseline-weak": 10, "baseline-medium": 40, "baseline-strong": 40}
+    alone = attempt_horizons(Attempts(rows.filter(pl.col("task").is_in(some))), n_bootstrap=40)
+    assert found.headline()["baseline-weak"].horizon.value == alone.headline()["baseline-weak"].horizon.value
+
+
+def test_learners_with_one_task_each_are_a_design_too(world):
+    people = world.attempts.frame.filter(kind="human").with_columns(subject=pl.col("subject") + "/" + pl.col("task"))
+    models = world.attempts.frame.filter(kind="model")
+    nested = attempt_horizons(Attempts(pl.concat([people, models])), n_bootstrap=100)
+    crossed = attempt_horizons(world.attempts, n_bootstrap=100)
+    for model, row in nested.headline().items():
+        assert row.horizon.value == pytest.approx(crossed.headline()[model].horizon.value)
+    assert from_learners(nested.shared.novices).share == 0
+
+
+def test_graded_scores_need_a_threshold(world):
+    rows = world.attempts.frame.with_columns(score=pl.col("score") * 0.6 + 0.2)
+    with pytest.raises(InputError, match="--threshold"):
+        attempt_horizons(Attempts(rows))
+    found = attempt_horizons(Attempts(rows), threshold=0.7, n_bootstrap=20)
+    plain = attempt_horizons(world.attempts, n_bootstrap=20)
+    assert [row.horizon for row in found.rows] == [row.horizon for row in plain.rows]
+
+
+def test_tasks_in_common_are_needed(world):
+    rows = world.attempts.frame.with_columns(
+        task=pl.when(pl.col("kind") == "model").then(pl.col("task") + "x").otherwise("task")
+    )
+    with pytest.raises(InputError, match="none is the same"):
+        attempt_horizons(Attempts(rows))
+
+
+def test_wrong_options_are_refused(world):
+    with pytest.raises(OptionError, match="Did you mean 'matching'"):
+        attempt_horizons(world.attempts, definitions=("machting",))
+    with pytest.raises(OptionError, match="80 is not between 0 and 1"):
+        attempt_horizons(world.attempts, levels=(80,))
+
+
+# groups and pairs
+
+
+def test_domains_and_ways_to_verify_have_rows_of_their_own(world, found):
+    groups = [
+        row.group for row in found.domains if (row.definition, row.level, row.model) == ("irt", 0.8, "baseline-weak")
+    ]
+    assert groups == [
+        *("code_completion", "communication_tasks", "creative_writing", "logic_puzzle", "pattern_recognition"),
+        *("verified automatically", "judged"),
+    ]
+    judged = next(row for row in found.domains if row.group == "judged")
+    assert judged.n_tasks == 16
+    weak = world.models.index(judged.model)
+    is_judged = (world.suite.tasks["verification"] == "llm_judge").to_numpy()
+    assert judged.success.value == pytest.approx(world.runs[weak][is_judged].mean())
+
+
+def test_what_the_input_says_of_verification_wins_over_the_domain(world):
+    rows = world.attempts.frame.with_columns(verification_type=pl.lit("automated"))
+    found = attempt_horizons(Attempts(rows), n_bootstrap=20)
+    assert "judged" not in {row.group for row in found.domains}
+
+
+def test_pairs_are_compared_over_the_same_replicates(found):
+    pairs = {(p.a, p.b): p for p in found.pairs if (p.definition, p.level) == ("matching", 0.5)}
+    assert list(pairs) == [
+        ("baseline-strong", "baseline-medium"),
+        ("baseline-strong", "baseline-weak"),
+        ("baseline-medium", "baseline-weak"),
+    ]
+    pair = pairs["baseline-medium", "baseline-weak"]
+    rows = found.headline()
+    assert pair.ratio.value == pytest.approx(
+        rows["baseline-medium"].horizon.value / rows["baseline-weak"].horizon.value
+    )
+    assert pair.p_greater > 0.95
+    assert pair.n_tasks == 40
+
+
+def test_equal_models_are_equally_likely_ahead(world):
+    models = world.attempts.frame.filter(subject="baseline-medium")
+    twin = models.with_columns(subject=pl.lit("twin"))
+    found = attempt_horizons(
+        Attempts(pl.concat([world.attempts.frame.filter(kind="human"), models, twin])), n_bootstrap=40
+    )
+    for pair in found.pairs:
+        assert pair.p_greater == 0.5
+    assert found.pairs[0].ratio.value == found.pairs[0].ratio.low == 1
+
+
+def test_models_out_of_range_are_ranked_by_success(world):
+    """Both below attempt 1 at 80 %: the more successful is still ahead."""
+    found = attempt_horizons(world.attempts, levels=(0.95,), n_bootstrap=60)
+    pair = next(p for p in found.pairs if p.a == "baseline-medium")
+    assert found.headline()["baseline-medium"].horizon.state == "below_range"
+    assert pair.p_greater > 0.95
+
+
+# what comes out
+
+
+def test_the_frame_begins_with_the_promised_columns(found):
+    names = ["model", "definition", "level", "horizon", "low", "high", "state", "n_tasks", "success"]
+    frame = found.to_frame()
+    assert frame.columns[:9] == names
+    assert frame["level"].unique().sort().to_list() == [50, 80]
+    assert len(frame) == 3 * 3 * 2
+
+
+def test_results_are_saved_whole_and_say_what_made_them(tmp_path, world, found):
+    written = {path.name for path in found.save(tmp_path)}
+    assert written == {"horizons.csv", "horizons.json", "domains.csv", "pairs.csv", "tasks.csv"}
+    told = json.loads((tmp_path / "horizons.json").read_text())
+    assert told["provenance"]["digest"] == world.attempts.digest
+    assert told["provenance"]["settings"]["n_bootstrap"] == 150
+    assert told["horizons"][0]["horizon"]["level"] == 0.95
+    assert pl.read_csv(tmp_path / "pairs.csv")["p_greater"].is_between(0, 1).all()
+
+
+def test_one_model_has_no_pairs_and_its_files_are_whole(tmp_path, world):
+    rows = world.attempts.frame.filter((pl.col("kind") == "human") | (pl.col("subject") == "baseline-weak"))
+    found = attempt_horizons(Attempts(rows.drop("date", "domain", "family")), n_bootstrap=20)
+    assert found.pairs == found.domains == ()
+    assert found.trend is None
+    assert "released" not in found.charts()
+    found.save(tmp_path)
+    assert pl.read_csv(tmp_path / "pairs.csv").columns[:2] == ["a", "b"]
+
+
+def test_the_trend_is_a_line_through_the_doublings(found):
+    assert found.trend.n == 3
+    assert found.trend.slope.value > 0.5  # doublings a year, as the models were planted
+    dated = found.dated()
+    assert dated["released"].to_list() == sorted(dated["released"].to_list(), reverse=True)
+
+
+def test_every_chart_is_drawn(tmp_path, found):
+    from assay.charts import save_chart
+
+    charts = found.charts()
+    assert set(charts) == {
+        *("crossing", "horizons", "curve_sample", "against_first"),
+        *("by_difficulty", "difficulty", "censoring", "released"),
+    }
+    for name, chart in charts.items():
+        picture = save_chart(chart, tmp_path / f"{name}.svg").read_text()
+        assert "n = " in picture, name
+
+
+def test_the_crossing_chart_puts_models_where_they_meet_the_curve(found):
+    from assay.charts import to_spec
+
+    spec = to_spec(found.charts()["crossing"])
+    values = [row for rows in spec["datasets"].values() for row in rows if row.get("at")]
+    told = {row["label"]: row["at"] for row in values}
+    for model, row in found.headline().items():
+        assert told[model] == pytest.approx(row.horizon.value, rel=1e-5)
+
+
+def test_the_report_tells_all(found):
+    import datetime
+
+    from assay.report import Report, render
+    from assay.report.horizon import attempts_sections
+
+    page = render(Report("Horizons", attempts_sections(found), found.provenance, datetime.date(2025, 1, 1)))
+    for title in ("Which attempt of a novice", "By domain", "Who is ahead?", "Easy and hard tasks", "The novices"):
+        assert title in page

@@ -1,0 +1,108 @@
+"""Runs of models as counts: who did what how often, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay import sources
+from assay.errors import InputError, OptionError
+from assay.horizon.runs import count_table, model_counts
+from assay.tables import Attempts
+
+SHARED = Path(__file__).parents[2] / "../shared"
+
+
+def attempts(rows, **columns):
+    names = ("subject", "kind", "task", "attempt", "score")
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    return Attempts(frame.with_columns(pl.Series(name, values) for name, values in columns.items()))
+
+
+RUNS = [
+    *(("a", "model", "t1", 1, 1), ("a", "model", "t1", 2, 0), ("a", "model", "t2", 1, 0)),
+    *(("b", "model", "t1", 1, 1), ("eve", "human", "t2", 1, 1)),
+]
+
+
+def test_successes_and_runs_of_each_model_at_each_task():
+    found = model_counts(attempts(RUNS, minutes=[4, 4, 60, 4, 60], family=["x", "x", None, "x", None]))
+    assert found.models == ("a", "b")
+    assert found.tasks.to_dict(as_series=False) == {
+        "task": ["t2", "t1"],
+        "family": ["t2", "x"],
+        "domain": [None, None],
+        "minutes": [60.0, 4.0],
+    }
+    assert found.successes.tolist() == [[0, 1], [0, 1]]
+    assert found.n.tolist() == [[1, 2], [0, 1]]
+
+
+def test_people_are_counted_when_asked():
+    assert model_counts(attempts(RUNS), kinds=("human",)).models == ("eve",)
+    with pytest.raises(InputError, match="no attempt of kind baseline"):
+        model_counts(attempts(RUNS), kinds=("baseline",))
+
+
+def test_minutes_that_nobody_gave_are_unknown():
+    assert np.isnan(model_counts(attempts(RUNS)).minutes).all()
+
+
+def test_scores_between_need_a_threshold():
+    table = attempts([("a", "model", "t1", 1, 0.4), ("a", "model", "t1", 2, 0.8)])
+    with pytest.raises(InputError, match=r"Score 0.4 of a on t1 .* --threshold"):
+        model_counts(table)
+    assert model_counts(table, threshold=0.5).successes.tolist() == [[1]]
+
+
+def test_a_task_has_one_length():
+    with pytest.raises(InputError, match=r"Task t1 has minutes 4.0 in one row and 5.0 in another"):
+        model_counts(attempts(RUNS, minutes=[4, 4, 60, 5, 60]))
+
+
+def test_some_of_the_tasks():
+    found = model_counts(attempts(RUNS, minutes=[4, 4, 60, 4, 60]))
+    long = found.of_tasks(found.minutes > 10)
+    assert long.models == ("a",)
+    assert long.to_frame().rows() == [("a", "t2", "t2", None, 60.0, 0, 1)]
+    with pytest.raises(OptionError, match="No model called 'b'"):
+        long.index("b")
+
+
+def test_counts_made_elsewhere_give_the_same():
+    found = model_counts(attempts(RUNS, minutes=[4, 4, 60, 4, 60]))
+    again = count_table(found.to_frame())
+    assert again.digest == found.digest
+    assert again.models == found.models
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"successes": 3}, "a on t1: 3 successes in 2 runs"),
+        ({"n": 0, "successes": 0}, "0 successes in 0 runs"),
+    ],
+)
+def test_wrong_counts_are_named(change, says):
+    frame = pl.DataFrame([{"model": "a", "task": "t1", "successes": 1, "n": 2} | change])
+    with pytest.raises(InputError, match=says):
+        count_table(frame)
+
+
+def test_counts_are_refused_when_a_column_lacks_or_a_row_is_twice():
+    with pytest.raises(InputError, match="no column 'n'"):
+        count_table(pl.DataFrame({"model": ["a"], "task": ["t"], "successes": [1]}))
+    with pytest.raises(InputError, match="a on t is there twice"):
+        count_table(pl.DataFrame({"model": ["a"] * 2, "task": ["t"] * 2, "successes": [1] * 2, "n": [1] * 2}))
+
+
+def test_metr_runs():
+    path = SHARED / "data/metr/runs_2025-01-28.jsonl"
+    if not path.is_file():
+        pytest.skip("the METR runs are not here")
+    found = model_counts(sources.read(path))
+    assert len(found.models) == 10
+    assert found.n.sum() == 6852
+    assert len(set(found.family.tolist())) == 36
+    assert not np.isnan(found.minutes).any()

@@ -1,0 +1,299 @@
+"""Time horizons: METR's published numbers, planted truths, states of values and of interval ends, files."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay import sources
+from assay.errors import InputError, OptionError
+from assay.estimates import Estimate
+from assay.horizon.durations import duration, times, told
+from assay.horizon.runs import count_table
+from assay.horizon.simulate_time import simulate_time
+from assay.horizon.time import TimeHorizons, time_horizons
+from assay.horizon.time_curves import Curves, draw_curves, ends, fit_curves, middle_of, timed
+from assay.horizon.time_kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
+from assay.horizon.time_states import horizon
+
+SHARED = Path(__file__).parents[2] / "../shared"
+MODELS = {"weak": 4.0, "middle": 40.0, "strong": 240.0}
+
+
+@pytest.fixture(scope="module")
+def metr():
+    path = SHARED / "data/metr/runs_2025-01-28.jsonl"
+    if not path.is_file():
+        pytest.skip("the METR runs are not here")
+    return sources.read(path)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return time_horizons(simulate_time(MODELS, seed=1).counts, bootstrap=200)
+
+
+def counts(rates, minutes=(1, 4, 16, 64, 256), n=4, model="a"):
+    """One model, one task a family."""
+    rows = [
+        {"model": model, "task": f"t{i}", "minutes": m, "successes": round(rate * n), "n": n}
+        for i, (m, rate) in enumerate(zip(minutes, rates, strict=True))
+    ]
+    return count_table(pl.DataFrame(rows))
+
+
+@pytest.mark.parametrize("regularisation", [0.1, 1e-5])
+def test_metr_horizons_are_as_published(metr, regularisation):
+    reference = json.loads((SHARED / "reference/time_horizons.json").read_text())["agents"]
+    found = time_horizons(metr, regularisation=regularisation, bootstrap=0)
+    seen = 0
+    for model, told_of in reference.items():
+        fit = found.fits[found.models.index(model)]
+        assert (fit.n_runs, fit.n_tasks) == (told_of["n_runs"], told_of["n_tasks"])
+        assert fit.success == pytest.approx(told_of["success_rate"])
+        numbers = told_of.get(f"reg_{'1e-05' if regularisation == 1e-5 else '0.1'}")
+        if numbers is None:
+            assert found.minutes(model).state == "below_range"
+            continue
+        seen += 1
+        assert (fit.slope, fit.intercept) == pytest.approx((numbers["slope"], numbers["intercept"]), rel=1e-6)
+        assert found.minutes(model, 50).value == pytest.approx(numbers["p50_minutes"], rel=1e-5)
+        assert found.minutes(model, 80).value == pytest.approx(numbers["p80_minutes"], rel=1e-5)
+    assert seen == 6
+
+
+@pytest.mark.parametrize("weights", ["invsqrt", "equal", "task"])
+def test_the_curve_is_that_of_scikit_learn(weights):
+    from sklearn.linear_model import LogisticRegression
+
+    world = simulate_time({"one": 30.0}, n_families=12, n_tasks=3, seed=2).counts
+    frame = world.to_frame().with_columns(size=pl.col("task").count().over("family"))
+    runs = frame.select(
+        *("minutes", "n", "size"), (pl.int_ranges(0, "n").list.eval(pl.element())).alias("run"), "successes"
+    ).explode("run")
+    weight = {
+        "invsqrt": 1 / (runs["n"] * runs["size"].sqrt()),
+        "equal": pl.Series(np.ones(len(runs))),
+        "task": 1 / runs["n"],
+    }[weights].to_numpy()
+    y = (runs["run"] < runs["successes"]).to_numpy()
+    x = np.log2(runs["minutes"].to_numpy())[:, None]
+    model = LogisticRegression(C=1 / 0.1, tol=1e-12, max_iter=5000).fit(x, y, sample_weight=weight / weight.sum())
+    fit = time_horizons(world, weights=weights, regularisation=0.1, bootstrap=0).fits[0]
+    assert fit.slope == pytest.approx(model.coef_[0, 0], rel=1e-4)
+    assert fit.intercept == pytest.approx(model.intercept_[0], rel=1e-4)
+
+
+def test_the_planted_horizons_are_found(found):
+    world = simulate_time(MODELS, seed=1)
+    for model, minutes in MODELS.items():
+        for level in (50, 80):
+            assert found.minutes(model, level).covers(world.truth(model, level))
+        assert world.truth(model, 50) == pytest.approx(minutes, rel=1e-6)
+        assert world.truth(model, 80) < minutes
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("resample", "least", "most"), [("hierarchy", 0.95, 1.0), ("families", 0.91, 0.97)])
+def test_intervals_hold_the_truth_as_often_as_they_say(resample, least, most):
+    """The hierarchy counts inner chance twice and so errs on the wide side; families alone are near their level."""
+    n, held = 250, {(model, level): 0 for model in MODELS for level in (50, 80)}
+    for seed in range(n):
+        world = simulate_time(MODELS, n_families=60, n_tasks=2, n_runs=6, seed=seed)
+        data = timed(world.counts)
+        base = fit_curves(data)
+        drawn = draw_curves(data, base, 400, resample=resample, seed=seed)
+        middle = middle_of(0.95, resample, 60)
+        for m, model in enumerate(world.counts.models):
+            for level in (50, 80):
+                one = horizon(base.of(m), drawn.of(m), data.x, level, 0.95, 1, middle)
+                held[model, level] += one.covers(world.truth(model, level))
+    shares = np.array(list(held.values())) / n
+    assert least <= shares.mean() <= most
+    assert shares.min() > least - 0.03
+
+
+def test_eighty_per_cent_is_never_longer_than_fifty(found):
+    assert all(found.minutes(m, 80).value < found.minutes(m, 50).value for m in found.models)
+    assert (found.drawn.log2_minutes(80) <= found.drawn.log2_minutes(50)).all()
+    assert all(found.minutes(m, 80).high <= found.minutes(m, 50).high for m in found.models)
+
+
+@pytest.mark.parametrize(
+    ("rates", "state", "value", "reason"),
+    [
+        ((0, 0, 0, 0, 0), "below_range", 1, "no success in 20 runs"),
+        ((1, 1, 1, 1, 1), "above_range", 256, "no failure in 20 runs"),
+        ((0, 0.25, 0.5, 0.75, 1), "undefined", None, "does not fall"),
+    ],
+)
+def test_what_has_no_horizon_says_so(rates, state, value, reason):
+    result = time_horizons(counts(rates), bootstrap=50)
+    for level in (50, 80):
+        one = result.minutes("a", level)
+        assert (one.state, one.value) == (state, value)
+        assert reason in one.reason
+        assert (one.low, one.high) == (None, None)
+    assert result.to_frame()["state"].unique().to_list() == [state]
+
+
+def test_separated_tasks_need_a_penalty():
+    rates = (1, 1, 0, 0, 0)
+    assert time_horizons(counts(rates), regularisation=0, bootstrap=0).minutes("a").state == "undefined"
+    one = time_horizons(counts(rates), bootstrap=0).minutes("a")
+    assert 4 < one.value < 16
+
+
+def test_a_horizon_beyond_the_tasks_is_told_as_extrapolated():
+    result = time_horizons(counts((0.5, 0.25, 0.25, 0, 0)), levels=(80,), bootstrap=0)
+    assert result.minutes("a", 80).value < 1
+    assert result.minutes("a", 80).reason == "extrapolated: the shortest task takes 1 min"
+    assert any("Extrapolated" in note for note in result.provenance.notes)
+
+
+def curves(slopes, outcomes, intercept=2.0):
+    return Curves(np.full(len(slopes), intercept), np.array(slopes, float), np.array(outcomes, dtype=np.int64))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "low", "high"),
+    [
+        ([FITTED] * 100, "ok", "ok"),
+        ([FITTED] * 90 + [NO_SUCCESS] * 10, "below_range", "ok"),
+        ([FITTED] * 90 + [NO_FAILURE] * 10, "ok", "above_range"),
+        ([FITTED] * 90 + [NO_SLOPE] * 10, "unbounded", "unbounded"),
+        ([FITTED] * 99 + [NO_SLOPE], "ok", "ok"),
+        ([FITTED] * 97 + [NO_SUCCESS] * 2 + [NO_SLOPE], "below_range", "ok"),
+    ],
+)
+def test_ends_of_intervals_have_states_too(outcomes, low, high):
+    x = np.log2([1.0, 1000.0])
+    drawn = curves(np.linspace(-0.6, -0.4, 100), outcomes)
+    one = horizon(curves([-0.5], [FITTED]).of(0), drawn, x, 50, 0.95, 10)
+    assert one.value == pytest.approx(16)
+    assert (one.low_state, one.high_state) == (low, high)
+    assert one.low == (pytest.approx(2 ** (2 / 0.6), rel=0.3) if low == "ok" else 1 if low == "below_range" else None)
+    assert one.high == (pytest.approx(2**5, rel=0.3) if high == "ok" else 1000 if high == "above_range" else None)
+
+
+def test_a_flat_curve_is_unbounded():
+    one = horizon(curves([-1e-4], [FITTED]).of(0), None, np.array([0.0, 5.0]), 50, 0.95, 10)
+    assert one.state == "unbounded"
+
+
+def test_replicates_that_could_lie_anywhere_open_both_ends():
+    draws = np.concatenate([np.linspace(0, 1, 96), np.full(4, np.nan)])
+    assert ends(draws, 0.95) == (-np.inf, np.inf)
+    assert ends(draws, 0.9)[0] > -np.inf
+
+
+def test_few_families_ask_for_quantiles_further_out():
+    assert middle_of(0.95, "hierarchy", 10) == 0.95
+    assert middle_of(0.95, "families", 10) > middle_of(0.95, "families", 100) > 0.95
+
+
+def test_replicates_without_slope_are_counted_and_reported():
+    result = time_horizons(counts((0.5, 0.75, 0.5, 0.25, 0.5)), bootstrap=200)
+    lost = result.fits[0].outcomes["no slope"]
+    assert lost > 5
+    assert result.to_frame()["n_no_slope"].to_list() == [lost, lost]
+    assert any(f"a {lost}" in note for note in result.provenance.notes)
+    assert result.minutes("a").high_state == "unbounded"
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_does_not(found):
+    world = simulate_time(MODELS, seed=1).counts
+    assert time_horizons(world, bootstrap=200).to_frame().equals(found.to_frame())
+    assert not time_horizons(world, bootstrap=200, seed=1).to_frame().equals(found.to_frame())
+
+
+def test_files_give_the_same_result_back(found, tmp_path):
+    written = found.save(tmp_path)
+    assert {path.name for path in written} == {
+        *("time_horizons.csv", "time_horizons.json", "task_counts.csv", "sensitivity.csv", "replicates.parquet"),
+    }
+    again = TimeHorizons.load(tmp_path)
+    assert again.to_frame().equals(found.to_frame())
+    assert again.replicates().equals(found.replicates())
+    assert again.provenance == found.provenance
+    assert again.as_dict() == found.as_dict()
+    columns = ["model", "level", "minutes", "low", "high", "state", "slope", "intercept", "n_runs", "n_tasks"]
+    assert pl.read_csv(tmp_path / "time_horizons.csv").columns[:10] == columns
+
+
+def test_without_bootstrap_there_is_no_interval_and_no_old_file(found, tmp_path):
+    found.save(tmp_path)
+    plain = time_horizons(found.data.counts, bootstrap=0)
+    plain.save(tmp_path)
+    assert TimeHorizons.load(tmp_path).drawn is None
+    assert (plain.minutes("weak").low, plain.minutes("weak").state) == (None, "ok")
+    assert len(plain.replicates()) == 0
+
+
+def test_a_folder_that_is_not_one_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"no saved time horizons, since time_horizons.json is not there"):
+        TimeHorizons.load(tmp_path)
+    (tmp_path / "time_horizons.json").write_text("{}")
+    (tmp_path / "task_counts.csv").write_text("model,task,successes,n\na,t,1,2\n")
+    with pytest.raises(InputError, match="not whole time horizons"):
+        TimeHorizons.load(tmp_path)
+
+
+def test_tasks_without_minutes_are_left_out_and_told():
+    frame = counts((1, 0.75, 0.5, 0.25, 0)).to_frame()
+    more = pl.DataFrame({"model": ["a", "b"], "task": ["u", "u"], "successes": [0, 1], "n": [2, 2]})
+    found = time_horizons(count_table(pl.concat([frame, more], how="diagonal")), bootstrap=0)
+    assert found.models == ("a",)
+    assert found.provenance.notes[:2] == (
+        "1 tasks without minutes are left out.",
+        "b tried only tasks without minutes, and is left out.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"levels": ()}, "No level"),
+        ({"levels": (0,)}, "Level 0 is not between"),
+        ({"weights": "sqrt"}, "No weights called 'sqrt'.* Choose from: invsqrt, equal, task"),
+        ({"regularisation": -1}, "regularisation -1"),
+        ({"resample": "runs", "bootstrap": 2}, "No resampling called 'runs'"),
+        ({"censored": ["t9"]}, "No task called 't9'"),
+    ],
+)
+def test_options_that_do_not_fit(options, says):
+    with pytest.raises(OptionError, match=says):
+        time_horizons(counts((1, 0.75, 0.5, 0.25, 0)), **{"bootstrap": 0, **options})
+
+
+def test_no_minutes_at_all():
+    frame = counts((1, 0)[:2], minutes=(1, 2)).to_frame().drop("minutes")
+    with pytest.raises(InputError, match="No task has minutes"):
+        time_horizons(count_table(frame))
+
+
+def test_unknown_models_and_levels_are_named(found):
+    with pytest.raises(OptionError, match="No model called 'stron'. Did you mean 'strong'"):
+        found.minutes("stron")
+    with pytest.raises(OptionError, match="No level called '95'"):
+        found.minutes("strong", 95)
+
+
+def test_minutes_print_as_people_say_them():
+    assert [duration(m) for m in (1e-4, 0.3, 0.999, 61.2, 173, 60_000)] == [
+        *("0.006 s", "18 s", "1 min", "61 min", "2.9 h", "1,000 h"),
+    ]
+    assert told(Estimate(4.0, 1, None, low_state="below_range", high_state="unbounded")) == "4 min [<1 min, ∞]"
+    assert told(Estimate.without("below_range", "…", value=2)) == "< 2 min"
+    assert told(Estimate(2.0, None, None)) == "2 min"
+    assert told(Estimate(1.234, 0.5, 1500), times) == "1.23× [0.5×, 1,500×]"
+    assert told(Estimate.without("undefined", "no slope")) == "undefined (no slope)"
+
+
+def test_other_levels_are_on_the_same_curve(found):
+    result = time_horizons(found.data.counts, levels=(20, 50), bootstrap=0)
+    fit = result.fits[0]
+    assert result.minutes(fit.model, 20).value == pytest.approx(2 ** ((math.log(0.25) - fit.intercept) / fit.slope))

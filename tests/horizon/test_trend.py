@@ -1,0 +1,162 @@
+"""How fast horizons double: METR's published numbers, a planted trend, dates from anywhere, what is refused."""
+
+import datetime
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.errors import InputError
+from assay.horizon.published import DatedHorizons, dated_horizons, read_releases
+from assay.horizon.simulate_time import simulate_time
+from assay.horizon.time import time_horizons
+from assay.horizon.trend import fit_horizon_trend
+
+PUBLISHED = Path(__file__).parents[2] / "../shared/data/metr/published_horizons_1_0.yaml"
+DAY = datetime.date(2020, 1, 1)
+
+
+def horizons(log2_minutes, days, drawn=None):
+    frame = pl.DataFrame(
+        {
+            "model": [f"m{i}" for i in range(len(days))],
+            "released": [DAY + datetime.timedelta(days=int(day)) for day in days],
+            "minutes": np.exp2(log2_minutes),
+            "low": [None] * len(days),
+            "high": [None] * len(days),
+        },
+        schema_overrides={"low": pl.Float64, "high": pl.Float64},
+    )
+    return DatedHorizons(frame, np.empty((0, len(days))) if drawn is None else drawn, 50)
+
+
+@pytest.mark.parametrize(("since", "days", "n"), [(None, 195.8, 17), (datetime.date(2023, 1, 1), 165.3, 14)])
+def test_published_doubling_times(since, days, n):
+    if not PUBLISHED.is_file():
+        pytest.skip("the published horizons are not here")
+    found = fit_horizon_trend(dated_horizons(PUBLISHED), since=since)
+    assert round(found.doubling.value, 1) == days
+    assert found.line.n == n
+    assert found.doubling.low < days < found.doubling.high
+    assert found.told.startswith(f"{days} days [")
+
+
+def test_the_published_frontier_is_the_published_one():
+    if not PUBLISHED.is_file():
+        pytest.skip("the published horizons are not here")
+    import yaml
+
+    results = yaml.safe_load(PUBLISHED.read_text())["results"]
+    models = fit_horizon_trend(dated_horizons(PUBLISHED)).to_frame()
+    told = {name for name, one in results.items() if one["metrics"]["is_sota"]}
+    assert set(models.filter("is_frontier")["model"]) == told
+
+
+def test_an_exact_line_is_found():
+    days = np.array([0, 100, 300, 550, 700])
+    found = fit_horizon_trend(horizons(days / 125, days))
+    assert found.doubling.value == pytest.approx(125)
+    assert found.line.r2 == pytest.approx(1)
+    assert found.path["minutes"][-1] == pytest.approx(2 ** (700 / 125), rel=1e-3)
+
+
+def test_models_behind_the_frontier_do_not_count():
+    days = np.array([0, 100, 150, 300, 400])
+    found = fit_horizon_trend(horizons([0, 1, 0.3, 3, 4], days))
+    assert found.to_frame()["is_frontier"].to_list() == [True, True, False, True, True]
+    assert found.doubling.value == pytest.approx(100)
+    same_day = fit_horizon_trend(horizons([0, 1, 0.9, 2, 3], [0, 100, 100, 200, 300]))
+    assert same_day.to_frame()["is_frontier"].to_list() == [True, True, False, True, True]
+
+
+def test_intervals_hold_the_planted_doubling_time():
+    rng, days = np.random.default_rng(0), np.arange(10) * 150
+    held = []
+    for _ in range(400):
+        y = days / 200 + rng.normal(0, 0.15, 10)
+        frontier_all = fit_horizon_trend(horizons(np.maximum.accumulate(y) + np.arange(10) * 1e-9, days))
+        held.append(frontier_all.doubling.covers(200))
+    assert 0.9 < np.mean(held) <= 0.99
+
+
+def test_replicates_widen_the_interval():
+    rng, days = np.random.default_rng(1), np.array([0, 100, 300, 550, 700])
+    y = days / 125 + np.array([0, 0.1, -0.1, 0.1, 0])
+    tilt = rng.normal(0, 0.001, (500, 1)) * (days - days.mean())
+    plain, moved = (fit_horizon_trend(horizons(y, days, drawn)) for drawn in (None, y + tilt))
+    assert moved.doubling.value == plain.doubling.value
+    assert moved.doubling.width > 1.2 * plain.doubling.width
+    assert moved.plain == plain.doubling
+    some = np.where(rng.random((500, 5)) < 0.01, -np.inf, y + tilt)
+    assert fit_horizon_trend(horizons(y, days, some)).doubling.width == pytest.approx(moved.doubling.width, rel=0.1)
+
+
+def test_what_does_not_rise_has_no_doubling_time():
+    flat = fit_horizon_trend(horizons([2.0, 2.0, 2.0], [0, 100, 200]))
+    assert flat.doubling.state == "undefined"
+    assert "does not rise" in flat.told
+    unsure = fit_horizon_trend(horizons([1.0, 1.1, 4.0], [0, 100, 110]))
+    assert (unsure.doubling.high, unsure.doubling.high_state) == (None, "unbounded")
+    assert unsure.told.endswith("∞]")
+
+
+def test_too_few_dates_are_told():
+    with pytest.raises(InputError, match=r"The frontier since 2020-06-01 has models of 1 dates; a trend needs 3"):
+        fit_horizon_trend(horizons([1, 2, 3], [0, 100, 200]), since=datetime.date(2020, 6, 1))
+
+
+def test_a_fit_gets_its_dates_from_a_table(tmp_path):
+    models = {"a": 4.0, "b": 16.0, "c": 64.0, "d": 200.0}
+    found = time_horizons(simulate_time(models, seed=3).counts, bootstrap=100)
+    releases = tmp_path / "releases.csv"
+    releases.write_text("model,released\na,2023-01-01\nb,2023-07-01\nc,2024-01-01\n")
+    dated = dated_horizons(found, read_releases(releases))
+    assert dated.frame["model"].to_list() == ["a", "b", "c"]
+    assert "Left out without a release date: d." in dated.notes
+    assert dated.drawn.shape == (100, 3)
+    from_fit = fit_horizon_trend(dated)
+    found.save(tmp_path / "fit")
+    again = fit_horizon_trend(dated_horizons(tmp_path / "fit", read_releases(releases)))
+    assert again.doubling == from_fit.doubling
+    table = fit_horizon_trend(dated_horizons(tmp_path / "fit" / "time_horizons.csv", read_releases(releases)))
+    assert table.doubling.value == pytest.approx(from_fit.plain.value)
+    assert any("without replicates" in note for note in table.provenance.notes)
+
+
+def test_tables_may_have_their_own_dates(tmp_path):
+    path = tmp_path / "horizons.csv"
+    path.write_text(
+        "model,minutes,released,state\nx,1,2020-01-01,ok\ny,2,2020-07-01,ok\nz,5,2021-01-01,ok\nw,0.5,2021-02-01,below_range\n"
+    )
+    dated = dated_horizons(path)
+    assert dated.frame["model"].to_list() == ["x", "y", "z"]
+    assert "Left out without a horizon: w." in dated.notes
+    assert 100 < fit_horizon_trend(dated).doubling.value < 250
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("h.csv", "model,length\nx,1\n", "no column 'minutes'"),
+        ("h.csv", "model,minutes\nx,1\n", "both a horizon and a release date. Give the dates with --releases"),
+        ("h.csv", "model,minutes,released\nx,1,soon\n", "line 2: released soon is not a date"),
+        ("h.csv", "model,minutes,level\nx,1,80\n", "no horizon at 50 per cent"),
+        ("h.csv", "model,minutes,released\nx,long,2020-01-01\n", "Write numbers with digits"),
+        ("h.yaml", "models: 3\n", "no results by model"),
+        ("h.yaml", "results: {a: {metrics: {}}}\n", "a has no p50_horizon_length"),
+        ("h.yaml", "a: [\n", "not YAML"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path, name, text, says):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=says):
+        dated_horizons(path)
+
+
+def test_a_table_of_releases_needs_dates(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("model,when\nx,2020-01-01\n")
+    with pytest.raises(InputError, match="no columns model and released"):
+        read_releases(path)

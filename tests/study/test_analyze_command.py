@@ -1,0 +1,74 @@
+"""`assay study analyze` as a user calls it, and the report it writes, in a real browser."""
+
+import json
+
+import polars as pl
+import pytest
+
+from assay.study.simulate import Crowd, simulate
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A simulated study as `assay study collect` leaves it: two of nine raters are no raters."""
+    folder = tmp_path_factory.mktemp("desk")
+    simulate(crowd=Crowd(n_raters=9, bots=1, straight_liners=1), seed=3).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def analysed(desk, command):
+    """The folder after one analysis, and what the command said."""
+    told = command("study", "analyze", "ratings.csv", "--model-scores", "model_scores.csv", "-o", "out", cwd=desk)
+    assert told.returncode == 0, told.stderr
+    return desk / "out", told
+
+
+def test_it_prints_the_verdict_and_writes_the_tables(analysed):
+    folder, told = analysed
+    assert "inconclusive" in told.stdout
+    assert "runs from 0 to 0.89; neutral is 0.44" in told.stdout
+    assert "2 of 9 raters are left out by rule" in told.stderr
+    for name in ("analysis.json", "pairs.csv", "raters.csv", "exclusions.csv", "report.html"):
+        assert (folder / name).stat().st_size
+    for name in ("agreement", "pairs", "human_model", "correlations", "domains", "severity", "timing"):
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert set(pl.read_csv(folder / "exclusions.csv")["rater"]) == {"r08", "r09"}
+
+
+def test_json_alone_on_standard_output(desk, command, tmp_path):
+    criteria = tmp_path / "criteria.yaml"
+    criteria.write_text("- name: voice\n  figure: voice\n  threshold: 0.2\n")
+    told = command("study", "analyze", desk / "ratings.csv", "--criteria", criteria, "--json")
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["verdict"] == {"voice": "pass"}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["-o", "."], "would overwrite raters.csv"),
+        (["--order", "TECH"], 'write it as "TECH > ANAL'),
+        (["--design", "crossed"], "No design called 'crossed'"),
+        (["--criteria", "none.yaml"], "none.yaml"),
+        (["--raters", "ratings.csv"], "rater 'r01' is there"),
+        (["--model-scores", "raters.csv"], "no column 'item'"),
+    ],
+)
+def test_mistakes_are_one_line(desk, command, options, says):
+    told = command("study", "analyze", "ratings.csv", *options, cwd=desk)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert says in told.stderr
+    assert len(told.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_report_stands_in_a_browser(analysed, browser_page, axe, width):
+    page = browser_page(analysed[0] / "report.html", width=width)
+    for figure in page.locator("figure.chart").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".stage.is-live").wait_for()
+    assert page.locator("figure.chart").count() == 7
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert "do not decide the claim" in page.locator("main").inner_text()
+    assert axe(page) == []

@@ -1,0 +1,196 @@
+"""From raters' files and the key to ratings: orientation, refusals, and what stands beside them."""
+
+import json
+
+import polars as pl
+import pytest
+
+from assay.errors import InputError
+from assay.study.build import build
+from assay.study.collect import collect, live_signs
+from assay.study.protocol import Study
+from assay.tables import Ratings
+
+from .study_examples import EXAMPLE, first_slot, perfect, rate, rate_all, small_study
+
+PREFERRED = {"name": "vibe", "kind": "preferred", "question": "?", "low": 1, "high": 3, "labels": ["a", "b", "c"]}
+
+
+@pytest.fixture
+def example(tmp_path):
+    """The example study, built for eight raters."""
+    packet = build(Study.read(EXAMPLE), n_raters=8)
+    packet.save(tmp_path / "packet")
+    return packet
+
+
+def values(gathered, dimension):
+    return gathered.ratings.frame.filter(pl.col("dimension") == dimension)["value"].to_list()
+
+
+def test_a_perfect_rater_gets_full_marks_whatever_the_slots(example, tmp_path):
+    found = collect([rate_all(example, tmp_path / "in")], tmp_path / "packet/key.json")
+    expected = {"voice": 2, "vibe:target": 3, "vibe:comparison": 1, "logic:target": 3, "logic:comparison": 1}
+    expected |= {"continuity": 1, "guess": 1, "attention": 1}
+    assert {name: set(values(found, name)) for name in expected} == {name: {value} for name, value in expected.items()}
+    assert len(values(found, "voice")) == 8 * 6
+    assert set(found.ratings.frame["dimension"]) == set(expected)
+
+
+def test_a_rater_who_always_picks_slot_one_is_neutral_over_balanced_raters(example, tmp_path):
+    found = collect([rate_all(example, tmp_path / "in", first_slot)], tmp_path / "packet/key.json")
+    voice = found.ratings.frame.filter(dimension="voice").filter(~pl.col("item").str.ends_with("/again"))
+    assert set(voice["value"]) == {-2, 2}
+    assert voice.group_by("item").agg(pl.col("value").mean())["value"].to_list() == [0.0] * 5
+    assert voice["value"].mean() == 0
+    guess = found.ratings.frame.filter(dimension="guess").filter(~pl.col("item").str.ends_with("/again"))
+    assert guess["value"].mean() == 0.5
+
+
+def test_repeats_and_attention_have_names_of_their_own(example, tmp_path):
+    found = collect([rate_all(example, tmp_path / "in", first_slot)], tmp_path / "packet/key.json")
+    frame = found.ratings.frame.filter(rater="r01")
+    again = frame.filter(pl.col("item").str.ends_with("/again"), dimension="voice")
+    pair = again["item"][0].removesuffix("/again")
+    assert again["value"][0] == -frame.filter(item=pair, dimension="voice")["value"][0]
+    attention = frame.filter(dimension="attention")
+    assert attention.select("item", "value").rows() == [("attention/reader-1", 0.0)]
+    places = frame.unique("item")["position"].sort().to_list()
+    assert places == list(range(1, 8))
+
+
+def test_the_form_of_the_preferred_response(tmp_path):
+    packet = build(
+        small_study(dimensions=[{"name": "voice", "kind": "comparison", "question": "?"}, PREFERRED]), n_raters=2
+    )
+    packet.save(tmp_path / "packet")
+    found = collect([rate_all(packet, tmp_path / "in")], tmp_path / "packet/key.json")
+    assert set(found.ratings.frame["dimension"]) == {"voice", "vibe:preferred"}
+    assert set(values(found, "vibe:preferred")) == {3}
+
+
+def test_raters_stand_beside_the_ratings(example, tmp_path):
+    folder = rate_all(example, tmp_path / "in", comment="Nice ants", quiz="a")
+    found = collect([folder], tmp_path / "packet/key.json")
+    row = found.raters.row(0, named=True)
+    assert (row["rater"], row["complete"], row["quiz"], row["comments"]) == ("r01", 1.0, 0.0, "Nice ants")
+    assert row["minutes"] == len(example.pages[0].page.screens)
+    assert row["slot_one"] in (2 / 6, 3 / 6, 4 / 6)
+    assert row["digest"] == json.loads((folder / "answers-r01.json").read_text())["digest"]
+    assert collect([rate_all(example, folder)], tmp_path / "packet/key.json").raters["quiz"][0] == 1.0
+
+
+def test_saved_ratings_read_back(example, tmp_path):
+    found = collect([rate_all(example, tmp_path / "in")], tmp_path / "packet/key.json")
+    written = found.save(tmp_path / "out")
+    assert [path.name for path in written] == ["ratings.csv", "raters.csv", "refused.csv", "collect.json"]
+    assert Ratings(tmp_path / "out/ratings.csv").frame.equals(found.ratings.frame)
+    told = json.loads((tmp_path / "out/collect.json").read_text())
+    assert told["provenance"]["settings"]["sealed"] == example.key.commitment
+
+
+def test_duplicates_and_strangers_are_refused_with_the_file_and_the_reason(example, tmp_path):
+    folder = rate_all(example, tmp_path / "in")
+
+    def put(name, body):
+        (folder / name).write_text(json.dumps(body))
+
+    put("copy-of-r01.json", rate(example, 0))
+    put("second-of-r02.json", rate(example, 1, first_slot))
+    other = build(Study.read(EXAMPLE), n_raters=8)
+    put("other-study.json", rate(other, 3))
+    put("borrowed-page.json", rate(example, 4, rater="r08"))
+    changed = rate(example, 5)
+    changed["reloads"] = 3
+    put("answers-r06.json", changed)
+    (folder / "half.json").write_text("{")
+    found = collect([folder], tmp_path / "packet/key.json")
+    assert found.raters["rater"].to_list() == ["r01", "r03", "r04", "r05", "r07", "r08"]
+    told = {one.source.rpartition("/")[2]: one.reason for one in found.refused}
+    for name, reason in {
+        "copy-of-r01.json": "counted once",
+        "second-of-r02.json": "'r02' gave 2 answer sets that differ",
+        "answers-r02.json": "'r02' gave 2 answer sets that differ",
+        "other-study.json": "answers another page",
+        "borrowed-page.json": "comes from 'r08', but the page was made for 'r05'",
+        "answers-r06.json": "digest does not fit",
+        "half.json": "not JSON",
+    }.items():
+        assert reason in told.pop(name)
+    assert told == {}
+
+
+def test_when_nothing_counts_the_reason_is_told(example, tmp_path):
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(InputError, match=r"No answers count \(1 refused\). .*bad.json: not what a page"):
+        collect([tmp_path / "bad.json"], tmp_path / "packet/key.json")
+
+
+def test_a_changed_key_does_not_open_the_answers(example, tmp_path):
+    key, folder = tmp_path / "packet/key.json", rate_all(example, tmp_path / "in")
+    text = key.read_text()
+    place = text.index('"target": 1', text.index('"raters"'))
+    key.write_text(f'{text[:place]}"target": 2{text[place + 11 :]}')
+    with pytest.raises(InputError, match="not the key that the pages in .* were sealed with"):
+        collect([folder], key)
+
+
+def test_a_key_kept_elsewhere_needs_the_pages(example, tmp_path):
+    folder = rate_all(example, tmp_path / "in")
+    kept = tmp_path / "safe/key.json"
+    kept.parent.mkdir()
+    (tmp_path / "packet/key.json").rename(kept)
+    with pytest.raises(InputError, match="no folder with pages"):
+        collect([folder], kept)
+    assert len(collect([folder], kept, pages=tmp_path / "packet").raters) == 8
+
+
+def test_answers_that_lie_in_the_packet_are_found_there(example, tmp_path):
+    rate_all(example, tmp_path / "packet")
+    (tmp_path / "packet/links.json").write_text("{}")
+    found = collect([tmp_path / "packet"], tmp_path / "packet/key.json")
+    assert (len(found.raters), found.refused) == (8, ())
+
+
+def test_one_page_tells_raters_by_their_names(tmp_path):
+    packet = build(small_study(), one_page=True)
+    packet.save(tmp_path / "packet")
+    for name in ("Ada", "Ben"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(rate(packet, rater=name)))
+    found = collect([tmp_path / "Ada.json", tmp_path / "Ben.json"], tmp_path / "packet/key.json")
+    assert found.raters.select("rater", "slot_one").rows() == [("Ada", 0.5), ("Ben", 0.5)]
+    assert set(values(found, "voice")) == {2}
+
+
+def test_live_signs_know_attention_repeats_and_minutes(example):
+    from assay.pages import Result
+
+    def turning(study, placed):
+        own = first_slot if placed.item.endswith("/again") or placed.target is None else perfect
+        return own(study, placed)
+
+    signs = live_signs(example.key)
+    for number in range(8):
+        again = next(one for one in example.shown[number] if one.item.endswith("/again"))
+        result = Result.model_validate_json(json.dumps(rate(example, number, turning, ms=4_000)))
+        told = signs(example.pages[number], result)
+        assert "1 of 1 attention items wrong" in told
+        assert ("voice turned round when shown again (1 of 1)" in told) == (again.target == 2)
+        assert any("where 8 to 12 are expected" in one for one in told)
+    fine = Result.model_validate_json(json.dumps(rate(example)))
+    assert signs(example.pages[0], fine) == []
+
+
+def test_the_command_collects_and_tells_what_it_refused(example, command, tmp_path):
+    folder = rate_all(example, tmp_path / "in")
+    (folder / "half.json").write_text("{")
+    told = command("study", "collect", folder, "--key", tmp_path / "packet/key.json", "-o", tmp_path / "out")
+    assert told.returncode == 0, told.stderr
+    assert "8 raters, 1 refused" in told.stdout
+    assert "half.json: not JSON" in told.stderr
+    assert (tmp_path / "out/ratings.csv").exists()
+    blind = command("study", "collect", folder)
+    assert (blind.returncode, blind.stderr) == (
+        2,
+        "assay: The answers are blind. Pass --key key.json (or, for a foreign form, --mapping and --study).\n",
+    )

@@ -1,0 +1,270 @@
+"""Planted biases are found, real judges get their published figures, and what cannot be told is a state."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.errors import InputError, OptionError
+from assay.study.against import FIGURES
+from assay.study.judge import Orders
+from assay.study.simulate_judge import simulate_judge
+from assay.study.validate import Lengths, validate
+from assay.tables import Ratings
+from study.judging import small_study
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT / "../shared"
+EXAMPLE = {"pull": 0.4, "length": 0.5, "seed": 3}
+
+
+def checked(world, **options):
+    return validate(world.ratings, world.judge, orders=world.orders, lengths=world.lengths, **options)
+
+
+@pytest.fixture(scope="module")
+def example():
+    return checked(simulate_judge(**EXAMPLE))
+
+
+def figures(found, dimension="voice"):
+    return next(row for row in found.rows if row.dimension == dimension).figures
+
+
+def real(name, item, dimension, columns):
+    """Columns of a real table in long form, one column a rater."""
+    path = SHARED / f"data/ratings/{name}.csv.gz"
+    if not path.exists():
+        pytest.skip(f"real data are not here: {path.name}")
+    with gzip.open(path) as file:
+        table = pl.read_csv(file.read(), infer_schema_length=None)
+    table = table.with_columns(item=pl.concat_str([pl.col(name).cast(pl.String) for name in item], separator="/"))
+    long = table.unpivot(index=["item", dimension], on=columns, variable_name="rater", value_name="value")
+    return Ratings(long.rename({dimension: "dimension"}).drop_nulls("value"))
+
+
+def reference():
+    path = SHARED / "reference/reliability.json"
+    if not path.exists():
+        pytest.skip("reference figures are absent")
+    return json.loads(path.read_text())
+
+
+def test_planted_sways_are_covered_and_a_straight_judge_is_cleared():
+    inside = {"position_shift": 0, "length_excess": 0, "judge_too_high": 0}
+    for seed in range(40):
+        planted = {"pull": 0.3, "length": 0.5} if seed % 2 else {"pull": 0.0, "length": 0.0}
+        world = simulate_judge(n_pairs=25, n_more=0, n_raters=2, is_rounded=False, seed=seed, **planted)
+        judge = world.judge.frame.filter(dimension="vibe:target")
+        people = world.ratings.frame.filter(dimension="vibe:target")
+        found = figures(
+            validate(Ratings(people), Ratings(judge), orders=world.orders, lengths=world.lengths), "vibe:target"
+        )
+        truth = {
+            "position_shift": 2 * 0.6 * planted["pull"],
+            "length_excess": 0.6 * planted["length"],
+            "judge_too_high": 0,
+        }
+        for name, value in truth.items():
+            inside[name] += found[name].covers(value)
+    assert min(inside.values()) >= 34, inside
+
+
+def test_every_figure_is_there_with_its_interval_or_state(example):
+    for row in example.rows:
+        assert set(row.figures) == set(FIGURES)
+    frame = example.to_frame()
+    assert len(frame) == len(example.rows) * len(FIGURES)
+    assert frame.filter(pl.col("value").is_null(), pl.col("state") == "ok").is_empty()
+
+
+def test_the_index_is_a_dimension_and_slots_are_told_by_its_parts(example):
+    assert [row.dimension for row in example.rows] == ["voice", "vibe:target", "vibe:comparison", "pfi"]
+    assert figures(example, "pfi")["position_shift"].state == "undefined"
+    assert example.rows[-1].scale == (0, 1)
+
+
+def test_a_pull_to_slot_one_is_seen_on_each_dimension_and_a_love_of_length_from_both_sides(example):
+    for dimension in ("voice", "vibe:target", "vibe:comparison"):
+        assert figures(example, dimension)["position_shift"].low > 0
+    assert figures(example, "vibe:target")["length_excess"].low > 0
+    assert figures(example, "vibe:comparison")["length_excess"].low > 0, "the longer rival gains too"
+
+
+def test_items_of_the_judge_alone_sharpen_the_mean():
+    few = checked(simulate_judge(n_pairs=30, n_more=400, n_raters=6, noise=0.3, judge_noise=0.3, seed=1))
+    found = figures(few)
+    assert few.rows[0].n_judge_only == 400
+    assert found["mean_powered"].width < 0.7 * found["mean_people"].width
+    assert found["rate_corrected"].state == "ok"
+    none = figures(checked(simulate_judge(n_more=0)))
+    assert none["mean_powered"].state == none["rate_corrected"].state == "too_few"
+    assert "let it judge others" in none["mean_powered"].reason
+
+
+def test_few_items_or_raters_leave_the_test_undecided_and_say_why():
+    (row, *_) = checked(simulate_judge(n_pairs=29, n_raters=4)).rows
+    assert (row.may_replace, row.figures["winning_rate"].state) == (None, "too_few")
+    assert "29 items" in row.sentence
+    (row, *_) = checked(simulate_judge(n_pairs=30, n_raters=2)).rows
+    assert row.may_replace is None
+    assert "3 such raters are needed" in row.sentence
+
+
+def test_a_good_judge_may_replace_and_noise_may_not():
+    good = checked(simulate_judge(n_pairs=60, judge_noise=0.2, noise=0.8, seed=2)).rows[0]
+    bad = checked(simulate_judge(n_pairs=60, judge_noise=3, noise=0.3, seed=2)).rows[0]
+    assert (good.may_replace, bad.may_replace) == (True, False)
+    assert "may stand in for a rater; it holds its own against 4 of 4" in good.sentence
+    assert "may not stand in" in bad.sentence
+    assert bad.figures["judge_minus_people"].high < 0
+
+
+def test_a_pass_that_a_constant_would_get_too_is_not_praised():
+    rng = np.random.default_rng(1)
+    rows = [(f"r{r}", f"i{i}", "q", 5.0 if rng.random() < 0.9 else 4.0) for r in range(3) for i in range(80)]
+    people = Ratings(pl.DataFrame(rows, schema=["rater", "item", "dimension", "value"], orient="row"))
+    judge = Ratings(pl.DataFrame({"rater": "j", "item": [f"i{i}" for i in range(80)], "dimension": "q", "value": 5.0}))
+    (row,) = validate(people, judge).rows
+    assert row.may_replace
+    assert row.is_easy
+    assert "So would a judge that always says 5" in row.sentence
+    assert row.figures["correlation"].state == "undefined"
+
+
+def test_summeval_judges_get_their_published_figures():
+    published = reference()["summeval"]
+    source = ("summeval_raters_judges", ["doc", "system"], "dimension")
+    people, judge = real(*source, [f"expert{n}" for n in range(3)]), real(*source, ["judge_gpt-4o"])
+    found = validate(people, judge)
+    for row in found.rows:
+        told = row.figures
+        assert told["correlation"].value == pytest.approx(
+            published["gpt4o_vs_mean_human_pearson"][row.dimension], abs=5e-4
+        )
+        # all raters rated all items, so the reliability of their mean is Cronbach's alpha
+        assert told["noise_ceiling"].value ** 2 == pytest.approx(published["cronbach_alpha"][row.dimension], abs=6e-4)
+        assert told["disattenuated"].value == pytest.approx(told["correlation"].value / told["noise_ceiling"].value)
+        assert (row.n_items, row.n_raters) == (1600, 3)
+    coherence = next(row for row in found.rows if row.dimension == "coherence")
+    assert coherence.figures["judge_minus_people"].high < 0, "experts agree better with one another"
+    assert coherence.is_easy, "always saying 3 passes too"
+
+
+def test_hannas_raters_are_unidentified_and_reward_length_themselves():
+    published = reference()["hanna_icc_1k_by_criterion"]
+    source = ("hanna_raters_metrics", ["story_id"], "criterion")
+    people, judge = real(*source, ["rater1", "rater2", "rater3"]), real(*source, ["judge_ChatGPT"])
+    length = real(*source, ["text_length"]).frame.unique("item").select("item", length="value")
+    found = validate(people, judge, lengths=Lengths(length), design="unidentified")
+    for row in found.rows:
+        ceiling, expected = row.figures["noise_ceiling"], published[row.dimension]
+        if expected <= 0:
+            assert ceiling.state == "undefined"
+        else:
+            assert ceiling.value**2 == pytest.approx(expected, abs=1e-6)
+    engagement = figures(found, "Engagement")
+    assert engagement["length_judge"].low > 0
+    assert engagement["length_excess"].high < 0, "people reward length more than this judge"
+
+
+def test_a_study_gives_scales_and_lengths():
+    study = small_study(6)
+    rows = [
+        (rater, pair.id, "vibe:target", float(1 + (number + shift) % 3))
+        for rater, shift in (("a", 0), ("b", 1))
+        for number, pair in enumerate(study.pairs)
+    ]
+    people = Ratings(pl.DataFrame(rows, schema=["rater", "item", "dimension", "value"], orient="row"))
+    judge = people.frame.filter(rater="a").with_columns(rater=pl.lit("m"))
+    longer = study.model_copy(
+        update={"pairs": tuple(p.model_copy(update={"target": "word " * 2**n}) for n, p in enumerate(study.pairs))}
+    )
+    (row,) = validate(people, Ratings(judge), study=longer).rows
+    assert row.scale == (1, 3)
+    assert row.figures["length_judge"].value == pytest.approx(np.polyfit(range(6), [1, 2, 3, 1, 2, 3], 1)[0])
+
+
+def test_each_judge_has_rows_of_its_own_and_missing_dimensions_none():
+    world = simulate_judge(n_more=0)
+    other = world.judge.frame.filter(dimension="voice").with_columns(rater=pl.lit("other"))
+    found = validate(world.ratings, Ratings(pl.concat([world.judge.frame, other])))
+    assert found.judges == ["toy-judge", "other"]
+    assert [row.dimension for row in found.of("other")] == ["voice"]
+    assert "Position bias is unknown" in found.provenance.notes[-1]
+
+
+def test_repeats_attention_and_guesses_are_left_out():
+    world = simulate_judge(n_pairs=10, n_more=0)
+    extra = pl.DataFrame(
+        {
+            "rater": "rater-1",
+            "item": ["pair-01/again", "attention/a", "pair-01"],
+            "dimension": ["voice", "attention", "guess"],
+            "value": [2.0, 1.0, 1.0],
+        }
+    )
+    more = Ratings(pl.concat([world.ratings.frame, extra]))
+    assert figures(validate(more, world.judge)) == figures(validate(world.ratings, world.judge))
+
+
+def test_what_does_not_fit_is_refused():
+    world = simulate_judge(n_pairs=5)
+    other = Ratings(world.judge.frame.with_columns(dimension=pl.lit("taste") + pl.col("dimension")))
+    with pytest.raises(InputError, match="share no dimension"):
+        validate(world.ratings, other)
+    with pytest.raises(OptionError, match="No design called"):
+        checked(world, design="random")
+    with pytest.raises(OptionError, match="No measure called"):
+        checked(world, kind="cosine")
+
+
+def test_orders_are_checked(tmp_path):
+    path = tmp_path / "judge_orders.csv"
+    path.write_text("rater,item,dimension,target_slot,value,failure\nm,a,voice,3,1,\n")
+    with pytest.raises(InputError, match="line 2: target_slot 3 is not between 1 and 2"):
+        Orders(path)
+    path.write_text("rater,item,dimension,target_slot,value,failure\nm,a,voice,1,1,\nm,a,voice,2,,format\n")
+    assert Orders(path).frame["value"].to_list() == [1, None]
+
+
+def test_the_example_is_what_the_simulator_draws():
+    world = simulate_judge(**EXAMPLE)
+    folder = ROOT / "examples/study/judge"
+    assert world.ratings.frame.equals(Ratings(folder / "ratings.csv").frame)
+    assert world.judge.frame.equals(Ratings(folder / "judge.csv").frame)
+    assert world.orders.frame.equals(Orders(folder / "judge_orders.csv").frame)
+    assert world.lengths.frame.equals(Lengths(folder / "lengths.csv").frame)
+
+
+def test_charts_say_what_they_show(example):
+    charts = example.charts()
+    assert list(charts) == ["agreement", "bias", "calibration"]
+    for chart in charts.values():
+        assert "n = 40 items" in chart.description
+        assert "95 % interval" in chart.description
+    few = checked(simulate_judge(n_pairs=6, n_more=0))
+    assert "calibration" not in few.charts()
+
+
+def test_the_command_writes_tables_charts_and_a_page(tmp_path, command):
+    folder = ROOT / "examples/study/judge"
+    line = ("study", "validate", folder / "ratings.csv", folder / "judge.csv", "--lengths", folder / "lengths.csv")
+    told = command(*line, "-o", tmp_path, "--json")
+    assert told.returncode == 0, told.stderr
+    voice = json.loads(told.stdout)["judges"]["toy-judge"]["voice"]
+    assert voice["may_replace"] is True
+    assert voice["figures"]["position_shift"]["low"] > 0
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {"validation.json", "validation.csv", "calibration.csv", "report.html", "agreement.png"} <= written
+    page = (tmp_path / "report.html").read_text()
+    assert "holds its own against" in page
+    assert "what sways it" in page
+
+
+def test_a_file_that_is_not_there_is_told_in_one_line(tmp_path, command):
+    told = command("study", "validate", tmp_path / "no.csv", tmp_path / "no.csv")
+    assert (told.returncode, told.stderr.count("\n")) == (2, 1)

@@ -1,0 +1,73 @@
+import pytest
+
+from assay.errors import InputError, OptionError
+from assay.estimates import Estimate
+from assay.study.verdict import CRITERIA, Criterion, judge_all, judge_criterion, overall, read_criteria
+
+
+@pytest.mark.parametrize(
+    ("estimate", "direction", "verdict"),
+    [
+        (Estimate(0.8, 0.75, 0.9), "at_least", "pass"),
+        (Estimate(0.8, 0.74, 0.9), "at_least", "inconclusive"),
+        (Estimate(0.6, 0.5, 0.74), "at_least", "fail"),
+        (Estimate(0.6, 0.5, 0.75), "at_least", "inconclusive"),
+        (Estimate(0.6, 0.5, 0.75), "at_most", "pass"),
+        (Estimate(0.8, 0.76, 0.9), "at_most", "fail"),
+        (Estimate(0.99), "at_least", "inconclusive"),
+        (Estimate(0.99, 0.8, None, high_state="unbounded"), "at_least", "pass"),
+        (Estimate.without("too_few", "1 pair", value=0.9), "at_least", "inconclusive"),
+        (Estimate.without("undefined", "nothing varies"), "at_least", "inconclusive"),
+    ],
+)
+def test_the_interval_decides(estimate, direction, verdict):
+    assert judge_criterion(estimate, 0.75, direction) == verdict
+
+
+def test_all_must_pass_and_one_may_fail():
+    one = Criterion("a", "x", 0.5)
+    passed, failed, open_ = (judge_all({"x": Estimate(v, v - 0.1, v + 0.1)}, [one])[0] for v in (0.9, 0.1, 0.5))
+    assert overall([passed, passed]) == "pass"
+    assert overall([passed, open_]) == "inconclusive"
+    assert overall([passed, open_, failed]) == "fail"
+    assert "both sides" in open_.reason
+
+
+def test_the_protocols_criteria():
+    told = {(one.figure, one.threshold, one.direction) for one in CRITERIA}
+    assert {("pfi.cronbach_alpha", 0.75, "at_least"), ("pearson", 0.7, "at_least"), ("pfi", 0.75, "at_least")} < told
+    assert ("domain_difference", 0, "at_least") in told
+
+
+def test_criteria_from_a_file(tmp_path):
+    path = tmp_path / "criteria.yaml"
+    path.write_text(
+        "- name: long enough\n  figure: minutes\n  threshold: 8\n- {name: not too long, figure: minutes, threshold: 12, direction: at_most}\n"
+    )
+    found = read_criteria(path)
+    assert [str(one) for one in found] == ["minutes ≥ 8", "minutes ≤ 12"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name: x\n", "not a list"),
+        ("[]\n", "not a list"),
+        ("- x\n", "line 1: a criterion has"),
+        ("- name: a\n  figure: pfi\n", "threshold is None; write a number"),
+        ("- name: a\n  figure: pfi\n  threshold: yes\n", "write a number"),
+        ("- name: a\n  figure: pfi\n  threshold: 1\n  above: 2\n", "'above' is no field"),
+        ("- name: a\n  figure: pfi\n  threshold: 1\n  direction: up\n", "neither at_least nor at_most"),
+        ("- {name: a, figure: x, threshold: 1}\n- {name: a, figure: y, threshold: 1}\n", "two criteria"),
+    ],
+)
+def test_faults_are_named(tmp_path, text, says):
+    path = tmp_path / "criteria.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=says):
+        read_criteria(path)
+
+
+def test_an_unknown_figure_is_named():
+    with pytest.raises(OptionError, match="Did you mean 'pfi'"):
+        judge_all({"pfi": Estimate(1)}, [Criterion("a", "pfl", 1)])
