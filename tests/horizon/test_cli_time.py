@@ -42,7 +42,7 @@ def test_time_writes_tables_charts_and_a_page(folder):
     names = {path.name for path in folder.iterdir()}
     charts = {f"{chart}.{end}" for chart in _CHARTS for end in ("html", "png", "svg")}
     tables = {"time_horizons.csv", "time_horizons.json", "task_counts.csv", "sensitivity.csv", "replicates.parquet"}
-    assert names >= charts | tables | {"report.html"}
+    assert names >= charts | tables | {"time_report.html"}
     frame = pl.read_csv(folder / "time_horizons.csv")
     for model, minutes in PLANTED.items():
         row = frame.filter(model=model, level=50).row(0, named=True)
@@ -74,7 +74,7 @@ def test_compare_reads_what_time_wrote(command, folder, tmp_path):
     assert "P(basalt-2 longer)" in told.stdout
     found = json.loads((tmp_path / "compare.json").read_text())
     assert found["levels"][0]["ratio"]["low"] > 1
-    assert {path.name for path in tmp_path.iterdir()} >= {"compare.csv", "compare_p50.png", "report.html"}
+    assert {path.name for path in tmp_path.iterdir()} >= {"compare.csv", "compare_p50.png", "compare_report.html"}
 
 
 def test_trend_reads_what_time_wrote(command, folder, tmp_path):
@@ -83,7 +83,7 @@ def test_trend_reads_what_time_wrote(command, folder, tmp_path):
     assert "doubles in" in told.stdout
     found = json.loads((tmp_path / "trend.json").read_text())["doubling_days"]
     assert 60 < found["low"] < found["value"] < 300
-    assert {path.name for path in tmp_path.iterdir()} >= {"trend.csv", "trend_line.csv", "trend.png", "report.html"}
+    assert {path.name for path in tmp_path.iterdir()} >= {"trend.csv", "trend_line.csv", "trend.png", "trend_report.html"}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_charts_of_models_without_horizon():
 
 
 def test_the_page_opens_without_trouble(folder, browser_page, axe, tmp_path):
-    page = browser_page(shutil.copy(folder / "report.html", tmp_path) and tmp_path / "report.html")
+    page = browser_page(shutil.copy(folder / "time_report.html", tmp_path) and tmp_path / "time_report.html")
     assert page.locator("figure.chart").count() == len(_CHARTS)
     assert page.get_by_role("heading", name="What do the horizons rest on?").is_visible()
     assert axe(page) == []

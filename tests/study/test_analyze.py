@@ -309,12 +309,12 @@ def test_thin_tables_give_states_and_a_whole_report(ratings, state):
     import datetime
 
     from assay.report import Report, render
-    from assay.report.study import study_sections, study_summary
+    from assay.report.study import study_sections
 
     found = analyze(ratings)
     assert found.findings.figures["pfi"].state == state
     assert found.verdict != "pass"
     json.dumps(found.as_dict(), allow_nan=False)
     assert "Do raters agree?" in render(
-        Report("Study", study_sections(found), found.provenance, datetime.date(2025, 1, 1), study_summary(found))
+        Report("Study", study_sections(found), found.provenance, datetime.date(2025, 1, 1))
     )

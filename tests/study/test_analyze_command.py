@@ -29,7 +29,7 @@ def test_it_prints_the_verdict_and_writes_the_tables(analysed):
     assert "inconclusive" in told.stdout
     assert "runs from 0 to 0.89; neutral is 0.44" in told.stdout
     assert "2 of 9 raters are left out by rule" in told.stderr
-    for name in ("analysis.json", "pairs.csv", "raters.csv", "exclusions.csv", "report.html"):
+    for name in ("analysis.json", "pairs.csv", "raters.csv", "exclusions.csv", "analyze_report.html"):
         assert (folder / name).stat().st_size
     for name in ("agreement", "pairs", "human_model", "correlations", "domains", "severity", "timing"):
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -64,7 +64,7 @@ def test_mistakes_are_one_line(desk, command, options, says):
 
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_report_stands_in_a_browser(analysed, browser_page, axe, width):
-    page = browser_page(analysed[0] / "report.html", width=width)
+    page = browser_page(analysed[0] / "analyze_report.html", width=width)
     for figure in page.locator("figure.chart").all():
         figure.scroll_into_view_if_needed()
         figure.locator(".stage.is-live").wait_for()

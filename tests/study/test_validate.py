@@ -259,8 +259,8 @@ def test_the_command_writes_tables_charts_and_a_page(tmp_path, command):
     assert voice["may_replace"] is True
     assert voice["figures"]["position_shift"]["low"] > 0
     written = {path.name for path in tmp_path.iterdir()}
-    assert {"validation.json", "validation.csv", "calibration.csv", "report.html", "agreement.png"} <= written
-    page = (tmp_path / "report.html").read_text()
+    assert {"validation.json", "validation.csv", "calibration.csv", "validate_report.html", "agreement.png"} <= written
+    page = (tmp_path / "validate_report.html").read_text()
     assert "holds its own against" in page
     assert "what sways it" in page
 

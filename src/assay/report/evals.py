@@ -71,7 +71,9 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
     )
     download = Download("compare.csv", comparison.to_frame().write_csv())
     table = _table(rows, "Difference of each pair, with interval.")
-    sure = [pair for pair in comparison.pairs if pair.p_adjusted is not None and pair.p_adjusted < 1 - settings["level"]]
+    sure = [
+        pair for pair in comparison.pairs if pair.p_adjusted is not None and pair.p_adjusted < 1 - settings["level"]
+    ]
     told = f"{len(sure)} of {len(comparison.pairs)} differences between models are told from none after correction."
     return Section("Who is better?", [ChartBlock(comparison.chart()), table, Method(method), download], found=[told])
 

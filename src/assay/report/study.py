@@ -10,17 +10,7 @@ from assay.study.analyze import Analysis
 from assay.study.quality import Checked
 from assay.study.wording import blinding_words, lite_words, order_words, time_words
 
-__all__ = ["study_sections", "study_summary"]
-
-
-def study_summary(found: Analysis) -> list[Block]:
-    """The numbers a reader came for, and what a paper may say."""
-    figures = found.findings.figures
-    numbers: dict[str, Estimate | str] = {"PFI": figures["pfi"]}
-    numbers |= {"Cronbach's alpha": figures["pfi.cronbach_alpha"]} if "pfi.cronbach_alpha" in figures else {}
-    numbers |= {"Pearson's r, people and model": figures["pearson"]} if found.findings.model else {}
-    passed = sum(one.verdict == "pass" for one in found.judgements)
-    return [KeyNumbers(numbers | {"Criteria passed": f"{passed} of {len(found.judgements)}"}), Text(found.sentence)]
+__all__ = ["study_sections"]
 
 
 def study_sections(found: Analysis) -> list[Section]:
@@ -35,6 +25,16 @@ def study_sections(found: Analysis) -> list[Section]:
     return [*sections, *([_model(found, charts)] if found.findings.model else [])]
 
 
+def _summary(found: Analysis) -> list[Block]:
+    """The numbers a reader came for, and what a paper may say."""
+    figures = found.findings.figures
+    numbers: dict[str, Estimate | str] = {"PFI": figures["pfi"]}
+    numbers |= {"Cronbach's alpha": figures["pfi.cronbach_alpha"]} if "pfi.cronbach_alpha" in figures else {}
+    numbers |= {"Pearson's r, people and model": figures["pearson"]} if found.findings.model else {}
+    passed = sum(one.verdict == "pass" for one in found.judgements)
+    return [KeyNumbers(numbers | {"Criteria passed": f"{passed} of {len(found.judgements)}"}), Text(found.sentence)]
+
+
 def _verdict(found: Analysis) -> Section:
     rows: list[list[Cell]] = [
         [f"{one.criterion.name}: {one.criterion}", one.estimate, one.verdict, other.verdict, one.reason]
@@ -45,9 +45,14 @@ def _verdict(found: Analysis) -> Section:
         "A criterion passes when its whole interval meets the threshold, fails when none of it does, and is inconclusive otherwise. A point "
         "estimate alone decides nothing."
     )
+    table = TableBlock(columns, rows, "Each criterion and the figure it was held against.")
+    open_ = [
+        f"Study: whether {one.criterion.name} holds; {one.reason}"
+        for one in found.judgements
+        if one.verdict == "inconclusive"
+    ]
     return Section(
-        "Do the criteria hold?",
-        [TableBlock(columns, rows, "Each criterion and the figure it was held against."), Method(method)],
+        "Do the criteria hold?", [*_summary(found), table, Method(method)], found=[found.sentence], unknown=open_
     )
 
 
@@ -138,7 +143,7 @@ _FIDELITY = (
     "PFI is the mean of the parts, each brought to 0–1, so that 0.5 is neutral. A dimension asked of both responses counts with the target's answer; its advantage is target − comparison. "
     "A dimension asked of the preferred response counts where the target was preferred, is 0.5 on a tie, and at most 0.5 where the comparison was. Continuity is a figure of its own.\n\n"
     "The interval of a mean carries that other raters and other pairs might have been drawn: se² = σ²(pair)/n + σ²(rater)/k + σ²(rest)/nk, t on Satterthwaite's degrees of freedom, as a score interval that stays "
-    "within the scale. In simulations it holds 93–97 % at 5 pairs × 7 raters, and more where pairs were chosen over domains or neither pairs nor raters differ.\n\n"
+    "within the scale. In simulations it holds 94–98 % at 5 pairs × 7 raters, and more where pairs were chosen over domains or neither pairs nor raters differ.\n\n"
     "The order of domains is tested with pairs as units (Jonckheere and Terpstra) and, for just these pairs, with raters as blocks (Page); both by all arrangements where they are few."
 )
 

@@ -172,7 +172,8 @@ def analyze(
     kept = [rater for rater in quality.kept if rater in scored.raters]
     notes = [*scored.notes, *facts.notes, *_notes(quality, kept)]
     everyone = find(scored, guesses, minutes, facts, settings)
-    findings = _of_some(kept, scored, guesses, minutes, facts, settings, everyone)
+    is_whole = not kept or len(kept) == len(scored.raters)
+    findings = everyone if is_whole else find(scored.of(kept), guesses and guesses.of(kept), minutes, facts, settings)
     judgements = judge_all(findings.figures, criteria)
     read = {"raters": raters, "study": study, "model_scores": model_scores}
     made = Provenance.of(
@@ -199,16 +200,6 @@ def analyze(
         sentence,
         made,
     )
-
-
-def _of_some(kept: list[str], scored: Scored, guesses: Scored | None, *rest: Any) -> Findings:
-    """The findings of the raters who count; those of everyone where that is the same, or nobody does."""
-    *arguments, everyone = rest
-    if not kept or len(kept) == len(scored.raters):
-        found: Findings = everyone
-        return found
-    some = guesses.of(kept) if guesses is not None else None
-    return find(scored.of(kept), some, *arguments)
 
 
 def _design(scored: Scored) -> Design:

@@ -17,10 +17,14 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command()
 @verb
 def collect(
-    page: Annotated[Path, typer.Argument(help="The page that was answered, or the folder of pages.", show_default=False)],
+    page: Annotated[
+        Path, typer.Argument(help="The page that was answered, or the folder of pages.", show_default=False)
+    ],
     files: Annotated[
         list[Path],
-        typer.Argument(help="Learners' files (.json), an export of `assay serve` (.jsonl), or folders.", show_default=False),
+        typer.Argument(
+            help="Learners' files (.json), an export of `assay serve` (.jsonl), or folders.", show_default=False
+        ),
     ],
     output: Output,
     key: Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.horizon.time_common import finish
+from assay.cli.finish import finish
 from assay.cli.options import Output, verb
 
 __all__ = ["app"]
@@ -27,7 +27,7 @@ def compare(
 ) -> None:
     """How many times longer A's tasks are than B's, and how sure that is.
 
-    Both are fitted to the same tasks in every replicate. Writes compare.csv, compare.json, the charts and report.html.
+    Both are fitted to the same tasks in every replicate. Writes compare.csv, compare.json, the charts and compare_report.html.
 
     \b
     assay horizon compare out "new model" "old model" -o compared
@@ -46,4 +46,4 @@ def compare(
     ]
     columns = ("level", a, b, f"ratio [{horizons.level:.0%}]", f"P({a} longer)", "replicates without ratio")
     output.console.table(f"{a} against {b}", columns, rows, f"{found.n_shared_tasks:,} tasks that both tried.")
-    finish(found, output, f"Time horizons: {a} against {b}", "comparison_sections")
+    finish(found, output, "compare", f"Time horizons: {a} against {b}", "horizon_time.comparison_sections")

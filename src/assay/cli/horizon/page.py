@@ -68,7 +68,11 @@ def page(
     console.say(f"{len(made.pages)} × {n_shown} tasks with {attempts} attempts each.")
     if learners is None:
         console.notes(
-            ["Everyone sees the same instances, so one that is hard by chance bends the curve. For a study pass --learners N."]
+            [
+                "Everyone sees the same instances, so one that is hard by chance bends the curve. For a study pass --learners N."
+            ]
         )
     console.json({"pages": len(made.pages), "tasks": n_shown, "attempts": attempts, "sealed": made.key.commitment})
-    console.wrote(written if len(written) <= 3 else [written[0].with_name(f"{written[0].name} … {written[-2].name}"), written[-1]])
+    console.wrote(
+        written if len(written) <= 3 else [written[0].with_name(f"{written[0].name} … {written[-2].name}"), written[-1]]
+    )

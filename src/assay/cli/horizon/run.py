@@ -53,7 +53,8 @@ def run(
     model: Annotated[str, typer.Option(help="PROVIDER/MODEL, as Inspect spells it.", show_default=False)],
     attempts: Annotated[int, typer.Option(min=1, help="Attempts at each task, each a fresh instance.")] = 20,
     judge: Annotated[
-        str | None, typer.Option(help="PROVIDER/MODEL that judges by rubric what no program checks.", show_default=False)
+        str | None,
+        typer.Option(help="PROVIDER/MODEL that judges by rubric what no program checks.", show_default=False),
     ] = None,
     shots: Annotated[int, typer.Option(min=0, help="Worked examples shown before each task.")] = 0,
     domain: Domains = None,
@@ -93,7 +94,9 @@ def _warn(tasks: Sequence[Task], attempts: int, judge: str | None, output: Outpu
         unread = [task for task in unread if task.verification_type == "expert_review"]
     if unread:
         remedy = "" if judge else " Name a judge with --judge, or choose other domains with --domain."
-        output.console.notes([f"Replies to {len(unread)} tasks ({len(unread) * attempts} attempts) are left for people to read.{remedy}"])
+        output.console.notes(
+            [f"Replies to {len(unread)} tasks ({len(unread) * attempts} attempts) are left for people to read.{remedy}"]
+        )
 
 
 def _tell(done: TaskRun, level: float, output: Output) -> None:
@@ -108,7 +111,9 @@ def _tell(done: TaskRun, level: float, output: Output) -> None:
     rows = [(domain, success, counts[domain]) for domain, success in done.success(level=level).items()]
     used = done.tokens
     caption = "; ".join(
-        f"{who}: {one.input:,} tokens read, {one.output:,} written" for who, one in used.items() if one.input or one.output
+        f"{who}: {one.input:,} tokens read, {one.output:,} written"
+        for who, one in used.items()
+        if one.input or one.output
     )
     title = f"{done.provenance.settings['model']}: {len(done.replies) - done.n_unscored:,} of {len(done.replies):,} attempts scored"
     output.console.table(title, ("domain", "success", "attempts"), rows, caption)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.horizon.time_common import finish
+from assay.cli.finish import finish
 from assay.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from assay.cli.output import Console, progress_bar
 from assay.errors import InputError, OptionError
@@ -56,7 +56,7 @@ def time(
     """How long the tasks are, in an expert's minutes, that each model does half of the time.
 
     RUNS need the column minutes; counts of successes (n_successes, n_runs) for each model and task do as well. Writes time_horizons.csv, time_horizons.json,
-    task_counts.csv, sensitivity.csv, replicates.parquet, the charts and report.html.
+    task_counts.csv, sensitivity.csv, replicates.parquet, the charts and time_report.html.
 
     \b
     assay horizon time runs.jsonl -o out
@@ -85,7 +85,7 @@ def time(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-    finish(found, output, "Time horizons", "time_sections")
+    finish(found, output, "time", "Time horizons", "horizon_time.time_sections")
 
 
 def _tell(found: TimeHorizons, console: Console) -> None:

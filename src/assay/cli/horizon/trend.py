@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.horizon.time_common import finish
+from assay.cli.finish import finish
 from assay.cli.options import Level, Output, verb
 from assay.errors import OptionError
 
@@ -43,7 +43,7 @@ def trend(
 ) -> None:
     """How fast horizons double: a line through the models that had the longest one on the day of their release.
 
-    Writes trend.csv, trend_line.csv, trend.json, the chart and report.html.
+    Writes trend.csv, trend_line.csv, trend.json, the chart and trend_report.html.
 
     \b
     assay horizon trend out --releases releases.csv -o trend
@@ -65,7 +65,7 @@ def trend(
     output.console.say(
         f"The {success:g} % horizon of the frontier{after} doubles in {found.told} ({level:.0%} interval; {found.line.n} models, R² {found.line.r2 or 0:.3f})."
     )
-    finish(found, output, "How fast time horizons double", "trend_sections")
+    finish(found, output, "trend", "How fast time horizons double", "horizon_time.trend_sections")
 
 
 def _day(text: str | None) -> datetime.date | None:

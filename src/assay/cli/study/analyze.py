@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.finish import finish
 from assay.cli.options import Level, Output, Seed, verb
 from assay.errors import OptionError
 
@@ -50,7 +51,7 @@ def analyze(
     """Quality, fidelity, agreement, the model beside people, and a verdict on each criterion.
 
     A criterion passes when its whole interval does, fails when none of it does, and is inconclusive otherwise. Raters who broke a
-    rule are left out, and every figure is also there for all. Writes analysis.json, pairs.csv, raters.csv, exclusions.csv, charts and report.html.
+    rule are left out, and every figure is also there for all. Writes analysis.json, pairs.csv, raters.csv, exclusions.csv, charts and analyze_report.html.
 
     \b
     assay study analyze out/ratings.csv --study study.yaml -o analysis
@@ -77,9 +78,7 @@ def analyze(
     )
     output.console.notes(found.provenance.notes)
     _tell(found, output.console)
-    output.console.json(found.as_dict())
-    if output.out:
-        _write(found, output.out, output.console)
+    finish(found, output, "analyze", "Study", "study.study_sections")
 
 
 def _beside(ratings: Path) -> Path | None:
@@ -124,21 +123,3 @@ def _is_main(name: str, found: Analysis) -> bool:
         return True
     known = found.findings.reliability.get(dimension)
     return known is not None and coefficient in (known.report, "cronbach_alpha", "krippendorff_interval")
-
-
-def _write(found: Analysis, folder: Path, console: Console) -> None:
-    import datetime
-
-    from assay.charts import save_chart
-    from assay.report import Report, save_report
-    from assay.report.study import study_sections, study_summary
-
-    written = found.save(folder)
-    written += [
-        save_chart(chart, folder / f"{name}.{end}")
-        for name, chart in found.charts().items()
-        for end in ("html", "png", "svg")
-    ]
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    page = Report("Study", study_sections(found), found.provenance, today, study_summary(found))
-    console.wrote([*written, save_report(page, folder / "report.html")])

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Output, Seed, verb
+from assay.errors import OptionError
 
 __all__ = ["app"]
 
@@ -33,23 +34,37 @@ def simulate(
     straight_liners: Annotated[int, typer.Option(min=0, help="Raters who tick the same places throughout.")] = 0,
     slot_one_pickers: Annotated[int, typer.Option(min=0, help="Raters who always prefer the first response.")] = 0,
     attrition: Annotated[float, typer.Option(min=0, max=1, help="Chance that a rater stops early.")] = 0.0,
+    packet: Annotated[
+        Path | None,
+        typer.Option(help="Fill in the pages of this packet too, as its raters would.", show_default=False),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Draw raters with a known truth: what `collect` would give, and what is behind it.
 
     Writes ratings.csv, raters.csv, model_scores.csv and truth.json (true fidelity of each pair, true reliability and correlation,
-    who is a bot).
+    who is a bot); with --packet also the files that raters would send back, in answers/, for `collect`.
 
     \b
     assay study simulate --raters 9 --bots 1 --slot-one-pickers 1 -o world
     assay study simulate --study study.yaml -o world
+    assay study simulate --packet packet -o world
     """
+    from assay.study.build import KEY, Key
     from assay.study.protocol import Study
+    from assay.study.rehearse import fill_in
     from assay.study.simulate import Crowd
     from assay.study.simulate import simulate as draw
 
+    if packet and (study or not output.out):
+        raise OptionError(
+            "--packet brings its own study and needs a folder for the answers: leave out --study, give -o."
+        )
+    key = Key.read(packet / KEY) if packet else None
+    if key:
+        raters = len(key.raters)
     crowd = Crowd(raters, severity, noise, bots, straight_liners, slot_one_pickers, attrition)
-    asked = Study.read(study) if study else None
+    asked = key.study if key else Study.read(study) if study else None
     world = draw(
         asked, n_pairs=pairs, crowd=crowd, fidelity=fidelity, spread=spread, correlation=correlation, seed=seed
     )
@@ -69,3 +84,5 @@ def simulate(
     output.console.json(world.as_dict())
     if output.out:
         output.console.wrote(world.save(output.out))
+    if output.out and packet:
+        output.console.wrote(fill_in(packet, world.ratings, output.out / "answers"))

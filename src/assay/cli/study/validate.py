@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.finish import finish
 from assay.cli.options import Level, Output, verb
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def validate(
 ) -> None:
     """A judge against people: on equal terms, as a stand-in for a rater, corrected by labels, and what sways it.
 
-    Writes validation.json, validation.csv, calibration.csv, charts, and report.html, which opens offline.
+    Writes validation.json, validation.csv, calibration.csv, charts, and validate_report.html, which opens offline.
 
     \b
     assay study validate ratings.csv judged/judge.csv --study study.yaml -o validation
@@ -74,8 +75,7 @@ def validate(
         level=level,
     )
     _tell(found, output)
-    if output.out:
-        output.console.wrote([_page(found, output.out), *found.save(output.out), *_charts(found, output.out)])
+    finish(found, output, "validate", "A judge against people", "judge.judge_sections")
 
 
 def _orders(named: list[Path] | None, judges: list[Path]) -> Orders | None:
@@ -97,7 +97,6 @@ def _tell(found: Validation, output: Output) -> None:
         console.table(f"What sways {judge}", ("dimension", *_SWAYS.values(), "items"), told, _SWAYS_CAPTION)
         for row in rows:
             console.say(row.sentence)
-    console.json(found.as_dict())
 
 
 _TERMS = {
@@ -117,24 +116,3 @@ _SWAYS = {
 _SWAYS_CAPTION = (
     "In units of the rating, the length excess for each doubling; the calibration error as a share of the scale."
 )
-
-
-def _page(found: Validation, folder: Path) -> Path:
-    import datetime
-
-    from assay.report import Report, save_report
-    from assay.report.judge import judge_sections
-
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    page = Report("A judge against people", judge_sections(found), found.provenance, today)
-    return save_report(page, folder / "report.html")
-
-
-def _charts(found: Validation, folder: Path) -> list[Path]:
-    from assay.charts import save_chart
-
-    return [
-        save_chart(chart, folder / f"{name}.{ending}")
-        for name, chart in found.charts().items()
-        for ending in ("html", "png", "svg")
-    ]
