@@ -13,7 +13,7 @@ FLOORS = [
     {"cli"},
     {"demo"},
     {"report"},
-    {"bridges"},
+    {"bridges", "registry"},
     {"evals", "track", "horizon", "study", "stitch"},
     {"running"},
     {"pages", "stats", "sources", "charts"},
@@ -22,7 +22,7 @@ FLOORS = [
     {"tables"},
     {"frames", "columns"},
     {"safe_io", "estimates"},
-    {"errors", "_version", "_lazy"},
+    {"errors", "_version", "_lazy", "compiled"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(SRC.rglob("*.py"))

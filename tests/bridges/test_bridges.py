@@ -23,9 +23,9 @@ def games(kind, name, lengths):
 @pytest.fixture(scope="module")
 def played():
     rng = np.random.default_rng(3)
-    people = [games("human", f"human/{i}", np.minimum(rng.poisson([4, 8, 12, 16, 20]), 40)) for i in range(60)]
+    people = [games("human", f"human/{i}", np.minimum(rng.poisson([4, 8, 12, 16, 20]), 40)) for i in range(200)]
     return Samples.union(
-        [*people, games("model", "short", rng.poisson(8, 60)), games("model", "long", rng.poisson(16, 60))]
+        [*people, games("model", "short", rng.poisson(8, 250)), games("model", "long", rng.poisson(16, 250))]
     )
 
 

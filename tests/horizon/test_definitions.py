@@ -28,11 +28,11 @@ def drawn_from(chances, n=1e6):
 
 
 def model_of(chances, n=1e6):
-    return Model(np.asarray(chances, dtype=float) * n, np.full(len(chances), n))
+    return Model(np.asarray(chances, dtype=float) * n, np.full(len(chances), float(n)))
 
 
 @pytest.fixture(scope="module")
-def contest():
+def encounter():
     world = simulate(seed=3).shared
     rng = np.random.default_rng(0)
     successes, trials = world.novices.weighted(0.2 + 0.8 * world.novices.draw_learners(5, rng))
@@ -90,16 +90,16 @@ def test_each_definition_finds_its_own_curve(name):
     assert truth[1] < 1
     assert found[0, 0] == pytest.approx(4, rel=0.02)
     assert found[0, 1] == -np.inf
-    strong = model_of(expit(gamma * np.log(12.0) - difficulty))
+    strong = model_of(expit(gamma * np.log(9.0) - difficulty))
     found = definition(name).horizons(drawn_from(chances), strong, LEVELS)
-    assert found[0] == pytest.approx([12, 12 * math.exp(-logit(0.8) / gamma)], rel=0.04)
+    assert found[0] == pytest.approx([9, 9 * math.exp(-logit(0.8) / gamma)], rel=0.04)
 
 
 # against other code
 
 
-def test_matching_is_its_plain_version(contest):
-    drawn, model = contest
+def test_matching_is_its_plain_version(encounter):
+    drawn, model = encounter
     curves, answers = matching.pooled_curves(drawn, model)
     heights = np.random.default_rng(1).uniform(0.2, 0.9, (5, 3))
     np.testing.assert_allclose(
@@ -107,8 +107,8 @@ def test_matching_is_its_plain_version(contest):
     )
 
 
-def test_irt_is_the_optimum_that_scipy_finds(contest):
-    drawn, model = Drawn(*(part[:, :12] for part in contest[0])), Model(*(part[:12] for part in contest[1]))
+def test_irt_is_the_optimum_that_scipy_finds(encounter):
+    drawn, model = Drawn(*(part[:, :12] for part in encounter[0])), Model(*(part[:12] for part in encounter[1]))
     found = irt.abilities(drawn, model)
     for replicate in (0, 3):
 
@@ -119,8 +119,8 @@ def test_irt_is_the_optimum_that_scipy_finds(contest):
         np.testing.assert_allclose(found[replicate], best.x[:2], atol=2e-4)
 
 
-def test_regression_is_the_optimum_that_scipy_finds(contest):
-    drawn, model = contest
+def test_regression_is_the_optimum_that_scipy_finds(encounter):
+    drawn, model = encounter
     places, last = regression.difficulties(drawn.successes, drawn.trials)
     lines = regression._fit_all(places, last, drawn.weights, model.successes, model.n)
     for replicate in (0, 3):
@@ -242,7 +242,17 @@ def test_matching_sees_no_further_than_the_shortest_task():
     drawn, model = Drawn(successes, trials, np.ones((1, 2))), model_of([0.55, 0.55], n=20)
     assert matching.last_attempt(drawn, model) == 3
     assert matching.horizons(drawn, model, HALF)[0, 0] == np.inf
-    assert irt.last_attempt(drawn, model) == regression.last_attempt(drawn, model) == 5
+    assert irt.last_attempt(drawn, model) == 5
+
+
+def test_regression_does_not_guess_beyond_the_hardest_task():
+    """No task needs more than three attempts, and the model would still do those."""
+    difficulty = np.linspace(-1, math.log(3.0), 40)
+    novices = drawn_from(expit(np.log(np.arange(1, 11)) - difficulty[:, None]))
+    model = model_of(expit(math.log(6.0) - difficulty))
+    assert regression.last_attempt(novices, model) == pytest.approx(3, rel=0.01)
+    assert regression.horizons(novices, model, HALF)[0, 0] == np.inf
+    assert irt.horizons(novices, model, HALF)[0, 0] == pytest.approx(6, rel=0.02)
 
 
 def test_an_unknown_definition_names_the_known():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from assay.horizon.contest import Contest
+from assay.horizon.encounter import Encounter
 from assay.horizon.resampling import (
     Source,
     draw_families_and_tasks,
@@ -89,7 +89,8 @@ def test_ends_keep_infinities_and_leave_out_what_is_undefined():
 def test_replicates_are_the_same_for_a_seed():
     world = simulate(draw_suite(20, seed=0), n_learners=8, n_runs=3, seed=0)
     first, again, other = (
-        Contest(world.shared, ("matching",), np.array([0.5])).replicates(100, seed=seed).horizons for seed in (1, 1, 2)
+        Encounter(world.shared, ("matching",), np.array([0.5])).replicates(100, seed=seed).horizons
+        for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)

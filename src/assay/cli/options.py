@@ -152,6 +152,8 @@ def _spread(function: Callable[..., None], name: str, hints: dict[str, Any]) -> 
 
 
 def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
+    if sys.stderr.isatty() and not any(getattr(value, "quiet", False) for value in given.values()):
+        _show_log()
     try:
         function(**given)
     except AssayError as error:
@@ -160,6 +162,16 @@ def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
     except KeyboardInterrupt as stop:
         print(f"assay: {stop or 'stopped'}; files named as written are whole, no other was written.", file=sys.stderr)
         raise SystemExit(130) from None
+
+
+def _show_log() -> None:
+    """What the library says while it works, as notes to whoever looks."""
+    import logging
+
+    log, shown = logging.getLogger("assay"), logging.StreamHandler()
+    shown.setFormatter(logging.Formatter("note: %(message)s"))
+    log.addHandler(shown)
+    log.setLevel(logging.INFO)
 
 
 def _wrong_table(inputs: Sequence[str], table: Table, needed: str) -> str:

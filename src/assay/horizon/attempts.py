@@ -15,9 +15,10 @@ import polars as pl
 from assay.errors import OptionError
 from assay.estimates import Estimate
 from assay.frames import write_frame
-from assay.horizon.contest import Contest, Replicates
+from assay.horizon.attrition import measure_attrition
 from assay.horizon.definitions import DEFINITIONS
 from assay.horizon.difficulty import novice_table, task_table
+from assay.horizon.encounter import Encounter, Replicates
 from assay.horizon.resampling import ends
 from assay.horizon.shared import AUTOMATED, Shared, shared_tasks
 from assay.results import Provenance, plain, write_json
@@ -223,21 +224,21 @@ def horizons_on(
 ) -> AttemptHorizons:
     """The same from counts."""
     groups = {ALL: np.ones(len(shared.tasks), dtype=np.bool_), **_groups(shared.tasks)}
-    contests, drawn = {}, {}
+    encounters, drawn = {}, {}
     for done, (name, chosen) in enumerate(groups.items()):
-        contests[name] = Contest(shared.of_tasks(chosen), settings.definitions, np.array(settings.levels))
+        encounters[name] = Encounter(shared.of_tasks(chosen), settings.definitions, np.array(settings.levels))
         step = partial(_inner, progress, done, len(groups)) if progress else None
-        drawn[name] = contests[name].replicates(
+        drawn[name] = encounters[name].replicates(
             settings.n_bootstrap, seed=settings.seed, cluster=cluster, progress=step
         )
-    rows = {name: _rows(name, contests[name], drawn[name], settings) for name in groups}
-    notes = (*shared.notes, *_notes(contests[ALL], rows[ALL]))
+    rows = {name: _rows(name, encounters[name], drawn[name], settings) for name in groups}
+    notes = (*shared.notes, *_notes(encounters[ALL], rows[ALL]), *_who_left(shared, settings))
     return AttemptHorizons(
         rows=rows[ALL],
         domains=tuple(row for name in groups if name != ALL for row in rows[name]),
-        pairs=_pairs(contests[ALL], drawn[ALL], settings),
-        novices=novice_table(contests[ALL], drawn[ALL], settings.level),
-        tasks=task_table(contests[ALL]),
+        pairs=_pairs(encounters[ALL], drawn[ALL], settings),
+        novices=novice_table(encounters[ALL], drawn[ALL], settings.level),
+        tasks=task_table(encounters[ALL]),
         shared=shared,
         level=settings.level,
         provenance=replace(made, notes=notes),
@@ -262,20 +263,20 @@ def _groups(tasks: pl.DataFrame) -> dict[str, Bools]:
     }
 
 
-def _rows(group: str, contest: Contest, drawn: Replicates, settings: Settings) -> tuple[Horizon, ...]:
+def _rows(group: str, encounter: Encounter, drawn: Replicates, settings: Settings) -> tuple[Horizon, ...]:
     """The most successful model first."""
-    success = [contest.success(drawn, row, settings.level) for row in range(len(contest.shared.models))]
+    success = [encounter.success(drawn, row, settings.level) for row in range(len(encounter.shared.models))]
     order = sorted(range(len(success)), key=lambda row: -(success[row].value or 0))
     return tuple(
         Horizon(
-            model=contest.shared.models[row],
+            model=encounter.shared.models[row],
             group=group,
             definition=name,
             level=level,
-            horizon=contest.horizon(drawn, row, place, rank, settings.level),
-            n_tasks=int((contest.shared.n[row] > 0).sum()),
+            horizon=encounter.horizon(drawn, row, place, rank, settings.level),
+            n_tasks=int((encounter.shared.n[row] > 0).sum()),
             success=success[row],
-            ratio_to_first=contest.ratio_to_first(row, rank),
+            ratio_to_first=encounter.ratio_to_first(row, rank),
             n_undefined=int(np.isnan(drawn.horizons[:, row, place, rank]).sum()),
         )
         for place, name in enumerate(settings.definitions)
@@ -284,19 +285,19 @@ def _rows(group: str, contest: Contest, drawn: Replicates, settings: Settings) -
     )
 
 
-def _pairs(contest: Contest, drawn: Replicates, settings: Settings) -> tuple[Pair, ...]:
+def _pairs(encounter: Encounter, drawn: Replicates, settings: Settings) -> tuple[Pair, ...]:
     """Each pair once, the more successful model first."""
-    models = contest.shared.models
-    tried = contest.shared.n > 0
-    order = sorted(range(len(models)), key=lambda row: -(contest.success(drawn, row, settings.level).value or 0))
+    models = encounter.shared.models
+    tried = encounter.shared.n > 0
+    order = sorted(range(len(models)), key=lambda row: -(encounter.success(drawn, row, settings.level).value or 0))
     return tuple(
         Pair(
             a=models[a],
             b=models[b],
             definition=name,
             level=level,
-            ratio=_ratio(contest, drawn, (a, b), (place, rank), settings.level),
-            p_greater=_p_greater(drawn, (a, b), (place, rank)),
+            ratio=_ratio(encounter, drawn, (a, b), (place, rank), settings.level),
+            p_greater=None if encounter.few(a) or encounter.few(b) else _p_greater(drawn, (a, b), (place, rank)),
             n_tasks=int((tried[a] & tried[b]).sum()),
         )
         for place, name in enumerate(settings.definitions)
@@ -305,16 +306,20 @@ def _pairs(contest: Contest, drawn: Replicates, settings: Settings) -> tuple[Pai
     )
 
 
-def _ratio(contest: Contest, drawn: Replicates, pair: tuple[int, int], at: tuple[int, int], level: float) -> Estimate:
+def _ratio(
+    encounter: Encounter, drawn: Replicates, pair: tuple[int, int], at: tuple[int, int], level: float
+) -> Estimate:
     """How many times as large a's horizon is as b's; an end is open where a replicate's horizon leaves the range there."""
-    values = [float(contest.horizons[row, *at]) for row in pair]
+    values = [float(encounter.horizons[row, *at]) for row in pair]
     if not np.isfinite(values).all():
-        out = [contest.shared.models[row] for row, value in zip(pair, values, strict=True) if not np.isfinite(value)]
+        out = [encounter.shared.models[row] for row, value in zip(pair, values, strict=True) if not np.isfinite(value)]
         return Estimate.without("undefined", f"{' and '.join(out)} beyond the attempts that novices made", level=level)
+    if few := encounter.few(pair[0]) or encounter.few(pair[1]):
+        return Estimate.without("too_few", few, value=values[0] / values[1], level=level)
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = [np.log(np.where(np.isneginf(h), 0, h)) for h in (drawn.horizons[:, row, *at] for row in pair)]
         replicates = np.exp(logs[0] - logs[1])
-    low, high = ends(replicates, max(contest.tail(row, level) for row in pair))
+    low, high = ends(replicates, max(encounter.tail(row, level) for row in pair))
     value = values[0] / values[1]
     return Estimate(
         value,
@@ -339,9 +344,9 @@ def _p_greater(drawn: Replicates, pair: tuple[int, int], at: tuple[int, int]) ->
     return float(((ahead[is_known] + 1) / 2).mean())
 
 
-def _notes(contest: Contest, rows: Sequence[Horizon]) -> list[str]:
+def _notes(encounter: Encounter, rows: Sequence[Horizon]) -> list[str]:
     """What to know before the numbers are used."""
-    shared, longest = contest.shared, contest.shared.novices.trials.shape[1]
+    shared, longest = encounter.shared, encounter.shared.novices.trials.shape[1]
     told = [
         f"Not every task was tried {longest} times: matching sees to attempt {shared.last}, the last that every task has."
     ] * (shared.last < longest)
@@ -350,6 +355,14 @@ def _notes(contest: Contest, rows: Sequence[Horizon]) -> list[str]:
         for row in rows
         if row.n_undefined
     ]
+
+
+def _who_left(shared: Shared, settings: Settings) -> list[str]:
+    """A warning where those who gave up early were better or worse than those who stayed."""
+    if not np.ptp(shared.novices.length):
+        return []
+    warning = measure_attrition(shared.novices, level=settings.level, seed=settings.seed).warning
+    return [warning] if warning else []
 
 
 def _frame(rows: Sequence[Horizon]) -> pl.DataFrame:

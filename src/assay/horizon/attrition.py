@@ -121,7 +121,7 @@ def _standardised(sums: Floats) -> Floats:
     n, good = sums[:, :2], sums[:, 2:]
     weight = n.prod(axis=1, keepdims=True) / np.maximum(n.sum(axis=1, keepdims=True), 1e-300)
     shares = good / np.where(n > 0, n, 1)
-    return np.concatenate([weight, weight, weight * shares], axis=1).sum(axis=2, keepdims=True)
+    return np.asarray(np.concatenate([weight, weight, weight * shares], axis=1).sum(axis=2, keepdims=True))
 
 
 def _shares(sums: Floats) -> Floats:

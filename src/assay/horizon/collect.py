@@ -50,7 +50,9 @@ class Novices:
     def attempts(self) -> Attempts:
         """The scored attempts as a checked table."""
         if self.rows.is_empty():
-            raise InputError("All answers have to be judged, so there is no scored attempt yet. They are in review.csv.")
+            raise InputError(
+                "All answers have to be judged, so there is no scored attempt yet. They are in review.csv."
+            )
         return Attempts(self.rows, notes=self.provenance.notes)
 
     def to_frame(self) -> pl.DataFrame:
@@ -100,7 +102,9 @@ def collect_novices(
 
 def _check(page: BuiltPage, key: Key, path: Path) -> None:
     if page.page.instrument != INSTRUMENT:
-        raise InputError(f"{path}: a page of {page.page.instrument}, not of {INSTRUMENT}. Name the page that was played.")
+        raise InputError(
+            f"{path}: a page of {page.page.instrument}, not of {INSTRUMENT}. Name the page that was played."
+        )
     if page.page.commitment != key.commitment:
         raise InputError(
             f"{path}: not sealed with this key (SHA-256 {page.page.commitment[:8]}… against {key.commitment[:8]}…). Give the key that came with the page."
@@ -130,7 +134,9 @@ class _Course:
         about = {name: getattr(self.task, name) for name in ("family", "domain", "verification_type")}
         told = {"subject": self.learner, "kind": "human", "task": self.task.id, **about}
         carried = [(1.0, None)] * self.n_carried
-        scored = [(one.check(answer), seconds) for one, (answer, seconds) in zip(self.instances, self.answers, strict=False)]
+        scored = [
+            (one.check(answer), seconds) for one, (answer, seconds) in zip(self.instances, self.answers, strict=False)
+        ]
         for attempt, (score, seconds) in enumerate([*scored, *carried], 1):
             if score is not None:
                 yield told | {"attempt": attempt, "score": score, "seconds": seconds}
@@ -162,9 +168,13 @@ def _gathered(
     rows = pl.DataFrame([row for course in courses for row in course.rows()], schema=_ROWS)
     notes = [str(refusal) for refusal in refused]
     if carried := sum(course.n_carried for course in courses):
-        notes.append(f"{carried} attempts at tasks that stay the same were not made, because they were solved; they count as right.")
+        notes.append(
+            f"{carried} attempts at tasks that stay the same were not made, because they were solved; they count as right."
+        )
     minutes = pl.DataFrame(
-        [(one.rater, one.seconds / 60) for one in results], schema={"learner": pl.String, "minutes": pl.Float64}, orient="row"
+        [(one.rater, one.seconds / 60) for one in results],
+        schema={"learner": pl.String, "minutes": pl.Float64},
+        orient="row",
     )
     sums = rows.group_by(pl.col("subject").alias("learner")).agg(
         pl.col("task").n_unique().alias("tasks"), pl.len().alias("attempts"), pl.col("score").mean().alias("success")

@@ -144,7 +144,7 @@ def _best(families: Sequence[str], successes: Floats, trials: Floats, levels: Se
     best = np.full(len(trials), np.inf)
     for family in map(family_of, families):
         rows = np.flatnonzero(2 * len(family.parameters) - 2 * ceiling < best)
-        fit = family.fit(successes[rows], trials[rows])
+        fit = family.fit(successes[rows], trials[rows], is_rough=True)
         aic = 2 * family.n_parameters(fit.parameters) - 2 * fit.log_likelihood
         is_better = aic < best[rows]
         rows, parameters = rows[is_better], fit.parameters[is_better]

@@ -19,8 +19,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import kernel
 from assay.stats._arrays import Floats
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "fit_many",
     "make_work",
     "plain_curve",
-    "pool",
 ]
 
 APPROACH, SIGMOID, FAILURE, ODDS = range(4)
@@ -57,14 +56,14 @@ class Work(NamedTuple):
 
 _MOST_STEPS = 200
 _ROUGH_GAIN = 1e-5  # nats, enough to tell where the likelihood stops rising
-_LEAST_GAIN = 1e-10  # nats that a further step is worth
+_SETTLED = 1e-10  # nats, for A and B given a shape
 _TURNS = 10  # lengths of a step that are tried, each a quarter of the one before
 _TINY = 1e-12
 EDGE = 1e-12
 """How near A and B come to 0 and 1."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_work(n: int, n_attempts: int) -> Work:
     """Room for n parameters."""
     rows, squares = np.empty((5, n)), np.empty((3, n, n))
@@ -81,14 +80,23 @@ def plain_curve(form: int, distance: Floats, theta: Floats) -> Floats:
     return np.asarray(theta[1] + (theta[0] - theta[1]) * left)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fit_many(
-    form: int, distance: Floats, successes: Floats, trials: Floats, low: Floats, high: Floats, grid: Floats, most: int
+    form: int,
+    distance: Floats,
+    successes: Floats,
+    trials: Floats,
+    low: Floats,
+    high: Floats,
+    grid: Floats,
+    most: int,
+    least_gain: float,
 ) -> tuple[Floats, Floats]:
     """The best θ for each row of successes and trials, and its log-likelihood; NaN where there is no trial.
 
     ``low`` and ``high`` bound θ. ``grid`` (i, j, shape) holds the shapes to search from, rising in their last entry along j; a form that
-    is concave has none, and starts without learning. The ``most`` promising hills are climbed.
+    is concave has none, and starts without learning. The ``most`` promising hills
+    are climbed, until a further step is worth less than ``least_gain`` nats.
     """
     n = len(low)
     thetas, values = np.full((len(trials), n), np.nan), np.full(len(trials), np.nan)
@@ -107,16 +115,24 @@ def fit_many(
         for _ in range(min(n_starts, most)):
             best = heights[:n_starts].argmax()
             heights[best] = -np.inf
-            value = climb(form, distance, s, t, starts[best], low, high, work)
+            value = climb(form, distance, s, t, starts[best], low, high, least_gain, work)
             if value > values[row]:
                 values[row] = value
                 thetas[row] = starts[best]
     return thetas, values
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def climb(
-    form: int, distance: Floats, s: Floats, t: Floats, theta: Floats, low: Floats, high: Floats, work: Work
+    form: int,
+    distance: Floats,
+    s: Floats,
+    t: Floats,
+    theta: Floats,
+    low: Floats,
+    high: Floats,
+    least_gain: float,
+    work: Work,
 ) -> float:
     """Move `theta` to the top by Newton's method within bounds; the log-likelihood there.
 
@@ -134,7 +150,7 @@ def climb(
             value = new
             for i in range(n):
                 theta[i] = work.trial[i]
-            turn = _direct(form, theta, low, high, work)
+            turn = _direct(form, theta, low, high, least_gain, work)
         if turn >= 2 * _TURNS:
             break
         length = 0.25 ** (turn % _TURNS)
@@ -144,7 +160,7 @@ def climb(
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def derive(form: int, distance: Floats, s: Floats, t: Floats, theta: Floats, out: Work) -> float:
     """The log-likelihood at `theta`; `out` gets its gradient, and its curvature (minus the Hessian)."""
     out.gradient[:] = 0.0
@@ -174,7 +190,7 @@ def derive(form: int, distance: Floats, s: Floats, t: Floats, theta: Floats, out
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _point(form: int, d: float, theta: Floats, first: Floats, second: Floats) -> float:
     """P at distance d, with its first derivatives by θ and the lower triangle of the second."""
     if form == FAILURE:
@@ -206,10 +222,10 @@ def _point(form: int, d: float, theta: Floats, first: Floats, second: Floats) ->
     first[0], first[1], first[2] = left, 1.0 - left, gap * by_u
     second[0, 0] = second[1, 0] = second[1, 1] = 0.0
     second[2, 0], second[2, 1], second[2, 2] = by_u, -by_u, gap * by_uu
-    return theta[1] + gap * left
+    return float(theta[1] + gap * left)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tabulate(form: int, distance: Floats, grid: Floats, work: Work) -> tuple[Floats, Floats]:
     """For each shape on the grid, how much of B is left at each attempt, and its slope by the last entry of the shape."""
     shares = np.empty((grid.shape[0], grid.shape[1], len(distance)))
@@ -226,7 +242,7 @@ def _tabulate(form: int, distance: Floats, grid: Floats, work: Work) -> tuple[Fl
     return shares, slopes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _survey(form: int, s: Floats, t: Floats, grid: Floats, shares: Floats, slopes: Floats, starts: Floats) -> int:
     """Fill `starts` with a point on each hill, and count them.
 
@@ -255,7 +271,7 @@ def _survey(form: int, s: Floats, t: Floats, grid: Floats, shares: Floats, slope
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _settle(form: int, distance: Floats, s: Floats, t: Floats, theta: Floats, work: Work) -> None:
     """Make A and B the best for the shape in `theta`, where there are such."""
     if form in (FAILURE, ODDS):
@@ -264,10 +280,10 @@ def _settle(form: int, distance: Floats, s: Floats, t: Floats, theta: Floats, wo
     theta[0], theta[1] = 1.0, 0.0
     for k in range(len(t)):
         work.share[k] = _point(form, distance[k], theta, work.first, work.second)
-    theta[0], theta[1], _ = _ends(s, t, work.share, work.share, start, end, _LEAST_GAIN)
+    theta[0], theta[1], _ = _ends(s, t, work.share, work.share, start, end, _SETTLED)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ends(
     s: Floats, t: Floats, share: Floats, slope: Floats, start: float, end: float, least_gain: float
 ) -> tuple[float, float, float]:
@@ -309,20 +325,20 @@ def _ends(
     return start, end, change
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_at_edge(place: float, slope: float) -> bool:
     return (place <= EDGE and slope <= 0.0) or (place >= 1.0 - EDGE and slope >= 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _towards(place: float, step: float) -> float:
     """A step that leaves a little of the way to 0 or 1."""
     low, high = max(0.02 * place, EDGE), 1.0 - max(0.02 * (1.0 - place), EDGE)
     return min(max(place + step, low), high)
 
 
-@njit(cache=True, nogil=True)
-def _direct(form: int, theta: Floats, low: Floats, high: Floats, work: Work) -> int:
+@kernel
+def _direct(form: int, theta: Floats, low: Floats, high: Floats, least_gain: float, work: Work) -> int:
     """Put Newton's step into `work.step` and the plain one into `work.plain`, 0 for entries that a bound holds.
 
     The plain step leaves out how entries act together: cut at the bounds, it still rises. Returns the turn to go on with: Newton's first
@@ -343,15 +359,15 @@ def _direct(form: int, theta: Floats, low: Floats, high: Floats, work: Work) -> 
     for i in range(2 if form in (APPROACH, SIGMOID) else 0, n):
         gain += gradient[i] * (min(max(theta[i] + step[i], low[i]), high[i]) - theta[i])
         plain_gain += gradient[i] * (min(max(theta[i] + plain[i], low[i]), high[i]) - theta[i])
-    return 0 if gain > _LEAST_GAIN else _TURNS if plain_gain > _LEAST_GAIN else 2 * _TURNS
+    return 0 if gain > least_gain else _TURNS if plain_gain > least_gain else 2 * _TURNS
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_held(i: int, theta: Floats, gradient: Floats, low: Floats, high: Floats) -> bool:
-    return (theta[i] <= low[i] and gradient[i] <= 0.0) or (theta[i] >= high[i] and gradient[i] >= 0.0)
+    return bool((theta[i] <= low[i] and gradient[i] <= 0.0) or (theta[i] >= high[i] and gradient[i] >= 0.0))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _solve(factor: Floats, x: Floats) -> None:
     """Solve for `x` in place by Cholesky's method, from the lower triangle.
 
@@ -372,30 +388,3 @@ def _solve(factor: Floats, x: Floats) -> None:
         for k in range(i + 1, n):
             x[i] -= factor[k, i] * x[k]
         x[i] /= factor[i, i]
-
-
-@njit(cache=True, nogil=True)
-def pool(successes: Floats, trials: Floats) -> Floats:
-    """The shares, attempt by attempt, that fit best and never fall, for each row: neighbours that fall are pooled.
-
-    Attempts without trials have the level of the one before.
-    """
-    levels = np.full(trials.shape, np.nan)
-    good, all_, size = np.empty(trials.shape[1]), np.empty(trials.shape[1]), np.empty(trials.shape[1], np.int64)
-    for row in range(len(trials)):
-        if trials[row].sum() == 0.0:
-            continue
-        n = 0
-        for k in range(trials.shape[1]):
-            good[n], all_[n], size[n] = successes[row, k], trials[row, k], 1
-            while n > 0 and good[n - 1] * all_[n] >= good[n] * all_[n - 1]:
-                good[n - 1] += good[n]
-                all_[n - 1] += all_[n]
-                size[n - 1] += size[n]
-                n -= 1
-            n += 1
-        k = 0
-        for block in range(n):
-            levels[row, k : k + size[block]] = good[block] / all_[block]
-            k += size[block]
-    return levels

@@ -25,7 +25,7 @@ from assay.stats.proportions import wilson
 from assay.tables import Attempts
 
 if TYPE_CHECKING:
-    import altair
+    from altair.typing import ChartType
 
 __all__ = ["AUTO", "Curves", "TaskCurve", "fit_curves"]
 
@@ -83,7 +83,7 @@ class Curves:
 
     @property
     def _is_contest(self) -> bool:
-        return self.provenance.settings["family"] == AUTO
+        return bool(self.provenance.settings["family"] == AUTO)
 
     def to_frame(self) -> pl.DataFrame:
         """One row a task: family, parameters, fit, first, n50, n80, … with their ends and states, and counts."""
@@ -107,11 +107,11 @@ class Curves:
             "provenance": plain(self.provenance),
         }
 
-    def charts(self) -> dict[str, altair.TopLevelMixin]:
+    def charts(self) -> dict[str, ChartType]:
         """Curves, family wins and attrition, by file name."""
         from assay.horizon.charts_curves import draw_attrition, draw_curves, draw_wins
 
-        drawn: dict[str, altair.TopLevelMixin] = {"curves": draw_curves(self)}
+        drawn: dict[str, ChartType] = {"curves": draw_curves(self)}
         drawn |= {"family_wins": draw_wins(self)} if self._is_contest else {}
         return drawn | {"attrition": draw_attrition(self.attrition)}
 
@@ -133,7 +133,7 @@ def fit_curves(
     min_answers: int = 1,
     min_attempts: int = 2,
     min_first: int = 1,
-    replicates: int = 1000,
+    replicates: int = 500,
     level: float = 0.95,
     seed: int = 0,
     workers: int | None = None,
@@ -157,7 +157,7 @@ def fit_curves(
     effect = LearnerEffect.of(counts, curves)
     drawn = resample(
         counts,
-        found.winners,
+        CONTEST if family == AUTO else names,
         effect,
         levels,
         replicates,
@@ -243,7 +243,8 @@ def _estimate(value: float, draws: Floats, n_learners: int, level: float) -> Est
         return Estimate.without("undefined", "no learner answered twice with any doubt", level=level)
     if n_learners < FEWEST_LEARNERS:
         return Estimate.without("too_few", few(n_learners), value=float(value), level=level)
-    return Estimate(float(value), *interval(draws, level, n_learners), level)
+    low, high = interval(draws, level, n_learners)
+    return Estimate(float(value), float(low), float(high), level)
 
 
 def _points(counts: NoviceCounts, curves: Floats, drawn: Replicates, level: float) -> pl.DataFrame:

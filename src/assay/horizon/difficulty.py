@@ -1,12 +1,12 @@
-"""How hard each task is for novices, and how models do on hard and easy ones: what the charts of a contest show."""
+"""How hard each task is for novices, and how models do on hard and easy ones: what the charts of an encounter show."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 
-from assay.horizon.contest import Contest, Replicates
 from assay.horizon.definitions import regression
+from assay.horizon.encounter import Encounter, Replicates
 from assay.horizon.shared import Shared
 from assay.stats.bootstrap import percentile
 from assay.stats.means import clustered_mean
@@ -17,19 +17,19 @@ __all__ = ["novice_table", "rates_by_difficulty", "sample_curves", "success_tabl
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
-def novice_table(contest: Contest, drawn: Replicates, level: float) -> pl.DataFrame:
+def novice_table(encounter: Encounter, drawn: Replicates, level: float) -> pl.DataFrame:
     """Novices' success over all tasks by attempt: attempt, success, low, high, answers."""
     low, high = percentile(drawn.curves, level)
-    curve = contest.curve
-    answers = contest.shared.novices.trials.sum(axis=0)[: len(curve)].astype(np.int64)
+    curve = encounter.curve
+    answers = encounter.shared.novices.trials.sum(axis=0)[: len(curve)].astype(np.int64)
     columns = {"attempt": np.arange(1, len(curve) + 1), "success": curve, "low": low, "high": high, "answers": answers}
     return pl.DataFrame(columns)
 
 
-def task_table(contest: Contest) -> pl.DataFrame:
+def task_table(encounter: Encounter) -> pl.DataFrame:
     """A row a task: who tried it, how novices started, and the attempt ``half`` on which half of them succeed, or the edge it lies beyond."""
-    novices = contest.shared.novices
-    places, last = regression.difficulties(contest.drawn.successes, contest.drawn.trials)
+    novices = encounter.shared.novices
+    places, last = regression.difficulties(encounter.drawn.successes, encounter.drawn.trials)
     states = np.select([np.isneginf(places[0]), np.isposinf(places[0])], ["below_range", "above_range"], "ok")
     found = {
         "n_learners": novices.n_learners,
@@ -38,7 +38,7 @@ def task_table(contest: Contest) -> pl.DataFrame:
         "half": np.exp2(np.clip(places[0], 0, last)),
         "half_state": states,
     }
-    return contest.shared.tasks.with_columns(pl.Series(name, values) for name, values in found.items())
+    return encounter.shared.tasks.with_columns(pl.Series(name, values) for name, values in found.items())
 
 
 def success_table(shared: Shared, tasks: pl.DataFrame) -> pl.DataFrame:

@@ -36,7 +36,9 @@ class LearnerEffect:
         attempt = np.arange(len(counts.scores)) - counts.offset[row]
         expected = curves[counts.task[row], attempt]
         residual = (counts.scores - expected) / np.sqrt(np.maximum(expected * (1 - expected), _LEAST_VARIANCE))
-        total, squares = (np.bincount(row, values, len(counts.length)) for values in (residual, residual**2))
+        total, squares = (
+            np.bincount(row, values, len(counts.length)).astype(np.float64) for values in (residual, residual**2)
+        )
         return cls(counts, total**2 - squares, counts.length * (counts.length - 1.0), squares)
 
     def correlations(self, weights: Floats) -> tuple[Floats, Floats]:

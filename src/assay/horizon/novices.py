@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numba import njit
 
+from assay.compiled import kernel
 from assay.errors import InputError, OptionError
 from assay.stats._arrays import Bools, Floats, Ints
 from assay.stats.bootstrap import hierarchical_weights
@@ -132,7 +132,7 @@ def _starts(sizes: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh(
     weights: Floats, start: Ints, learner: Ints, length: Ints, offset: Ints, scores: Floats, n_attempts: int
 ) -> tuple[Floats, Floats]:

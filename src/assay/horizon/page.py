@@ -11,21 +11,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.errors import InputError, OptionError
+from assay.horizon.instances import instance_seed
 from assay.horizon.novice_key import Key, Placed, key_beside
 from assay.horizon.tasks import Task
 from assay.pages import BuiltPage, Game, Page, Reading, Text, build_page, new_salt, opaque_id, write_private
 
-__all__ = ["INSTRUMENT", "MOST_ATTEMPTS", "NovicePages", "make_pages"]
+__all__ = ["INSTRUMENT", "MOST_ATTEMPTS", "MOST_TASKS", "NovicePages", "make_pages"]
 
 INSTRUMENT = "horizon"
-MOST_ATTEMPTS = 100
+MOST_TASKS = MOST_ATTEMPTS = 100
 _EVERYONE = ""
-_APART = 1_000  # seeds between two learners: more than anyone's attempts
-_SHORT: dict[str, Any] = {"lines": 1, "max_chars": 1_000}
-_LONG: dict[str, Any] = {"lines": 10, "max_chars": 10_000}
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,10 @@ class NovicePages:
         key = key_beside(out)
         if key.exists():
             raise InputError(
-                f"{key}: is the key of pages that may be out already; without it their answers are lost. Choose another name, or remove it."
+                f"{key}: is already there, and answers to its pages need it. Choose another name for these."
             )
+        if not is_shared and next(out.glob("*.html"), None):
+            raise InputError(f"{out}: holds other pages, which would be handed out with these. Name a new folder.")
         pages = {out if is_shared else out / f"{learner}.html": page for learner, page in self.pages.items()}
         return [*(page.save(path) for path, page in pages.items()), write_private(key, self.key.text)]
 
@@ -64,8 +63,12 @@ def make_pages(
     Everybody attempts `n_tasks` tasks `n_attempts` times each. Tasks are dealt out so that all domains come up and every task has as many learners
     as any other, give or take one. Tasks that have to be judged are left out, or with ``with_judged`` are asked without feedback.
     """
-    if not 1 <= n_attempts <= MOST_ATTEMPTS or n_tasks < 1 or (n_learners is not None and n_learners < 1):
-        raise OptionError(f"A page needs at least 1 task and 1 learner, and 1 to {MOST_ATTEMPTS} attempts.")
+    if not (
+        1 <= n_attempts <= MOST_ATTEMPTS and 1 <= n_tasks <= MOST_TASKS and (n_learners is None or n_learners >= 1)
+    ):
+        raise OptionError(
+            f"A page has 1 to {MOST_TASKS} tasks and 1 to {MOST_ATTEMPTS} attempts, for 1 or more learners."
+        )
     usable = [task for task in tasks if with_judged or task.is_verifiable]
     if not usable:
         raise OptionError("No task of the suite is checked by a program. Add such tasks, or pass --judged.")
@@ -73,8 +76,10 @@ def make_pages(
     rounds: dict[str, list[_Round]] = {}
     for number, dealt in zip(numbers, _deal(usable, n_tasks, seed), strict=False):
         name = f"learner-{number:03d}" if number else _EVERYONE
-        first = seed * 1_000_000 + number * _APART + 1
-        rounds[name] = [_Round(task, range(first, first + n_attempts), opaque_id(salt, name, task.id)) for task in dealt]
+        first = instance_seed(seed, 1, learner=number)
+        rounds[name] = [
+            _Round(task, range(first, first + n_attempts), opaque_id(salt, name, task.id)) for task in dealt
+        ]
     return _sealed(rounds, salt, progress)
 
 
@@ -92,27 +97,30 @@ class _Round:
 
     def screen(self, title: str) -> Game:
         """A task that stays the same is over once it was solved; of one that is new each time all attempts are made."""
+        lines = 1 if self.task.is_verifiable else 10
+        answer = Text(name="answer", text="Your answer", required=True, lines=lines, max_chars=20_000)
         instances = [self.task.instance(seed) for seed in self.seeds]
-        steps = [(instance.prompt, instance.accepted()) for instance in instances]
+        steps = [(one.prompt, tuple(filter(answer.accepts, one.accepted()))) for one in instances]
         can_tell = all(rights for _, rights in steps)
-        size = _SHORT if self.task.is_verifiable else _LONG
         return Game.hiding(
             steps,
-            answer=Text(name="answer", text="Your answer", required=True, **size),
+            answer=answer,
             id=self.id,
             title=title,
             text=self._introduction(can_tell=can_tell),
             unit="Attempt",
             tells=can_tell,
+            fixed_width=self.task.is_verifiable,  # grids and programs have to line up
             stop="right" if can_tell and not self.task.generator else "end",
         )
 
     def _introduction(self, *, can_tell: bool) -> str:
-        n, told = len(self.seeds), "After each answer you are told whether it was right."
+        n = len(self.seeds)
         if self.task.generator:
-            what = f"{self.task.description}\n\n{n} of this kind come one after the other, each a new one."
+            what = f"{self.task.description}\n\nAttempts: {n}, every time a new one."
         else:
-            what = f"You have up to {n} attempts at this task."
+            what = f"Attempts: up to {n}, until your answer is right." if can_tell else f"Attempts: {n}."
+        told = "After each answer you are told whether it was right."
         return f"{what} {told if can_tell else 'You are not told whether an answer is right.'}"
 
 
@@ -129,9 +137,7 @@ def _deal(tasks: Sequence[Task], n_tasks: int, seed: int) -> Iterator[list[Task]
         yield rng.sample(dealt, len(dealt))
 
 
-def _sealed(
-    rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int, int], None] | None
-) -> NovicePages:
+def _sealed(rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int, int], None] | None) -> NovicePages:
     every = [one for several in rounds.values() for one in several]
     tasks = {one.task.id: one.task for one in every}
     key = Key(salt=salt, tasks=tuple(tasks.values()), screens={one.id: one.placed for one in every})
@@ -145,11 +151,17 @@ def _sealed(
 
 def _page(learner: str, rounds: Sequence[_Round], key: Key) -> BuiltPage:
     text = (
-        f"You will meet {len(rounds)} kinds of tasks, each up to {len(rounds[0].seeds)} times. Work alone and without help: no search, no calculator, no "
-        "assistant; paper is fine. Take the time you need, and leave whenever you like: your answers are kept on this device.\n\nIf you do not "
-        "know an answer, guess, or type a question mark."
+        f"Tasks: {len(rounds)}. Attempts at each: up to {len(rounds[0].seeds)}.\n\nWork alone and without help: no search, no calculator, no assistant; "
+        "paper is fine. Take the time you need. You can leave and come back: your answers are kept on this device.\n\nIf you do not know an answer, "
+        "guess, or type a question mark."
     )
     welcome = Reading(id=opaque_id(key.salt, learner, "welcome"), title="What you will do", text=text)
     games = [one.screen(f"Task {place} of {len(rounds)}") for place, one in enumerate(rounds, 1)]
-    shown = {"screens": (welcome, *games), "rater": learner, "commitment": key.commitment}
-    return build_page(Page(instrument=INSTRUMENT, title="Tasks", **shown))
+    page = Page(
+        instrument=INSTRUMENT,
+        title="Tasks",
+        screens=(welcome, *games),
+        rater=learner,
+        commitment=key.commitment,
+    )
+    return build_page(page)

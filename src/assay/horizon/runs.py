@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,13 +27,15 @@ class ModelCounts:
 
     ``tasks`` has a row a task (task, family, domain, minutes), those of a family side by side; ``successes`` and ``n`` have a row a model and
     a column a task, with n = 0 where a model never tried it. A task without family is its own; domain and minutes are null where unknown.
+    Where scores are graded, ``successes`` adds them up and ``squares`` their squares.
     """
 
     models: tuple[str, ...]
     tasks: pl.DataFrame
-    successes: Ints
+    successes: Ints | Floats
     n: Ints
     notes: tuple[str, ...] = ()
+    squares: Floats | None = None
 
     @cached_property
     def minutes(self) -> Floats:
@@ -65,6 +68,7 @@ class ModelCounts:
             tasks=self.tasks.filter(pl.Series(chosen)),
             successes=self.successes[rows][:, chosen],
             n=n[rows],
+            squares=None if self.squares is None else self.squares[rows][:, chosen],
         )
 
     def to_frame(self) -> pl.DataFrame:
@@ -76,22 +80,27 @@ class ModelCounts:
 
 
 def model_counts(
-    attempts: Attempts, *, kinds: Collection[str] = ("model",), threshold: float | None = None
+    attempts: Attempts,
+    *,
+    kinds: Collection[str] = ("model",),
+    threshold: float | None = None,
+    is_graded: bool = False,
 ) -> ModelCounts:
     """The runs of an attempts table as counts, in one streaming pass.
 
     Subjects of other ``kinds``, such as people, are left out. A score of 1 is a success and of 0 a failure; ``threshold`` says from which score
-    on a run counts as one where scores lie between.
+    on a run counts as one where scores lie between, and ``is_graded`` lets such a score count as that share of a success.
     """
     score = pl.col("score")
-    success = (score == 1) if threshold is None else score >= threshold
-    between = score.filter((score > 0) & (score < 1)).first() if threshold is None else pl.lit(None, pl.Float64)
+    success = score if is_graded else (score == 1) if threshold is None else score >= threshold
+    is_strict = threshold is None and not is_graded
+    between = score.filter((score > 0) & (score < 1)).first() if is_strict else pl.lit(None, pl.Float64)
     there = [name for name in _ABOUT_TASKS if attempts.has(name)]
     ends = [end for name in there for end in (pl.col(name).min(), pl.col(name).max().alias(f"#{name}"))]
     sums = attempts.lazy.filter(pl.col("kind").is_in(list(kinds))).group_by(pl.col("subject").alias("model"), "task")
-    frame = sums.agg(success.sum().alias("successes"), pl.len().alias("n"), between.alias("#between"), *ends).collect(
-        engine="streaming"
-    )
+    counts = [success.sum().alias("successes"), pl.len().alias("n"), between.alias("#between")]
+    counts += [(score * score).sum().alias("squares")] if is_graded else []
+    frame = sums.agg(*counts, *ends).collect(engine="streaming")
     if not len(frame):
         raise InputError(f"There is no attempt of kind {' or '.join(kinds)}. Set it with --set kind=model.")
     _refuse_between(frame)
@@ -155,7 +164,12 @@ def _arranged(frame: pl.DataFrame, notes: Sequence[str]) -> ModelCounts:
     models = frame["model"].unique().sort()
     row = frame["model"].cast(pl.Enum(models)).to_physical().to_numpy()
     column = frame["task"].cast(pl.Enum(tasks["task"])).to_physical().to_numpy()
-    rectangles = np.zeros((2, len(models), len(tasks)), dtype=np.int64)
-    for rectangle, name in zip(rectangles, ("successes", "n"), strict=True):
-        rectangle[row, column] = frame[name].to_numpy()
-    return ModelCounts(tuple(models), tasks, rectangles[0], rectangles[1], tuple(notes))
+
+    def rectangle(name: str) -> Any:
+        counts = frame[name].to_numpy()
+        filled = np.zeros((len(models), len(tasks)), dtype=np.float64 if counts.dtype.kind == "f" else np.int64)
+        filled[row, column] = counts
+        return filled
+
+    squares = rectangle("squares") if "squares" in frame.columns else None
+    return ModelCounts(tuple(models), tasks, rectangle("successes"), rectangle("n"), tuple(notes), squares)

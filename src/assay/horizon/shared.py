@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from assay.errors import InputError
+from assay.horizon.definitions import Model
 from assay.horizon.novices import NoviceCounts, novice_counts
 from assay.horizon.runs import model_counts
 from assay.stats._arrays import Bools, Floats, Ints, codes
@@ -28,7 +29,8 @@ class Shared:
     """Tasks that novices and at least one model tried.
 
     ``tasks`` has a row a task (task, family, domain, verification), in the order of ``novices``; ``successes`` and ``n`` count the runs, with a row a
-    model and a column a task, n = 0 where the model never tried it. ``released`` holds the dates that are known.
+    model and a column a task, n = 0 where the model never tried it. Graded scores count as shares of a success, and ``squares`` adds up their squares.
+    ``released`` holds the dates that are known.
     """
 
     tasks: pl.DataFrame
@@ -38,6 +40,7 @@ class Shared:
     n: Floats
     released: Mapping[str, datetime.date]
     notes: tuple[str, ...] = ()
+    squares: Floats | None = None
 
     @cached_property
     def family(self) -> Ints:
@@ -49,6 +52,15 @@ class Shared:
         """The last attempt that somebody made on every task."""
         return int((self.novices.trials > 0).sum(axis=1).min())
 
+    def effective(self, row: int) -> Model:
+        """A model's counts as if each run had been right or wrong: as many runs as would leave its mean as unsure as it is."""
+        share = self.successes[row] / np.maximum(self.n[row], 1)
+        squares = self.successes[row] if self.squares is None else self.squares[row]
+        variance, coin = squares / np.maximum(self.n[row], 1) - share**2, share * (1 - share)
+        is_graded = (variance > 0) & (variance < coin)
+        n = np.round(np.where(is_graded, self.n[row] * coin / np.where(is_graded, variance, 1.0), self.n[row]))
+        return Model(share * n, n)
+
     def of_tasks(self, chosen: Bools) -> Shared:
         """The same on some of the tasks; models that tried none of them are gone."""
         rows = np.flatnonzero(self.n[:, chosen].sum(axis=1))
@@ -59,6 +71,7 @@ class Shared:
             models=tuple(self.models[row] for row in rows),
             successes=self.successes[rows][:, chosen],
             n=self.n[rows][:, chosen],
+            squares=None if self.squares is None else self.squares[rows][:, chosen],
         )
 
 
@@ -71,7 +84,7 @@ def shared_tasks(attempts: Attempts, *, threshold: float | None = None, last: in
         attempts = Attempts(
             attempts.lazy.with_columns((pl.col("score") >= threshold).cast(pl.Float64)), notes=attempts.notes
         )
-    novices, models = novice_counts(attempts, last=last), model_counts(attempts)
+    novices, models = novice_counts(attempts, last=last), model_counts(attempts, is_graded=True)
     tasks = pl.DataFrame({"task": novices.tasks}).join(
         models.tasks.with_row_index("#column"), on="task", maintain_order="left"
     )
@@ -91,6 +104,7 @@ def shared_tasks(attempts: Attempts, *, threshold: float | None = None, last: in
         models.n[:, column].astype(np.float64),
         _releases(attempts),
         (*attempts.notes, *_left_out(len(novices.tasks), len(models.tasks), len(tasks))),
+        None if models.squares is None else models.squares[:, column],
     )
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import kernel
 from assay.stats._arrays import Floats, Ints
 
 __all__ = [
@@ -46,7 +46,7 @@ def plain_cost(x: Floats, a: Floats, b: Floats, penalty: float, intercept: float
     return float(a @ np.logaddexp(0, -eta) + b @ np.logaddexp(0, eta) + penalty / 2 * slope**2)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def derive(
     x: Floats, a: Floats, b: Floats, n: int, penalty: float, intercept: float, slope: float
 ) -> tuple[float, float, float, float, float]:
@@ -65,7 +65,7 @@ def derive(
     return by_intercept, by_slope, h00, h01, h11
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fit(
     x: Floats, a: Floats, b: Floats, n: int, penalty: float, intercept: float, slope: float
 ) -> tuple[float, float, int]:
@@ -94,7 +94,7 @@ def fit(
     return math.nan, math.nan, SEPARATED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refit(
     drawn: Floats, x: Floats, successes: Ints, n: Ints, weight: Floats, start: Floats, penalty: float,
     redraw: bool, rng: np.random.Generator,  # noqa: FBT001
@@ -133,7 +133,7 @@ def refit(
     return intercepts, slopes, states
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look(x: Floats, a: Floats, b: Floats, n: int, penalty: float) -> tuple[int, float, float]:
     """What can be told before the fit, and the shortest and longest task."""
     low, high = math.inf, -math.inf

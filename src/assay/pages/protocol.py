@@ -237,7 +237,8 @@ class Game(_Screen):
     """Values shown one at a time, an answer to each, and never a way back to an earlier one.
 
     ``stop`` says after what the game ends before its last step: the first ``wrong`` answer, the first ``right`` one, or
-    nothing (``end``). With ``tells`` each answer is followed by right or wrong. ``unit`` is what a step is called.
+    nothing (``end``). With ``tells`` each answer is followed by right or wrong. ``unit`` is what a step is called. With
+    ``fixed_width`` all letters of what is shown are equally wide, as grids and programs need it.
     """
 
     kind: Literal["game"] = "game"
@@ -247,6 +248,7 @@ class Game(_Screen):
     stop: Literal["wrong", "right", "end"] = "end"
     tells: bool = False
     unit: Line = "Number"
+    fixed_width: bool = False
 
     @classmethod
     def hiding(

@@ -6,6 +6,7 @@ from assay.estimates import chance
 from assay.horizon.attempts import AttemptHorizons, Horizon
 from assay.horizon.size import StudySize
 from assay.report.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
+from assay.report.leads import with_lead
 
 __all__ = ["attempts_sections", "size_sections"]
 
@@ -52,7 +53,10 @@ def _headline_section(found: AttemptHorizons, charts: dict[str, ChartBlock]) -> 
         Method(_METHOD),
         Download("horizons.csv", found.to_frame().write_csv()),
     ]
-    return Section("Which attempt of a novice is each model worth?", blocks)
+    rows = [(model, row.horizon) for model, row in found.headline().items()]
+    return with_lead(
+        Section("Which attempt of a novice is each model worth?", blocks), "Horizon in novice attempts", rows
+    )
 
 
 def _groups_section(found: AttemptHorizons) -> Section:

@@ -9,6 +9,7 @@ from assay.horizon.sensitivity import FACTORS, Sensitivity
 from assay.horizon.time import TimeHorizons
 from assay.horizon.trend import HorizonTrend
 from assay.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
+from assay.report.leads import with_lead
 
 __all__ = ["comparison_sections", "time_sections", "trend_sections"]
 
@@ -51,7 +52,10 @@ def time_sections(found: TimeHorizons) -> list[Section]:
         Method(method),
         Download("time_horizons.csv", found.to_frame().write_csv()),
     ]
-    sections = [Section("How long are the tasks that each model can do?", blocks)]
+    level = found.levels[0]
+    rows = [(model, found.minutes(model, level)) for model in found.models]
+    headline = Section("How long are the tasks that each model can do?", blocks)
+    sections = [with_lead(headline, f"{level:g} % time horizon in minutes", rows)]
     if "sensitivity" in charts:
         shaken: list[Block] = [Text(_rests_on(found)), ChartBlock(charts["sensitivity"]), _download(found.sensitivity)]
         sections.append(Section("What do the horizons rest on?", shaken))
@@ -80,7 +84,10 @@ def trend_sections(found: HorizonTrend) -> list[Section]:
     )
     charts = [ChartBlock(chart) for chart in found.charts().values()]
     download = Download("trend.csv", found.to_frame().write_csv())
-    return [Section("How fast do horizons double?", [Text(text), *charts, table, Method(method), download])]
+    blocks: list[Block] = [Text(text), *charts, table, Method(method), download]
+    return [
+        Section("How fast do horizons double?", blocks, found=[f"The longest time horizon doubles in {found.told}."])
+    ]
 
 
 def comparison_sections(found: HorizonComparison) -> list[Section]:

@@ -103,7 +103,7 @@ def _from_practice(part: Part) -> _Shaped:
         _learner(there).alias("#learner"),
         pl.col("learner_type")
         .cast(pl.String)
-        .replace({"human_novice": "human", "ai_zero_shot": "model"})
+        .replace({"human_novice": "human", "ai_zero_shot": "model", "ai_few_shot": "model"})
         .alias("kind"),
     )
     person = pl.when(kind="human").then("#learner").otherwise("subject").alias("subject")

@@ -17,6 +17,10 @@
     correlation    correlations with intervals, disattenuation, critical value and power
     judges         a judge against people on equal terms; the alternative-annotator test
     corrections    prediction-powered means and rates corrected for a judge's errors
+    bias           how far a judge's ratings follow the slot or the length of what it rates
+    calibration    whether a score of 0.8 is right 80 % of the time
+    crossed        a mean over items and raters who are both samples
+    order          tests for an expected order of groups: Jonckheere, Page
     jackknife      groups left out in turn
     coverage       how often each of these intervals holds the truth, by simulation
 """

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from assay.compiled import kernel
 from assay.errors import InputError, OptionError
 from assay.stats._arrays import Floats, Ints, check_level, codes
 
@@ -92,7 +92,7 @@ def _tree(levels: Sequence[Any]) -> tuple[list[Ints], Ints]:
     return sizes, group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(n_replicates: int, sizes: Ints, n_parents: Ints, rows: Ints, rng: np.random.Generator) -> Floats:
     """Draw children for each copy of their parent, level by level; siblings lie side by side."""
     weights = np.empty((n_replicates, len(rows)))

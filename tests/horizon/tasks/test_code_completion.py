@@ -38,9 +38,9 @@ def test_programs_mean_the_same_to_python(recipe):
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.__name__)
 def test_calls_tell_changed_programs_apart_as_well_as_many_more_do(recipe):
-    for seed in range(5):
+    for seed in range(2):
         sample = recipe(random.Random(seed))
-        others = [recipe(random.Random(1_000 + other)) for other in range(12)]
+        others = [recipe(random.Random(1_000 + other)) for other in range(6)]
         alike = [other for other in others if recipe is not RECIPES[-1] or other.returns == sample.returns]
         fits = [call for other in alike for call in other.calls]
         wider = dataclasses.replace(sample, calls=(*sample.calls, *fits))

@@ -144,8 +144,8 @@ def test_no_text_makes_a_check_raise(domain, family, difficulty):
 PINNED = {
     "sudoku": "18cbe104df92",
     "seating": "9c0ade3c2a99",
-    "fill_the_blank": "e907b7d0cb1a",
-    "find_the_bug": "bcd6dd289984",
+    "fill_the_blank": "089ce2ef848a",
+    "find_the_bug": "aa364ecbcd03",
     "numbers": "fb90cf7b32a6",
     "letters": "9b87e1836017",
     "rows": "2bc97b5ffb0e",

@@ -44,7 +44,7 @@ def boxes_fit(done, height, width):
 
 @pytest.mark.parametrize("difficulty", [0.0, 0.2, 0.45, 0.5, 0.75, 1.0])
 def test_a_sudoku_has_one_solution_and_the_labels_ask_for_it(difficulty):
-    for seed in range(4):
+    for seed in range(3):
         instance = sudoku(random.Random(seed), difficulty)
         lines = [line for line in instance.prompt.split("\n\n")[1].splitlines() if "--" not in line]
         cells = [line.replace("|", "").split() for line in lines]
@@ -90,7 +90,7 @@ def holds(clue, at, scene):
 
 @pytest.mark.parametrize("difficulty", [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 def test_clues_leave_one_order_and_none_can_be_spared(difficulty):
-    for seed in range(5):
+    for seed in range(2):
         instance = seating(random.Random(seed), difficulty)
         story, listed, _ = instance.prompt.split("\n\n")
         scene = next(scene for scene in SCENES if f"from the {scene.start} to the {scene.end}" in instance.prompt)

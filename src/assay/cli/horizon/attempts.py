@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.horizon.common import finish, numbers, read_attempts
+from assay.cli.finish import finish
+from assay.cli.horizon.common import numbers
 from assay.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from assay.cli.output import Console, progress_bar
 from assay.estimates import chance
@@ -45,7 +46,7 @@ def attempts(
     """How many attempts a novice would need to do as well as each model (NAME).
 
     RUNS hold novices (kind human, numbered attempts) and models at the same tasks. Writes horizons.csv, horizons.json, domains.csv,
-    pairs.csv, tasks.csv, the charts and report.html.
+    pairs.csv, tasks.csv, the charts and attempts_report.html.
 
     \b
     assay horizon attempts runs.jsonl -o out
@@ -54,7 +55,7 @@ def attempts(
     from assay.horizon.attempts import attempt_horizons
     from assay.horizon.definitions import DEFINITIONS
 
-    runs = read_attempts(inputs, reading, output)
+    runs = reading.attempts(inputs, output.console)
     with progress_bar("resampling", output.console) as progress:
         found = attempt_horizons(
             runs,
@@ -70,9 +71,8 @@ def attempts(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-    from assay.report.horizon import attempts_sections
 
-    finish(found, output, "Horizons in attempts", attempts_sections)
+    finish(found, output, "attempts", "Horizons in attempts", "horizon.attempts_sections")
 
 
 def _tell(found: AttemptHorizons, console: Console) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from assay.cli.horizon.common import finish, numbers, read_attempts
+from assay.cli.finish import finish
+from assay.cli.horizon.common import numbers
 from assay.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from assay.cli.output import Console, progress_bar
 
@@ -55,7 +56,7 @@ def curves(
     """How novices learn each task: curves with intervals, the attempts to 50 and 80 %, and who leaves early.
 
     RUNS hold people (kind human) with numbered attempts. Writes curves.csv, curve_points.csv, families.csv, base_rates.csv,
-    attrition.csv, presence.csv, curves.json, the charts and report.html.
+    attrition.csv, presence.csv, curves.json, the charts and curves_report.html.
 
     \b
     assay horizon curves runs.jsonl -o out
@@ -63,7 +64,7 @@ def curves(
     """
     from assay.horizon.curves import fit_curves
 
-    runs = read_attempts(inputs, reading, output)
+    runs = reading.attempts(inputs, output.console)
     with progress_bar("resampling", output.console) as progress:
         found = fit_curves(
             runs,
@@ -81,9 +82,8 @@ def curves(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-    from assay.report.horizon_curves import curves_sections
 
-    finish(found, output, "Learning curves", curves_sections)
+    finish(found, output, "curves", "Learning curves", "horizon_curves.curves_sections")
 
 
 def _tell(found: Curves, console: Console) -> None:
@@ -104,7 +104,8 @@ def _tell(found: Curves, console: Console) -> None:
         console.say("Smallest AIC: " + ", ".join(f"{name} {share:.0%}" for name, share in found.wins.items()) + ".")
     console.say(f"Correlation of a learner's answers to a task: {found.correlation}.")
     left = found.attrition.overall
-    console.say(f"First attempt, early leavers − stayers: {left.difference} ({left.n_leavers:,} left early).")
+    told = f"First attempt, early leavers − stayers: {left.difference} ({left.n_leavers:,} left early)."
+    console.say(told if left.n_leavers else "Nobody left early.")
 
 
 def _reached(found: Estimate) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +16,10 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
+_SAME = (
+    "Everyone sees the same instances, so one that is hard by chance bends the curve. For a study pass --learners N."
+)
+
 
 @app.command()
 @verb
@@ -25,7 +29,7 @@ def page(
         Path | None,
         typer.Option("-o", "--out", help="An HTML file, or with --learners a folder.", show_default=False),
     ] = None,
-    tasks: Annotated[int, typer.Option(min=1, help="Tasks on a page.")] = 5,
+    tasks: Annotated[int, typer.Option(min=1, max=100, help="Tasks on a page.")] = 5,
     attempts: Annotated[int, typer.Option(min=1, max=100, help="Attempts at each task.")] = 10,
     learners: Annotated[
         int | None,
@@ -57,22 +61,21 @@ def page(
     console = Console(is_quiet=quiet, is_json=json)
     if out is None:
         raise OptionError("Name the file for the page: -o novice.html.")
-    if (learners is None) != (out.suffix == ".html"):
+    if (learners is None) != (out.suffix == ".html"):  # before the work, not after
         raise OptionError(f"{out}: name a file such as novice.html for one page, or with --learners a folder.")
-    chosen = read_suite(suite, domain)
-    counts = {"n_tasks": tasks, "n_attempts": attempts, "n_learners": learners}
+    asked: dict[str, Any] = {"n_tasks": tasks, "n_attempts": attempts, "n_learners": learners, "with_judged": judged}
     with progress_bar("making pages", console) as progress:
-        made = make_pages(chosen, with_judged=judged, seed=seed, progress=progress, **counts)  # type: ignore[arg-type]
+        made = make_pages(read_suite(suite, domain), seed=seed, progress=progress, **asked)
     written = made.save(out)
-    n_shown = max(len(one.page.screens) for one in made.pages.values()) - 1
-    console.say(f"{len(made.pages)} × {n_shown} tasks with {attempts} attempts each.")
     if learners is None:
-        console.notes(
-            [
-                "Everyone sees the same instances, so one that is hard by chance bends the curve. For a study pass --learners N."
-            ]
-        )
-    console.json({"pages": len(made.pages), "tasks": n_shown, "attempts": attempts, "sealed": made.key.commitment})
-    console.wrote(
-        written if len(written) <= 3 else [written[0].with_name(f"{written[0].name} … {written[-2].name}"), written[-1]]
-    )
+        console.notes([_SAME])
+    n_tasks = len(made.key.screens) // len(made.pages)
+    console.say(f"Pages: {len(made.pages)}. Tasks on each: {n_tasks}. Attempts at each: {attempts}.")
+    console.json({"pages": len(made.pages), "tasks": n_tasks, "attempts": attempts, "sealed": made.key.commitment})
+    console.wrote(_in_short(written))
+
+
+def _in_short(written: list[Path]) -> list[Path]:
+    """The first and the last page stand for many."""
+    *pages, key = written
+    return written if len(pages) <= 3 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), key]

@@ -78,7 +78,7 @@ def run(
     from assay.horizon.inspect.run import run_tasks
 
     display = "none" if output.quiet or output.json else "rich" if sys.stdout.isatty() else "plain"
-    asked = {"attempts": attempts, "judge": judge, "shots": shots, "seed": seed, "display": display}
+    asked: dict[str, Any] = {"attempts": attempts, "judge": judge, "shots": shots, "seed": seed, "display": display}
     done = run_tasks(tasks, model, out=output.out, **asked, **asking.options)
     _tell(done, level, output)
     output.console.json(done.as_dict())

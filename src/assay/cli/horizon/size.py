@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.horizon.common import finish, numbers
+from assay.cli.finish import finish
+from assay.cli.horizon.common import numbers
 from assay.cli.options import Level, Output, Seed, verb
 from assay.cli.output import progress_bar
 
@@ -33,14 +34,13 @@ def size(
 ) -> None:
     """How many learners and tasks a study needs, by simulation.
 
-    Each learner tries each task. Writes size.csv, size.json, the chart and report.html.
+    Each learner tries each task. Writes size.csv, size.json, the chart and size_report.html.
 
     \b
     assay horizon size -o plan
     assay horizon size --horizon 6 --width 0.1 --learners 50,100,200 --tasks 100,200
     """
     from assay.horizon.size import size_study
-    from assay.report.horizon import size_sections
 
     with progress_bar("simulating", output.console) as progress:
         found = size_study(
@@ -69,4 +69,4 @@ def size(
     )
     columns = ("tasks", "learners", "learners × tasks", "interval")
     output.console.table(f"How well a horizon of {horizon:g} attempts would be known", columns, rows, told)
-    finish(found, output, "Size of a novice study", size_sections)
+    finish(found, output, "size", "Size of a novice study", "horizon.size_sections")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
+from assay.compiled import kernel
 from assay.horizon.curve_families.base import Family, Fit, first_crossing
 from assay.stats._arrays import Floats
 
@@ -21,12 +22,10 @@ class Isotonic(Family):
     parameters = ()
     formula = "P(1) ≤ P(2) ≤ …"
 
-    def fit(self, successes: Floats, trials: Floats) -> Fit:
+    def fit(self, successes: Floats, trials: Floats, *, is_rough: bool = False) -> Fit:
         """Pool neighbours that fall."""
-        from assay.horizon.curve_kernels import pool
-
         good, all_ = (np.ascontiguousarray(array, dtype=np.float64) for array in (successes, trials))
-        levels = pool(good, all_)
+        levels = _pool(good, all_)
         terms = xlogy(good, levels) + xlog1py(all_ - good, -levels)
         return Fit(levels, np.where(np.isnan(levels[:, 0]), np.nan, np.nansum(terms, axis=1)))
 
@@ -53,4 +52,31 @@ class Isotonic(Family):
 
     def n_parameters(self, parameters: Floats) -> Floats:
         """Distinct levels."""
-        return 1.0 + (np.diff(parameters, axis=-1) > 0).sum(axis=-1)
+        return np.asarray(1.0 + (np.diff(parameters, axis=-1) > 0).sum(axis=-1))
+
+
+@kernel
+def _pool(successes: Floats, trials: Floats) -> Floats:
+    """The shares, attempt by attempt, that fit best and never fall, for each row: neighbours that fall are pooled.
+
+    Attempts without trials have the level of the one before.
+    """
+    levels = np.full(trials.shape, np.nan)
+    good, all_, size = np.empty(trials.shape[1]), np.empty(trials.shape[1]), np.empty(trials.shape[1], np.int64)
+    for row in range(len(trials)):
+        if trials[row].sum() == 0.0:
+            continue
+        n = 0
+        for k in range(trials.shape[1]):
+            good[n], all_[n], size[n] = successes[row, k], trials[row, k], 1
+            while n > 0 and good[n - 1] * all_[n] >= good[n] * all_[n - 1]:
+                good[n - 1] += good[n]
+                all_[n - 1] += all_[n]
+                size[n - 1] += size[n]
+                n -= 1
+            n += 1
+        k = 0
+        for block in range(n):
+            levels[row, k : k + size[block]] = good[block] / all_[block]
+            k += size[block]
+    return levels

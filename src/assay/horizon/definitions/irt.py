@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from scipy.special import logit
 
+from assay.compiled import kernel
 from assay.horizon.definitions import Drawn, Model
 from assay.stats._arrays import Floats
 
@@ -46,7 +46,7 @@ def last_attempt(drawn: Drawn, model: Model) -> int:
 
 def abilities(drawn: Drawn, model: Model) -> Floats:
     """θ and γ of each replicate, (replicates, 2)."""
-    return np.asarray(_fit_all(drawn.successes, drawn.trials, drawn.weights, model.successes, model.n))
+    return np.asarray(_fit_all(*(np.ascontiguousarray(part, np.float64) for part in (*drawn, *model))))
 
 
 def log_likelihood(drawn: Drawn, model: Model, replicate: int, theta: float, gamma: float, difficulty: Floats) -> float:
@@ -62,7 +62,7 @@ def log_likelihood(drawn: Drawn, model: Model, replicate: int, theta: float, gam
     return float(drawn.weights[replicate] @ (people + runs) - prior)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_all(successes: Floats, trials: Floats, weights: Floats, won: Floats, n: Floats) -> Floats:
     fitted = np.empty((len(weights), 2))
     theta, gamma, difficulty = 0.0, 0.5, np.zeros(len(won))
@@ -74,7 +74,7 @@ def _fit_all(successes: Floats, trials: Floats, weights: Floats, won: Floats, n:
     return fitted
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit(
     successes: Floats, trials: Floats, weights: Floats, won: Floats, n: Floats, theta: float, gamma: float, d: Floats
 ) -> tuple[float, float]:
@@ -91,13 +91,14 @@ def _fit(
             size /= 2
             continue
         theta, gamma, value, up, faster, size = at[0], at[1], reached, next_up, next_faster, 1.0
-        d[:], move[:] = trial, next_move
+        for t in range(len(d)):
+            d[t], move[t] = trial[t], next_move[t]
         if abs(up) + abs(faster) < 1e-9:
             break
     return theta, gamma
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _step(
     successes: Floats,
     trials: Floats,
@@ -131,12 +132,11 @@ def _step(
     determinant = tt * gg - tg * tg
     up, faster = (gg * by_theta - tg * by_gamma) / determinant, (tt * by_gamma - tg * by_theta) / determinant
     for t in range(len(d)):
-        slope, own, with_theta, with_gamma = parts[t]
-        move[t] = (slope - with_theta * up - with_gamma * faster) / own
+        move[t] = (parts[t, 0] - parts[t, 2] * up - parts[t, 3] * faster) / parts[t, 1]
     return value, up, faster
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _of_task(
     successes: Floats, trials: Floats, won: float, n: float, theta: float, gamma: float, d: float
 ) -> tuple[float, float, float, float, float, float, float, float]:
@@ -159,7 +159,7 @@ def _of_task(
     return value, of_model, residual, by_gamma, bend_model, bend, bend_x, bend_xx
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _softplus(eta: float) -> tuple[float, float]:
     """log(1 + e^η) and σ(η), from one exponential."""
     shrunk = math.exp(-abs(eta))

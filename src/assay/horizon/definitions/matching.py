@@ -14,8 +14,8 @@ level, without its curve.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import kernel
 from assay.horizon.definitions import Drawn, Model
 from assay.horizon.definitions.rising import reach, reach_plainly, rise
 from assay.stats._arrays import Floats
@@ -71,7 +71,7 @@ def handicapped(successes: Floats, n: Floats, levels: Floats) -> Floats:
     return np.where(odds == 1, share, np.clip(corrected, 0, 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reach_all(curves: Floats, answers: Floats, heights: Floats) -> Floats:
     found = np.full(heights.shape, np.nan)
     for replicate in range(len(heights)):

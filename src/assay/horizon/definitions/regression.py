@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from scipy.special import log_ndtr, logit, logsumexp
 
+from assay.compiled import kernel
 from assay.horizon.definitions import Drawn, Model
 from assay.horizon.definitions.rising import reach, rise
 from assay.stats._arrays import Floats
@@ -83,7 +83,7 @@ def _hardest(places: Floats, last: Floats) -> Floats:
     return np.asarray(np.minimum(places, last).clip(0).max(axis=1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _places(successes: Floats, trials: Floats, last: Floats) -> Floats:
     places = np.empty(successes.shape[:2])
     for replicate in range(successes.shape[0]):
@@ -98,7 +98,7 @@ def _places(successes: Floats, trials: Floats, last: Floats) -> Floats:
 # Scalars throughout: numba takes seconds to compile what numpy would say in a line of small arrays.
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_all(places: Floats, last: Floats, weights: Floats, won: Floats, n: Floats) -> Floats:
     """The line of each replicate, (replicates, 2): a is infinite where the model always succeeds, or never."""
     lines = np.full((len(places), 2), np.nan)
@@ -118,7 +118,7 @@ def _fit_all(places: Floats, last: Floats, weights: Floats, won: Floats, n: Floa
     return lines
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit(x: Floats, mass: Floats, weights: Floats, won: Floats, n: Floats) -> tuple[float, float]:
     """The line by Newton's method on the likelihood, integrated over the difficulties that are only known to lie beyond an end."""
     a, b, size = 0.0, 0.0, 1.0
@@ -135,7 +135,7 @@ def _fit(x: Floats, mass: Floats, weights: Floats, won: Floats, n: Floats) -> tu
     return a, b
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _step(
     a: float, b: float, x: Floats, mass: Floats, weights: Floats, won: Floats, n: Floats
 ) -> tuple[float, float, float]:
@@ -162,7 +162,7 @@ def _step(
     return value, (bb * by_a - ab * by_b) / determinant, (aa * by_b - ab * by_a) / determinant
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _of_task(
     a: float, b: float, x: Floats, mass: Floats, won: float, n: float
 ) -> tuple[float, float, float, float, float, float, float, float, float]:
@@ -192,12 +192,12 @@ def _of_task(
     return value, g0 / total, g1 / total, h0 / total, h1 / total, h2 / total, s0 / total, s1 / total, s2 / total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_chance(eta: float, won: float, n: float) -> float:
     return won * eta - n * (max(eta, 0.0) + math.log1p(math.exp(-abs(eta))))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lay_nodes(places: Floats, last: Floats, mean: float, sd: float, x: Floats, mass: Floats) -> None:
     """Write where each task's difficulty may lie, and with what mass; one place where it is known."""
     for t in range(len(places)):
@@ -231,7 +231,7 @@ def _plain_nodes(place: float, last: float, mean: float, sd: float) -> tuple[Flo
     return x, logs - logsumexp(logs)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _spread(places: Floats, last: Floats, weights: Floats) -> tuple[float, float]:
     """Mean and standard deviation of the normal distribution of difficulties, by maximum likelihood.
 
@@ -254,7 +254,7 @@ def _spread(places: Floats, last: Floats, weights: Floats) -> tuple[float, float
     return delta / eta, min(max(1 / eta, 0.05), 20.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _spread_step(delta: float, eta: float, places: Floats, last: Floats, weights: Floats) -> tuple[float, float, float]:
     """The value at δ and η, and Newton's step."""
     value, by_delta, by_eta, dd, de, ee = 0.0, 0.0, 0.0, 1e-6, 0.0, 1e-6
@@ -281,7 +281,7 @@ def _spread_step(delta: float, eta: float, places: Floats, last: Floats, weights
     return value, (ee * by_delta - de * by_eta) / determinant, (dd * by_eta - de * by_delta) / determinant
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_ndtr(z: float) -> tuple[float, float]:
     """Logarithm of Φ(z), and φ(z)/Φ(z); far below zero by their asymptotic series."""
     if z > -25.0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import kernel
 from assay.stats._arrays import Floats
 
 __all__ = ["reach", "reach_plainly", "rise"]
@@ -14,7 +14,7 @@ __all__ = ["reach", "reach_plainly", "rise"]
 _ROUNDING = 1e-12  # means that differ by less are equal: they were added up in another order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rise(values: Floats, weights: Floats) -> Floats:
     """The closest curve that never falls, by weighted least squares: neighbours that fall are pooled (Ayer et al. 1955)."""
     n = len(values)
@@ -38,7 +38,7 @@ def rise(values: Floats, weights: Floats) -> Floats:
     return risen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reach(curve: Floats, height: float) -> float:
     """The first attempt on which a rising curve reaches a height, between attempts by log n: −∞ if it starts above, ∞ if it ends below."""
     if not height >= curve[0] - _ROUNDING:

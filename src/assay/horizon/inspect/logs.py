@@ -14,10 +14,10 @@ from assay.horizon.replies import REPLIES, UNFINISHED, scored
 from assay.sources._inspect_format import Log, Sample, is_log, read_log
 from assay.tables import Attempts
 
-__all__ = ["attempts_from_logs", "latest_samples", "replies_from_logs"]
+__all__ = ["TASK", "attempts_from_logs", "latest_samples", "replies_from_logs"]
 
-_TASK = "name_tasks"
-_RUN = "run"
+TASK = "name_tasks"
+"""What Inspect calls the task."""
 
 Key = tuple[str, str, str]
 """A run, the model, and the sample."""
@@ -29,11 +29,9 @@ def attempts_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Attempts:
 
 
 def replies_from_logs(logs: Iterable[Log]) -> pl.DataFrame:
-    """What every attempt in the logs came to, in the order of runs, tasks and attempts."""
+    """What every attempt in the logs came to, in the order of models, tasks and attempts."""
     rows = [_row(model, sample) for (_, model, _), (_, sample) in latest_samples(logs).items()]
-    found = pl.DataFrame(rows, schema=REPLIES)
-    place = pl.int_range(pl.len()).over("model", "shots", "task").alias("#place")
-    return found.with_columns(place).sort("model", "shots", "task", "attempt", "#place", maintain_order=True).drop("#place")
+    return pl.DataFrame(rows, schema=REPLIES).sort("model", "shots", "task", "attempt", maintain_order=True)
 
 
 def latest_samples(logs: Iterable[Log]) -> dict[Key, tuple[Log, Sample]]:
@@ -46,7 +44,7 @@ def latest_samples(logs: Iterable[Log]) -> dict[Key, tuple[Log, Sample]]:
         for sample in log.samples or []:
             if sample.invalidation:
                 continue
-            run = (sample.metadata or {}).get(_RUN) or log.eval.task_id or str(log.path)
+            run = (sample.metadata or {}).get("run") or log.eval.task_id or str(log.path)
             key = run, log.eval.model, f"{sample.id}\n{sample.epoch}"
             if key not in latest or latest[key][1].error:
                 latest[key] = log, sample
@@ -78,6 +76,6 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
 
 def _read(path: Path) -> Log:
     log = read_log(path, None)
-    if log.eval.task.rpartition("/")[2] != _TASK:
-        raise InputError(f"{path}: is a log of {log.eval.task!r}, not of {_TASK!r}. Leave it out.")
+    if log.eval.task.rpartition("/")[2] != TASK:
+        raise InputError(f"{path}: is a log of {log.eval.task!r}, not of {TASK!r}. Leave it out.")
     return log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from assay.errors import OptionError
 from assay.estimates import Estimate
 from assay.frames import write_frame
 from assay.horizon.inspect.logs import latest_samples, replies_from_logs
+from assay.horizon.instances import instance_seed, sample_id
 from assay.horizon.replies import FAILURES, REPLIES, UNFINISHED, scored, to_name
 from assay.horizon.review import Written, review_table
 from assay.horizon.shots import worked_examples
@@ -132,7 +133,8 @@ def run_tasks(
     plan = _Plan(tuple(tasks), attempts, shots, seed)
     missing = plan.missing(run.logs())
     if missing:
-        _ask(run, asked, plan, missing, _judge(judge, judge_base_url, asked))
+        judging = replace(asked, model=judge, base_url=judge_base_url, model_args={}, config={}) if judge else None
+        _ask(run, asked, plan, missing, judging)
     told = {"model": model, **settings, **asked.config}
     return plan.result(run.logs(), Provenance(told, run.mark, seed, plan.notes))
 
@@ -149,8 +151,6 @@ class _Plan:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """One row an attempt: its task and instance."""
-        from assay.horizon.inspect.task import instance_seed, sample_id
-
         seeds = {attempt: instance_seed(self.seed, attempt) for attempt in range(1, self.attempts + 1)}
         rows = [
             {name: getattr(task, name) for name in _ABOUT}
@@ -164,7 +164,11 @@ class _Plan:
     def notes(self) -> tuple[str, ...]:
         """What is not as the settings say."""
         short = [task for task in self.tasks if len(worked_examples(task, self.tasks, 1, self.shots)) < self.shots]
-        return (f"{len(short)} tasks have no {self.shots} examples to show and were asked with fewer.",) if short else ()
+        return (
+            (f"{len(short)} of {len(self.tasks)} tasks have fewer than {self.shots} examples to show.",)
+            if short
+            else ()
+        )
 
     def missing(self, logs: Sequence[Log]) -> frozenset[str]:
         """The samples that have no whole reply yet."""
@@ -173,7 +177,7 @@ class _Plan:
 
     def result(self, logs: Sequence[Log], provenance: Provenance) -> TaskRun:
         """What the run's logs say; what was not asked yet is a server's failure too."""
-        found = replies_from_logs(logs).select("task", "seed", "model", *_ANSWERED)
+        found = replies_from_logs(logs).select("task", "seed", *_ANSWERED)
         whole = self.frame.join(found, on=["task", "seed"], how="left", maintain_order="left")
         failure = pl.when(pl.col("score").is_null()).then(pl.col("failure").fill_null(UNFINISHED)).alias("failure")
         model = pl.lit(provenance.settings["model"]).alias("model")
@@ -189,16 +193,20 @@ class _Plan:
         )
 
 
-def _judge(judge: str | None, base_url: str | None, asked: Asking) -> Any:
-    limits = {"max_retries": asked.max_retries, "attempt_timeout": asked.attempt_timeout}
-    return Asking(judge, base_url, **limits).made() if judge else None  # type: ignore[arg-type]
-
-
-def _ask(run: InspectRun, asked: Asking, plan: _Plan, missing: frozenset[str], judge: Any) -> None:
+def _ask(run: InspectRun, asked: Asking, plan: _Plan, missing: frozenset[str], judge: Asking | None) -> None:
     from assay.horizon.inspect.task import make_task
 
-    told = {"attempts": plan.attempts, "shots": plan.shots, "seed": plan.seed, "told": {"run": run.mark}}
-    run.evaluate(make_task(plan.tasks, judge=judge, cache=True, only=missing, **told), asked)  # type: ignore[arg-type]
+    task = make_task(
+        plan.tasks,
+        attempts=plan.attempts,
+        shots=plan.shots,
+        judge=judge.made() if judge else None,
+        seed=plan.seed,
+        cache=True,
+        only=missing,
+        told={"run": run.mark},
+    )
+    run.evaluate(task, asked)
 
 
 def _to_read(tasks: Sequence[Task], logs: Sequence[Log]) -> list[Written]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
@@ -27,7 +28,7 @@ def task_score(tasks: Sequence[Task], *, is_judged: bool = False, cache: bool = 
     async def score(state: TaskState, target: Target) -> Score:
         verdict = await _verdict(state, by_id[state.metadata["task"]], is_judged=is_judged, cache=cache)
         state.metadata["failure"] = verdict.failure
-        said = {"answer": state.output.completion[-_LONGEST:], "explanation": verdict.words}
+        said: dict[str, Any] = {"answer": state.output.completion[-_LONGEST:], "explanation": verdict.words}
         if verdict.value is None:
             return Score.unscored(reason=verdict.failure, **said)
         return Score(value=verdict.value, **said)

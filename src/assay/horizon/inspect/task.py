@@ -12,15 +12,14 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, Model, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from assay.horizon.inspect.logs import TASK
 from assay.horizon.inspect.scorer import JUDGE, task_score
+from assay.horizon.instances import instance_seed, sample_id
 from assay.horizon.shots import worked_examples
 from assay.horizon.tasks import Task, read_tasks
 from assay.running import Tokens, keep_reply
 
-__all__ = ["NAME", "attempt_task", "instance_seed", "make_task", "name_tasks", "sample_id"]
-
-NAME = "name_tasks"
-_APART = 1_000_000  # seeds; nobody makes so many attempts
+__all__ = ["attempt_task", "make_task", "name_tasks"]
 
 
 @task
@@ -67,23 +66,13 @@ def make_task(
         if only is None or sample_id(one.id, instance_seed(seed, attempt)) in only
     ]
     return InspectTask(
-        name=NAME,
+        name=TASK,
         dataset=MemoryDataset(samples, name=f"{len(tasks)} tasks"),
         solver=attempt_task(cache=cache),
         scorer=task_score(tasks, is_judged=judge is not None, cache=cache),
         model_roles={JUDGE: judge} if judge is not None else None,
         fail_on_error=False,  # a server's failure at one attempt is no reason to stop the others
     )
-
-
-def sample_id(name: str, seed: int) -> str:
-    """How a sample is called: the task and the instance of it."""
-    return f"{name}/{seed}"
-
-
-def instance_seed(seed: int, attempt: int) -> int:
-    """The instance that an attempt is about."""
-    return seed * _APART + attempt
 
 
 @solver
@@ -104,9 +93,7 @@ def attempt_task(*, cache: bool = False) -> Solver:
     return solve
 
 
-def _sample(
-    asked: Task, attempt: int, seed: int, suite: Sequence[Task], shots: int, told: dict[str, Any]
-) -> Sample:
+def _sample(asked: Task, attempt: int, seed: int, suite: Sequence[Task], shots: int, told: dict[str, Any]) -> Sample:
     instance = asked.instance(seed)
     messages: list[ChatMessage] = []
     for example in worked_examples(asked, suite, seed, shots):

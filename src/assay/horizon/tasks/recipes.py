@@ -253,7 +253,7 @@ def _count_pairs(rng: random.Random) -> Sample:
     return {w.total}"""
     does = f"how many pairs of different places in the list {w.values} hold two numbers whose sum is {which}"
     return Sample(
-        w.function, does, source, _lists(rng, [goal, 0, goal, 0], [1, goal - 1, 1, 1], [goal, 1], low=0, high=goal)
+        w.function, does, source, _lists(rng, [goal, 0] * 4, [1, goal - 1, 1, 1], [goal, 1], low=0, high=goal)
     )
 
 
@@ -336,7 +336,9 @@ def {w.function}({w.values}):
             count = count + 1
     return count"""
     does = f"how many numbers in the list {w.values} (none is below 0) have a sum of {digits} that is {which}"
-    return Sample(w.function, does, source, _lists(rng, [10, 19, 100, 8, 64], [49, 74, 99], low=0, high=24))
+    return Sample(
+        w.function, does, source, _lists(rng, [10, 19, 100, 8, 64], [49, 74, 99], [6] * 7, [7] * 7, low=0, high=24)
+    )
 
 
 def _merged(rng: random.Random) -> Sample:

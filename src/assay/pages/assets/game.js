@@ -2,7 +2,7 @@
 class GameScreen extends Screen {
   elements() {
     this.counter = make("p", { class: "counter" });
-    this.value = make("div", { class: "value", dir: "auto" });
+    this.value = make("div", { class: this.screen.fixed_width ? "value fixed" : "value", dir: "auto" });
     this.shown = make("div", { class: "shown", role: "status" }, this.counter, this.value);
     this.box = make("div", { class: "reply" });
     this.verdict = make("p", { class: "verdict", tabindex: -1 });

@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import kernel
 from assay.stitch.solver.elimination import System, hold, make_system, solve
 from assay.stitch.solver.kernels import derive
 from assay.stitch.solver.layout import Floats, Prior, Rows
@@ -35,7 +35,7 @@ def spread(rows: Rows, weights: Floats, theta: Floats, prior: Prior) -> Spread:
     return out
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _inverse(root: Floats) -> Floats:
     """The inverse of the matrix whose Cholesky factor this is, column by column below the diagonal."""
     n = len(root)
@@ -56,7 +56,7 @@ def _inverse(root: Floats) -> Floats:
     return inverse
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(rows: Rows, theta: Floats, system: System, inverse: Floats, out: Spread) -> None:
     n_models, p, q = len(rows.start) - 1, len(rows.dimensions), len(rows.dimensions) + 1
     for j in range(len(inverse)):
@@ -81,7 +81,7 @@ def _fill(rows: Rows, theta: Floats, system: System, inverse: Floats, out: Sprea
             out.eta[i] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _model_part(rows: Rows, system: System, inverse: Floats, m: int) -> tuple[Floats, Floats]:
     """Covariances of model m's parameters among themselves and with those of the benchmarks that it has."""
     p, q = len(rows.dimensions), len(rows.dimensions) + 1
@@ -111,7 +111,7 @@ def _model_part(rows: Rows, system: System, inverse: Floats, m: int) -> tuple[Fl
     return own, joint
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slopes_of_eta(theta: Floats, x: int, o: int, p: int) -> tuple[Floats, Floats]:
     """Derivatives of η by its model's and its benchmark's parameters."""
     slope = math.exp(theta[o + 1])

@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from assay.compiled import kernel
 from assay.stitch.solver.layout import Bools, Floats, Prior, Rows
 
 __all__ = ["System", "hold", "make_system", "solve"]
@@ -30,7 +30,7 @@ class System(NamedTuple):
     move: Floats  # the step
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_system(rows: Rows, n_parameters: int) -> System:
     """An empty system for these rows."""
     n_models, n_benchmarks, n_rows = len(rows.start) - 1, len(rows.floor), len(rows.score)
@@ -47,7 +47,7 @@ def make_system(rows: Rows, n_parameters: int) -> System:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hold(rows: Rows, theta: Floats, prior: Prior, out: System) -> float:
     """Take parameters that are fixed, or pressed against their bound, out of the system; the largest gradient left."""
     n_models, p = len(rows.start) - 1, len(rows.dimensions)
@@ -74,7 +74,7 @@ def hold(rows: Rows, theta: Floats, prior: Prior, out: System) -> float:
     return steepest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def solve(rows: Rows, damping: float, system: System) -> bool:
     """Solve (H + damping · diagonal) move = −gradient; False when the matrix is not positive definite."""
     n_models, p = len(rows.start) - 1, len(rows.dimensions)
@@ -100,7 +100,7 @@ def solve(rows: Rows, damping: float, system: System) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _detach(blocks: Floats, held: Bools) -> None:
     size = blocks.shape[1]
     for j in range(len(held)):
@@ -111,7 +111,7 @@ def _detach(blocks: Floats, held: Bools) -> None:
             blocks[j // size, j % size, j % size] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _place_blocks(blocks: Floats, damping: float, reduced: Floats) -> None:
     reduced[:] = 0.0
     size = blocks.shape[1]
@@ -119,7 +119,7 @@ def _place_blocks(blocks: Floats, damping: float, reduced: Floats) -> None:
         _damp(blocks[b], damping, reduced[b * size : (b + 1) * size, b * size : (b + 1) * size])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _damp(block: Floats, damping: float, out: Floats) -> None:
     for u in range(len(block)):
         for v in range(u):
@@ -127,7 +127,7 @@ def _damp(block: Floats, damping: float, out: Floats) -> None:
         out[u, u] = block[u, u] + damping * abs(block[u, u])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _eliminate(rows: Rows, system: System, m: int, root: Floats, move: Floats, right: Floats) -> None:
     """Subtract what model m explains from the benchmarks' equations."""
     p, q = len(rows.dimensions), len(rows.dimensions) + 1
@@ -147,7 +147,7 @@ def _eliminate(rows: Rows, system: System, m: int, root: Floats, move: Floats, r
                         reduced[at, rows.benchmark[j] * q + z] -= part[i, v, u] * part[j, z, u]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _substitute(rows: Rows, system: System, m: int, right: Floats, move: Floats) -> None:
     """Subtract the benchmarks' step from model m's equations."""
     p, q = len(rows.dimensions), len(rows.dimensions) + 1
@@ -157,7 +157,7 @@ def _substitute(rows: Rows, system: System, m: int, right: Floats, move: Floats)
                 move[u] -= system.part[i, v, u] * right[rows.benchmark[i] * q + v]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # the order of a sum may change: it runs on vectors
+@kernel(fastmath={"reassoc", "contract"})  # the order of a sum may change: it runs on vectors
 def _cholesky(a: Floats) -> bool:
     """Factor in place (lower triangle); False when not positive definite."""
     for j in range(len(a)):
@@ -174,7 +174,7 @@ def _cholesky(a: Floats) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _solve_lower(root: Floats, x: Floats) -> None:
     for i in range(len(x)):
         value = x[i]
@@ -183,7 +183,7 @@ def _solve_lower(root: Floats, x: Floats) -> None:
         x[i] = value / root[i, i]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _solve_upper(root: Floats, x: Floats) -> None:
     for i in range(len(x) - 1, -1, -1):
         x[i] /= root[i, i]

@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from scipy.special import expit
 
+from assay.compiled import kernel
 from assay.stitch.solver.elimination import System, hold, make_system, solve
 from assay.stitch.solver.layout import Bools, Fitted, Floats, Prior, Rows
 
@@ -45,7 +45,7 @@ def plain_cost(rows: Rows, weights: Floats, theta: Floats, prior: Prior) -> floa
     return float(weights @ (expected - rows.score) ** 2 + penalty) / 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fit(rows: Rows, weights: Floats, theta: Floats, prior: Prior, tolerance: float, most: int) -> Fitted:
     """Minimise the cost from `theta`: Newton steps, damped (Levenberg–Marquardt) where a full step fails.
 
@@ -82,7 +82,7 @@ def fit(rows: Rows, weights: Floats, theta: Floats, prior: Prior, tolerance: flo
     return Fitted(theta, value, hold(rows, theta, prior, system), most, False)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fit_many(
     rows: Rows, scores: Floats, weights: Floats, means: Floats, theta: Floats, prior: Prior, tolerance: float, most: int
 ) -> tuple[Floats, Bools]:
@@ -98,7 +98,7 @@ def fit_many(
     return thetas, converged
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cost(rows: Rows, weights: Floats, theta: Floats, prior: Prior) -> float:
     """The cost F at `theta`."""
     n_models, p = len(rows.start) - 1, len(rows.dimensions)
@@ -119,7 +119,7 @@ def cost(rows: Rows, weights: Floats, theta: Floats, prior: Prior) -> float:
     return total / 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def derive(rows: Rows, weights: Floats, theta: Floats, prior: Prior, exact: bool, out: System) -> float:  # noqa: FBT001
     """Fill `out` with the derivatives at `theta` and return the cost; without `exact`, Gauss–Newton's Hessian."""
     n_models, p = len(rows.start) - 1, len(rows.dimensions)
@@ -144,7 +144,7 @@ def derive(rows: Rows, weights: Floats, theta: Floats, prior: Prior, exact: bool
     return total / 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _within(theta: Floats, prior: Prior) -> Floats:
     inside = np.empty(len(theta))
     for j in range(len(theta)):
@@ -152,7 +152,7 @@ def _within(theta: Floats, prior: Prior) -> Floats:
     return inside
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slopes(rows: Rows, theta: Floats) -> Floats:
     p, slopes = len(rows.dimensions), np.empty(len(rows.floor))
     for b in range(len(slopes)):
@@ -160,12 +160,12 @@ def _slopes(rows: Rows, theta: Floats) -> Floats:
     return slopes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_log_slope(j: int, n_models: int, p: int) -> bool:
     return j >= n_models * p and (j - n_models * p) % (p + 1) == 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _derive_prior(rows: Rows, theta: Floats, prior: Prior, out: System) -> float:
     """Start the derivatives with the prior's; returns twice its cost."""
     n_models, p = len(rows.start) - 1, len(rows.dimensions)
@@ -189,7 +189,7 @@ def _derive_prior(rows: Rows, theta: Floats, prior: Prior, out: System) -> float
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_main(
     out: System, x: int, o: int, m: int, i: int, b: int,
     first: float, second: float, bend: float, slope: float, main: float,
@@ -207,7 +207,7 @@ def _add_main(
     out.benchmark[b, 1, 1] += second * main * main + bend * main
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_second(
     out: System, x: int, o: int, m: int, i: int, b: int,
     first: float, second: float, bend: float, slope: float, main: float, trait: float, loading: float,

@@ -25,7 +25,7 @@ from assay.horizon.resampling import (
 from assay.horizon.shared import Shared
 from assay.stats._arrays import Floats
 
-__all__ = ["Contest", "Replicates"]
+__all__ = ["Encounter", "Replicates"]
 
 _HALF = np.array([0.5])
 
@@ -42,7 +42,7 @@ class Replicates:
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
+class Encounter:
     """Models against novices on one set of tasks. ``levels`` are shares, such as 0.5."""
 
     shared: Shared
@@ -62,7 +62,7 @@ class Contest:
     @cached_property
     def horizons(self) -> Floats:
         """As the data say, (models, definitions, levels)."""
-        return np.stack([self._horizons(self.drawn, row)[0] for row in range(len(self.shared.models))])
+        return np.stack([self._horizons(self.drawn, self.model(row))[0] for row in range(len(self.shared.models))])
 
     @cached_property
     def curve(self) -> Floats:
@@ -94,21 +94,23 @@ class Contest:
             return Estimate.without("undefined", definition(name).UNDEFINED, level=level)
         number, state = _placed(value, last)
         reason = "" if state == "ok" else self._beside_novices(row, rank, state)
+        if self.few(row):
+            return _open(number, self.few(row), level, state, "too_few")
         replicates = drawn.horizons[:, row, place, rank]
         n_undefined = int(np.isnan(replicates).sum())
         if n_undefined > (1 - level) * len(replicates):
             told = f"{n_undefined} of {len(replicates)} replicates have no horizon: {definition(name).UNDEFINED}"
-            return Estimate(
-                number, level=level, state=state, reason=told, low_state="undefined", high_state="undefined"
-            )
+            return _open(number, told, level, state, "undefined")
         low, high = ends(replicates, self.tail(row, level))
         (low, low_state), (high, high_state) = _placed(low, last), _placed(high, last)
         return Estimate(number, min(low, number), max(high, number), level, state, reason, low_state, high_state)
 
     def success(self, drawn: Replicates, row: int, level: float) -> Estimate:
         """The model's mean success over the tasks it tried."""
-        low, high = ends(drawn.success[:, row], self.tail(row, level))
         value = self._success(self.drawn.weights, row)[0]
+        if self.few(row):
+            return _open(value, self.few(row), level, "ok", "too_few")
+        low, high = ends(drawn.success[:, row], self.tail(row, level))
         return Estimate(value, min(low, value), max(high, value), level)
 
     def ratio_to_first(self, row: int, rank: int) -> float | None:
@@ -120,12 +122,42 @@ class Contest:
         """The share of a model's replicates to leave out at either end."""
         return tail(self.families[row], self.learners, int((self.shared.n[row] > 0).sum()), level)
 
+    def few(self, row: int) -> str:
+        """Why there is no interval, or nothing."""
+        n_tasks, n_runs = int((self.shared.n[row] > 0).sum()), int(self.shared.n[row].sum())
+        counts = [(self.learners.n, "learner"), (n_runs, "run") if self.is_alone else (n_tasks, "task")]
+        return next((f"1 {of}; an interval needs 2" for count, of in counts if count < 2), "")
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is one task, which then stands for itself: chance lies in who learns it and in the model's runs."""
+        return len(self.shared.tasks) == 1
+
     @property
     def _everything(self) -> Model:
         everything = np.ones(len(self.shared.tasks))
         return Model(everything, everything)
 
     def _draw(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
+        return self._draw_runs(rng, size) if self.is_alone else self._draw_tasks(rng, size)
+
+    def _draw_runs(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
+        """Learners and the runs at one task, drawn again."""
+        novices = self.shared.novices
+        successes, trials = novices.weighted(draw_learners(size, novices, 1.0, rng))
+        drawn = Drawn(successes, trials, np.ones((size, 1)))
+        horizons = np.empty((size, *self.horizons.shape))
+        success = np.empty((size, len(self.shared.models)))
+        for row in range(len(self.shared.models)):
+            model = self.shared.effective(row)
+            won = rng.binomial(model.n.astype(np.int64), model.successes / model.n, (size, 1)).astype(np.float64)
+            success[:, row] = won[:, 0] / model.n[0]
+            for one in range(size):
+                part = Drawn(*(values[one : one + 1] for values in drawn))
+                horizons[one, row] = self._horizons(part, Model(won[one], model.n))[0]
+        return horizons, success, pooled_curves(drawn, self._everything)[0]
+
+    def _draw_tasks(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         shared = self.shared
         successes, trials = shared.novices.weighted(draw_learners(size, shared.novices, self.learners.share, rng))
         families, tasks = draw_families_and_tasks(size, shared.family, rng)
@@ -133,15 +165,13 @@ class Contest:
         success = np.empty((size, len(shared.models)))
         for row, source in enumerate(self.families):
             weights = tasks * (1 + source.share * (families - 1))
-            horizons[:, row] = self._horizons(Drawn(successes, trials, weights), row)
+            horizons[:, row] = self._horizons(Drawn(successes, trials, weights), self.model(row))
             success[:, row] = self._success(weights, row)
         return horizons, success, pooled_curves(Drawn(successes, trials, tasks), self._everything)[0]
 
-    def _horizons(self, drawn: Drawn, row: int) -> Floats:
+    def _horizons(self, drawn: Drawn, model: Model) -> Floats:
         """(replicates, definitions, levels)."""
-        return np.stack(
-            [definition(name).horizons(drawn, self.model(row), self.levels) for name in self.definitions], 1
-        )
+        return np.stack([definition(name).horizons(drawn, model, self.levels) for name in self.definitions], 1)
 
     def _success(self, weights: Floats, row: int) -> Floats:
         tried = self.shared.n[row] > 0
@@ -181,6 +211,11 @@ class Contest:
 
 def _placed(n: float, last: float) -> tuple[float, State]:
     """A horizon within what novices were seen to do, or the edge it lies beyond."""
-    if n == -math.inf:
+    if n < 1:
         return 1.0, "below_range"
-    return (float(last), "above_range") if n == math.inf else (float(n), "ok")
+    return (float(last), "above_range") if n > last else (float(n), "ok")
+
+
+def _open(value: float, reason: str, level: float, state: State, ends_state: State) -> Estimate:
+    """A value whose interval is not known."""
+    return Estimate(value, level=level, state=state, reason=reason, low_state=ends_state, high_state=ends_state)

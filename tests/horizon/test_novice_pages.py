@@ -1,0 +1,234 @@
+"""Novices in a real browser: tasks attempted by keyboard, reloaded half-way, collected, and fitted."""
+
+import json
+from collections import Counter
+
+import polars as pl
+import pytest
+
+from assay.errors import InputError, OptionError
+from assay.horizon.collect import collect_novices
+from assay.horizon.novice_key import Key
+from assay.horizon.page import NovicePages, make_pages
+from assay.horizon.tasks import make_tasks, read_tasks
+from assay.pages import Game, build_page, canonical, digest, read_page
+from assay.sources import read
+from assay.tables import Attempts
+
+OWN = """\
+- {id: river, domain: places, verification_type: automated, prompt: 'Which river flows through Cairo?', answer: [Nile, the Nile]}
+- {id: even, domain: numbers, verification_type: automated, prompt: Name an even number., regex: '\\d*[02468]'}
+- {id: line, domain: writing, verification_type: llm_judge, prompt: Write a line.}
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN)
+    return read_tasks(path)
+
+
+def rounds(page):
+    return [screen for screen in page.page.screens if isinstance(screen, Game)]
+
+
+def answered(built, answers, rater="ada"):
+    """A result as the page would record it: `answers` by task."""
+    (page,) = built.pages.values()
+    records = {}
+    for screen in page.page.screens:
+        seen = {"kind": screen.kind, "ms": 60_000, "visits": 1}
+        if isinstance(screen, Game):
+            said = answers[built.key.screens[screen.id].task]
+            steps = [{"answer": answer, "ms": 2_000} for answer in said]
+            seen |= {"begun": True, "open_ms": 0, "steps": steps}
+        records[screen.id] = seen
+    times = {"started": "2025-01-01T00:00:00.000Z", "finished": "2025-01-01T00:10:00.000Z"}
+    body = {"format": "assay-result/1", "page": page.digest, "rater": rater, "reloads": 0, "screens": records, **times}
+    return json.dumps(body | {"digest": digest(canonical(body))}, ensure_ascii=False)
+
+
+def collected(built, tmp_path, answers):
+    built.save(tmp_path / "novice.html")
+    (tmp_path / "ada.json").write_text(answered(built, answers))
+    return collect_novices(tmp_path / "novice.html", [tmp_path / "ada.json"])
+
+
+def type_in(page, *texts):
+    """Each answer, and on from what is told of it; what was told."""
+    told = []
+    for text in texts:
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        told.append(page.locator(".verdict").inner_text())
+        page.keyboard.press("Enter")
+    return told
+
+
+def begin(page):
+    page.keyboard.press("Tab")
+    page.keyboard.type("ada")
+    press(page, "Enter", "Enter", "Enter")  # the name, what to do, and into the first round
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def finish(page, folder):
+    press(page, "Enter")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download answers").press("Enter")
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path
+
+
+def test_attempted_by_keyboard_reloaded_half_way_collected_and_fitted(browser_page, axe, command, tmp_path):
+    suite, html = tmp_path / "tasks.yaml", tmp_path / "novice.html"
+    made = command("horizon", "tasks", "-o", suite, "--n", "3", "--domain", "logic_puzzle", "-q")
+    assert made.returncode == 0, made.stderr
+    told = command("horizon", "page", suite, "-o", html, "--tasks", "2", "--attempts", "4")
+    assert told.returncode == 0, told.stderr
+    assert "For a study pass --learners N." in told.stderr
+    key = Key.read(tmp_path / "novice.key.json")
+    tasks = {task.id: task for task in key.tasks}
+    placed = [key.screens[screen.id] for screen in rounds(read_page(html))]
+    first, second = ([tasks[one.task].instance(seed).answer for seed in one.seeds] for one in placed)
+
+    page = browser_page(html)
+    assert axe(page) == []
+    begin(page)
+    assert page.locator(".counter").inner_text() == "Attempt 1 of 4"
+    assert axe(page) == []
+    assert type_in(page, "?", first[1]) == ["Not right.", "Right."]
+    page.reload()
+    page.get_by_role("textbox").focus()
+    assert page.locator(".counter").inner_text() == "Attempt 3 of 4"
+    assert type_in(page, f" {first[2].lower()} ", "wrong") == ["Right.", "Not right."]
+    assert page.locator(".verdict").inner_text() == "This round is over. Right answers: 2."
+    press(page, "Enter", "Enter")
+    assert type_in(page, *second) == ["Right."] * 4
+    press(page, "Enter")
+    sent = finish(page, tmp_path)
+
+    told = command("horizon", "collect", html, sent, "-o", tmp_path / "out", "--json")
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["learners"][0]["attempts"] == 8
+    rows = Attempts(tmp_path / "out" / "attempts.csv").frame
+    assert [rows.filter(task=one.task)["score"].to_list() for one in placed] == [[0, 1, 1, 0], [1, 1, 1, 1]]
+    assert (rows["seconds"].is_null().any(), rows["seconds"].min() >= 0) == (False, True)
+    assert {*rows["kind"]} == {"human"}
+    fitted = command("horizon", "curves", tmp_path / "out" / "attempts.csv", "--json", "-q")
+    assert fitted.returncode == 0, fitted.stderr
+
+
+def test_a_task_that_stays_the_same_is_over_once_it_was_solved(own, tmp_path):
+    built = make_pages(own, n_tasks=3, n_attempts=4, with_judged=True)
+    found = collected(
+        built, tmp_path, {"river": ["Rhine", " THE nile"], "even": ["3", "4", "x", "8"], "line": ["a"] * 4}
+    )
+    scores = {task: part["score"].to_list() for (task,), part in found.rows.group_by("task", maintain_order=True)}
+    assert scores == {"river": [0, 1, 1, 1], "even": [0, 1, 0, 1]}
+    assert found.rows.filter(task="river")["seconds"].to_list() == [2, 2, None, None]
+    assert found.attempts.notes == (
+        "2 attempts at tasks that stay the same were not made, because they were solved; they count as right.",
+    )
+    assert found.learners.rows() == [("ada", 4.0, 2, 8, 0.625)]
+
+
+def test_texts_that_have_to_be_judged_are_left_out_or_exported_blind(own, tmp_path):
+    assert len(rounds(make_pages(own).pages[""])) == 2
+    built = make_pages(own[2:], n_attempts=2, with_judged=True)
+    found = collected(built, tmp_path, {"line": ["One.", "Two."]})
+    assert sorted(found.review["text"]) == ["One.", "Two."]
+    assert "ada" not in found.review.write_csv()
+    with pytest.raises(InputError, match="All answers have to be judged"):
+        _ = found.attempts
+    assert {path.name for path in found.save(tmp_path / "out")} == {"learners.csv", "review.csv", "collect.json"}
+
+
+def test_the_page_reveals_neither_tasks_nor_answers():
+    tasks = make_tasks(6, domains=["logic_puzzle", "pattern_recognition"])
+    built = make_pages(tasks, n_tasks=6, n_attempts=3)
+    (page,) = built.pages.values()
+    assert not any(task.id in page.html() for task in tasks)
+    for screen in rounds(page):
+        placed = built.key.screens[screen.id]
+        task = next(task for task in tasks if task.id == placed.task)
+        for seed, step in zip(placed.seeds, screen.steps, strict=True):
+            assert all(len(right) == 16 for right in step.rights)
+            assert screen.is_right(placed.seeds.index(seed), task.instance(seed).answer)
+
+
+def test_learners_have_instances_of_their_own_and_tasks_are_dealt_evenly():
+    tasks = make_tasks(9, domains=["logic_puzzle", "pattern_recognition"])
+    built = make_pages(tasks, n_tasks=4, n_attempts=2, n_learners=9)
+    assert list(built.pages) == [f"learner-00{n}" for n in range(1, 10)]
+    assert {page.page.rater for page in built.pages.values()} == {*built.pages}
+    assert Counter(one.task for one in built.key.screens.values()) == {task.id: 4 for task in tasks}
+    for page in built.pages.values():
+        domains = Counter(built.key.screens[one.id].task.partition("/")[0] for one in rounds(page))
+        assert set(domains) == {"logic_puzzle", "pattern_recognition"}
+    shown = [step.show for page in built.pages.values() for one in rounds(page) for step in one.steps]
+    assert len({*shown}) == len(shown)
+
+
+def test_pages_and_keys_are_kept_apart(own, tmp_path):
+    built = make_pages(own, n_learners=2, n_attempts=1)
+    with pytest.raises(OptionError, match="or a folder for a page a learner"):
+        built.save(tmp_path / "novice.html")
+    written = built.save(tmp_path / "pages")
+    assert [path.name for path in written] == ["learner-001.html", "learner-002.html", "novices.key.json"]
+    assert written[-1].stat().st_mode & 0o077 == 0
+    with pytest.raises(InputError, match="answers to its pages need it"):
+        built.save(tmp_path / "pages")
+    written[-1].rename(tmp_path / "elsewhere.key.json")
+    with pytest.raises(InputError, match="holds other pages"):
+        built.save(tmp_path / "pages")
+    other = make_pages(own, n_attempts=1)
+    page, _ = other.save(tmp_path / "one.html")
+    with pytest.raises(InputError, match="not sealed with this key"):
+        collect_novices(page, [tmp_path], key=tmp_path / "elsewhere.key.json")
+    with pytest.raises(InputError, match="not the key of novices' pages"):
+        collect_novices(page, [tmp_path], key=page)
+    with pytest.raises(InputError, match="No answers count"):
+        collect_novices(page, [tmp_path])
+
+
+def test_a_page_of_another_version_is_noticed(own, tmp_path):
+    built = make_pages(own, n_attempts=1)
+    first, *rest = built.key.tasks
+    key = built.key.model_copy(update={"tasks": (first.model_copy(update={"prompt": "Something else?"}), *rest)})
+    page = built.pages[""].page.model_copy(update={"commitment": key.commitment})
+    changed = NovicePages({"": build_page(page)}, key)
+    with pytest.raises(InputError, match="Collect with the version that made the page"):
+        collected(changed, tmp_path, {"river": ["Nile"], "even": ["2"]})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"n_attempts": 0}, "1 to 100 attempts"),
+        ({"n_tasks": 101}, "1 to 100 tasks"),
+        ({"n_learners": 0}, "1 or more learners"),
+    ],
+)
+def test_what_does_not_fit_is_told(own, wrong, told):
+    with pytest.raises(OptionError, match=told):
+        make_pages(own, **wrong)
+    with pytest.raises(OptionError, match="No task of the suite is checked by a program"):
+        make_pages(own[2:])
+
+
+def test_files_read_by_every_verb(own, tmp_path):
+    built = make_pages(own[:1], n_attempts=3)
+    found = collected(built, tmp_path, {"river": ["Rhine", "Po", "Nile"]})
+    found.save(tmp_path / "out")
+    columns = ["subject", "kind", "task", "attempt", "score", "family", "domain"]
+    by_name = read([str(tmp_path / "out" / "runs.jsonl")]).frame.select(columns)
+    assert by_name.equals(found.attempts.frame.select(columns))
+    assert by_name["score"].to_list() == [0, 0, 1]
+    assert isinstance(pl.read_csv(tmp_path / "out" / "learners.csv"), pl.DataFrame)
