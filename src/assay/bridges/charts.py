@@ -1,4 +1,4 @@
-"""What the map between two scales looks like."""
+"""What corrected rates and the map between two scales look like."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 import polars as pl
 
 from assay.bridges.scales import SCALES, Link
-from assay.charts import Caption, Field, points_with_trend
+from assay.charts import Caption, Field, estimate_rows, interval_plot, points_with_trend
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["draw_link"]
+    from assay.bridges.judged import Corrected
+
+__all__ = ["draw_corrected", "draw_link"]
 
 _STEPS = 40
 
@@ -42,3 +44,18 @@ def draw_link(link: Link, level: float) -> alt.LayerChart:
 
 def _axis(column: str, scale: str) -> Field:
     return Field(column, *SCALES[scale], scale="linear" if scale == "capability" else "log2")
+
+
+def draw_corrected(found: Corrected) -> alt.LayerChart:
+    """Success of each model as judged and corrected in two ways."""
+    ways = {"judged": "as judged", "powered": "PPI++", "corrected": "Rogan–Gladen"}
+    pairs = [(row.model, getattr(row, name), told) for row in found.rows for name, told in ways.items()]
+    rows = estimate_rows((model, one) for model, one, _ in pairs)
+    return interval_plot(
+        rows.with_columns(group=pl.Series([told for *_, told in pairs])),
+        title="Success, as judged and corrected",
+        caption=Caption(sum(row.n for row in found.rows), "judged attempts", found.rows[0].judged.level),
+        label=Field("label", "Model"),
+        value=Field("value", "Rate of success", "0–1"),
+        group=Field("group", "Estimate"),
+    )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,9 @@ from assay.stats._arrays import Floats, check_level, normal_quantile, t_quantile
 from assay.stats.corrections import corrected_rate, powered_mean
 from assay.stats.means import mean
 from assay.tables import Attempts, Ratings
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["Corrected", "CorrectedRow", "JudgedHorizon", "JudgedHorizons", "correct", "judged_horizons"]
 
@@ -98,6 +101,12 @@ class Corrected:
         """The whole result as plain JSON."""
         return {"rows": plain(self.rows), "provenance": plain(self.provenance)}
 
+    def charts(self) -> dict[str, alt.LayerChart]:
+        """Rates as judged and corrected, by file name."""
+        from assay.bridges.charts import draw_corrected
+
+        return {"corrected": draw_corrected(self)}
+
     def save(self, folder: Path) -> list[Path]:
         """Write corrected.csv, corrected.json and attempts.csv."""
         return [
@@ -172,6 +181,10 @@ class JudgedHorizons:
     def as_dict(self) -> dict[str, Any]:
         """The whole result as plain JSON."""
         return {"rows": plain(self.rows), "provenance": plain(self.provenance)}
+
+    def charts(self) -> dict[str, Any]:
+        """None: the table is short."""
+        return {}
 
     def save(self, folder: Path) -> list[Path]:
         """Write judged_horizons.csv and judged_horizons.json."""

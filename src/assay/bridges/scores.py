@@ -18,7 +18,7 @@ def scores_of(
 ) -> Scores:
     """Each model's mean score, with the standard error that its clusters of attempts make, as scores of a benchmark.
 
-    Without ``by`` each domain is a benchmark, or, where there are none, all tasks together are the one called ``benchmark``. With both,
+    Without ``by`` each domain is a benchmark, and where there is one or none, it is called ``benchmark``; with several
     names read ``benchmark/domain``. People and baselines are left out.
     """
     of_models = attempts.lazy.filter(pl.col("kind") == "model")
@@ -29,8 +29,9 @@ def scores_of(
     if group == ALL and benchmark is None:
         raise OptionError("The attempts name no domain. Say what the benchmark is called (--benchmark NAME).")
     summary = summarise(models, by=group, cluster=cluster)
+    is_one = len({row.task for row in summary.rows}) == 1
     rows = [
-        {"model": row.subject, "benchmark": _called(benchmark, row.task), "score": row.mean.value}
+        {"model": row.subject, "benchmark": _called(benchmark, row.task, is_one=is_one), "score": row.mean.value}
         | {"se": row.se or None, "n_items": row.n_clusters}
         for row in summary.rows
         if row.mean.value is not None
@@ -55,10 +56,10 @@ def place_attempts(
     return place(scale, scores, seed=seed)
 
 
-def _called(benchmark: str | None, group: str) -> str:
-    if group == ALL:
-        return benchmark or group
-    return f"{benchmark}/{group}" if benchmark else group
+def _called(benchmark: str | None, group: str, *, is_one: bool) -> str:
+    if benchmark is None:
+        return group
+    return benchmark if is_one else f"{benchmark}/{group}"
 
 
 def _dated(scores: pl.DataFrame, attempts: Attempts) -> pl.DataFrame:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from assay.cli.finish import save_charts
+from assay.cli.finish import finish, keep
 from assay.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from assay.cli.output import progress_bar
 
@@ -46,7 +46,7 @@ def track(
 ) -> None:
     """Games of Track the Stat → how many games a novice needs to do as well as each model.
 
-    Writes attempts.csv (the games as attempts at learning), horizons.csv and horizons.json.
+    Writes attempts.csv (the games as attempts at learning), horizons.csv, horizons.json, the charts and a report.
 
     \b
     assay bridge track games/ -o out
@@ -64,10 +64,9 @@ def track(
     output.console.table(
         "Games a novice would need", ("model", "definition", "at", f"games [{level:.0%}]", "model's score"), rows
     )
-    output.console.json(found.as_dict())
+    finish(found, output, "track_horizon", "Games a novice would need", "horizon.attempts_sections")
     if output.out:
-        written = learning_attempts(samples, at=at).write(output.out / "attempts.csv")
-        output.console.wrote([written, *found.save(output.out)])
+        output.console.wrote([learning_attempts(samples, at=at).write(output.out / "attempts.csv")])
 
 
 @app.command()
@@ -147,7 +146,7 @@ def judged(
 ) -> None:
     """A judge's verdicts, some labelled by people → corrected rates, and attempts for the horizon.
 
-    Writes corrected.csv, corrected.json, attempts.csv and, with novices, judged_horizons.csv.
+    Writes corrected.csv, corrected.json, attempts.csv, a report and, with novices, judged_horizons.csv.
 
     \b
     assay bridge judged verdicts.csv --labels ratings.csv --novices novices.csv -o out
@@ -159,16 +158,14 @@ def judged(
     rows = [(r.model, r.judged, r.powered, r.corrected, r.n, r.n_labelled) for r in found.rows]
     names = ("model", f"judged [{level:.0%}]", "PPI++", "Rogan–Gladen", "attempts", "labelled")
     output.console.table("Success, as judged and corrected", names, rows)
-    saved: list[Any] = [found]
     if novices:
         horizons = judged_horizons(found, Attempts(novices), n_draws=draws, level=level, seed=seed)
         told = [(r.model, r.horizon, r.as_judged, _share(r.from_judge)) for r in horizons.rows]
         heads = ("model", f"attempts [{level:.0%}]", "as judged", "variance from the judge")
         output.console.table("Attempts a novice would need", heads, told)
-        saved.append(horizons)
-    output.console.json({key: value for one in saved for key, value in _named(one).items()})
-    if output.out:
-        output.console.wrote([path for one in saved for path in one.save(output.out)])
+        keep(horizons, output, "judged_horizons", "Horizons with the judge's doubt", "bridges.judged_section")
+    output.console.json(found.as_dict() | ({"horizons": horizons.as_dict()["rows"]} if novices else {}))
+    keep(found, output, "corrected", "A judge, corrected", "bridges.corrected_section")
 
 
 @app.command("map")
@@ -188,7 +185,7 @@ def map_(
 ) -> None:
     """Capability, time horizon and N-attempt horizon: how far each tells the others.
 
-    Writes scales.csv, scale_models.csv, scales.json and the charts.
+    Writes scales.csv, scale_models.csv, scales.json, the charts and a report.
 
     \b
     assay bridge map fit time attempts -o out
@@ -200,14 +197,8 @@ def map_(
     rows = [(SCALES[k.x][0], SCALES[k.y][0], k.slope, k.correlation, len(k.points)) for k in found.links]
     caption = "Slopes: doublings of a horizon, or units of capability, for each doubling or unit of the first."
     output.console.table("How scales go together", ("from", "to", f"slope [{level:.0%}]", "r", "models"), rows, caption)
-    output.console.json(found.as_dict())
-    if output.out:
-        output.console.wrote([*found.save(output.out), *save_charts(found.charts(), output.out)])
+    finish(found, output, "map", "How the scales go together", "bridges.map_section")
 
 
 def _share(number: float | None) -> str | None:
     return None if number is None else f"{number:.3f}"
-
-
-def _named(found: Any) -> dict[str, Any]:
-    return {type(found).__name__.lower(): found.as_dict()}

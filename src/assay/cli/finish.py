@@ -12,7 +12,7 @@ from assay.cli.options import Output
 if TYPE_CHECKING:
     from assay.results import Provenance
 
-__all__ = ["Result", "finish", "save_charts", "write_report"]
+__all__ = ["Result", "finish", "keep", "save_charts", "write_report"]
 
 
 class Result(Protocol):
@@ -33,13 +33,18 @@ class Result(Protocol):
 
 
 def finish(result: Result, output: Output, name: str, title: str, sections: str, about: Any = None) -> None:
-    """JSON for programs; tables, charts and ``NAME_report.html`` where a folder was named.
+    """JSON for programs, and what `keep` writes."""
+    if output.json:
+        output.console.json(result.as_dict())
+    keep(result, output, name, title, sections, about)
+
+
+def keep(result: Result, output: Output, name: str, title: str, sections: str, about: Any = None) -> None:
+    """Tables, charts and ``NAME_report.html`` where a folder was named.
 
     ``sections`` names the function that tells about the result, or ``about`` something else, as ``module.function`` of `assay.report`; it is imported
     only when needed.
     """
-    if output.json:
-        output.console.json(result.as_dict())
     if output.out:
         written = [*result.save(output.out), *save_charts(result.charts(), output.out)]
         page = write_report(output.out / f"{name}_report.html", title, sections, about or result, result.provenance)

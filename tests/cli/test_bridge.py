@@ -1,0 +1,64 @@
+"""The bridges from the command line."""
+
+import json
+
+import numpy as np
+import polars as pl
+
+
+def judged(folder, seed=0):
+    """Verdicts of a judge that passes too much, labels of some, and novices who learn the same task."""
+    rng = np.random.default_rng(seed)
+    good = rng.random(300) < 0.5
+    verdict = np.where(rng.random(300) < np.where(good, 0.95, 0.4), 1.0, 0.0)
+    runs = {"subject": "m", "kind": "model", "task": "t", "attempt": np.arange(1, 301), "score": verdict}
+    pl.DataFrame(runs).write_csv(folder / "verdicts.csv")
+    labels = {"rater": "r", "item": [f"m/t/{i + 1}" for i in range(100)], "dimension": "success"}
+    pl.DataFrame(labels | {"value": good[:100].astype(float)}).write_csv(folder / "labels.csv")
+    chance = np.array([0.2, 0.4, 0.5, 0.6, 0.7])
+    answers = [(f"p{i}", k + 1, float(rng.random() < p)) for i in range(100) for k, p in enumerate(chance)]
+    people = pl.DataFrame(answers, schema=["subject", "attempt", "score"], orient="row")
+    people.with_columns(kind=pl.lit("human"), task=pl.lit("t")).write_csv(folder / "novices.csv")
+
+
+def test_verdicts_are_corrected_and_give_a_horizon(tmp_path, command):
+    judged(tmp_path)
+    told = command(
+        *("bridge", "judged", "verdicts.csv", "--labels", "labels.csv", "--novices", "novices.csv"),
+        *("--draws", 4, "-o", "out", "--json"),
+        cwd=tmp_path,
+    )
+    assert told.returncode == 0, told.stderr
+    found = json.loads(told.stdout)
+    assert found["rows"][0]["corrected"]["low"] < 0.5 < found["rows"][0]["corrected"]["high"]
+    assert found["rows"][0]["judged"]["low"] > 0.55
+    assert found["horizons"][0]["from_judge"] > 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names >= {"corrected.csv", "corrected.png", "attempts.csv", "judged_horizons.csv", "corrected_report.html"}
+
+
+def test_scales_are_joined(tmp_path, command):
+    capability = np.linspace(-2, 2, 8)
+    fit = {
+        "model": [f"m{i}" for i in range(8)],
+        "capability": capability,
+        "low": capability - 1,
+        "high": capability + 1,
+    }
+    (tmp_path / "fit").mkdir()
+    (tmp_path / "time").mkdir()
+    pl.DataFrame(fit | {"state": "ok"}).write_csv(tmp_path / "fit/models.csv")
+    minutes = 2 ** (capability + 0.2 * np.sin(np.arange(8)))
+    rows = {"model": fit["model"], "level": 50.0, "minutes": minutes, "low": minutes / 2, "high": minutes * 2}
+    pl.DataFrame(rows | {"state": "ok"}).write_csv(tmp_path / "time/time_horizons.csv")
+    told = command("bridge", "map", "fit", "time", "-o", "out", "--json", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    link = json.loads(told.stdout)["links"][0]
+    assert link["slope_low"] < 1 < link["slope_high"]
+    assert (tmp_path / "out/capability_minutes.png").exists()
+
+
+def test_what_does_not_fit_is_told_in_one_line(tmp_path, command):
+    told = command("bridge", "map", tmp_path, tmp_path)
+    assert told.returncode == 2
+    assert told.stderr == f"assay: {tmp_path}: holds no scale. Name a folder or file of models.csv, time_horizons.csv, horizons.csv.\n"  # fmt: skip

@@ -1,0 +1,101 @@
+"""The wheel in an empty environment: core alone, then with everything."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.heavy
+
+
+def run(*line, **options):
+    return subprocess.run([str(part) for part in line], capture_output=True, text=True, **options)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    told = run(sys.executable, "-m", "pip", "wheel", ROOT, "--no-deps", "--no-build-isolation", "-w", folder)
+    assert told.returncode == 0, told.stderr
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """Makes an environment that holds the wheel, with the locked versions of what it needs, and gives its folder of programs."""
+
+    def make(extra):
+        folder = tmp_path_factory.mktemp(f"env{extra.strip('[]')}")
+        locked = re.findall(r"^([A-Za-z0-9_.-]+==\S+)( ; [^\\]+)?", (ROOT / "requirements.lock").read_text(), re.M)
+        (folder / "versions.txt").write_text("\n".join(name + marker for name, marker in locked))
+        run(sys.executable, "-m", "venv", folder / "venv", check=True)
+        programs = folder / "venv" / "bin"
+        told = run(programs / "pip", "install", "-q", f"{wheel}{extra}", "-c", folder / "versions.txt")
+        if "No matching distribution" in told.stderr or "Could not find a version" in told.stderr:
+            pytest.skip("no package index is reachable, so nothing can be installed")
+        assert told.returncode == 0, told.stderr
+        return programs
+
+    return make
+
+
+def verbs(programs):
+    """Every verb, and every verb of an instrument, as words."""
+    code = (
+        "from assay.cli.app import PANELS; import importlib, typer\n"
+        "for verbs in PANELS.values():\n"
+        "    for name, (module, _) in verbs.items():\n"
+        "        print(name)\n"
+        "        found = typer.main.get_command(importlib.import_module(module).app)\n"
+        "        group = getattr(found, 'commands', {}).get(name, found)\n"
+        "        inner = group.list_commands(None) if hasattr(group, 'list_commands') else ()\n"
+        "        print(*(f'{name} {verb}' for verb in inner), sep='\\n')\n"
+    )
+    told = run(programs / "python", "-c", code, check=True).stdout
+    return [line.split() for line in told.splitlines() if line]
+
+
+@pytest.fixture(scope="module")
+def core(installed):
+    return installed("")
+
+
+def test_core_alone_shows_every_verb_and_the_tour(core, tmp_path):
+    found = verbs(core)
+    assert len(found) > 45
+    for words in found:
+        told = run(core / "assay", *words, "--help")
+        assert told.returncode == 0, (words, told.stderr)
+    told = run(core / "assay", "demo", "-o", tmp_path / "demo", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert (tmp_path / "demo" / "report.html").exists()
+    assert list(core.parent.glob("lib/python*/site-packages/assay/py.typed"))
+
+
+@pytest.mark.parametrize(
+    ("line", "extra"),
+    [
+        (["track", "run", "--model", "openai/x", "-o", "out"], "run"),
+        (["horizon", "run", "tasks.yaml", "--model", "openai/x", "-o", "out"], "run"),
+        (["study", "judge", "study.yaml", "--model", "openai/x", "-o", "out"], "run"),
+        (["serve", "packet"], "serve"),
+    ],
+)
+def test_without_an_extra_its_verbs_say_what_to_install(core, line, extra, tmp_path):
+    (tmp_path / "study.yaml").write_text((ROOT / "examples/study/study.yaml").read_text())
+    run(core / "assay", "horizon", "tasks", "-o", "tasks.yaml", "--n", "5", cwd=tmp_path, check=True)
+    run(core / "assay", "study", "build", "study.yaml", "-o", "packet", cwd=tmp_path, check=True)
+    told = run(core / "assay", *line, cwd=tmp_path)
+    assert told.returncode == 2
+    assert f"pip install 'assay[{extra}]'" in told.stderr or f'pip install "assay[{extra}]"' in told.stderr
+
+
+def test_with_everything_the_tour_runs_through_inspect(installed, tmp_path):
+    programs = installed("[all]")
+    told = run(programs / "assay", "demo", "-o", tmp_path / "demo", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert (tmp_path / "demo" / "report.html").stat().st_size < 3e6

@@ -1,0 +1,88 @@
+"""One example goes the whole way: a model plays Track the Stat through Inspect, and ends with a horizon, a place on the scale, and a report."""
+
+import importlib.util
+import json
+import os
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.stitch.simulate import simulate
+from assay.tables import Scores
+from assay.track.prompts import bracketed
+from assay.track.samples import Sample, Samples
+from assay.track.statistics import statistic
+from servers.openai_server import ChatServer
+
+pytestmark = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("inspect_ai", "openai"))), reason="models are asked with Inspect and openai"
+)
+LENGTH = 12
+
+
+def forgetful(request):
+    """Right for as many turns as the first number's last digit says, then wrong."""
+    numbers = [int(re.search(r"^\d+$", text, re.MULTILINE)[0]) for text in request.said_by("user")]
+    tracked = statistic("median")()
+    for number in numbers:
+        tracked.update(number)
+    is_right = len(numbers) <= 3 + numbers[0] % 10
+    return bracketed(tracked, tracked.answer() if is_right else -1)
+
+
+def people(path):
+    """Forty people who play five games each, and get better."""
+    rng = np.random.default_rng(0)
+    lasting = [np.minimum(rng.poisson([2, 4, 6, 8, 9]), LENGTH) for _ in range(40)]
+    rows = [
+        Sample(f"human/p{i}", "median", k, int(n), LENGTH, None if n == LENGTH else "other", kind="human")
+        for i, played in enumerate(lasting)
+        for k, n in enumerate(played)
+    ]
+    return Samples.of(rows).write(path)
+
+
+def scale_with_track(path):
+    """Scores of a planted world, one of whose benchmarks is called track/median."""
+    scores = simulate(seed=3).scores.frame
+    renamed = pl.col("benchmark").replace({scores["benchmark"][0]: "track/median"})
+    return Scores(scores.with_columns(renamed)).write(path)
+
+
+def test_from_an_inspect_log_to_the_report(tmp_path, command):
+    def assay(*words, **options):
+        told = command(*words, cwd=tmp_path, **options)
+        assert told.returncode == 0, told.stderr
+        return told
+
+    with ChatServer(forgetful) as server:
+        environment = {**os.environ, "TEST_API_KEY": "none", "TEST_BASE_URL": server.base_url}
+        asked = ("--model", "openai-api/test/forgetful", "--samples", 30, "--length", LENGTH)
+        assay("track", "run", *asked, "-o", "run", env=environment)
+    assert list((tmp_path / "run/logs").glob("*.eval"))
+    assay("track", "report", "run/logs", "-o", "track")
+
+    people(tmp_path / "people.csv")
+    assay("bridge", "track", "run/logs", "people.csv", "--bootstrap", 200, "-o", "horizon")
+    horizon = pl.read_csv(tmp_path / "horizon/horizons.csv").row(0, named=True)
+    assert horizon["state"] == "ok"
+    assert 1 < horizon["low"] <= horizon["horizon"] <= horizon["high"] <= 5
+
+    assay("bridge", "scores", "track/attempts.csv", "-o", "scores")
+    score = Scores(tmp_path / "scores/scores.csv").frame.row(0, named=True)
+    assert score["benchmark"] == "track/median"
+    assert score["se"] > 0
+
+    scale_with_track(tmp_path / "scores.csv")
+    assay("stitch", "fit", "scores.csv", "--bootstrap", 50, "-o", "fit")
+    placed = json.loads(assay("bridge", "place", "fit", "track/attempts.csv", "--json").stdout)
+    assert [row["model"] for row in placed] == ["openai-api/test/forgetful"]
+    assert placed[0]["low"] < placed[0]["capability"] < placed[0]["high"]
+
+    assay("report", "track", "horizon", "fit", "-o", "report.html")
+    page = (tmp_path / "report.html").read_text()
+    for words in ("Right turns on the median", "Horizon in novice attempts", "Capability:"):
+        assert words in page
+    assert len(page) < 3_000_000
