@@ -9,6 +9,7 @@ import polars as pl
 
 from assay.bridges.scales import SCALES, Link
 from assay.charts import Caption, Field, estimate_rows, interval_plot, points_with_trend
+from assay.stats._arrays import Floats
 
 if TYPE_CHECKING:
     import altair as alt
@@ -35,15 +36,21 @@ def draw_link(link: Link, level: float) -> alt.LayerChart:
         trend,
         title=f"{SCALES[link.y][0]} against {SCALES[link.x][0].lower()}: r = {link.correlation}",
         caption=Caption(n=len(points), of="models", level=level, note="The band is where one new model may lie."),
-        x=_axis("x", link.x),
+        x=_axis("x", link.x, known),
         y=_axis("y", link.y),
         label=Field("model", "Model"),
         named=points["model"].to_list() if len(points) <= 12 else (),
     )
 
 
-def _axis(column: str, scale: str) -> Field:
-    return Field(column, *SCALES[scale], scale="linear" if scale == "capability" else "log2")
+def _axis(column: str, scale: str, points: Floats | None = None) -> Field:
+    """The axis of a scale, with some room beside the points."""
+    if scale != "capability":
+        return Field(column, *SCALES[scale], scale="log2")
+    if points is None:
+        return Field(column, *SCALES[scale])
+    room = 0.06 * float(np.ptp(points))
+    return Field(column, *SCALES[scale], domain=(float(points.min()) - room, float(points.max()) + room))
 
 
 def draw_corrected(found: Corrected) -> alt.LayerChart:
