@@ -9,22 +9,33 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from zipfile import BadZipFile
 
 from assay.errors import InputError, OptionError, need
-from assay.sources._inspect_format import Log, read_log
+from assay.sources.inspect_format import Log, is_log, read_log
 
 if TYPE_CHECKING:
     from inspect_ai import Task
     from inspect_ai.model import CachePolicy, Model, ModelOutput, ModelUsage
 
-__all__ = ["Asking", "Failure", "InspectRun", "Tokens", "error_counts", "failure_of", "keep_reply", "plain_errors"]
+__all__ = [
+    "Asking",
+    "Failure",
+    "InspectRun",
+    "Tokens",
+    "error_counts",
+    "failure_of",
+    "keep_reply",
+    "plain_errors",
+    "read_logs",
+]
 
 _MARK = "assay_run"
 _AGAIN = re.compile(r"RetryError\(.*raised (\w+)>\)")
@@ -117,18 +128,40 @@ class InspectRun:
             try:
                 spec = read_eval_log(str(path), header_only=True).eval
             except (BadZipFile, ValueError, LookupError, OSError) as error:
-                raise InputError(f"{path}: is damaged ({error}). Move it away; replies so far are kept.") from None
+                raise InputError(
+                    f"{path}: is damaged ({error}). Move it away; the run goes on from its other logs and the replies that were kept."
+                ) from None
             if (spec.metadata or {}).get(_MARK) == self.mark:
                 found.append(read_log(path, None))
-        return sorted(found, key=lambda log: (log.created, str(log.path)))
+        # Inspect's time is in seconds, and a run may be taken up within one
+        return sorted(found, key=lambda log: (log.created, log.path.stat().st_mtime, str(log.path)))
 
     def evaluate(self, task: Task, asking: Asking, **options: Any) -> None:
-        """Run a task of Inspect; one sample's failure does not stop the others, and whole replies are never asked for twice."""
+        """Run a task of Inspect; one sample's failure does not stop the others, and a reply that is kept is not asked for again.
+
+        ``options`` are more of Inspect's ``eval``.
+        """
         from inspect_ai import eval as run_eval
 
-        ours = {"log_dir": str(self.folder), "fail_on_error": False, "metadata": {_MARK: self.mark}}
+        whole: dict[str, Any] = asking.identity | self._manner(asking) | {"metadata": {_MARK: self.mark}} | options
         with self._keeping_replies(), plain_errors():
-            run_eval(task, **asking.identity, **asking.manner, **ours, **options)
+            run_eval(task, **whole)
+
+    def retry(self, log: Path, asking: Asking, **options: Any) -> None:
+        """Go on with a log of the run as Inspect does: finished samples are taken over; ``options`` are more of ``eval_retry``."""
+        from inspect_ai import eval_retry
+
+        with self._keeping_replies(), plain_errors():
+            eval_retry(str(log), **self._manner(asking), **options)
+
+    def forget_replies(self) -> None:
+        """Clear the shelf; for a run that shares it with none."""
+        shutil.rmtree(self.replies, ignore_errors=True)
+        with suppress(OSError):  # other runs keep theirs there
+            self.replies.parent.rmdir()
+
+    def _manner(self, asking: Asking) -> dict[str, Any]:
+        return asking.manner | {"log_dir": str(self.folder), "fail_on_error": False}
 
     @contextmanager
     def _keeping_replies(self) -> Iterator[None]:
@@ -157,6 +190,16 @@ class Tokens:
         """Those of one reply."""
         read = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
         return cls(read, usage.output_tokens, usage.reasoning_tokens or 0)
+
+    def __add__(self, other: Tokens) -> Tokens:
+        """Those of both."""
+        return Tokens(self.input + other.input, self.output + other.output, self.reasoning + other.reasoning)
+
+
+def read_logs(paths: Sequence[str | os.PathLike[str]], task: str) -> list[Log]:
+    """The logs of a task in these files and folders, from old to new; read without Inspect."""
+    logs = [_of_task(path, task) for path in _files(paths)]
+    return sorted(logs, key=lambda log: (log.created, str(log.path)))
 
 
 def keep_reply(sample: int | str | None, role: str = "model") -> CachePolicy:
@@ -201,6 +244,25 @@ def plain_errors() -> Iterator[None]:
         raise OptionError(" ".join(Text.from_markup(str(error.message)).plain.split())) from None
     except ValueError as error:
         raise OptionError(" ".join(str(error).split())) from None
+
+
+def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        if not path.exists():
+            raise InputError(f"{path}: no such file or folder.")
+        below = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file() and is_log(one))
+        if not below:
+            raise InputError(f"{path}: holds no Inspect log (an .eval file, or a .json file that Inspect wrote).")
+        found |= dict.fromkeys(one.resolve() for one in below)
+    return list(found)
+
+
+def _of_task(path: Path, task: str) -> Log:
+    log = read_log(path, None)
+    if log.eval.task.rpartition("/")[2] != task:
+        raise InputError(f"{path}: is a log of {log.eval.task!r}, not of {task!r}. Leave it out.")
+    return log
 
 
 def _is_refusal(output: ModelOutput) -> bool:

@@ -83,7 +83,12 @@ def test_trend_reads_what_time_wrote(command, folder, tmp_path):
     assert "doubles in" in told.stdout
     found = json.loads((tmp_path / "trend.json").read_text())["doubling_days"]
     assert 60 < found["low"] < found["value"] < 300
-    assert {path.name for path in tmp_path.iterdir()} >= {"trend.csv", "trend_line.csv", "trend.png", "trend_report.html"}
+    assert {path.name for path in tmp_path.iterdir()} >= {
+        "trend.csv",
+        "trend_line.csv",
+        "trend.png",
+        "trend_report.html",
+    }
 
 
 @pytest.mark.parametrize(

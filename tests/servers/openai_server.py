@@ -152,7 +152,7 @@ class ChatServer:
         self.answer = answer
         self.model = model
         self.requests: list[ChatRequest] = []
-        self.replies: list[Reply] = []
+        self._replies: dict[int, Reply] = {}
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._http = _Listener(("127.0.0.1", 0), _Handler)
@@ -175,6 +175,12 @@ class ChatServer:
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     @property
+    def replies(self) -> list[Reply]:
+        """In the order of the requests, whoever was answered first."""
+        with self._lock:
+            return [self._replies[number] for number in sorted(self._replies)]
+
+    @property
     def usage(self) -> Usage:
         """The tokens of all whole replies together."""
         total: Counter[str] = Counter({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0})
@@ -195,7 +201,7 @@ class ChatServer:
             said = completion(said)
         reply = said if isinstance(said, Reply) else said(request)
         with self._lock:
-            self.replies.append(reply)
+            self._replies[request.number] = reply
         return reply
 
 

@@ -15,7 +15,7 @@ from assay import safe_io
 from assay.errors import InputError, MissingExtraError, OptionError
 from assay.evals.summary import summarise
 from assay.safe_io import Archive
-from assay.sources import _inspect_format, inspect_logs, read, recognise
+from assay.sources import inspect_format, inspect_logs, read, recognise
 
 if importlib.util.find_spec("inspect_ai") is None:
     pytest.skip("logs are made with Inspect, which is not installed", allow_module_level=True)
@@ -110,7 +110,7 @@ def test_inspects_own_reader_gives_the_same_rows_and_notes(made, arith, tmp_path
     if name == "unfinished":
         path = unfinished(arith, tmp_path)
     ours = inspect_logs.read([path], family="story")
-    monkeypatch.setattr(_inspect_format, "_KNOWN_VERSIONS", frozenset())
+    monkeypatch.setattr(inspect_format, "_KNOWN_VERSIONS", frozenset())
     theirs = inspect_logs.read([path], family="story")
     key = ["subject", "task", "attempt"]
     assert ours.frame.sort(key).equals(theirs.frame.sort(key))

@@ -12,7 +12,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.safe_io import Archive
-from assay.sources._inspect_format import read_log
+from assay.sources.inspect_format import read_log
 from assay.track.inspect.logs import samples_from_logs
 from assay.track.run import run_players
 from assay.track.sequence import Setting

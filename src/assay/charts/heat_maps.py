@@ -89,7 +89,9 @@ def _order(rows: pl.DataFrame, role: str) -> list[Any]:
 def _cell(value: Field, ends: tuple[float, float], midpoint: float | None) -> alt.Color:
     import altair as alt
 
-    scale = alt.Scale(domain=list(ends), range=list(SEQUENTIAL if midpoint is None else DIVERGING), interpolate="lab", clamp=True)
+    scale = alt.Scale(
+        domain=list(ends), range=list(SEQUENTIAL if midpoint is None else DIVERGING), interpolate="lab", clamp=True
+    )
     return alt.Color("value:Q", title=value.label, scale=scale, legend=alt.Legend(**_format(value)))
 
 

@@ -46,7 +46,7 @@ _EXAMPLES = (
 
 _LINE = "Assay measures what AI can do, and says how sure one can be."
 
-app = lazy_app(PANELS, _LINE, _EXAMPLES)
+app = lazy_app(PANELS, _LINE, _EXAMPLES, add_completion=True)
 
 
 def _print_version(asked: bool) -> None:

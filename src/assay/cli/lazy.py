@@ -15,7 +15,9 @@ Panels = Mapping[str, Mapping[str, tuple[str, str]]]
 """Title of a panel → name of a verb → its module and its one line."""
 
 
-def lazy_app(panels: Panels, line: str, examples: Sequence[tuple[str, str]] = ()) -> typer.Typer:
+def lazy_app(
+    panels: Panels, line: str, examples: Sequence[tuple[str, str]] = (), *, add_completion: bool = False
+) -> typer.Typer:
     """A command whose verbs live in modules of their own; each module has an `app` that holds the verb."""
 
     class Group(TyperGroup):
@@ -43,6 +45,7 @@ def lazy_app(panels: Panels, line: str, examples: Sequence[tuple[str, str]] = ()
         cls=Group,
         rich_markup_mode=None,
         no_args_is_help=True,
+        add_completion=add_completion,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )

@@ -166,6 +166,14 @@ def _draw(
     levels = [counts.family, np.arange(len(data.x))] if is_whole else [counts.family]
     drawn = hierarchical_weights(levels, size, rng)
     found: tuple[Floats, Floats, Ints] = refit(
-        drawn, data.x, counts.successes.astype(np.int64), counts.n, data.weight, start, data.regularisation, is_whole, rng
+        drawn,
+        data.x,
+        counts.successes.astype(np.int64),
+        counts.n,
+        data.weight,
+        start,
+        data.regularisation,
+        is_whole,
+        rng,
     )
     return found

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assay.errors import InputError, OptionError
-from assay.sources._inspect_format import Log, Sample, Score, Settings, is_log, read_log
+from assay.sources.inspect_format import Log, Sample, Score, Settings, is_log, read_log
 from assay.tables import Attempts
 
 if TYPE_CHECKING:

@@ -131,8 +131,8 @@ class Samples(Table):
         A task is one sequence, so that players are compared on the same numbers; or with ``by="board"`` one statistic under one setting, which is
         played again and again with fresh numbers, in the order of the rows. A model with explicit state is a subject of its own.
         """
-        shortest = self.frame["length"].min()
-        if at is not None and not 1 <= at <= shortest:  # type: ignore[operator]
+        shortest = min(self.frame["length"])
+        if at is not None and not 1 <= at <= shortest:
             raise OptionError(
                 f"Whether {at} turns were right is not known of games of {shortest} numbers. Choose 1 to {shortest}."
             )

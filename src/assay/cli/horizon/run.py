@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.asking import Asking, asking_option, tell_errors
 from assay.cli.horizon.suites import Domains, Suite, read_suite
 from assay.cli.options import Level, Output, Seed, verb
-from assay.errors import OptionError, need
 
 if TYPE_CHECKING:
     from assay.horizon.inspect.run import TaskRun
@@ -20,28 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-
-
-def _asking(text: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel="Asking a model", **more)
-
-
-@dataclass(frozen=True)
-class Asking:
-    """How a model is asked."""
-
-    base_url: Annotated[str | None, _asking("Address of the model's server.", show_default=False)] = None
-    judge_base_url: Annotated[str | None, _asking("Address of the judge's server.", show_default=False)] = None
-    max_samples: Annotated[int, _asking("Questions at a time.", min=1)] = 20
-    config: Annotated[
-        list[str] | None, _asking("Inspect's generation settings, e.g. temperature=0.", show_default=False)
-    ] = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The same for Inspect."""
-        told = {name: getattr(self, name) for name in ("base_url", "judge_base_url", "max_samples")}
-        return told | {"config": dict(_setting(text) for text in self.config or [])}
 
 
 @app.command()
@@ -56,6 +32,7 @@ def run(
         str | None,
         typer.Option(help="PROVIDER/MODEL that judges by rubric what no program checks.", show_default=False),
     ] = None,
+    judge_base_url: Annotated[str | None, asking_option("Address of the judge's server.", show_default=False)] = None,
     shots: Annotated[int, typer.Option(min=0, help="Worked examples shown before each task.")] = 0,
     domain: Domains = None,
     level: Level = 0.95,
@@ -70,19 +47,16 @@ def run(
     \b
     assay horizon run tasks.yaml --model openai/gpt-5 --judge anthropic/claude-sonnet-4-5 -o run
     """
-    need("inspect_ai", "run", "Asking a model")
-    if not output.out:
-        raise OptionError("A model's run needs a folder for its logs: add -o DIR.")
+    asked = asking.into(output)
     tasks = read_suite(suite, domain)
     _warn(tasks, attempts, judge, output)
     from assay.horizon.inspect.run import run_tasks
 
-    display = "none" if output.quiet or output.json else "rich" if sys.stdout.isatty() else "plain"
-    asked: dict[str, Any] = {"attempts": attempts, "judge": judge, "shots": shots, "seed": seed, "display": display}
-    done = run_tasks(tasks, model, out=output.out, **asked, **asking.options)
+    asked |= {"attempts": attempts, "judge": judge, "judge_base_url": judge_base_url, "shots": shots, "seed": seed}
+    done = run_tasks(tasks, model, **asked)
     _tell(done, level, output)
     output.console.json(done.as_dict())
-    output.console.wrote(done.save(output.out))
+    output.console.wrote(done.save(asked["out"]))
     if done.exit_code:
         raise SystemExit(done.exit_code)
 
@@ -103,10 +77,8 @@ def _tell(done: TaskRun, level: float, output: Output) -> None:
     from assay.horizon.replies import FAILURES
 
     output.console.notes(done.provenance.notes)
-    output.console.notes(f"{count} × {line}" for line, count in done.errors.items())
+    tell_errors(done, output, "Not every question was answered.")
     output.console.notes(f"{n} × no score: {FAILURES[name]} ({name})." for name, n in done.failures.items())
-    if done.exit_code:
-        output.console.notes(["Not every question was answered. The same command goes on with the rest."])
     counts = dict(done.replies.drop_nulls("score")["domain"].value_counts().iter_rows())
     rows = [(domain, success, counts[domain]) for domain, success in done.success(level=level).items()]
     used = done.tokens
@@ -117,15 +89,3 @@ def _tell(done: TaskRun, level: float, output: Output) -> None:
     )
     title = f"{done.provenance.settings['model']}: {len(done.replies) - done.n_unscored:,} of {len(done.replies):,} attempts scored"
     output.console.table(title, ("domain", "success", "attempts"), rows, caption)
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    import json
-
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise OptionError(f"--config {text}: write it as name=value, for example --config temperature=0.")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.asking import Asking, asking_option, tell_errors
 from assay.cli.options import Level, Output, verb
-from assay.errors import OptionError, need
+from assay.errors import OptionError
 
 if TYPE_CHECKING:
     from assay.study.embeddings import Similarity
@@ -19,29 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode=None)
-
-
-def _asking(text: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel="Asking a model", **more)
-
-
-@dataclass(frozen=True)
-class Asking:
-    """How a model is asked."""
-
-    model: Annotated[str | None, _asking("PROVIDER/MODEL, as Inspect spells it.", show_default=False)] = None
-    base_url: Annotated[str | None, _asking("Address of the model's server.", show_default=False)] = None
-    max_samples: Annotated[int, _asking("Questions at a time.", min=1)] = 20
-    config: Annotated[
-        list[str] | None, _asking("Inspect's generation settings, e.g. temperature=0.", show_default=False)
-    ] = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The same for Inspect."""
-        told: dict[str, Any] = {"base_url": self.base_url, "max_samples": self.max_samples}
-        return told | {"config": dict(_setting(text) for text in self.config or [])}
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 def _embedding(text: str) -> Any:
@@ -63,6 +41,7 @@ def judge(
     output: Output,
     asking: Asking,
     similar: Similar,
+    model: Annotated[str | None, asking_option("PROVIDER/MODEL, as Inspect spells it.", show_default=False)] = None,
     level: Level = 0.95,
 ) -> None:
     """A model rates the same blinded pairs on the same dimensions, each in both slot orders, through Inspect.
@@ -78,7 +57,7 @@ def judge(
 
     read = Study.read(study)
     found = _similarity(read, similar, output)
-    judged, exit_code = _ask(read, asking, level, output) if asking.model else (None, 0)
+    judged, exit_code = _ask(read, model, asking, level, output) if model else (None, 0)
     output.console.json({"judge": judged and judged.as_dict(), "similarity": found.to_frame().to_dicts()})
     if output.out:
         output.console.wrote([*(judged.save(output.out) if judged else []), *found.save(output.out)])
@@ -103,19 +82,12 @@ def _similarity(study: Study, similar: Similar, output: Output) -> Similarity:
     return found
 
 
-def _ask(study: Study, asking: Asking, level: float, output: Output) -> tuple[Judged, int]:
-    need("inspect_ai", "run", "Asking a model")
+def _ask(study: Study, model: str, asking: Asking, level: float, output: Output) -> tuple[Judged, int]:
     from assay.study.inspect.run import run_judge
     from assay.study.judge import summarise_replies
 
-    if not output.out:
-        raise OptionError("A model's run needs a folder for its logs: add -o DIR.")
-    model = asking.model or ""
-    display = "none" if output.quiet or output.json else "rich" if sys.stdout.isatty() else "plain"
-    run = run_judge(study, model, out=output.out, display=display, **asking.options)
-    output.console.notes(f"{count} × {line}" for line, count in run.errors.items())
-    if run.exit_code:
-        output.console.notes([f"{model}: not every question was answered. The same command goes on with the rest."])
+    run = run_judge(study, model, **asking.into(output))
+    tell_errors(run, output, f"{model}: not every question was answered.")
     judged = summarise_replies(study, model, run.replies, level=level)
     _tell(judged, output)
     return judged, run.exit_code
@@ -132,15 +104,3 @@ def _tell(judged: Judged, output: Output) -> None:
     columns = ("dimension", "slot 1 − slot 2", "same in both orders", "changed: with slot 1", "pairs")
     caption = f"{judged.ratings['item'].n_unique()} of {judged.n_pairs} pairs were rated in both orders."
     output.console.table(f"What the slot does to {judged.model}", columns, rows, caption)
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    import json
-
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise OptionError(f"--config {text}: write it as name=value, for example --config temperature=0.")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value

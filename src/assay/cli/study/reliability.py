@@ -11,7 +11,7 @@ from assay.cli.options import Level, Output, verb
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from assay.errors import InputError
 from assay.horizon.replies import REPLIES, UNFINISHED, scored
-from assay.sources._inspect_format import Log, Sample, is_log, read_log
+from assay.running import read_logs
+from assay.sources.inspect_format import Log, Sample
 from assay.tables import Attempts
 
 __all__ = ["TASK", "attempts_from_logs", "latest_samples", "replies_from_logs"]
@@ -25,7 +24,7 @@ Key = tuple[str, str, str]
 
 def attempts_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Attempts:
     """The scored attempts of models in these logs, or folders of logs: task, family, domain, attempt, score, seconds."""
-    return scored(replies_from_logs(_read(path) for path in _files(paths)))
+    return scored(replies_from_logs(read_logs(paths, TASK)))
 
 
 def replies_from_logs(logs: Iterable[Log]) -> pl.DataFrame:
@@ -35,12 +34,12 @@ def replies_from_logs(logs: Iterable[Log]) -> pl.DataFrame:
 
 
 def latest_samples(logs: Iterable[Log]) -> dict[Key, tuple[Log, Sample]]:
-    """Of each attempt the first try without an error, and else the last.
+    """Of each attempt the first try without an error, and else the last, in logs from old to new.
 
     Logs of one run are tries at the same attempts: those that say so, and those that Inspect's own retry wrote.
     """
     latest: dict[Key, tuple[Log, Sample]] = {}
-    for log in sorted(logs, key=lambda log: (log.created, str(log.path))):
+    for log in logs:
         for sample in log.samples or []:
             if sample.invalidation:
                 continue
@@ -60,22 +59,3 @@ def _row(model: str, sample: Sample) -> dict[str, Any]:
         return row
     (score,) = (sample.scores or {}).values()
     return row | {"score": float(score.value)}
-
-
-def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    found: dict[Path, None] = {}
-    for path in map(Path, paths):
-        if not path.exists():
-            raise InputError(f"{path}: no such file or folder.")
-        below = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file() and is_log(one))
-        if not below:
-            raise InputError(f"{path}: holds no Inspect log (an .eval file, or a .json file that Inspect wrote).")
-        found |= dict.fromkeys(one.resolve() for one in below)
-    return list(found)
-
-
-def _read(path: Path) -> Log:
-    log = read_log(path, None)
-    if log.eval.task.rpartition("/")[2] != TASK:
-        raise InputError(f"{path}: is a log of {log.eval.task!r}, not of {TASK!r}. Leave it out.")
-    return log

@@ -22,7 +22,7 @@ from assay.horizon.shots import worked_examples
 from assay.horizon.tasks import Task
 from assay.results import Provenance, plain, write_json
 from assay.running import Asking, InspectRun, Tokens, error_counts
-from assay.sources._inspect_format import Log
+from assay.sources.inspect_format import Log
 from assay.stats.means import mean
 from assay.tables import Attempts
 

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ContentText, ModelOutput, get_model
+from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from assay.running import failure_of
 from assay.study.protocol import Dimension, Study
 from assay.study.questions import ask, asked, oriented, read_reply, sample_id
 
-__all__ = ["Failure", "judge_pairs", "rate_pair", "ratings"]
-
-Failure = Literal["format", "length", "null", "refusal"]
-"""Why a whole reply gave no rating.
-
-``format`` it does not end as it was told to; ``length`` it was cut off; ``null`` it holds no text; ``refusal`` the model or a filter declined.
-"""
+__all__ = ["judge_pairs", "rate_pair", "ratings"]
 
 
 @task
@@ -58,7 +53,7 @@ def rate_pair(dimensions: Sequence[Dimension]) -> Solver:
         state.output = await get_model().generate(state.messages)
         state.messages.extend(choice.message for choice in state.output.choices[:1])
         chosen = read_reply(state.output.completion, dimensions)
-        failure = _failure(state.output, has_answer=chosen is not None)
+        failure = failure_of(state.output, has_answer=chosen is not None) or ("format" if chosen is None else None)
         state.metadata["failure"] = failure
         if chosen is not None and failure is None:
             state.metadata |= {f"chose {key}": place for key, place in chosen.items()}
@@ -83,23 +78,3 @@ def ratings(dimensions: Sequence[Dimension]) -> Scorer:
         return Score(value=values, explanation=f"the target is Response {slot}", **said)
 
     return score
-
-
-def _failure(output: ModelOutput, *, has_answer: bool) -> Failure | None:
-    if output.empty:
-        return "null"
-    # of these two the text is the server's, not the model's
-    if output.stop_reason == "model_length":
-        return "length"
-    if output.stop_reason == "content_filter" or _is_refusal(output):
-        return "refusal"
-    if has_answer:
-        return None
-    if output.stop_reason == "max_tokens":
-        return "length"
-    return "format" if output.completion.strip() else "null"
-
-
-def _is_refusal(output: ModelOutput) -> bool:
-    content = output.message.content
-    return not isinstance(content, str) and any(isinstance(part, ContentText) and part.refusal for part in content)

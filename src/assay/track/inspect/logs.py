@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.sources._inspect_format import Log, is_log, read_log
-from assay.sources._inspect_format import Sample as Logged
+from assay.running import read_logs
+from assay.sources.inspect_format import Log
+from assay.sources.inspect_format import Sample as Logged
 from assay.track.samples import Sample, Samples
 
-__all__ = ["samples_from_logs"]
+__all__ = ["samples_from_logs", "samples_of"]
 
 _TASK = "track_the_stat"
 _PLAYERS = "assay/"
@@ -30,11 +31,15 @@ def samples_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Samples:
     Epochs, and other runs of the same model under the same conditions, are further attempts. A sample that errored is a game
     that was broken off, as are those whose reply was cut short, empty or refused: ``failure`` says which.
     """
-    logs = sorted((_read(path) for path in _files(paths)), key=lambda log: (log.created, str(log.path)))
+    return samples_of(read_logs(paths, _TASK))
+
+
+def samples_of(logs: Sequence[Log]) -> Samples:
+    """The same of logs that were read, from old to new."""
     names = _names(logs)
     games = [game for tries in _runs(logs) for game in _games(tries, names[tries[-1].path])]
     if not games:
-        raise InputError(f"{paths[0]}: no sample was played yet. Go on with the run first.")
+        raise InputError(f"{logs[0].path}: no sample was played yet. Go on with the run first.")
     times: Counter[tuple[Any, ...]] = Counter()
     rows = []
     for game in games:
@@ -98,25 +103,6 @@ class _Game:
         tries = {one.total_time: one.metadata or {} for one in self.tries}.values()
         charged = [told[f"charged_{name}_tokens"] for told in tries if f"charged_{name}_tokens" in told]
         return max(sum(charged), self.told.get(f"{name}_tokens", 0)) if charged else None
-
-
-def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    found: dict[Path, None] = {}
-    for path in map(Path, paths):
-        if not path.exists():
-            raise InputError(f"{path}: no such file or folder.")
-        below = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file() and is_log(one))
-        if not below:
-            raise InputError(f"{path}: holds no Inspect log (an .eval file, or a .json file that Inspect wrote).")
-        found |= dict.fromkeys(one.resolve() for one in below)
-    return list(found)
-
-
-def _read(path: Path) -> Log:
-    log = read_log(path, None)
-    if log.eval.task.rpartition("/")[2] != _TASK:
-        raise InputError(f"{path}: is a log of {log.eval.task!r}, not of {_TASK!r}. Leave it out.")
-    return log
 
 
 def _runs(logs: Sequence[Log]) -> list[list[Log]]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import asdict
+from typing import Any, Literal
 
-from inspect_ai.model import ContentReasoning, ContentText, ModelOutput, ModelUsage
+from inspect_ai.model import ContentReasoning, ModelOutput, ModelUsage
 
+from assay.running import Tokens, failure_of
 from assay.track.game import Referee
 from assay.track.parsing import parse
 from assay.track.sequence import Setting
 
-__all__ = ["FAILURES", "Failure", "Record"]
+__all__ = ["Failure", "Record"]
 
 Failure = Literal["api", "length", "null", "refusal", "notes", "limit"]
-FAILURES: tuple[Failure, ...] = get_args(Failure)
 """Why a game was broken off without an answer to judge: none of these is the model's format.
 
 ``api`` the server failed, and went on failing; ``length`` the reply or the conversation was too long and was cut off; ``null`` a reply without
@@ -26,21 +26,6 @@ was set in Inspect.
 _TAG = re.compile(r"\[\s*\w+\s*:[^\]]{0,40}\]")
 _LONG = 200  # characters; nobody needs them to say one number
 _MANY = 3  # numbers beside the answer: the one just shown may be repeated, a list may not
-
-
-@dataclass
-class Tokens:
-    """Tokens of several replies: ``input`` is all that was read, from a provider's cache too."""
-
-    input: int = 0
-    output: int = 0
-    reasoning: int = 0
-
-    def add(self, usage: ModelUsage) -> None:
-        """Count one reply."""
-        self.input += usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-        self.output += usage.output_tokens
-        self.reasoning += usage.reasoning_tokens or 0
 
 
 class Record:
@@ -68,16 +53,17 @@ class Record:
         if usage is None:
             return
         self._is_counted = True
-        self._all.add(usage)
+        used = Tokens.of(usage)
+        self._all += used
         if is_charged:
-            self._charged.add(usage)
+            self._charged += used
 
     def judge(self, output: ModelOutput) -> bool:
         """Whether the game goes on after this reply."""
         answer = parse(output.completion, self.referee.variant)
         has_notes = answer is not None and _has_notes(output)
         self.n_notes += has_notes
-        self.failure = _failure(output, has_answer=answer is not None)
+        self.failure = failure_of(output, has_answer=answer is not None)
         if has_notes and self.setting.is_brief:
             self.failure = self.failure or "notes"
         return self.failure is None and self.referee.judge(answer)
@@ -92,27 +78,6 @@ class Record:
             told |= {f"{name}_tokens": n for name, n in asdict(self._all).items()}
             told |= {f"charged_{name}_tokens": n for name, n in asdict(self._charged).items()}
         return told
-
-
-def _failure(output: ModelOutput, *, has_answer: bool) -> Failure | None:
-    if output.empty:
-        return "null"
-    # of these two the text is the server's, not the model's
-    if output.stop_reason == "model_length":
-        return "length"
-    if output.stop_reason == "content_filter" or _is_refusal(output):
-        return "refusal"
-    if has_answer:
-        return None
-    if output.stop_reason == "max_tokens":
-        return "length"
-    # Inspect makes no difference between an empty text and none
-    return None if output.completion.strip() else "null"
-
-
-def _is_refusal(output: ModelOutput) -> bool:
-    content = output.message.content
-    return not isinstance(content, str) and any(isinstance(part, ContentText) and part.refusal for part in content)
 
 
 def _has_notes(output: ModelOutput) -> bool:

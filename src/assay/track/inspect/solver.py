@@ -18,6 +18,7 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, token_limit
 
+from assay.running import keep_reply
 from assay.track.game import Referee
 from assay.track.inspect.records import Record
 from assay.track.prompts import state_message, turn_message
@@ -43,7 +44,7 @@ def play_game(
         setting = Setting(**{field.name: told[field.name] for field in fields(Setting)})
         record = Record(Referee(told["variant"], setting.length), setting)
         state.messages = [_opening(state, player_seed)]
-        ask = _Asking(get_model(), _policy(state) if cache else None, record)
+        ask = _Asking(get_model(), keep_reply(state.sample_id) if cache else None, record)
         try:
             for number, line in zip(setting.numbers(told["seed"]), setting.lines(told["seed"]), strict=True):
                 record.show(number)
@@ -88,11 +89,6 @@ def _opening(state: TaskState, player_seed: int) -> ChatMessage:
     seeds = [player_seed, state.metadata["seed"], *again]
     told = {"variant": state.metadata["variant"], "player_seed": seeds}
     return ChatMessageSystem(content=state.input_text, metadata=told)
-
-
-def _policy(state: TaskState) -> CachePolicy:
-    """Each game has replies of its own, though others begin with the same numbers."""
-    return CachePolicy(expiry=None, scopes={"sample": str(state.sample_id)})
 
 
 def _with_state(shown: ChatMessageUser, record: Record, role: Role) -> list[ChatMessage]:
