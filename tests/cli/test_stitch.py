@@ -98,7 +98,7 @@ def test_a_fit_writes_tables_figures_replicates_charts_and_a_report(folder):
         for n in ("ranking", "capabilities", "difficulties", "curves", "residuals")
         for e in ("html", "png", "svg")
     }
-    assert there == tables | charts | {"fit_report.html"}
+    assert there == tables | charts | {"fit_report.html", "fit_report.sections.json"}
     models = pl.read_csv(folder / "models.csv")
     wanted = ["model", "capability", "low", "high", "n_benchmarks", "rank", "rank_low", "rank_high", "p_best", "date"]
     assert models.columns[: len(wanted)] == wanted

@@ -140,11 +140,14 @@ def read_scale(path: Path, level: float = 50) -> tuple[str, pl.DataFrame]:
     kind = names[found[0].name]
     frame = pl.read_csv(found[0], infer_schema_length=None)
     column = {"capability": "capability", "minutes": "minutes", "attempts": "horizon"}[kind]
+    if column not in frame.columns:
+        raise InputError(f"{found[0]}: has no column {column!r}, so it is not what Assay wrote. Name its folder.")
     if "level" in frame.columns:
         frame = frame.filter(pl.col("level") == level).unique("model", keep="first", maintain_order=True)
     if "state" in frame.columns:
         frame = frame.filter(pl.col("state") == "ok")
-    return kind, frame.select("model", pl.col(column).alias("value"), "low", "high").drop_nulls("value")
+    ends = [name for name in ("low", "high") if name in frame.columns]
+    return kind, frame.select("model", pl.col(column).alias("value"), *ends).drop_nulls("value")
 
 
 def _joined(scales: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

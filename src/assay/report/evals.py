@@ -74,7 +74,9 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
     sure = [
         pair for pair in comparison.pairs if pair.p_adjusted is not None and pair.p_adjusted < 1 - settings["level"]
     ]
-    told = f"{len(sure)} of {len(comparison.pairs)} differences between models are told from none after correction."
+    told = (
+        f"Differences between models that are told from none after correction: {len(sure)} of {len(comparison.pairs)}."
+    )
     return Section("Who is better?", [ChartBlock(comparison.chart()), table, Method(method), download], found=[told])
 
 

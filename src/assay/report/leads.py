@@ -13,7 +13,11 @@ __all__ = ["with_lead"]
 
 def with_lead(section: Section, what: str, rows: Sequence[tuple[str, Estimate]]) -> Section:
     """The section with its sentences: `what` names the figure ("Mean score"), `rows` everybody's."""
-    known = sorted(((name, one) for name, one in rows if one.value is not None), key=lambda row: -(row[1].value or 0))
+    known = sorted(
+        ((name, one) for name, one in rows if one.value is not None),
+        key=lambda row: (row[1].value or 0, row[1].low or 0),
+        reverse=True,
+    )
     missing = [name for name, one in rows if one.value is None]
     found, unknown = [], []
     if known:

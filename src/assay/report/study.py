@@ -47,7 +47,7 @@ def _verdict(found: Analysis) -> Section:
     )
     table = TableBlock(columns, rows, "Each criterion and the figure it was held against.")
     open_ = [
-        f"Study: whether {one.criterion.name} holds; {one.reason}"
+        f"Study: whether {one.criterion.name} holds; {one.reason.rstrip('.')}."
         for one in found.judgements
         if one.verdict == "inconclusive"
     ]

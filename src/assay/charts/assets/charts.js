@@ -41,6 +41,7 @@
     stage.replaceChildren(live);
     live.classList.remove("is-waiting");
     stage.classList.add("is-live");
+    if (stage.scrollWidth > stage.clientWidth) stage.tabIndex = 0;
   };
 
   const watcher = new IntersectionObserver((entries) => {
