@@ -1,6 +1,7 @@
 """Imports point one way, and the public names are the ones we mean."""
 
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
@@ -64,5 +65,38 @@ def test_public_names_are_sorted_and_found():
         *("AssayError", "Attempts", "Estimate", "Ratings", "Scores", "__version__"),
         *("compare", "plan", "read", "summarise"),
     }
-    for name in [*assay.__all__, "stitch", "track", "study"]:
+    for name in [
+        *assay.__all__,
+        "bridges",
+        "charts",
+        "evals",
+        "horizon",
+        "pages",
+        "report",
+        "stats",
+        "stitch",
+        "study",
+        "track",
+    ]:
         assert getattr(assay, name) is not None
+
+
+@pytest.mark.parametrize(
+    ("room", "n_names"), [("bridges", 9), ("horizon", 17), ("stitch", 19), ("study", 6), ("track", 10)]
+)
+def test_rooms_offer_their_names_lazily(room, n_names):
+    module = importlib.import_module(f"assay.{room}")
+    assert len(module.__all__) == n_names
+    for name in module.__all__:
+        assert callable(getattr(module, name)) or name.isupper()
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        module.nonsense  # noqa: B018
+
+
+def test_the_front_door_is_pleasant(tmp_path):
+    import assay
+
+    scale = assay.stitch.fit(assay.read(SRC.parents[1] / "examples/stitch/scores.csv"))
+    assert {"model", "capability"} <= set(scale.models.columns)
+    page = scale.chart().save(tmp_path / "scale.html").read_text()
+    assert "https://cdn" not in page
