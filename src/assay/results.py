@@ -15,7 +15,7 @@ from assay.estimates import Estimate
 from assay.safe_io import write_atomic
 from assay.tables import Table
 
-__all__ = ["Provenance", "plain", "write_json"]
+__all__ = ["Provenance", "columns_of", "plain", "write_json"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,15 @@ class Provenance:
     def of(cls, table: Table, *, seed: int | None = None, notes: Sequence[str] = (), **settings: Any) -> Provenance:
         """The provenance of a result made from `table`."""
         return cls(settings, table.digest, seed, (*table.notes, *notes))
+
+
+def columns_of(**estimates: Estimate) -> dict[str, Any]:
+    """Estimates as columns of a table: ``name``, ``name_low``, ``name_high`` and ``name_state`` for each."""
+    return {
+        f"{name}{end}": found
+        for name, one in estimates.items()
+        for end, found in (("", one.value), ("_low", one.low), ("_high", one.high), ("_state", one.state))
+    }
 
 
 def plain(value: Any) -> Any:

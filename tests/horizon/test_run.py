@@ -15,9 +15,9 @@ from assay.horizon.inspect.logs import attempts_from_logs
 from assay.horizon.tasks import make_tasks, read_tasks, write_tasks
 from assay.sources import read
 from assay.tables import Attempts
-from horizon.run_program import ENVIRONMENT, run, start
+from horizon.run_program import run, start
+from servers.inspect_process import ENVIRONMENT, inspect
 from servers.openai_server import ChatServer, Reply, completion, cut, failure, no_choices, raw
-from track.inspect_program import inspect
 
 for package in ("inspect_ai", "openai"):
     if importlib.util.find_spec(package) is None:

@@ -16,7 +16,8 @@ from assay.sources.inspect_format import read_log
 from assay.track.inspect.logs import samples_from_logs
 from assay.track.run import run_players
 from assay.track.sequence import Setting
-from track.inspect_program import ENVIRONMENT, inspect, run
+from servers.inspect_process import ENVIRONMENT, inspect
+from track.inspect_program import run
 
 if importlib.util.find_spec("inspect_ai") is None:
     pytest.skip("games are played with Inspect, which is not installed", allow_module_level=True)

@@ -12,6 +12,7 @@ from assay.track.inspect.logs import samples_from_logs
 from assay.track.prompts import bracketed, instructions, state_message
 from assay.track.sequence import Setting
 from assay.track.statistics import statistic
+from servers.inspect_process import inspect
 from servers.openai_server import (
     ChatServer,
     Reply,
@@ -23,7 +24,7 @@ from servers.openai_server import (
     no_choices,
     raw,
 )
-from track.inspect_program import inspect, run, start
+from track.inspect_program import run, start
 
 for package in ("inspect_ai", "openai"):
     if importlib.util.find_spec(package) is None:

@@ -17,7 +17,7 @@ from assay.errors import InputError
 from assay.estimates import Estimate, State
 from assay.frames import write_frame
 from assay.horizon.attempts import attempt_horizons
-from assay.results import Provenance, plain, write_json
+from assay.results import Provenance, columns_of, plain, write_json
 from assay.stats._arrays import Floats, check_level, normal_quantile, t_quantile
 from assay.stats.corrections import corrected_rate, powered_mean
 from assay.stats.means import mean
@@ -88,11 +88,7 @@ class Corrected:
         """One row a model: model, n, n_labelled, and value, low, high, state of judged, powered and corrected."""
         rows = [
             {"model": row.model, "n": row.n, "n_labelled": row.n_labelled}
-            | {
-                f"{name}{end}": found
-                for name in ("judged", "powered", "corrected")
-                for end, found in _ends(getattr(row, name))
-            }
+            | columns_of(judged=row.judged, powered=row.powered, corrected=row.corrected)
             for row in self.rows
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
@@ -173,7 +169,7 @@ class JudgedHorizons:
         """One row a model: model, horizon, low, high, state, the same as judged, and the share of the variance from the judge."""
         rows = [
             {"model": row.model, "from_judge": row.from_judge}
-            | {f"{name}{end}": found for name in ("horizon", "as_judged") for end, found in _ends(getattr(row, name))}
+            | columns_of(horizon=row.horizon, as_judged=row.as_judged)
             for row in self.rows
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
@@ -288,7 +284,3 @@ def _log_variance(found: Estimate) -> float:
     ends = [(found.low, found.low_state), (found.high, found.high_state)]
     halves = [abs(math.log(end / found.value)) for end, state in ends if end and state == "ok"]
     return float(np.mean(np.square(halves))) / normal_quantile(found.level) ** 2 if halves else 0.0
-
-
-def _ends(found: Estimate) -> Iterator[tuple[str, Any]]:
-    yield from (("", found.value), ("_low", found.low), ("_high", found.high), ("_state", found.state))

@@ -15,7 +15,7 @@ import polars as pl
 from assay.errors import InputError, OptionError
 from assay.estimates import Estimate
 from assay.frames import write_frame
-from assay.results import Provenance, plain, write_json
+from assay.results import Provenance, columns_of, plain, write_json
 from assay.stats._arrays import check_level
 from assay.stats.correlation import correlation
 from assay.stats.trends import Line, fit_line
@@ -76,7 +76,7 @@ class ScaleMap:
         """One row a link: x, y, n, slope, correlation with their intervals and states, r2."""
         rows = [
             {"x": link.x, "y": link.y, "n": len(link.points)}
-            | {f"{name}{end}": v for name in ("slope", "correlation") for end, v in _ends(getattr(link, name))}
+            | columns_of(slope=link.slope, correlation=link.correlation)
             | {"r2": link.line.r2 if link.line else None}
             for link in self.links
         ]
@@ -178,7 +178,3 @@ def _to(scale: str, value: float) -> float:
 
 def _from(scale: str, value: float) -> float:
     return value if scale == "capability" else 2.0**value
-
-
-def _ends(found: Estimate) -> tuple[tuple[str, Any], ...]:
-    return ("", found.value), ("_low", found.low), ("_high", found.high), ("_state", found.state)

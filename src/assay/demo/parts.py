@@ -58,9 +58,7 @@ class Planted:
     @property
     def is_held(self) -> bool:
         """Whether the interval holds the truth; an end beyond what was observed holds everything there."""
-        low = self.found.low if self.found.low_state == "ok" else None
-        high = self.found.high if self.found.high_state == "ok" else None
-        return (low is None or low <= self.truth) and (high is None or self.truth <= high)
+        return self.found.covers(self.truth)
 
 
 @dataclass(frozen=True, eq=False)

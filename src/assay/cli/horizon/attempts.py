@@ -71,7 +71,6 @@ def attempts(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-
     finish(found, output, "attempts", "Horizons in attempts", "horizon.attempts_sections")
 
 

@@ -82,7 +82,6 @@ def curves(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-
     finish(found, output, "curves", "Learning curves", "horizon_curves.curves_sections")
 
 

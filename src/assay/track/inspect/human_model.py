@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    GenerateConfig,
-    ModelAPI,
-    ModelOutput,
-    ModelUsage,
-    modelapi,
-)
-from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.model import ChatMessage, modelapi
 from inspect_ai.util import input_screen
 
 from assay.errors import OptionError
 from assay.track.human import QUIT, typed
+from assay.track.inspect.free_model import FreeAPI
 
 __all__ = ["PERSON", "HumanAPI"]
 
@@ -26,38 +18,20 @@ _WIPE = "\x1b[2J\x1b[3J\x1b[H"  # the screen and what could be scrolled back to
 
 
 @modelapi(name=PERSON)
-class HumanAPI(ModelAPI):
+class HumanAPI(FreeAPI):
     """Whoever sits at the terminal: sees the newest number alone, and types the answer without brackets."""
-
-    def __init__(
-        self,
-        model_name: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - as Inspect has it
-    ) -> None:
-        super().__init__(model_name, base_url, api_key, [], config)
 
     def max_connections(self) -> int:
         """One game at a time."""
         return 1
 
-    async def generate(
-        self,
-        input: list[ChatMessage],  # noqa: A002 - Inspect's name
-        tools: list[ToolInfo],
-        tool_choice: ToolChoice,
-        config: GenerateConfig,
-    ) -> ModelOutput:
-        """What the person types to the last number; it costs no tokens, and says so."""
-        variant = (input[0].metadata or {}).get("variant")
+    def said(self, messages: list[ChatMessage]) -> str:
+        """What the person types to the last number, in brackets."""
+        variant = (messages[0].metadata or {}).get("variant")
         if variant is None:
             raise OptionError(f"{PERSON}/{self.model_name} plays track_the_stat only. Choose another model.")
-        answer = _ask(input[0].text if len(input) == 2 else "", input[-1].text, variant)
-        message = ChatMessageAssistant(content=f"[{variant}: {answer:g}]", source="generate")
-        output = ModelOutput.from_message(message)
-        output.usage = ModelUsage()
-        return output
+        instructions = messages[0].text if len(messages) == 2 else ""
+        return f"[{variant}: {_ask(instructions, messages[-1].text, variant):g}]"
 
 
 def _ask(instructions: str, shown: str, variant: str) -> float:

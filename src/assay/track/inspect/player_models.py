@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    GenerateConfig,
-    ModelAPI,
-    ModelOutput,
-    ModelUsage,
-    modelapi,
-)
-from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.model import ChatMessage, GenerateConfig, modelapi
 
 from assay.errors import OptionError
 from assay.track.game import Player
+from assay.track.inspect.free_model import FreeAPI
 from assay.track.players import player
 
 __all__ = ["PROVIDER", "PlayerAPI"]
@@ -26,7 +18,7 @@ _SEATS = 256  # games remembered at a time; more are played at once only on purp
 
 
 @modelapi(name=PROVIDER)
-class PlayerAPI(ModelAPI):
+class PlayerAPI(FreeAPI):
     """One of the players that need no model, under its own name: oracle, random, largest, window-20, noisy-0.05.
 
     It is told the numbers by the messages' metadata. Where a conversation is not the one it knows, one turn on, it plays
@@ -40,25 +32,13 @@ class PlayerAPI(ModelAPI):
         api_key: str | None = None,
         config: GenerateConfig = GenerateConfig(),  # noqa: B008 - as Inspect has it
     ) -> None:
-        super().__init__(model_name, base_url, api_key, [], config)
+        super().__init__(model_name, base_url, api_key, config)
         player(model_name, "median")  # says now if there is no such player
         # by the opening message: how many messages the game had, and who plays it
         self._seats: OrderedDict[str | None, tuple[int, Player]] = OrderedDict()
 
-    async def generate(
-        self,
-        input: list[ChatMessage],  # noqa: A002 - Inspect's name
-        tools: list[ToolInfo],
-        tool_choice: ToolChoice,
-        config: GenerateConfig,
-    ) -> ModelOutput:
-        """What the player says to the last number; it costs no tokens, and says so."""
-        output = ModelOutput.from_message(ChatMessageAssistant(content=self._said(input), source="generate"))
-        # without usage Inspect counts tokens itself, and fetches a tokenizer for it
-        output.usage = ModelUsage()
-        return output
-
-    def _said(self, messages: list[ChatMessage]) -> str:
+    def said(self, messages: list[ChatMessage]) -> str:
+        """What the player says to the last number."""
         opening = messages[0].metadata or {}
         if "player_seed" not in opening:
             raise OptionError(f"{PROVIDER}/{self.model_name} plays track_the_stat only. Choose another model.")

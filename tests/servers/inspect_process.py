@@ -1,0 +1,66 @@
+"""Inspect in a process of its own for the tests: it leaves streams unclosed, which our tests take for errors.
+
+A program is a file that ends in ``work(do)``; ``run(file, *jobs)`` starts it and gives what each job came to. No address beyond this machine can
+be reached: whoever tries is named in the result's ``addresses``.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+ENVIRONMENT = os.environ | {"TEST_API_KEY": "none", "INSPECT_TELEMETRY": ""}
+
+
+def run(file, *jobs):
+    """What each job came to."""
+    program = start(file, *jobs)
+    out, errors = program.communicate(timeout=300)
+    results = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    assert len(results) == len(jobs), errors
+    return results
+
+
+def start(file, *jobs):
+    """The program, at work on these jobs."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    program = subprocess.Popen([sys.executable, file], text=True, env=ENVIRONMENT, **pipes)
+    program.stdin.write(json.dumps(jobs, default=str) + "\n")
+    program.stdin.flush()
+    return program
+
+
+def inspect(*arguments, env=ENVIRONMENT, **options):
+    """Inspect's own command."""
+    line = [sys.executable, "-m", "inspect_ai", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, env=env, timeout=300, check=False, **options)
+
+
+def work(do):
+    """In the program: do each job that comes in, and tell what it came to."""
+    asked = []
+    guard(asked)
+    from assay.errors import AssayError
+
+    for job in json.loads(sys.stdin.readline()):
+        asked.clear()
+        try:
+            told = do(job)
+        except AssayError as error:
+            told = {"error": f"{type(error).__name__}: {error}"}
+        sys.stdout.write(json.dumps(told | {"addresses": asked}) + "\n")
+        sys.stdout.flush()
+
+
+def guard(asked):
+    """Note and refuse every name that is looked up, unless it is this machine's."""
+    real = socket.getaddrinfo
+
+    def looked_up(host, *rest, **more):
+        if host not in ("127.0.0.1", "localhost", None):
+            asked.append(str(host))
+            raise OSError(f"no network in tests: {host}")
+        return real(host, *rest, **more)
+
+    socket.getaddrinfo = looked_up
