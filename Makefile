@@ -10,7 +10,7 @@ help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 demo: $(READY) ## the tour on simulated data: writes demo/report.html
-	$(BIN)/assay demo -o demo
+	$(BIN)/howsure demo -o demo
 
 test: $(READY) browser ## all tests
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "not heavy"
@@ -33,13 +33,13 @@ bench: $(READY) ## speed and size, as ratios against what a user would otherwise
 
 # Debian's chromium, for the tests that open pages: brought where we may, never required.
 browser:
-	@command -v chromium >/dev/null || [ -n "$$ASSAY_CHROMIUM" ] || { \
+	@command -v chromium >/dev/null || [ -n "$$HOWSURE_CHROMIUM" ] || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  { echo "installing chromium for the page tests"; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; } \
-	  || echo "no chromium: the page tests will skip (install the package 'chromium', or set ASSAY_CHROMIUM to a browser)"
+	  || echo "no chromium: the page tests will skip (install the package 'chromium', or set HOWSURE_CHROMIUM to a browser)"
 
 $(READY): requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Assay needs Python 3.11 or later; pass PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Howsure needs Python 3.11 or later; pass PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -17,8 +17,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.compute import replicate
 from benchmarks.reading import best_of
+from howsure.compute import replicate
 
 REPLICATES, ROWS, BATCH, ROUNDS = 2_000, 20_000, 64, 8
 _SIZES = [min(BATCH, REPLICATES - start) for start in range(0, REPLICATES, BATCH)]
@@ -38,7 +38,7 @@ def measure() -> dict[str, float]:
     seconds = {name: min(one[name] for one in rounds) for name in ways}
     return {
         "cores": cores,
-        "assay_seconds": seconds["threads"],
+        "howsure_seconds": seconds["threads"],
         "speedup": seconds["loop"] / seconds["threads"],
         "against_processes": seconds["processes"] / seconds["threads"],
         "overhead": alone / _cpu_seconds(ways["loop"]),

@@ -14,7 +14,7 @@ import polars as pl
 ROWS, FILES = 100_000_000, 20
 _CHILD = """
 import json, resource, sys
-from assay.tables import Attempts
+from howsure.tables import Attempts
 attempts = Attempts(sys.argv[1])
 counts = attempts.counts("subject", "task")
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

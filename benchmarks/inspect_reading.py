@@ -2,7 +2,7 @@
 
 The log is one that Inspect wrote, multiplied: 100 samples of a real run with a mock model, repeated under new ids and
 laid out as a run lays them out, in batches of ten. ``rewritten_seconds`` is the same log written anew in one batch,
-as after an edit, so that Assay has to look for edited scores in the whole samples.
+as after an edit, so that Howsure has to look for edited scores in the whole samples.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assay.safe_io import Archive
-from assay.sources import inspect_logs
 from benchmarks.reading import best_of
+from howsure.safe_io import Archive
+from howsure.sources import inspect_logs
 
 SAMPLES = 10_000
 _RUN = 100  # samples in the run that is multiplied
 
 
 def measure() -> dict[str, float]:
-    """Seconds for each reader, the fastest of a few, and how many times as fast Assay is."""
+    """Seconds for each reader, the fastest of a few, and how many times as fast Howsure is."""
     from inspect_ai.analysis import samples_df
 
     with tempfile.TemporaryDirectory() as folder:
@@ -35,7 +35,7 @@ def measure() -> dict[str, float]:
         inspect = best_of(lambda: samples_df(str(log), quiet=True), 3)
     return {
         "samples": SAMPLES,
-        "assay_seconds": ours,
+        "howsure_seconds": ours,
         "inspect_seconds": inspect,
         "ratio": inspect / ours,
         "rewritten_seconds": ours_rewritten,

@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.compute import replicate
-from assay.horizon.curve_fits import fit_batch
-from assay.horizon.novices import NoviceCounts
-from assay.horizon.simulate import simulate
+from howsure.compute import replicate
+from howsure.horizon.curve_fits import fit_batch
+from howsure.horizon.novices import NoviceCounts
+from howsure.horizon.simulate import simulate
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def measure() -> dict[str, float]:
     seconds, loop = (min(one) for one in zip(*rounds, strict=True))
     loop *= REPLICATES / MEASURED
     return {
-        "assay_seconds": seconds,
+        "howsure_seconds": seconds,
         "microseconds_a_refit": seconds / (REPLICATES * len(counts.tasks)) * 1e6,
         "curve_fit_loop_seconds_scaled": loop,
         "ratio_to_curve_fit": loop / seconds,

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from assay.charts import save_chart
-from assay.horizon.attempts import AttemptHorizons, attempt_horizons
-from assay.horizon.curves import fit_curves
-from assay.horizon.simulate import World, simulate
-from assay.sources import read
-from assay.tables import Attempts
+from howsure.charts import save_chart
+from howsure.horizon.attempts import AttemptHorizons, attempt_horizons
+from howsure.horizon.curves import fit_curves
+from howsure.horizon.simulate import World, simulate
+from howsure.sources import read
+from howsure.tables import Attempts
 
 
 def measure() -> dict[str, float]:

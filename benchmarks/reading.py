@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.tables import Attempts
+from howsure.tables import Attempts
 
 LINES = 500_000
 
@@ -24,7 +24,7 @@ def measure() -> dict[str, float]:
         _attempts(LINES).write_ndjson(path)
         ours = best_of(lambda: Attempts(path).frame)
         theirs = best_of(lambda: pandas.read_json(path, lines=True))
-    return {"assay_seconds": ours, "pandas_seconds": theirs, "ratio": theirs / ours}
+    return {"howsure_seconds": ours, "pandas_seconds": theirs, "ratio": theirs / ours}
 
 
 def best_of(work: Callable[[], Any], times: int = 3) -> float:

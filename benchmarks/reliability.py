@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.stats.agreement import krippendorff
-from assay.stats.reliability import intraclass
 from benchmarks.reading import best_of
+from howsure.stats.agreement import krippendorff
+from howsure.stats.reliability import intraclass
 
 ITEMS, RATERS, ROUNDS, CALLS, SIMULATIONS = 30, 7, 7, 100, 1000
 
@@ -31,7 +31,7 @@ def measure() -> dict[str, float]:
     rounds = [(_seconds_a_call(lambda: intraclass(table)), best_of(peer, times=1)) for _ in range(ROUNDS)]
     ours_seconds, peer_seconds = (min(one) for one in zip(*rounds, strict=True))
     return {
-        "assay_seconds": ours_seconds,
+        "howsure_seconds": ours_seconds,
         f"{name}_seconds": peer_seconds,
         f"ratio_to_{name}": peer_seconds / ours_seconds,
         **_coverage(),

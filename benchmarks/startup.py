@@ -1,4 +1,4 @@
-"""`assay --help` against a bare interpreter, in seconds of CPU (at most + 0.15, aim + 0.08)."""
+"""`howsure --help` against a bare interpreter, in seconds of CPU (at most + 0.15, aim + 0.08)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 
 def measure() -> dict[str, float]:
     bare = _cpu(sys.executable, "-c", "pass")
-    helped = _cpu(sys.executable, "-m", "assay", "--help")
+    helped = _cpu(sys.executable, "-m", "howsure", "--help")
     return {"bare_seconds": bare, "help_seconds": helped, "extra_seconds": helped - bare}
 
 

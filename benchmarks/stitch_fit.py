@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from threadpoolctl import threadpool_limits
 
-from assay.stitch.cleaning import pose
-from assay.stitch.simulate import simulate
-from assay.stitch.solver.gauge import AnchorBenchmark
-from assay.stitch.solver.hierarchy import solve_hierarchy
-from assay.stitch.solver.kernels import fit
-from assay.stitch.solver.problem import Problem
-from assay.stitch.solver.replicates import draw_replicates
-from assay.stitch.solver.solutions import MOST_ITERATIONS, solve_ridge
+from howsure.stitch.cleaning import pose
+from howsure.stitch.simulate import simulate
+from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.solver.hierarchy import solve_hierarchy
+from howsure.stitch.solver.kernels import fit
+from howsure.stitch.solver.problem import Problem
+from howsure.stitch.solver.replicates import draw_replicates
+from howsure.stitch.solver.solutions import MOST_ITERATIONS, solve_ridge
 
 REFITS, REPLICATES, ROUNDS = 100, 2_000, 5
 

@@ -1,6 +1,6 @@
 """How the time of a fit grows with the table, up to 5,000 models on 500 benchmarks at 10 % density (250,000 scores).
 
-``…_seconds`` are CPU seconds from zeros to the optimum, of the published objective (``paper``) and of the default fit with its learned priors (``assay``).
+``…_seconds`` are CPU seconds from zeros to the optimum, of the published objective (``paper``) and of the default fit with its learned priors (``howsure``).
 ``…_exponent`` is the slope of log time on log scores over the last three sizes: 1 is linear, 2 would be quadratic.
 """
 
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from assay.stitch.solver.gauge import AnchorBenchmark
-from assay.stitch.solver.hierarchy import solve_hierarchy
-from assay.stitch.solver.problem import Problem
-from assay.stitch.solver.solutions import solve_ridge
+from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.solver.hierarchy import solve_hierarchy
+from howsure.stitch.solver.problem import Problem
+from howsure.stitch.solver.solutions import solve_ridge
 
 MODELS, BENCHMARKS, DENSITY = (125, 625, 1_250, 2_500, 5_000), 500, 0.1
 
@@ -26,7 +26,7 @@ def measure() -> dict[str, float]:
     figures: dict[str, float] = {}
     ways: dict[str, Callable[[Problem], Any]] = {
         "paper": lambda problem: solve_ridge(problem, AnchorBenchmark(0)),
-        "assay": solve_hierarchy,
+        "howsure": solve_hierarchy,
     }
     for name, way in ways.items():
         way(_table(40))  # compiles the kernels

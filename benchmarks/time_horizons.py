@@ -16,10 +16,10 @@ import polars as pl
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from assay.horizon.runs import ModelCounts, model_counts
-from assay.horizon.simulate_time import simulate_time
-from assay.horizon.time_curves import draw_curves, fit_curves, timed
-from assay.tables import Attempts
+from howsure.horizon.runs import ModelCounts, model_counts
+from howsure.horizon.simulate_time import simulate_time
+from howsure.horizon.time_curves import draw_curves, fit_curves, timed
+from howsure.tables import Attempts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,7 +45,7 @@ def measure() -> dict[str, float]:
     return {
         "runs": len(runs),
         "group_to_counts_seconds": grouping,
-        "assay_seconds": ours,
+        "howsure_seconds": ours,
         "loop_seconds": loop,
         "ratio": loop / ours,
         "ratio_with_grouping": loop / (ours + grouping),

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from assay.track.run import run_players
+from howsure.track.run import run_players
 
 SAMPLES, TURNS = 20, 300
 
@@ -37,19 +37,19 @@ def _bare(folder: str, n_samples: int) -> None:
 
 
 def _careful(folder: str, n_samples: int) -> None:
-    from assay.track.inspect.run import run_model
+    from howsure.track.inspect.run import run_model
 
-    run_model("assay/oracle", out=folder, n_samples=n_samples)
+    run_model("howsure/oracle", out=folder, n_samples=n_samples)
 
 
 def _careless(folder: str, n_samples: int) -> None:
     from inspect_ai import eval as run_eval
 
-    from assay.track.inspect.records import Record
-    from assay.track.inspect.registry import track_the_stat
+    from howsure.track.inspect.records import Record
+    from howsure.track.inspect.registry import track_the_stat
 
     Record.mark = {}  # type: ignore[method-assign, assignment]
-    run_eval(track_the_stat(samples=n_samples), model="assay/oracle", display="none", log_dir=folder, max_samples=20)
+    run_eval(track_the_stat(samples=n_samples), model="howsure/oracle", display="none", log_dir=folder, max_samples=20)
 
 
 _WAYS: dict[str, Callable[[str, int], None]] = {"bare": _bare, "careful": _careful, "careless": _careless}

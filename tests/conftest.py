@@ -23,9 +23,9 @@ FLAGS = [
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A running Chromium, or a skip that says what to install."""
-    program = os.environ.get("ASSAY_CHROMIUM") or shutil.which("chromium") or shutil.which("/usr/bin/chromium")
+    program = os.environ.get("HOWSURE_CHROMIUM") or shutil.which("chromium") or shutil.which("/usr/bin/chromium")
     if not program:
-        pytest.skip("no browser: install the package 'chromium', or set ASSAY_CHROMIUM to a Chromium or Chrome")
+        pytest.skip("no browser: install the package 'chromium', or set HOWSURE_CHROMIUM to a Chromium or Chrome")
     playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
     with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=program, args=FLAGS)
@@ -86,10 +86,10 @@ def _is_outside(url: str) -> bool:
 
 @pytest.fixture(scope="session")
 def command():
-    """Runs `assay` as a user does, in a process of its own: ``command("summary", path, cwd=…)``."""
+    """Runs `howsure` as a user does, in a process of its own: ``command("summary", path, cwd=…)``."""
 
     def run(*arguments, **options):
-        line = [sys.executable, "-m", "assay", *map(str, arguments)]
+        line = [sys.executable, "-m", "howsure", *map(str, arguments)]
         return subprocess.run(line, capture_output=True, text=True, **options)
 
     return run

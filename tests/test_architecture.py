@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).parents[1] / "src" / "assay"
+SRC = Path(__file__).parents[1] / "src" / "howsure"
 
 # From the top to the ground. A module may import from rooms on lower floors and from its own room.
 FLOORS = [
@@ -36,11 +36,11 @@ def room_of(path: Path) -> str:
 def imported_rooms(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "assay":
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "howsure":
             inner = node.module.split(".")[1:]
             found |= {inner[0]} if inner else {alias.name for alias in node.names}
         if isinstance(node, ast.Import):
-            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("assay.")}
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("howsure.")}
     return found
 
 
@@ -58,15 +58,15 @@ def test_every_room_has_a_floor():
 
 
 def test_public_names_are_sorted_and_found():
-    import assay
+    import howsure
 
-    assert sorted(assay.__all__) == sorted({*assay.__all__})
-    assert set(assay.__all__) == {
-        *("AssayError", "Attempts", "Estimate", "Ratings", "Scores", "__version__"),
+    assert sorted(howsure.__all__) == sorted({*howsure.__all__})
+    assert set(howsure.__all__) == {
+        *("HowsureError", "Attempts", "Estimate", "Ratings", "Scores", "__version__"),
         *("compare", "plan", "read", "summarise"),
     }
     for name in [
-        *assay.__all__,
+        *howsure.__all__,
         "bridges",
         "charts",
         "evals",
@@ -78,14 +78,14 @@ def test_public_names_are_sorted_and_found():
         "study",
         "track",
     ]:
-        assert getattr(assay, name) is not None
+        assert getattr(howsure, name) is not None
 
 
 @pytest.mark.parametrize(
     ("room", "n_names"), [("bridges", 9), ("horizon", 17), ("stitch", 19), ("study", 6), ("track", 10)]
 )
 def test_rooms_offer_their_names_lazily(room, n_names):
-    module = importlib.import_module(f"assay.{room}")
+    module = importlib.import_module(f"howsure.{room}")
     assert len(module.__all__) == n_names
     for name in module.__all__:
         assert callable(getattr(module, name)) or name.isupper()
@@ -94,9 +94,9 @@ def test_rooms_offer_their_names_lazily(room, n_names):
 
 
 def test_the_front_door_is_pleasant(tmp_path):
-    import assay
+    import howsure
 
-    scale = assay.stitch.fit(assay.read(SRC.parents[1] / "examples/stitch/scores.csv"))
+    scale = howsure.stitch.fit(howsure.read(SRC.parents[1] / "examples/stitch/scores.csv"))
     assert {"model", "capability"} <= set(scale.models.columns)
     page = scale.chart().save(tmp_path / "scale.html").read_text()
     assert "https://cdn" not in page

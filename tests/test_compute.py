@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from assay import compute
-from assay.compute import Stopped, replicate
-from assay.errors import AssayError, MissingExtraError, OptionError
+from howsure import compute
+from howsure.compute import Stopped, replicate
+from howsure.errors import HowsureError, MissingExtraError, OptionError
 
 SEED = 20
 
@@ -204,7 +204,7 @@ def test_refused(options, told):
 
 INTERRUPTED = """
 import itertools, json, sys, time
-from assay.compute import Stopped, replicate
+from howsure.compute import Stopped, replicate
 
 calls = itertools.count()
 
@@ -271,13 +271,15 @@ def test_nobody_listens():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
-        with pytest.raises(AssayError, match=rf"No Dask scheduler answers at {address} \(Connection refused\)\. Start"):
+        with pytest.raises(
+            HowsureError, match=rf"No Dask scheduler answers at {address} \(Connection refused\)\. Start"
+        ):
             replicate(normals, 10, seed=SEED, cluster=address)
 
 
 def test_without_distributed_the_install_line_is_shown(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'assay\[cluster\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'howsure\[cluster\]'"):
         replicate(normals, 10, seed=SEED, cluster="tcp://127.0.0.1:8786")
 
 
@@ -439,7 +441,7 @@ def test_a_batch_that_ends_its_workers_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
     with (
         Cluster(tmp_path, n_workers=2) as small,
-        pytest.raises(AssayError, match="lost 2 workers over one batch, the last tcp://127") as caught,
+        pytest.raises(HowsureError, match="lost 2 workers over one batch, the last tcp://127") as caught,
     ):
         replicate(work, 10, seed=SEED, batch=4, cluster=small.address)
     assert "\n" not in str(caught.value)
@@ -452,7 +454,7 @@ def test_a_lost_scheduler_is_an_error(tmp_path):
 
     with (
         Cluster(tmp_path, n_workers=1) as small,
-        pytest.raises(AssayError, match=f"The Dask scheduler at {small.address} was lost or restarted"),
+        pytest.raises(HowsureError, match=f"The Dask scheduler at {small.address} was lost or restarted"),
     ):
         replicate(slow_pids(0.05), 1000, seed=SEED, batch=5, cluster=small.address, progress=kill)
 
@@ -462,7 +464,7 @@ def test_a_scheduler_without_workers_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(compute, "_WORKER_SECONDS", 0.2)
     with (
         Cluster(tmp_path) as small,
-        pytest.raises(AssayError, match=f"has no workers: start some with 'dask worker {small.address}'"),
+        pytest.raises(HowsureError, match=f"has no workers: start some with 'dask worker {small.address}'"),
     ):
         replicate(normals, 10, seed=SEED, cluster=small.address)
 
@@ -480,16 +482,16 @@ def test_an_error_on_a_worker_comes_out_with_its_traceback(cluster):
 @pytest.mark.heavy
 def test_work_that_the_workers_cannot_import_is_an_error(cluster):
     package = __name__.partition(".")[0]
-    with pytest.raises(AssayError, match=rf"has no module '{package}': install there what is installed here\.$"):
+    with pytest.raises(HowsureError, match=rf"has no module '{package}': install there what is installed here\.$"):
         replicate(normals, 10, seed=SEED, cluster=cluster.address)
 
 
-NO_ASSAY = """
+NO_HOWSURE = """
 import sys
 class Hide:
     def find_spec(self, name, path=None, target=None):
-        if name == "assay":
-            raise ModuleNotFoundError("No module named 'assay'", name="assay")
+        if name == "howsure":
+            raise ModuleNotFoundError("No module named 'howsure'", name="howsure")
 sys.meta_path.insert(0, Hide())
 """
 
@@ -504,10 +506,10 @@ importlib.metadata.version = lambda name: "0.9" if name == "scipy" else true_ver
 @pytest.mark.parametrize(
     ("prelude", "told"),
     [
-        (NO_ASSAY, "has no module 'assay': install there what is installed here."),
+        (NO_HOWSURE, "has no module 'howsure': install there what is installed here."),
         (OTHER_SCIPY, "has scipy 0.9, the run was started with"),
     ],
-    ids=["no assay", "other scipy"],
+    ids=["no howsure", "other scipy"],
 )
 def test_a_worker_with_other_versions_is_refused_even_when_it_comes_late(cluster, prelude, told):
     late = []
@@ -517,7 +519,7 @@ def test_a_worker_with_other_versions_is_refused_even_when_it_comes_late(cluster
             late.append(cluster.start_worker(prelude))
 
     try:
-        with pytest.raises(AssayError) as caught:
+        with pytest.raises(HowsureError) as caught:
             replicate(slow_pids(0.05), 10_000, seed=SEED, batch=5, cluster=cluster.address, progress=join)
         assert told in str(caught.value)
         assert "\n" not in str(caught.value)

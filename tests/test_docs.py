@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.evals.simulate import simulate
-from assay.tables import Attempts
+from howsure.evals.simulate import simulate
+from howsure.tables import Attempts
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -53,7 +53,7 @@ def run(desk, command):
 
 def commands(text):
     lines = text.replace("\\\n", " ").splitlines()
-    return [line.strip() for line in lines if line.strip().startswith("assay ")]
+    return [line.strip() for line in lines if line.strip().startswith("howsure ")]
 
 
 def promises(text):
@@ -126,7 +126,7 @@ def test_the_example_is_what_the_simulator_draws(tmp_path):
 
 
 def test_documented_columns_are_the_tables_columns():
-    from assay.tables import TABLES
+    from howsure.tables import TABLES
 
     text = (DOCS / "tables.md").read_text()
     for name, table in TABLES.items():
@@ -138,7 +138,7 @@ def test_documented_columns_are_the_tables_columns():
 @pytest.mark.heavy
 def test_the_coverage_table_is_what_the_command_prints(command):
     page = (DOCS / "coverage.md").read_text()
-    shown = re.search(r"```text\n\$ (assay coverage[^\n]*)\n(.*?)```", page, re.S)
+    shown = re.search(r"```text\n\$ (howsure coverage[^\n]*)\n(.*?)```", page, re.S)
     told = command(*shlex.split(shown[1])[1:])
     assert [line.rstrip() for line in told.stdout.splitlines()] == [line.rstrip() for line in shown[2].splitlines()]
 

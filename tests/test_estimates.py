@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay import estimates
-from assay.estimates import Estimate
+from howsure import estimates
+from howsure.estimates import Estimate
 
 STATES = ("below_range", "above_range", "unbounded", "undefined", "too_few")
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.errors import InputError
-from assay.running import InspectRun, Tokens, error_counts, failure_of
+from howsure.errors import InputError
+from howsure.running import InspectRun, Tokens, error_counts, failure_of
 
 
 def output(text="", *, stop="stop", parts=None, empty=False):

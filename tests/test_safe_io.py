@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from assay import safe_io
-from assay.errors import InputError
-from assay.safe_io import Archive, atomic_path, gunzip, read_bytes, write_atomic
+from howsure import safe_io
+from howsure.errors import InputError
+from howsure.safe_io import Archive, atomic_path, gunzip, read_bytes, write_atomic
 
 
 def names(folder: Path) -> list[str]:

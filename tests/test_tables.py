@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from assay.errors import InputError, OptionError
-from assay.frames import Part, json_lines
-from assay.tables import TABLES, Attempts, Ratings, Scores
+from howsure.errors import InputError, OptionError
+from howsure.frames import Part, json_lines
+from howsure.tables import TABLES, Attempts, Ratings, Scores
 
 ROWS = {
     "subject": ["o9", "o9", "ada"],

@@ -46,7 +46,7 @@ def installed(wheel, tmp_path_factory):
 def verbs(programs):
     """Every verb, and every verb of an instrument, as words."""
     code = (
-        "from assay.cli.app import PANELS; import importlib, typer\n"
+        "from howsure.cli.app import PANELS; import importlib, typer\n"
         "for verbs in PANELS.values():\n"
         "    for name, (module, _) in verbs.items():\n"
         "        print(name)\n"
@@ -68,12 +68,12 @@ def test_core_alone_shows_every_verb_and_the_tour(core, tmp_path):
     found = verbs(core)
     assert len(found) > 45
     for words in found:
-        told = run(core / "assay", *words, "--help")
+        told = run(core / "howsure", *words, "--help")
         assert told.returncode == 0, (words, told.stderr)
-    told = run(core / "assay", "demo", "-o", tmp_path / "demo", cwd=tmp_path)
+    told = run(core / "howsure", "demo", "-o", tmp_path / "demo", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     assert (tmp_path / "demo" / "report.html").exists()
-    assert list(core.parent.glob("lib/python*/site-packages/assay/py.typed"))
+    assert list(core.parent.glob("lib/python*/site-packages/howsure/py.typed"))
 
 
 @pytest.mark.parametrize(
@@ -87,15 +87,15 @@ def test_core_alone_shows_every_verb_and_the_tour(core, tmp_path):
 )
 def test_without_an_extra_its_verbs_say_what_to_install(core, line, extra, tmp_path):
     (tmp_path / "study.yaml").write_text((ROOT / "examples/study/study.yaml").read_text())
-    run(core / "assay", "horizon", "tasks", "-o", "tasks.yaml", "--n", "5", cwd=tmp_path, check=True)
-    run(core / "assay", "study", "build", "study.yaml", "-o", "packet", cwd=tmp_path, check=True)
-    told = run(core / "assay", *line, cwd=tmp_path)
+    run(core / "howsure", "horizon", "tasks", "-o", "tasks.yaml", "--n", "5", cwd=tmp_path, check=True)
+    run(core / "howsure", "study", "build", "study.yaml", "-o", "packet", cwd=tmp_path, check=True)
+    told = run(core / "howsure", *line, cwd=tmp_path)
     assert told.returncode == 2
-    assert f"pip install 'assay[{extra}]'" in told.stderr or f'pip install "assay[{extra}]"' in told.stderr
+    assert f"pip install 'howsure[{extra}]'" in told.stderr or f'pip install "howsure[{extra}]"' in told.stderr
 
 
 def test_with_everything_the_tour_runs_through_inspect(installed, tmp_path):
     programs = installed("[all]")
-    told = run(programs / "assay", "demo", "-o", tmp_path / "demo", cwd=tmp_path)
+    told = run(programs / "howsure", "demo", "-o", tmp_path / "demo", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     assert (tmp_path / "demo" / "report.html").stat().st_size < 3e6

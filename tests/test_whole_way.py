@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.stitch.simulate import simulate
-from assay.tables import Scores
-from assay.track.prompts import bracketed
-from assay.track.samples import Sample, Samples
-from assay.track.statistics import statistic
+from howsure.stitch.simulate import simulate
+from howsure.tables import Scores
+from howsure.track.prompts import bracketed
+from howsure.track.samples import Sample, Samples
+from howsure.track.statistics import statistic
 from servers.openai_server import ChatServer
 
 pytestmark = pytest.mark.skipif(
@@ -52,7 +52,7 @@ def scale_with_track(path):
 
 
 def test_from_an_inspect_log_to_the_report(tmp_path, command):
-    def assay(*words, **options):
+    def howsure(*words, **options):
         told = command(*words, cwd=tmp_path, **options)
         assert told.returncode == 0, told.stderr
         return told
@@ -60,28 +60,28 @@ def test_from_an_inspect_log_to_the_report(tmp_path, command):
     with ChatServer(forgetful) as server:
         environment = {**os.environ, "TEST_API_KEY": "none", "TEST_BASE_URL": server.base_url}
         asked = ("--model", "openai-api/test/forgetful", "--samples", 30, "--length", LENGTH)
-        assay("track", "run", *asked, "-o", "run", env=environment)
+        howsure("track", "run", *asked, "-o", "run", env=environment)
     assert list((tmp_path / "run/logs").glob("*.eval"))
-    assay("track", "report", "run/logs", "-o", "track")
+    howsure("track", "report", "run/logs", "-o", "track")
 
     people(tmp_path / "people.csv")
-    assay("bridge", "track", "run/logs", "people.csv", "--bootstrap", 200, "-o", "horizon")
+    howsure("bridge", "track", "run/logs", "people.csv", "--bootstrap", 200, "-o", "horizon")
     horizon = pl.read_csv(tmp_path / "horizon/horizons.csv").row(0, named=True)
     assert horizon["state"] == "ok"
     assert 1 < horizon["low"] <= horizon["horizon"] <= horizon["high"] <= 5
 
-    assay("bridge", "scores", "track/attempts.csv", "-o", "scores")
+    howsure("bridge", "scores", "track/attempts.csv", "-o", "scores")
     score = Scores(tmp_path / "scores/scores.csv").frame.row(0, named=True)
     assert score["benchmark"] == "track/median"
     assert score["se"] > 0
 
     scale_with_track(tmp_path / "scores.csv")
-    assay("stitch", "fit", "scores.csv", "--bootstrap", 50, "-o", "fit")
-    placed = json.loads(assay("bridge", "place", "fit", "track/attempts.csv", "--json").stdout)
+    howsure("stitch", "fit", "scores.csv", "--bootstrap", 50, "-o", "fit")
+    placed = json.loads(howsure("bridge", "place", "fit", "track/attempts.csv", "--json").stdout)
     assert [row["model"] for row in placed] == ["openai-api/test/forgetful"]
     assert placed[0]["low"] < placed[0]["capability"] < placed[0]["high"]
 
-    assay("report", "track", "horizon", "fit", "-o", "report.html")
+    howsure("report", "track", "horizon", "fit", "-o", "report.html")
     page = (tmp_path / "report.html").read_text()
     for words in ("Right turns on the median", "Horizon in novice attempts", "Capability:"):
         assert words in page

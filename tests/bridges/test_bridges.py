@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-import assay
-from assay.bridges import correct, judged_horizons, map_scales, place_attempts, scores_of, track_horizons
-from assay.bridges.scales import read_scale
-from assay.errors import InputError, OptionError
-from assay.stitch.simulate import simulate as simulate_scores
-from assay.tables import Attempts, Ratings
-from assay.track.samples import Sample, Samples
+import howsure
+from howsure.bridges import correct, judged_horizons, map_scales, place_attempts, scores_of, track_horizons
+from howsure.bridges.scales import read_scale
+from howsure.errors import InputError, OptionError
+from howsure.stitch.simulate import simulate as simulate_scores
+from howsure.tables import Attempts, Ratings
+from howsure.track.samples import Sample, Samples
 
 
 def games(kind, name, lengths):
@@ -63,7 +63,7 @@ def attempts_of(rates, n=200, seed=0, **more):
 def test_attempts_become_scores_with_the_standard_error_of_their_mean():
     found = scores_of(attempts_of({"a": 0.3}, domain="mine")).frame.row(0, named=True)
     assert found["benchmark"] == "mine"
-    expected = assay.summarise(attempts_of({"a": 0.3})).rows[0]
+    expected = howsure.summarise(attempts_of({"a": 0.3})).rows[0]
     assert found["score"] == expected.mean.value
     assert found["se"] == pytest.approx(expected.se)
     assert found["n_items"] == 200
@@ -79,7 +79,7 @@ def test_scores_need_a_name_and_a_model():
 
 def test_a_run_finds_its_place_on_the_scale():
     world = simulate_scores(seed=1)
-    scale = assay.stitch.fit(world.scores, bootstrap=100)
+    scale = howsure.stitch.fit(world.scores, bootstrap=100)
     benchmark = scale.benchmarks.row(0, named=True)
     placed = place_attempts(scale, attempts_of({"new": 0.7}), benchmark=benchmark["benchmark"]).row(0, named=True)
     easier = place_attempts(scale, attempts_of({"new": 0.9}), benchmark=benchmark["benchmark"]).row(0, named=True)

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay import charts
-from assay.charts import Caption, Field, Reference, bins, estimate_rows, to_spec
-from assay.estimates import Estimate
+from howsure import charts
+from howsure.charts import Caption, Field, Reference, bins, estimate_rows, to_spec
+from howsure.estimates import Estimate
 
 CAPTION = Caption(1204, "attempts", 0.95, "bootstrap over task families")
 RATE = Field("value", "Success rate", "0–1")

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from assay.charts import bundle as module
-from assay.charts.bundle import bundle, cache_folder
+from howsure.charts import bundle as module
+from howsure.charts.bundle import bundle, cache_folder
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_it_is_kept_under_the_version_that_made_it(made, monkeypatch):
 
 
 def test_a_folder_that_cannot_be_written_leaves_it_in_memory(made, tmp_path):
-    (tmp_path / "assay").write_text("a file where the folder should be")
+    (tmp_path / "howsure").write_text("a file where the folder should be")
     assert bundle().startswith("window.vegaEmbed")
     assert bundle().startswith("window.vegaEmbed")
     assert len(made) == 1
@@ -62,7 +62,7 @@ def test_a_relative_cache_home_is_ignored_as_its_standard_says(monkeypatch, tmp_
     monkeypatch.setenv("HOME", str(tmp_path))
     for value in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
-        assert cache_folder() == tmp_path / ".cache" / "assay"
+        assert cache_folder() == tmp_path / ".cache" / "howsure"
 
 
 def test_the_real_script_is_small_and_fetches_nothing():

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from assay import charts
-from assay.charts.export import svg, to_spec
+from howsure import charts
+from howsure.charts.export import svg, to_spec
 
 
 def encodings(spec):

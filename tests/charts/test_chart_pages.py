@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from assay.charts import Caption, Field, interval_plot, save_chart
-from assay.charts.theme import DARK, LIGHT
+from howsure.charts import Caption, Field, interval_plot, save_chart
+from howsure.charts.theme import DARK, LIGHT
 
 CAPTION = Caption(1204, "attempts", 0.95)
 LIVE = ".stage.is-live svg"

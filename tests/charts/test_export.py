@@ -13,8 +13,8 @@ import altair as alt
 import polars as pl
 import pytest
 
-from assay.charts import save_chart, to_spec
-from assay.errors import InputError, OptionError
+from howsure.charts import save_chart, to_spec
+from howsure.errors import InputError, OptionError
 
 
 def addresses(page):
@@ -98,7 +98,5 @@ def test_a_session_theme_changes_nothing(chart):
 
 
 def test_importing_charts_and_reports_brings_no_altair():
-    code = (
-        "import sys, assay.charts, assay.report; sys.exit(bool({'altair', 'vl_convert', 'jinja2'} & set(sys.modules)))"
-    )
+    code = "import sys, howsure.charts, howsure.report; sys.exit(bool({'altair', 'vl_convert', 'jinja2'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

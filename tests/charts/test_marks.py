@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay import charts
-from assay.charts import Caption, Field, bins, estimate_rows
-from assay.charts.export import svg, to_spec
-from assay.errors import OptionError
-from assay.estimates import Estimate
+from howsure import charts
+from howsure.charts import Caption, Field, bins, estimate_rows
+from howsure.charts.export import svg, to_spec
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
 
 CAPTION = Caption(1204, "attempts", 0.95)
 RATE = Field("value", "Success rate", "0–1")

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from assay.cli.app import PANELS
+from howsure.cli.app import PANELS
 
 VERBS = [name for verbs in PANELS.values() for name in verbs]
 
 
 def test_help_imports_nothing_heavy(command):
-    code = "import sys; sys.argv = ['assay', '--help']\ntry:\n    from assay.cli import main; main()\nfinally:\n    print(sorted(sys.modules))"
+    code = "import sys; sys.argv = ['howsure', '--help']\ntry:\n    from howsure.cli import main; main()\nfinally:\n    print(sorted(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for heavy in ("'numpy'", "'polars'", "'altair'", "'scipy'", "'numba'", "'rich'", "'inspect_ai'", "'pydantic'"):
         assert heavy not in told
@@ -31,9 +31,9 @@ def test_every_verb_explains_itself(verb, command):
 
 
 def test_version(command):
-    from assay import __version__
+    from howsure import __version__
 
-    assert command("--version").stdout.strip() == f"assay {__version__}"
+    assert command("--version").stdout.strip() == f"howsure {__version__}"
 
 
 def test_a_wrong_verb_is_a_user_error(command):
@@ -45,5 +45,5 @@ def test_a_wrong_verb_is_a_user_error(command):
 def test_a_missing_file_is_told_in_one_line(command):
     told = command("summary", "nowhere.jsonl")
     assert told.returncode == 2
-    assert told.stderr == "assay: nowhere.jsonl: no such file.\n"
+    assert told.stderr == "howsure: nowhere.jsonl: no such file.\n"
     assert told.stdout == ""

@@ -39,10 +39,10 @@ def test_families_make_the_intervals_of_real_runs_wider(as_json):
 
 @pytest.mark.skipif(not METR.exists(), reason="METR's runs are not beside the project")
 def test_python_says_the_same_in_three_lines(as_json):
-    import assay
+    import howsure
 
-    attempts = assay.read(METR)
-    frame = assay.summarise(attempts, cluster="family").to_frame()
+    attempts = howsure.read(METR)
+    frame = howsure.summarise(attempts, cluster="family").to_frame()
     told = pl.DataFrame(as_json("summary", METR, "--cluster", "family")["rows"])
     assert frame["low"].to_list() == pytest.approx(told["low"].to_list())
 
@@ -74,7 +74,7 @@ def test_convert_leaves_nothing_behind_when_the_input_is_wrong(tmp_path, command
     bad.write_text(ATTEMPTS.read_text().replace(",1.0,", ",62,", 1))
     told = command("convert", bad, tmp_path / "kept.parquet")
     assert told.returncode == 2
-    assert told.stderr.splitlines()[-1].startswith(f"assay: {bad} line 2: score 62 is not between 0 and 1")
+    assert told.stderr.splitlines()[-1].startswith(f"howsure: {bad} line 2: score 62 is not between 0 and 1")
     assert [path.name for path in tmp_path.iterdir()] == ["bad.csv"]
 
 
@@ -87,7 +87,7 @@ def test_convert_leaves_nothing_behind_when_the_input_is_wrong(tmp_path, command
         (["summary", ATTEMPTS, "--scorer", "match"], "--scorer means nothing to files input"),
         (["summary", ATTEMPTS, "--percent", "--divide-by", "10"], "pass one of them"),
         (["power", "--effect", "0.5"], "accuracy 0.7 plus effect 0.5 is not between 0 and 1"),
-        (["convert", ATTEMPTS], "assay convert IN OUT"),
+        (["convert", ATTEMPTS], "howsure convert IN OUT"),
         (["convert", ATTEMPTS, "kept.xlsx"], "kept.xlsx: unknown ending"),
     ],
 )
@@ -107,7 +107,7 @@ def test_coverage_is_the_same_for_a_seed(as_json):
 
 def test_ctrl_c_stops_at_once_and_says_what_is_written():
     process = subprocess.Popen(
-        [sys.executable, "-m", "assay", "coverage", "-n", "200000"],
+        [sys.executable, "-m", "howsure", "coverage", "-n", "200000"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -116,13 +116,13 @@ def test_ctrl_c_stops_at_once_and_says_what_is_written():
     process.send_signal(signal.SIGINT)
     told = process.communicate(timeout=20)[1]
     assert process.returncode == 130
-    assert told.startswith("assay: stopped after")
+    assert told.startswith("howsure: stopped after")
     assert "no other was written" in told
 
 
 def test_the_shell_completes_verbs():
-    asked = {"_ASSAY_COMPLETE": "complete_bash", "COMP_WORDS": "assay su", "COMP_CWORD": "1"}
+    asked = {"_HOWSURE_COMPLETE": "complete_bash", "COMP_WORDS": "howsure su", "COMP_CWORD": "1"}
     told = subprocess.run(
-        [Path(sys.executable).with_name("assay")], env=os.environ | asked, capture_output=True, text=True
+        [Path(sys.executable).with_name("howsure")], env=os.environ | asked, capture_output=True, text=True
     )
     assert told.stdout.split() == ["summary"]

@@ -1,4 +1,4 @@
-"""`assay stitch` from the command line: the published fit, every verb, and bad input in one line."""
+"""`howsure stitch` from the command line: the published fit, every verb, and bad input in one line."""
 
 import csv
 import json
@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from assay.cli.stitch import app
-from assay.stitch.scale import Scale
-from assay.tables import Scores
+from howsure.cli.stitch import app
+from howsure.stitch.scale import Scale
+from howsure.tables import Scores
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT / "../shared"
@@ -55,7 +55,7 @@ def refused(*arguments):
     assert result.stdout == ""
     lines = result.stderr.splitlines()
     assert len(lines) == 1, result.stderr
-    return lines[0].removeprefix("assay: ")
+    return lines[0].removeprefix("howsure: ")
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_people_read_models_and_benchmarks():
     text = told("fit", EXAMPLES / "scores.csv", "--bootstrap", 30)
     assert "210 scores of 36 models on 12 benchmarks" in text
     assert "capability [90%]" in text
-    assert "The first 15 of 36. Preset assay, anchored at bench-12." in text
+    assert "The first 15 of 36. Preset howsure, anchored at bench-12." in text
 
 
 def test_programs_read_json():
@@ -301,8 +301,8 @@ def test_robustness_on_the_published_folds():
     by_method = {row["method"]: row for row in found["validation"]}
     assert by_method["benchmark mean"]["rmse"] == pytest.approx(0.1835, abs=1e-3)
     assert by_method["sigmoid (paper)"]["rmse"] == pytest.approx(0.0995, abs=2e-3)
-    assert by_method["assay"]["rmse"] < 0.0948
-    assert by_method["assay"]["difference_high"] < 0
+    assert by_method["howsure"]["rmse"] < 0.0948
+    assert by_method["howsure"]["difference_high"] < 0
 
 
 def test_explore(tmp_path):
@@ -431,7 +431,7 @@ def test_new_scores_on_unknown_benchmarks_are_told(folder, tmp_path):
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself_and_gives_an_example(verb):
     text = told(verb, "--help")
-    assert f"assay stitch {verb}" in text
+    assert f"howsure stitch {verb}" in text
 
 
 def test_the_group_lists_all_verbs():

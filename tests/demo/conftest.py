@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from assay.demo import run_demo
+from howsure.demo import run_demo
 
 
 @pytest.fixture(scope="session")

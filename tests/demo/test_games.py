@@ -5,15 +5,15 @@ import sys
 
 import pytest
 
-from assay.demo.games import LENGTH, N_SAMPLES, YARDSTICKS, Playing, play_directly, playing
-from assay.errors import AssayError
+from howsure.demo.games import LENGTH, N_SAMPLES, YARDSTICKS, Playing, play_directly, playing
+from howsure.errors import HowsureError
 
 CAST = {"noisy-0.31000": "weak"}
 SHOWN = ("model", "kind", "seed", "max_length", "length", "error_kind")
 
 
 def test_inspect_gives_the_same_games_and_logs(tmp_path):
-    pytest.importorskip("inspect_ai", reason="no Inspect: pip install 'assay[run]'")
+    pytest.importorskip("inspect_ai", reason="no Inspect: pip install 'howsure[run]'")
     with playing(CAST, 5) as under_way:
         games = under_way.finish()
     directly = play_directly(CAST, 5)
@@ -47,7 +47,7 @@ def test_models_do_not_err_in_the_same_turns():
 def test_a_failure_is_one_line(tmp_path):
     line = [sys.executable, "-c", "import sys; print('first', file=sys.stderr); sys.exit('no room left.')"]
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    with pytest.raises(AssayError, match=r"no room left\. Pass --quick"):
+    with pytest.raises(HowsureError, match=r"no room left\. Pass --quick"):
         Playing(process, tmp_path, {}).finish()
 
 

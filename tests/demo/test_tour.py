@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.demo import run_demo
-from assay.demo.coverage import Coverage, cover
-from assay.demo.parts import Figure, Planted, tally
-from assay.demo.tour import ORDER
-from assay.errors import InputError, OptionError
-from assay.estimates import Estimate
+from howsure.demo import run_demo
+from howsure.demo.coverage import Coverage, cover
+from howsure.demo.parts import Figure, Planted, tally
+from howsure.demo.tour import ORDER
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
 
 EPOCH = Path(__file__).parents[2] / "../shared/data/epoch-2025-11"
 FIGURE = Figure("Length", "metres")
@@ -79,7 +79,7 @@ def test_each_part_leaves_its_tables_and_can_be_gathered_again(tour, tour_folder
 def test_without_inspect_the_page_says_so(tour):
     text = tour.parts[0].about
     assert "played without Inspect" in text
-    assert "pip install 'assay[run]'" in text
+    assert "pip install 'howsure[run]'" in text
 
 
 def test_coverage_counts_by_instrument_and_tour():
@@ -149,6 +149,6 @@ def test_epochs_tables_come_without_truth():
     assert "place" not in [part.key for part in made.parts]
     titles = [section.title for section in made.report.sections]
     assert "Epoch's benchmarks are stitched" in titles
-    from assay.report import render
+    from howsure.report import render
 
     assert len(render(made.report).encode()) < 3_000_000

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from assay.demo.games import LENGTH, N_SAMPLES
-from assay.demo.learners import N_GAMES, draw_people, horizon_of, success_by_game
-from assay.demo.track import window_turns
-from assay.demo.world import BENCHMARK, BEYOND, plant, share_of_turns
-from assay.track.run import run_players
-from assay.track.sequence import Setting
+from howsure.demo.games import LENGTH, N_SAMPLES
+from howsure.demo.learners import N_GAMES, draw_people, horizon_of, success_by_game
+from howsure.demo.track import window_turns
+from howsure.demo.world import BENCHMARK, BEYOND, plant, share_of_turns
+from howsure.track.run import run_players
+from howsure.track.sequence import Setting
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from assay.errors import InputError, OptionError
-from assay.evals.compare import compare
-from assay.evals.simulate import simulate
-from assay.tables import Attempts
+from howsure.errors import InputError, OptionError
+from howsure.evals.compare import compare
+from howsure.evals.simulate import simulate
+from howsure.tables import Attempts
 
 
 def two(a, b, **more):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.errors import InputError, OptionError
-from assay.evals.compare import compare
-from assay.evals.power import pilot, plan
-from assay.evals.simulate import simulate
+from howsure.errors import InputError, OptionError
+from howsure.evals.compare import compare
+from howsure.evals.power import pilot, plan
+from howsure.evals.simulate import simulate
 
 
 def test_items_needed_agree_with_the_formula_for_many_items():

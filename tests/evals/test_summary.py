@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from assay.errors import OptionError
-from assay.evals.simulate import simulate
-from assay.evals.summary import summarise
-from assay.tables import Attempts
+from howsure.errors import OptionError
+from howsure.evals.simulate import simulate
+from howsure.evals.summary import summarise
+from howsure.tables import Attempts
 
 
 def attempts(**columns):

@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.horizon.novices import novice_counts
-from assay.tables import Attempts
+from howsure.horizon.novices import novice_counts
+from howsure.tables import Attempts
 
 LEARNING = Path(__file__).parents[2] / "../shared/data/learning/human_attempts.parquet"
 

@@ -11,8 +11,8 @@ run, start = (partial(one, __file__) for one in (inspect_process.run, inspect_pr
 
 
 def do(job):
-    from assay.horizon.inspect.run import run_tasks
-    from assay.horizon.tasks import read_tasks
+    from howsure.horizon.inspect.run import run_tasks
+    from howsure.horizon.tasks import read_tasks
 
     if says := job.pop(
         "says", None

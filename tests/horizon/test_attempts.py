@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.horizon.attempts import Settings, attempt_horizons, horizons_on
-from assay.horizon.encounter import Encounter
-from assay.horizon.resampling import from_learners
-from assay.horizon.shared import Shared
-from assay.horizon.simulate import draw_suite, simulate
-from assay.results import Provenance
-from assay.tables import Attempts
 from horizon.people import people
+from howsure.errors import InputError, OptionError
+from howsure.horizon.attempts import Settings, attempt_horizons, horizons_on
+from howsure.horizon.encounter import Encounter
+from howsure.horizon.resampling import from_learners
+from howsure.horizon.shared import Shared
+from howsure.horizon.simulate import draw_suite, simulate
+from howsure.results import Provenance
+from howsure.tables import Attempts
 
 PLANTED = {"one": 1.5, "two": 3.0, "three": 6.0}
 HALF = np.array([0.5])
@@ -365,7 +365,7 @@ def test_the_trend_is_a_line_through_the_doublings(found):
 
 
 def test_every_chart_is_drawn(tmp_path, found):
-    from assay.charts import save_chart
+    from howsure.charts import save_chart
 
     charts = found.charts()
     assert set(charts) == {
@@ -378,7 +378,7 @@ def test_every_chart_is_drawn(tmp_path, found):
 
 
 def test_the_crossing_chart_puts_models_where_they_meet_the_curve(found):
-    from assay.charts import to_spec
+    from howsure.charts import to_spec
 
     spec = to_spec(found.charts()["crossing"])
     values = [row for rows in spec["datasets"].values() for row in rows if row.get("at")]
@@ -390,8 +390,8 @@ def test_the_crossing_chart_puts_models_where_they_meet_the_curve(found):
 def test_the_report_tells_all(found):
     import datetime
 
-    from assay.report import Report, render
-    from assay.report.horizon import attempts_sections
+    from howsure.report import Report, render
+    from howsure.report.horizon import attempts_sections
 
     page = render(Report("Horizons", attempts_sections(found), found.provenance, datetime.date(2025, 1, 1)))
     for title in ("Which attempt of a novice", "By domain", "Who is ahead?", "Easy and hard tasks", "The novices"):

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.horizon.attrition import measure_attrition
-from assay.horizon.novices import novice_counts
-from assay.tables import Attempts
 from horizon.people import people
+from howsure.horizon.attrition import measure_attrition
+from howsure.horizon.novices import novice_counts
+from howsure.tables import Attempts
 
 
 def courses(*told, task="t"):

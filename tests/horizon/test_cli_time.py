@@ -1,4 +1,4 @@
-"""`assay horizon time`, `trend` and `compare` as a user runs them, on the example; their files, charts and pages."""
+"""`howsure horizon time`, `trend` and `compare` as a user runs them, on the example; their files, charts and pages."""
 
 import json
 import shutil
@@ -7,13 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.charts import to_spec
-from assay.horizon.compare import compare_horizons
-from assay.horizon.published import dated_horizons, read_releases
-from assay.horizon.runs import count_table
-from assay.horizon.simulate_time import simulate_time
-from assay.horizon.time import TimeHorizons, time_horizons
-from assay.horizon.trend import fit_horizon_trend
+from howsure.charts import to_spec
+from howsure.horizon.compare import compare_horizons
+from howsure.horizon.published import dated_horizons, read_releases
+from howsure.horizon.runs import count_table
+from howsure.horizon.simulate_time import simulate_time
+from howsure.horizon.time import TimeHorizons, time_horizons
+from howsure.horizon.trend import fit_horizon_trend
 
 EXAMPLES = Path(__file__).parents[2] / "examples/horizon"
 COUNTS, RELEASES = EXAMPLES / "time_counts.csv", EXAMPLES / "releases.csv"

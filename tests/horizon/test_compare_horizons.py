@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import OptionError
-from assay.horizon.compare import compare_horizons
-from assay.horizon.runs import count_table
-from assay.horizon.simulate_time import simulate_time
-from assay.horizon.time import time_horizons
+from howsure.errors import OptionError
+from howsure.horizon.compare import compare_horizons
+from howsure.horizon.runs import count_table
+from howsure.horizon.simulate_time import simulate_time
+from howsure.horizon.time import time_horizons
 
 MODELS = {"old": 20.0, "new": 60.0, "none": 1e-9}
 

@@ -8,16 +8,16 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import ndtr, xlog1py, xlogy
 
-from assay.errors import InputError, OptionError
-from assay.horizon import curve_kernels as kernels
-from assay.horizon.curve_bands import interval, reached, whole_band, widened
-from assay.horizon.curve_families import CONTEST, FAMILIES, family_of, to_base_rate
-from assay.horizon.curve_fits import THIN, Support, _best, contest, fit_batch, resample
-from assay.horizon.curves import fit_curves
-from assay.horizon.learner_effect import LearnerEffect
-from assay.horizon.novices import novice_counts
-from assay.tables import Attempts
 from horizon.people import people
+from howsure.errors import InputError, OptionError
+from howsure.horizon import curve_kernels as kernels
+from howsure.horizon.curve_bands import interval, reached, whole_band, widened
+from howsure.horizon.curve_families import CONTEST, FAMILIES, family_of, to_base_rate
+from howsure.horizon.curve_fits import THIN, Support, _best, contest, fit_batch, resample
+from howsure.horizon.curves import fit_curves
+from howsure.horizon.learner_effect import LearnerEffect
+from howsure.horizon.novices import novice_counts
+from howsure.tables import Attempts
 
 ATTEMPTS = np.arange(1.0, 11)
 TRUE = {
@@ -397,7 +397,7 @@ def test_the_commands_errors_are_one_line(fitted, tmp_path, command):
     fitted[0].write(tmp_path / "runs.parquet")
     wrong = command("horizon", "curves", tmp_path / "runs.parquet", "--family", "spline")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr.splitlines()[-1].startswith("assay: No curve called 'spline'.")
+    assert wrong.stderr.splitlines()[-1].startswith("howsure: No curve called 'spline'.")
     told = command("horizon", "curves", tmp_path / "runs.parquet", "--bootstrap", 20, "--json", "-q")
     assert json.loads(told.stdout)["curves"][0]["task"] == "task 000"
 

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import isotonic_regression, minimize
 from scipy.special import expit, log_ndtr, logit
 
-from assay.errors import OptionError
-from assay.horizon.definitions import DEFINITIONS, Drawn, Model, definition, irt, matching, regression
-from assay.horizon.definitions.rising import reach, reach_plainly, rise
-from assay.horizon.simulate import draw_suite, simulate
+from howsure.errors import OptionError
+from howsure.horizon.definitions import DEFINITIONS, Drawn, Model, definition, irt, matching, regression
+from howsure.horizon.definitions.rising import reach, reach_plainly, rise
+from howsure.horizon.simulate import draw_suite, simulate
 
 LEVELS = np.array([0.5, 0.8])
 HALF = np.array([0.5])

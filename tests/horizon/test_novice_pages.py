@@ -6,14 +6,14 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.horizon.collect import collect_novices
-from assay.horizon.novice_key import Key
-from assay.horizon.page import NovicePages, make_pages
-from assay.horizon.tasks import make_tasks, read_tasks
-from assay.pages import Game, build_page, canonical, digest, read_page
-from assay.sources import read
-from assay.tables import Attempts
+from howsure.errors import InputError, OptionError
+from howsure.horizon.collect import collect_novices
+from howsure.horizon.novice_key import Key
+from howsure.horizon.page import NovicePages, make_pages
+from howsure.horizon.tasks import make_tasks, read_tasks
+from howsure.pages import Game, build_page, canonical, digest, read_page
+from howsure.sources import read
+from howsure.tables import Attempts
 
 OWN = """\
 - {id: river, domain: places, verification_type: automated, prompt: 'Which river flows through Cairo?', answer: [Nile, the Nile]}
@@ -45,7 +45,14 @@ def answered(built, answers, rater="ada"):
             seen |= {"begun": True, "open_ms": 0, "steps": steps}
         records[screen.id] = seen
     times = {"started": "2025-01-01T00:00:00.000Z", "finished": "2025-01-01T00:10:00.000Z"}
-    body = {"format": "assay-result/1", "page": page.digest, "rater": rater, "reloads": 0, "screens": records, **times}
+    body = {
+        "format": "howsure-result/1",
+        "page": page.digest,
+        "rater": rater,
+        "reloads": 0,
+        "screens": records,
+        **times,
+    }
     return json.dumps(body | {"digest": digest(canonical(body))}, ensure_ascii=False)
 
 

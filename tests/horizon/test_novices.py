@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.horizon.novices import _weigh_plainly, novice_counts
-from assay.tables import Attempts
 from horizon.people import people
+from howsure.errors import InputError, OptionError
+from howsure.horizon.novices import _weigh_plainly, novice_counts
+from howsure.tables import Attempts
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from assay.horizon.encounter import Encounter
-from assay.horizon.resampling import (
+from howsure.horizon.encounter import Encounter
+from howsure.horizon.resampling import (
     Source,
     draw_families_and_tasks,
     draw_learners,
@@ -14,7 +14,7 @@ from assay.horizon.resampling import (
     from_learners,
     tail,
 )
-from assay.horizon.simulate import draw_suite, simulate
+from howsure.horizon.simulate import draw_suite, simulate
 
 
 def variance_of_mean(values, family, share, n=4000, seed=0):
@@ -37,7 +37,7 @@ def test_families_and_tasks_are_each_counted_once(family_sd):
 
 
 def test_drawing_tasks_again_within_families_would_count_them_twice():
-    from assay.stats.bootstrap import hierarchical_weights
+    from howsure.stats.bootstrap import hierarchical_weights
 
     family = np.repeat(np.arange(40), 5)
     values = np.random.default_rng(0).standard_normal(200)

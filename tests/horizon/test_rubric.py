@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.horizon.rubric import ask_judge, read_score
-from assay.horizon.tasks import Instance
+from howsure.horizon.rubric import ask_judge, read_score
+from howsure.horizon.tasks import Instance
 
 INSTANCE = Instance.judged("Write a line about rain.", "1. It is about rain.")
 

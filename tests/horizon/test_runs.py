@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay import sources
-from assay.errors import InputError, OptionError
-from assay.horizon.runs import count_table, model_counts
-from assay.tables import Attempts
+from howsure import sources
+from howsure.errors import InputError, OptionError
+from howsure.horizon.runs import count_table, model_counts
+from howsure.tables import Attempts
 
 SHARED = Path(__file__).parents[2] / "../shared"
 

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.horizon.runs import count_table
-from assay.horizon.sensitivity import FACTORS, vary
-from assay.horizon.simulate_time import simulate_time
-from assay.horizon.time_curves import fit_curves, timed
+from howsure.horizon.runs import count_table
+from howsure.horizon.sensitivity import FACTORS, vary
+from howsure.horizon.simulate_time import simulate_time
+from howsure.horizon.time_curves import fit_curves, timed
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.horizon.shots import worked_examples
-from assay.horizon.tasks import Task, make_tasks
+from howsure.horizon.shots import worked_examples
+from howsure.horizon.tasks import Task, make_tasks
 
 CAPITALS = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid"}
 OWN = [

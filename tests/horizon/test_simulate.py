@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from assay.errors import OptionError
-from assay.horizon.shared import shared_tasks
-from assay.horizon.simulate import SUITES, draw_suite, simulate, suite_of
-from assay.sources import read, recognise
-from assay.tables import Attempts
+from howsure.errors import OptionError
+from howsure.horizon.shared import shared_tasks
+from howsure.horizon.simulate import SUITES, draw_suite, simulate, suite_of
+from howsure.sources import read, recognise
+from howsure.tables import Attempts
 
 SEED_FIELDS = {
     *("task_id", "run_id", "alias", "score_binarized", "attempt_number", "learner_type"),

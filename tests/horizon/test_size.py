@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import OptionError
-from assay.horizon.encounter import Encounter
-from assay.horizon.simulate import draw_suite, simulate
-from assay.horizon.size import size_study
+from howsure.errors import OptionError
+from howsure.horizon.encounter import Encounter
+from howsure.horizon.simulate import draw_suite, simulate
+from howsure.horizon.size import size_study
 
 SMALL = {"learners": (10, 40), "tasks": (20, 60), "n_attempts": 6, "n_runs": 5, "n_worlds": 40}
 
@@ -51,7 +51,7 @@ def test_a_horizon_at_the_edge_is_not_sized():
 
 
 def test_it_is_saved_and_drawn(tmp_path, plan):
-    from assay.charts import save_chart
+    from howsure.charts import save_chart
 
     assert {path.name for path in plan.save(tmp_path)} == {"size.csv", "size.json"}
     assert pl.read_csv(tmp_path / "size.csv")["is_enough"].to_list() == [one.half_width <= 0.4 for one in plan.designs]

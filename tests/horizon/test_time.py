@@ -8,16 +8,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay import sources
-from assay.errors import InputError, OptionError
-from assay.estimates import Estimate
-from assay.horizon.durations import duration, times, told
-from assay.horizon.runs import count_table
-from assay.horizon.simulate_time import simulate_time
-from assay.horizon.time import TimeHorizons, time_horizons
-from assay.horizon.time_curves import Curves, draw_curves, ends, fit_curves, middle_of, timed
-from assay.horizon.time_kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
-from assay.horizon.time_states import horizon
+from howsure import sources
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.horizon.durations import duration, times, told
+from howsure.horizon.runs import count_table
+from howsure.horizon.simulate_time import simulate_time
+from howsure.horizon.time import TimeHorizons, time_horizons
+from howsure.horizon.time_curves import Curves, draw_curves, ends, fit_curves, middle_of, timed
+from howsure.horizon.time_kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
+from howsure.horizon.time_states import horizon
 
 SHARED = Path(__file__).parents[2] / "../shared"
 MODELS = {"weak": 4.0, "middle": 40.0, "strong": 240.0}

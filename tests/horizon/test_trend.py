@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.horizon.published import DatedHorizons, dated_horizons, read_releases
-from assay.horizon.simulate_time import simulate_time
-from assay.horizon.time import time_horizons
-from assay.horizon.trend import fit_horizon_trend
+from howsure.errors import InputError
+from howsure.horizon.published import DatedHorizons, dated_horizons, read_releases
+from howsure.horizon.simulate_time import simulate_time
+from howsure.horizon.time import time_horizons
+from howsure.horizon.trend import fit_horizon_trend
 
 PUBLISHED = Path(__file__).parents[2] / "../shared/data/metr/published_horizons_1_0.yaml"
 DAY = datetime.date(2020, 1, 1)

@@ -38,12 +38,12 @@ def packet_folder(tmp_path):
 @pytest.fixture
 def run_collector():
     """Starts a collector in a thread for the length of a ``with`` block, and tells where it answers."""
-    pytest.importorskip("starlette", reason="pip install 'assay[serve]'")
-    pytest.importorskip("uvicorn", reason="pip install 'assay[serve]'")
-    from assay.pages.collector import Collector
-    from assay.pages.packet import open_packet
-    from assay.pages.server import listen, server
-    from assay.pages.store import ANSWERS, Store
+    pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
+    pytest.importorskip("uvicorn", reason="pip install 'howsure[serve]'")
+    from howsure.pages.collector import Collector
+    from howsure.pages.packet import open_packet
+    from howsure.pages.server import listen, server
+    from howsure.pages.store import ANSWERS, Store
 
     @contextlib.contextmanager
     def run(folder, *, n_raters=None, port=0, **options):

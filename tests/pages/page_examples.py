@@ -3,7 +3,7 @@
 import random
 from datetime import UTC, datetime
 
-from assay.pages import (
+from howsure.pages import (
     Choice,
     Consent,
     Game,
@@ -103,7 +103,7 @@ def answered(built, *, voice=1, comment=None, rater=None, quiz="ants", ms=60_000
     screens = {screen.id: _record(screen, voice, comment, quiz, ms) for screen in built.page.screens}
     now = datetime(2025, 6, 1, 12, tzinfo=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     body = {
-        "format": "assay-result/1",
+        "format": "howsure-result/1",
         "page": built.digest,
         "rater": rater or built.page.rater,
         "started": now,

@@ -4,9 +4,9 @@ import unicodedata
 
 import pytest
 
-from assay.pages.blinding import hide, is_blank, new_salt, normal_number, normal_text, opaque_id
-from assay.pages.build import asset
-from assay.pages.strict_json import canonical, digest
+from howsure.pages.blinding import hide, is_blank, new_salt, normal_number, normal_text, opaque_id
+from howsure.pages.build import asset
+from howsure.pages.strict_json import canonical, digest
 
 
 def test_opaque_names_repeat_with_the_secret_and_tell_nothing_without_it():

@@ -3,10 +3,10 @@ import re
 
 import pytest
 
-from assay.charts.theme import DARK, LIGHT, PALETTE, PALETTE_DARK
-from assay.errors import InputError
-from assay.pages import build_page, read_page, read_pages
-from assay.pages.build import asset
+from howsure.charts.theme import DARK, LIGHT, PALETTE, PALETTE_DARK
+from howsure.errors import InputError
+from howsure.pages import build_page, read_page, read_pages
+from howsure.pages.build import asset
 
 from .page_examples import HOSTILE, study_page, track_page
 
@@ -74,7 +74,7 @@ def test_a_page_wears_the_same_colours_as_charts():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("<p>hello", "not a page made by Assay"),
+        ("<p>hello", "not a page made by Howsure"),
         ('<script type="application/json" id="content">{"a":</script>', "damaged"),
         ('<script type="application/json" id="content">{"title":"x"}</script>', "Build it again"),
     ],

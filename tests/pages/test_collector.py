@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("starlette", reason="pip install 'assay[serve]'")
+pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
 
-from assay.errors import InputError
-from assay.pages.collector import Collector, export
-from assay.pages.limits import Limits, Rate
-from assay.pages.packet import open_packet
-from assay.pages.results import read_results
-from assay.pages.store import ANSWERS, Store
+from howsure.errors import InputError
+from howsure.pages.collector import Collector, export
+from howsure.pages.limits import Limits, Rate
+from howsure.pages.packet import open_packet
+from howsure.pages.results import read_results
+from howsure.pages.store import ANSWERS, Store
 
 from .asking import Asker, run
 from .page_examples import answered, draft, signed, study_page, track_page

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.pages.packet import LINKS, open_packet
-from assay.pages.store import ANSWERS, Store
+from howsure.errors import InputError, OptionError
+from howsure.pages.packet import LINKS, open_packet
+from howsure.pages.store import ANSWERS, Store
 
 from .page_examples import study_page, track_page
 

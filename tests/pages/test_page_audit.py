@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.pages import Consent, Game, Item, Page, Passage, Reading, build_page, opaque_id, read_results
+from howsure.pages import Consent, Game, Item, Page, Passage, Reading, build_page, opaque_id, read_results
 
 from .browsing import download, heading, press, rate
 from .page_examples import HOSTILE, SURE, VOICE, study_page, track_page

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.pages import Game, Page, Text, answer_rows, build_page, opaque_id, read_results, step_rows
+from howsure.pages import Game, Page, Text, answer_rows, build_page, opaque_id, read_results, step_rows
 
 from .browsing import begin, download, heading, press, rate
 from .page_examples import SURE, study_page, track_page
@@ -206,7 +206,7 @@ def test_where_a_page_may_not_copy_the_text_is_selected_for_the_person_to_copy(b
     page.get_by_role("button", name="Copy answers").click()
     page.get_by_text("press Ctrl+C").wait_for()
     selected = "(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(document.activeElement)"
-    assert page.evaluate(selected).startswith('{\n "format": "assay-result/1"')
+    assert page.evaluate(selected).startswith('{\n "format": "howsure-result/1"')
 
 
 def test_a_browser_that_keeps_nothing_says_so_and_works(browser_page, tmp_path):

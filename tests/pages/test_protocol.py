@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from assay.pages import Choice, Game, Item, Option, Page, Quiz, Text, opaque_id
+from howsure.pages import Choice, Game, Item, Option, Page, Quiz, Text, opaque_id
 
 from .page_examples import MEDIAN, QUIZ, SURE, TRUST, VOICE, study_page, track_page
 

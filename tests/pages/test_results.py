@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from assay.errors import InputError
-from assay.pages import answer_rows, quality_signs, read_results, step_rows
-from assay.pages.records import Result, read_draft, read_result
+from howsure.errors import InputError
+from howsure.pages import answer_rows, quality_signs, read_results, step_rows
+from howsure.pages.records import Result, read_draft, read_result
 
 from .page_examples import answered, signed, study_page, track_page
 
@@ -110,7 +110,7 @@ CONSENT, SAMPLE, QUIZ, FIRST, _, COMMENTS = (screen.id for screen in STUDY.page.
     [
         (("rater",), "r2", "made for 'r1'"),
         (("rater",), "", "rater"),
-        (("format",), "assay-result/2", "format"),
+        (("format",), "howsure-result/2", "format"),
         (("page",), "0" * 64, "another page"),
         (("extra",), 1, "extra"),
         (("started",), "yesterday", "started"),

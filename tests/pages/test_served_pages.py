@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.pages import answer_rows, read_results
+from howsure.pages import answer_rows, read_results
 
 from .browsing import begin, heading, press, rate
 from .page_examples import HOSTILE, answered, study_page, track_page

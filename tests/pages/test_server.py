@@ -14,19 +14,19 @@ import time
 import httpx
 import pytest
 
-from assay.pages import read_pages, read_results
+from howsure.pages import read_pages, read_results
 
 from .asking import run
 from .page_examples import answered, draft, study_page
 
-pytest.importorskip("starlette", reason="pip install 'assay[serve]'")
-pytest.importorskip("uvicorn", reason="pip install 'assay[serve]'")
+pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
+pytest.importorskip("uvicorn", reason="pip install 'howsure[serve]'")
 
-from assay.errors import OptionError
-from assay.pages.limits import Limits
-from assay.pages.server import listen
+from howsure.errors import OptionError
+from howsure.pages.limits import Limits
+from howsure.pages.server import listen
 
-COMMAND = [sys.executable, "-c", "from assay.cli.serve import app; app()"]
+COMMAND = [sys.executable, "-c", "from howsure.cli.serve import app; app()"]
 
 
 def start(folder, *options):

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from assay.errors import InputError
-from assay.pages.strict_json import canonical, digest, parse
+from howsure.errors import InputError
+from howsure.pages.strict_json import canonical, digest, parse
 
 
 def test_the_canonical_text_does_not_depend_on_the_order_of_keys():

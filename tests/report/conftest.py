@@ -5,10 +5,10 @@ import datetime as dt
 import polars as pl
 import pytest
 
-from assay.charts import Caption, Field, estimate_rows, heat_map, interval_plot
-from assay.estimates import Estimate
-from assay.report import ChartBlock, Download, KeyNumbers, Method, Report, Section, TableBlock, Text, save_report
-from assay.results import Provenance
+from howsure.charts import Caption, Field, estimate_rows, heat_map, interval_plot
+from howsure.estimates import Estimate
+from howsure.report import ChartBlock, Download, KeyNumbers, Method, Report, Section, TableBlock, Text, save_report
+from howsure.results import Provenance
 
 MODELS = {
     "strong": Estimate(0.8, 0.7, 0.9),

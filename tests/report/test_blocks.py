@@ -5,10 +5,10 @@ import datetime as dt
 import polars as pl
 import pytest
 
-from assay.errors import OptionError
-from assay.estimates import Estimate
-from assay.report import Download, TableBlock
-from assay.report.cells import shown_columns
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.report import Download, TableBlock
+from howsure.report.cells import shown_columns
 
 
 @pytest.mark.parametrize("name", ["", "../rates.csv", "a/b.csv", ".hidden", "fdp\u202evsc.exe", 'x".csv', "a\nb.csv"])

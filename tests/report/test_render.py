@@ -11,9 +11,9 @@ import altair as alt
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.report import ChartBlock, Report, Section, TableBlock, Text, render, save_report
-from assay.results import Provenance
+from howsure.errors import InputError
+from howsure.report import ChartBlock, Report, Section, TableBlock, Text, render, save_report
+from howsure.results import Provenance
 
 MADE = Provenance({})
 
@@ -54,7 +54,7 @@ def test_the_policy_allows_no_network_no_eval_and_no_foreign_script(report_path)
 
 def test_the_footer_says_what_made_it(report_path):
     footer = report_path.read_text("utf-8").partition("<footer>")[2].partition("</footer>")[0]
-    for told in ("Assay", "2025-11-15", ">7<", "sha256:12ab", "replicates", "1000", "[0.5, 0.8]", "2 rows left out."):
+    for told in ("Howsure", "2025-11-15", ">7<", "sha256:12ab", "replicates", "1000", "[0.5, 0.8]", "2 rows left out."):
         assert told in footer
 
 
@@ -83,7 +83,7 @@ def test_sections_have_anchors_that_can_be_shared(titles, keys):
 
 def test_a_chart_without_caption_is_refused():
     bare = alt.Chart(pl.DataFrame({"x": [1]})).mark_point().encode(x="x:Q")
-    with pytest.raises(ValueError, match=r"assay\.charts\.captioned"):
+    with pytest.raises(ValueError, match=r"howsure\.charts\.captioned"):
         render(small(ChartBlock(bare)))
 
 

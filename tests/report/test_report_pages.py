@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from assay.report import Report, Section, TableBlock, save_report
-from assay.results import Provenance
+from howsure.report import Report, Section, TableBlock, save_report
+from howsure.results import Provenance
 
 LIVE = ".stage.is-live"
 

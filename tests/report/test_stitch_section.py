@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.report import Report, TableBlock, Text, save_report
-from assay.report.stitch import (
+from howsure.report import Report, TableBlock, Text, save_report
+from howsure.report.stitch import (
     check_section,
     explore_section,
     forecast_section,
@@ -16,14 +16,14 @@ from assay.report.stitch import (
     robustness_section,
     scale_section,
 )
-from assay.stitch.exploration import explore
-from assay.stitch.robust.check import check
-from assay.stitch.robust.robustness import robustness
-from assay.stitch.scale import fit
-from assay.stitch.trends.forecast import forecast
-from assay.stitch.trends.horizon_map import map_horizons
-from assay.stitch.trends.progress import progress
-from assay.tables import Scores
+from howsure.stitch.exploration import explore
+from howsure.stitch.robust.check import check
+from howsure.stitch.robust.robustness import robustness
+from howsure.stitch.scale import fit
+from howsure.stitch.trends.forecast import forecast
+from howsure.stitch.trends.horizon_map import map_horizons
+from howsure.stitch.trends.progress import progress
+from howsure.tables import Scores
 
 EXAMPLES = Path(__file__).parents[2] / "examples/stitch"
 
@@ -87,7 +87,7 @@ def test_benchmarks_come_the_hardest_first(sections, scale):
 def test_robustness_has_a_row_a_factor_and_all_its_words(sections):
     factors, validation = tables(sections["robustness"])
     assert len(factors.rows) == 8
-    assert [row[0] for row in validation.rows if row[2] is None] == ["assay"]
+    assert [row[0] for row in validation.rows if row[2] is None] == ["howsure"]
     assert "The frontier rises by" in words(sections["robustness"])
 
 

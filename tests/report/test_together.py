@@ -4,11 +4,11 @@ import datetime
 
 import pytest
 
-from assay.errors import InputError
-from assay.estimates import Estimate
-from assay.evals.simulate import simulate
-from assay.evals.summary import summarise
-from assay.report import (
+from howsure.errors import InputError
+from howsure.estimates import Estimate
+from howsure.evals.simulate import simulate
+from howsure.evals.summary import summarise
+from howsure.report import (
     ChartBlock,
     Download,
     KeyNumbers,

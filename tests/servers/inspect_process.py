@@ -41,13 +41,13 @@ def work(do):
     """In the program: do each job that comes in, and tell what it came to."""
     asked = []
     guard(asked)
-    from assay.errors import AssayError
+    from howsure.errors import HowsureError
 
     for job in json.loads(sys.stdin.readline()):
         asked.clear()
         try:
             told = do(job)
-        except AssayError as error:
+        except HowsureError as error:
             told = {"error": f"{type(error).__name__}: {error}"}
         sys.stdout.write(json.dumps(told | {"addresses": asked}) + "\n")
         sys.stdout.flush()

@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from assay import frames, safe_io, sources
-from assay.errors import AssayError, InputError, OptionError
-from assay.safe_io import Archive
-from assay.tables import Attempts, Ratings, Scores
+from howsure import frames, safe_io, sources
+from howsure.errors import HowsureError, InputError, OptionError
+from howsure.safe_io import Archive
+from howsure.tables import Attempts, Ratings, Scores
 
 A = "subject,kind,task,attempt,score\n"
 S = "model,benchmark,score\n"
@@ -50,7 +50,7 @@ class Case:
     told: tuple[str, ...]
     call: Callable[..., Any] = attempts
     options: dict[str, Any] = field(default_factory=dict)
-    error: type[AssayError] = InputError
+    error: type[HowsureError] = InputError
     problems: int = 1
     patch: tuple[Any, str, int] | None = None
 
@@ -208,7 +208,7 @@ def test_a_bad_input_is_told_in_a_line_with_place_and_remedy(tmp_path, monkeypat
     path.write_bytes(case.data if isinstance(case.data, bytes) else case.data.encode())
     if case.patch:
         monkeypatch.setattr(*case.patch)
-    with pytest.raises(AssayError) as caught:
+    with pytest.raises(HowsureError) as caught:
         case.call(path, **case.options)
     text = str(caught.value)
     assert type(caught.value) is case.error

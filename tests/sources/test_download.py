@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from assay.errors import InputError
-from assay.sources import download
-from assay.sources.download import default_cache, fetch
+from howsure.errors import InputError
+from howsure.sources import download
+from howsure.sources.download import default_cache, fetch
 
 
 def zipped(text: str) -> bytes:
@@ -317,6 +317,6 @@ def test_a_cache_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 def test_the_default_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "assay"
+    assert default_cache() == tmp_path / "howsure"
     monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert default_cache() == Path.home() / ".cache" / "assay"
+    assert default_cache() == Path.home() / ".cache" / "howsure"

@@ -12,10 +12,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay import sources
-from assay.errors import InputError, OptionError
-from assay.sources import epoch
-from assay.tables import Scores
+from howsure import sources
+from howsure.errors import InputError, OptionError
+from howsure.sources import epoch
+from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"
 FOLDER = SHARED / "data/epoch-2025-11"

@@ -7,12 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.frames import write_frame
-from assay.sources import read, recognise
-from assay.sources._sniff import keys
-from assay.sources.files import ColumnMapping, load_mapping, save_mapping
-from assay.tables import Attempts, Ratings, Scores
+from howsure.errors import InputError, OptionError
+from howsure.frames import write_frame
+from howsure.sources import read, recognise
+from howsure.sources._sniff import keys
+from howsure.sources.files import ColumnMapping, load_mapping, save_mapping
+from howsure.tables import Attempts, Ratings, Scores
 
 ATTEMPTS = {"subject": ["a"], "kind": ["model"], "task": ["t"], "attempt": [1], "score": [0.5]}
 SCORES = {"model": ["m"], "benchmark": ["b"], "score": [0.5]}
@@ -88,7 +88,7 @@ def test_columns_are_renamed_and_filled(tmp_path):
 
 
 def test_progress_is_told(tmp_path):
-    from assay.sources import files
+    from howsure.sources import files
 
     steps = []
     files.read([write_frame(pl.DataFrame(SCORES), tmp_path / "x.csv")], progress=lambda *step: steps.append(step))

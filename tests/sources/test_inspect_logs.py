@@ -11,11 +11,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay import safe_io
-from assay.errors import InputError, MissingExtraError, OptionError
-from assay.evals.summary import summarise
-from assay.safe_io import Archive
-from assay.sources import inspect_format, inspect_logs, read, recognise
+from howsure import safe_io
+from howsure.errors import InputError, MissingExtraError, OptionError
+from howsure.evals.summary import summarise
+from howsure.safe_io import Archive
+from howsure.sources import inspect_format, inspect_logs, read, recognise
 
 if importlib.util.find_spec("inspect_ai") is None:
     pytest.skip("logs are made with Inspect, which is not installed", allow_module_level=True)
@@ -128,7 +128,7 @@ def test_words_and_numbers_mean_what_they_mean_in_inspect(tmp_path):
 def test_the_fast_path_does_not_import_inspect(made):
     files = [str(path) for path in made.rglob("*") if path.is_file() and "graded" not in str(path)]
     code = (
-        "import sys; from pathlib import Path; from assay.sources import inspect_logs\n"
+        "import sys; from pathlib import Path; from howsure.sources import inspect_logs\n"
         "inspect_logs.read([Path(name) for name in sys.argv[1:]], family='story')\n"
         "assert 'inspect_ai' not in sys.modules"
     )
@@ -536,7 +536,7 @@ def test_a_version_that_is_not_known_is_read_by_inspect(arith, tmp_path):
 def test_inspect_is_asked_for_when_it_is_needed(arith, tmp_path, monkeypatch):
     path = of_version(3, arith, tmp_path)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"new.eval: reading this version .* pip install 'assay\[run\]'"):
+    with pytest.raises(MissingExtraError, match=r"new.eval: reading this version .* pip install 'howsure\[run\]'"):
         rows(path)
 
 

@@ -7,9 +7,9 @@ from datetime import date
 
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.sources import lm_eval, read, recognise
-from assay.tables import Attempts, Scores
+from howsure.errors import InputError, OptionError
+from howsure.sources import lm_eval, read, recognise
+from howsure.tables import Attempts, Scores
 
 STAMP = "2024-05-01T12-34-56.789012"
 MODEL = "EleutherAI/pythia-160m"

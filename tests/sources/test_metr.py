@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.sources import metr, read, recognise
-from assay.tables import Attempts
+from howsure.errors import InputError
+from howsure.sources import metr, read, recognise
+from howsure.tables import Attempts
 
 REAL = Path(__file__).parents[2] / "../shared/data/metr/runs_2025-01-28.jsonl"
 RUN = {"task_id": "maze/a", "task_family": "maze", "alias": "o9", "score_binarized": 1, "human_minutes": 12.5}
@@ -197,7 +197,7 @@ def test_counts_become_that_many_attempts(tmp_path):
 @pytest.mark.parametrize("name", ["counts.jsonl", "counts.parquet", "counts.tsv", "counts.csv.gz"])
 def test_counts_in_every_format(tmp_path, name):
     frame = pl.DataFrame({"subject": ["o9"], "task": ["a"], "n_successes": [2], "n_runs": [5], "minutes": [3.5]})
-    from assay.frames import write_frame
+    from howsure.frames import write_frame
 
     table = read(write_frame(frame, tmp_path / name))
     assert (len(table), table.frame["score"].sum(), table.frame["minutes"].sum()) == (5, 2, 17.5)

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.sources import openai_evals, read, recognise
+from howsure.errors import InputError, OptionError
+from howsure.sources import openai_evals, read, recognise
 
 SPEC = {
     "completion_fns": ["gpt-4"],

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from assay.errors import InputError, OptionError
-from assay.stats.agreement import METRICS, cohen_kappa, fleiss_kappa, gwet, krippendorff, percent_agreement
+from howsure.errors import InputError, OptionError
+from howsure.stats.agreement import METRICS, cohen_kappa, fleiss_kappa, gwet, krippendorff, percent_agreement
 
 GAP = np.nan
 # Krippendorff (2011), section C: 12 units (rows) by 4 observers
@@ -92,7 +92,7 @@ def test_the_interval_is_as_told(metric):
 
 
 def test_the_f_part_is_that_of_the_intraclass_correlation():
-    from assay.stats.reliability import intraclass
+    from howsure.stats.reliability import intraclass
 
     rng = np.random.default_rng(3)
     table = rng.normal(size=(400, 1)) + rng.normal(size=(400, 4))

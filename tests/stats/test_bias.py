@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import binomtest
 
-from assay.stats.bias import length_bias, position_bias
+from howsure.stats.bias import length_bias, position_bias
 
 
 def test_a_planted_pull_to_slot_one_is_found_and_an_even_judge_is_cleared():

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from assay.errors import InputError, OptionError
-from assay.stats import bootstrap
-from assay.stats.bootstrap import basic, bca, hierarchical_weights, percentile
-from assay.stats.means import mean
+from howsure.errors import InputError, OptionError
+from howsure.stats import bootstrap
+from howsure.stats.bootstrap import basic, bca, hierarchical_weights, percentile
+from howsure.stats.means import mean
 
 
 @pytest.fixture

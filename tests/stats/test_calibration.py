@@ -5,8 +5,8 @@ import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from assay.errors import InputError, OptionError
-from assay.stats.calibration import _bins, _calibration_error, calibration
+from howsure.errors import InputError, OptionError
+from howsure.stats.calibration import _bins, _calibration_error, calibration
 
 
 def draw(seed, n=200, tilt=1.0):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from assay.errors import OptionError
-from assay.stats import components
-from assay.stats.components import variance_components
+from howsure.errors import OptionError
+from howsure.stats import components
+from howsure.stats.components import variance_components
 
 # Shrout and Fleiss (1979), table 2
 SHROUT_FLEISS = np.array(

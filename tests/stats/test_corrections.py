@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from assay.errors import InputError
-from assay.stats.corrections import corrected_rate, powered_mean
+from howsure.errors import InputError
+from howsure.stats.corrections import corrected_rate, powered_mean
 
 
 def draw(rng, n, n_more, quality):

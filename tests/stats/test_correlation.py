@@ -5,10 +5,10 @@ import pytest
 import scipy.stats
 from statsmodels.stats.power import NormalIndPower
 
-from assay.errors import InputError, OptionError
-from assay.estimates import Estimate
-from assay.stats.correlation import KINDS, coefficient, correlation, critical_r, disattenuate, power_of_correlation
-from assay.stats.reliability import intraclass
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.stats.correlation import KINDS, coefficient, correlation, critical_r, disattenuate, power_of_correlation
+from howsure.stats.reliability import intraclass
 
 
 def pairs(rng, n, rho):

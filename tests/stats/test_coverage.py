@@ -1,7 +1,7 @@
 import pytest
 
-from assay.errors import OptionError
-from assay.stats.coverage import CoverageRow, coverage_table
+from howsure.errors import OptionError
+from howsure.stats.coverage import CoverageRow, coverage_table
 
 
 @pytest.fixture(scope="module")

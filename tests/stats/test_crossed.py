@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from assay.errors import InputError
-from assay.stats.components import variance_components
-from assay.stats.crossed import crossed_difference, crossed_mean
+from howsure.errors import InputError
+from howsure.stats.components import variance_components
+from howsure.stats.crossed import crossed_difference, crossed_mean
 
 SHROUT_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float)
 
@@ -37,7 +37,7 @@ def test_a_gap_hardly_moves_it():
 
 
 def test_it_is_wider_than_over_items_alone_where_raters_differ():
-    from assay.stats.means import clustered_mean
+    from howsure.stats.means import clustered_mean
 
     table = np.array([[0.1, 0.5, 0.9]] * 6) + np.linspace(0, 0.05, 6)[:, None]
     alone = clustered_mean(table.sum(axis=1), np.full(6, 3.0)).estimate

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from assay.errors import InputError
-from assay.stats.jackknife import groups, reach
+from howsure.errors import InputError
+from howsure.stats.jackknife import groups, reach
 
 
 def test_of_a_mean_it_is_the_t_interval():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from assay.errors import InputError, OptionError
-from assay.stats.judges import alternative_annotator_test, equal_terms
+from howsure.errors import InputError, OptionError
+from howsure.stats.judges import alternative_annotator_test, equal_terms
 
 GAP = np.nan
 

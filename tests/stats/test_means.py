@@ -3,9 +3,9 @@ import pytest
 import scipy.stats
 import statsmodels.api as sm
 
-from assay.errors import InputError, OptionError
-from assay.stats.means import clustered_mean, mean, paired_difference, unpaired_difference
-from assay.stats.proportions import wilson
+from howsure.errors import InputError, OptionError
+from howsure.stats.means import clustered_mean, mean, paired_difference, unpaired_difference
+from howsure.stats.proportions import wilson
 
 
 def ends(found):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from assay.errors import InputError
-from assay.stats.multiplicity import benjamini_hochberg, holm
+from howsure.errors import InputError
+from howsure.stats.multiplicity import benjamini_hochberg, holm
 
 P = [0.01, 0.04, 0.03, 0.005, 0.005, 0.8]
 

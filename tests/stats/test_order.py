@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, page_trend_test
 
-from assay.errors import InputError
-from assay.stats.order import jonckheere, page
+from howsure.errors import InputError
+from howsure.stats.order import jonckheere, page
 
 
 def test_page_is_scipys_exact_one():

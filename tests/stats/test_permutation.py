@@ -3,8 +3,8 @@ import pytest
 import scipy.stats
 from statsmodels.stats import contingency_tables
 
-from assay.errors import InputError, OptionError
-from assay.stats.permutation import mcnemar, permutation, sign_flip
+from howsure.errors import InputError, OptionError
+from howsure.stats.permutation import mcnemar, permutation, sign_flip
 
 
 def test_hand_calculation_of_all_flips():

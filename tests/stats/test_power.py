@@ -3,8 +3,8 @@ import pytest
 import scipy.stats
 from statsmodels.stats.power import TTestPower
 
-from assay.errors import OptionError
-from assay.stats.power import Comparison, items_needed, minimum_detectable_effect, power
+from howsure.errors import OptionError
+from howsure.stats.power import Comparison, items_needed, minimum_detectable_effect, power
 
 
 def test_millers_formula_for_many_items():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from assay.errors import InputError, OptionError
-from assay.stats.proportions import clopper_pearson, score_bounds, wilson
+from howsure.errors import InputError, OptionError
+from howsure.stats.proportions import clopper_pearson, score_bounds, wilson
 
 # Newcombe (1998), Two-sided confidence intervals for the single proportion, table I, methods 3 and 5
 NEWCOMBE = {

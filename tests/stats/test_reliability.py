@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from assay.errors import InputError, OptionError
-from assay.estimates import Estimate
-from assay.stats.reliability import (
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.stats.reliability import (
     choose_icc,
     cronbach_alpha,
     intraclass,

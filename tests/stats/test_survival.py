@@ -3,10 +3,10 @@ import pytest
 import scipy.stats
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
-from assay.errors import InputError, OptionError
-from assay.stats.means import mean
-from assay.stats.proportions import wilson
-from assay.stats.survival import kaplan_meier, log_rank
+from howsure.errors import InputError, OptionError
+from howsure.stats.means import mean
+from howsure.stats.proportions import wilson
+from howsure.stats.survival import kaplan_meier, log_rank
 
 # Freireich et al. (1963): weeks of remission with 6-mercaptopurine and with placebo
 TREATED = [6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35], [1] * 9 + [0] * 12

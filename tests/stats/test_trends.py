@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from assay.errors import InputError, OptionError
-from assay.stats.trends import fit_line
+from howsure.errors import InputError, OptionError
+from howsure.stats.trends import fit_line
 
 FRONTIER = Path(__file__).parents[2] / "../shared/reference/stitch_paper/frontier.csv"
 

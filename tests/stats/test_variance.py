@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from assay.errors import InputError, OptionError
-from assay.stats.means import mean
-from assay.stats.variance import split
+from howsure.errors import InputError, OptionError
+from howsure.stats.means import mean
+from howsure.stats.variance import split
 
 # Shrout and Fleiss (1979), table 2: six targets, four judges
 SHROUT_FLEISS = np.array(

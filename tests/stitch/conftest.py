@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.stitch.cleaning import pose
-from assay.stitch.simulate import simulate
-from assay.stitch.solver.gauge import AnchorBenchmark
-from assay.tables import Scores
+from howsure.stitch.cleaning import pose
+from howsure.stitch.simulate import simulate
+from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"
 

@@ -6,17 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.charts import to_spec
-from assay.charts.export import svg
-from assay.stitch.charts.scale import draw_capabilities, draw_difficulties, draw_ranking, draw_scale, readable
-from assay.stitch.exploration import explore
-from assay.stitch.scale import fit
-from assay.stitch.simulate import simulate
-from assay.stitch.solver.curves import curve_frame, residual_frame
-from assay.stitch.trends.forecast import forecast
-from assay.stitch.trends.horizon_map import map_horizons
-from assay.stitch.trends.progress import progress
-from assay.tables import Scores
+from howsure.charts import to_spec
+from howsure.charts.export import svg
+from howsure.stitch.charts.scale import draw_capabilities, draw_difficulties, draw_ranking, draw_scale, readable
+from howsure.stitch.exploration import explore
+from howsure.stitch.scale import fit
+from howsure.stitch.simulate import simulate
+from howsure.stitch.solver.curves import curve_frame, residual_frame
+from howsure.stitch.trends.forecast import forecast
+from howsure.stitch.trends.horizon_map import map_horizons
+from howsure.stitch.trends.progress import progress
+from howsure.tables import Scores
 
 NAMES = (
     "overlap", "coverage", "months", "ranking", "curves", "residuals", "capabilities", "difficulties",

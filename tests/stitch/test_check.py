@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 from scipy.optimize import minimize
 
-from assay.charts import to_spec
-from assay.errors import OptionError
-from assay.stitch.robust.check import THIRDS, check, surprises
-from assay.stitch.scale import fit
-from assay.stitch.simulate import simulate
-from assay.stitch.solver.curves import residual_frame
-from assay.tables import Scores
+from howsure.charts import to_spec
+from howsure.errors import OptionError
+from howsure.stitch.robust.check import THIRDS, check, surprises
+from howsure.stitch.scale import fit
+from howsure.stitch.simulate import simulate
+from howsure.stitch.solver.curves import residual_frame
+from howsure.tables import Scores
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_few_scores_are_far_off_in_a_world_that_keeps_to_the_model(scale):
     assert judged.n_by_chance == pytest.approx(0.0027 * len(judged.residuals), rel=0.01)
 
 
-@pytest.mark.parametrize("options", [{"preset": "paper"}, {"preset": "assay"}, {"dimensions": 2}], ids=str)
+@pytest.mark.parametrize("options", [{"preset": "paper"}, {"preset": "howsure"}, {"dimensions": 2}], ids=str)
 def test_leaving_a_score_out_is_what_an_optimiser_finds(world, options):
     some = fit(world.scores, **options)
     expected = residual_frame(some).with_columns(place=pl.int_range(pl.len()))

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.stitch.cleaning import clean, pose
-from assay.stitch.connectivity import find_parts
-from assay.stitch.families import family_of
-from assay.tables import Scores
+from howsure.errors import InputError, OptionError
+from howsure.stitch.cleaning import clean, pose
+from howsure.stitch.connectivity import find_parts
+from howsure.stitch.families import family_of
+from howsure.tables import Scores
 
 
 def table(*, n_models=5, n_benchmarks=4, seed=0, **columns):

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.stitch.exploration import explore
-from assay.tables import Scores
+from howsure.stitch.exploration import explore
+from howsure.tables import Scores
 
 EPOCH = Path(__file__).parents[2] / "../shared/data/epoch-2025-11"
 
@@ -120,7 +120,7 @@ def test_saving_writes_a_matrix_and_the_numbers(found, tmp_path):
 
 @pytest.mark.skipif(not EPOCH.is_dir(), reason="Epoch's tables are not on this machine")
 def test_the_real_table():
-    from assay.sources import epoch
+    from howsure.sources import epoch
 
     found = explore(epoch.read([EPOCH]))
     seen = found.overview

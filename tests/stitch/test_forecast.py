@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InputError, OptionError
-from assay.stitch.scale import Scale, fit
-from assay.stitch.simulate import simulate
-from assay.stitch.trends.backtest import backtest, hold_out, refit_before
-from assay.stitch.trends.breaks import find_break
-from assay.stitch.trends.forecast import forecast
-from assay.stitch.trends.frontier import Dated, dates_of, fit_trend, frontier_frame, is_frontier, years_of
-from assay.stitch.trends.saturation import crossing, saturate, saturation_frame
-from assay.stitch.trends.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between
-from assay.tables import Scores
+from howsure.errors import InputError, OptionError
+from howsure.stitch.scale import Scale, fit
+from howsure.stitch.simulate import simulate
+from howsure.stitch.trends.backtest import backtest, hold_out, refit_before
+from howsure.stitch.trends.breaks import find_break
+from howsure.stitch.trends.forecast import forecast
+from howsure.stitch.trends.frontier import Dated, dates_of, fit_trend, frontier_frame, is_frontier, years_of
+from howsure.stitch.trends.saturation import crossing, saturate, saturation_frame
+from howsure.stitch.trends.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between
+from howsure.tables import Scores
 
 PAPER = Path(__file__).parents[2] / "../shared/reference/stitch_paper"
 needs_paper = pytest.mark.skipif(not PAPER.is_dir(), reason="the published fit is not on this machine")
@@ -99,7 +99,7 @@ def test_the_published_check_which_leaks(paper):
 @needs_paper
 @pytest.mark.heavy
 def test_the_real_table_from_scores_to_forecast():
-    from assay.sources import epoch
+    from howsure.sources import epoch
 
     data = PAPER.parents[1] / "data/epoch-2025-11"
     scale = fit(epoch.read([data]), preset="paper", anchor="Winogrande", bootstrap=200)

@@ -5,14 +5,14 @@ import polars as pl
 import pytest
 from scipy.special import expit
 
-from assay.errors import InputError, OptionError
-from assay.stitch.cleaning import pose
-from assay.stitch.robust.crossvalidation import compare_models, held_out_errors, make_folds
-from assay.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
-from assay.stitch.solver.gauge import AnchorBenchmark
-from assay.stitch.solver.hierarchy import solve_hierarchy
-from assay.stitch.solver.replicates import draw_replicates
-from assay.tables import Scores
+from howsure.errors import InputError, OptionError
+from howsure.stitch.cleaning import pose
+from howsure.stitch.robust.crossvalidation import compare_models, held_out_errors, make_folds
+from howsure.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
+from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.solver.hierarchy import solve_hierarchy
+from howsure.stitch.solver.replicates import draw_replicates
+from howsure.tables import Scores
 
 
 def rms(error):
@@ -62,22 +62,22 @@ def test_a_second_trait_is_found_where_there_is_one():
 
 
 def test_held_out_error_on_the_published_folds(paper_problem, paper_folds):
-    names = ["benchmark mean", "Rasch (equal slopes)", "sigmoid (paper)", "assay"]
+    names = ["benchmark mean", "Rasch (equal slopes)", "sigmoid (paper)", "howsure"]
     errors = held_out_errors(paper_problem, names, folds=paper_folds, anchor="Winogrande")
     assert rms(errors["benchmark mean"]) == pytest.approx(0.1835, abs=1e-4)
     assert rms(errors["Rasch (equal slopes)"]) == pytest.approx(0.1131, abs=1e-4)
     assert rms(errors["sigmoid (paper)"]) == pytest.approx(0.0995, abs=1e-4)
-    assert rms(errors["assay"]) < 0.0925
+    assert rms(errors["howsure"]) < 0.0925
 
 
 @pytest.mark.heavy
 def test_every_model_of_the_scores_on_the_published_folds(paper_problem, paper_folds):
     table = compare_models(paper_problem, folds=paper_folds, anchor="Winogrande")
     rmse = dict(table.select("method", "rmse").iter_rows())
-    assert table["method"][:2].to_list() == ["assay, two dimensions", "assay"]
-    assert rmse["assay, two dimensions"] < 0.08
+    assert table["method"][:2].to_list() == ["howsure, two dimensions", "howsure"]
+    assert rmse["howsure, two dimensions"] < 0.08
     assert rmse["variance per benchmark"] < rmse["sigmoid (paper)"] < rmse["clipped linear"]
-    better = table.filter(pl.col("method") == "assay").row(0, named=True)
+    better = table.filter(pl.col("method") == "howsure").row(0, named=True)
     assert better["difference_high"] < 0
 
 
@@ -102,10 +102,10 @@ def test_folds_are_even_and_repeatable(problem):
 
 
 def test_wrong_methods_and_folds_are_told(problem):
-    with pytest.raises(OptionError, match=r"No model of the scores called 'asay'. Did you mean 'assay'"):
+    with pytest.raises(OptionError, match=r"No model of the scores called 'asay'. Did you mean 'howsure'"):
         held_out_errors(problem, ["asay"])
     with pytest.raises(InputError, match="folds: 2 for"):
-        held_out_errors(problem, ["assay"], folds=np.zeros(2, dtype=int))
+        held_out_errors(problem, ["howsure"], folds=np.zeros(2, dtype=int))
 
 
 @pytest.mark.heavy

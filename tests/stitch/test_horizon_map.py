@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.stats.trends import fit_line
-from assay.stitch.scale import fit
-from assay.stitch.simulate import simulate
-from assay.stitch.trends.horizon_map import held_out_r2, map_horizons, read_horizons
+from howsure.errors import InputError
+from howsure.stats.trends import fit_line
+from howsure.stitch.scale import fit
+from howsure.stitch.simulate import simulate
+from howsure.stitch.trends.horizon_map import held_out_r2, map_horizons, read_horizons
 
 SHARED = Path(__file__).parents[2] / "../shared"
 METR = SHARED / "data/epoch-2025-11/external_benchmark_metr.csv"
@@ -52,7 +52,7 @@ def test_the_published_map():
 @needs_paper
 @pytest.mark.heavy
 def test_the_real_table_from_scores_to_map():
-    from assay.sources import epoch
+    from howsure.sources import epoch
 
     scale = fit(epoch.read([METR.parent]), preset="paper", anchor="Winogrande", bootstrap=100)
     found = map_horizons(scale, METR)

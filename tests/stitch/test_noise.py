@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.stitch.cleaning import pose
-from assay.stitch.simulate import simulate
-from assay.stitch.solver.hierarchy import solve_hierarchy
-from assay.stitch.solver.noise import Noise, _correlation, _shrunk, expected
-from assay.tables import Scores
+from howsure.stitch.cleaning import pose
+from howsure.stitch.simulate import simulate
+from howsure.stitch.solver.hierarchy import solve_hierarchy
+from howsure.stitch.solver.noise import Noise, _correlation, _shrunk, expected
+from howsure.tables import Scores
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.sources import read
-from assay.stitch import fit
-from assay.stitch.solver.gauge import AnchorBenchmark, align
-from assay.stitch.solver.solutions import solve_ridge
+from howsure.sources import read
+from howsure.stitch import fit
+from howsure.stitch.solver.gauge import AnchorBenchmark, align
+from howsure.stitch.solver.solutions import solve_ridge
 
 
 def reference(shared, name, key):

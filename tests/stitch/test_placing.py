@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.stitch import fit
-from assay.tables import Scores
+from howsure.errors import InputError, OptionError
+from howsure.stitch import fit
+from howsure.tables import Scores
 
 
-@pytest.fixture(scope="module", params=[("assay", 1), ("paper", 1), ("assay", 2)], ids=["assay", "paper", "2d"])
+@pytest.fixture(scope="module", params=[("howsure", 1), ("paper", 1), ("howsure", 2)], ids=["howsure", "paper", "2d"])
 def scale(request, world):
     preset, dimensions = request.param
     return fit(world.scores, preset=preset, dimensions=dimensions, bootstrap=150)

@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.results import Provenance
-from assay.stitch.scale import fit
-from assay.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
-from assay.stitch.trends.efficiency import (
+from howsure.errors import InputError
+from howsure.results import Provenance
+from howsure.stitch.scale import fit
+from howsure.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
+from howsure.stitch.trends.efficiency import (
     Coefficients,
     Computed,
     as_published,
@@ -22,8 +22,8 @@ from assay.stitch.trends.efficiency import (
     size_families,
     two_stages,
 )
-from assay.stitch.trends.progress import QUANTITIES, progress, separate
-from assay.tables import Scores
+from howsure.stitch.trends.progress import QUANTITIES, progress, separate
+from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"
 PAPER, EPOCH = SHARED / "reference/stitch_paper", SHARED / "data/epoch-2025-11"
@@ -99,7 +99,7 @@ def test_the_published_interval_leaves_out_that_the_two_slopes_are_correlated(pa
 @needs_paper
 @pytest.mark.heavy
 def test_the_real_table_from_scores_to_progress():
-    from assay.sources import epoch
+    from howsure.sources import epoch
 
     scale = fit(epoch.read([EPOCH]), preset="paper", anchor="Winogrande", bootstrap=100)
     found = progress(scale, exclude=distilled())

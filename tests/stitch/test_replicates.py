@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from assay.stitch.solver.gauge import align
-from assay.stitch.solver.hierarchy import solve_hierarchy
-from assay.stitch.solver.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
-from assay.stitch.solver.solutions import solve_ridge
+from howsure.stitch.solver.gauge import align
+from howsure.stitch.solver.hierarchy import solve_hierarchy
+from howsure.stitch.solver.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
+from howsure.stitch.solver.solutions import solve_ridge
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_one_thread_and_two_give_the_same(solution, gauge):
 
 
 def test_each_is_a_refit_at_its_own_optimum(solution):
-    from assay.stitch.solver.kernels import fit
+    from howsure.stitch.solver.kernels import fit
 
     scores, weights, means = _REDRAW["families"](solution, np.random.default_rng(0), 3)
     for r in range(3):
@@ -79,7 +79,7 @@ def test_a_penalty_is_not_drawn(problem, gauge):
 
 
 def test_refits_that_do_not_converge_are_counted(solution, gauge, monkeypatch):
-    monkeypatch.setattr("assay.stitch.solver.replicates.MOST_ITERATIONS", 4)
+    monkeypatch.setattr("howsure.stitch.solver.replicates.MOST_ITERATIONS", 4)
     drawn = draw_replicates(solution, gauge, 30, seed=1)
     assert 0 < drawn.n_failed <= 30
     assert len(drawn) == 30 - drawn.n_failed

@@ -8,18 +8,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.charts import to_spec
-from assay.errors import InputError, OptionError
-from assay.stitch.presets import PRESETS
-from assay.stitch.robust.findings import FACTORS
-from assay.stitch.robust.influence import drop_benchmarks, leave_benchmarks_out, leave_organisations_out, refit_without
-from assay.stitch.robust.robustness import robustness
-from assay.stitch.robust.sensitivity import STRENGTHS, change_anchor, change_duplicates, change_model, change_strength
-from assay.stitch.robust.variants import Baseline, frontier_slopes, variant_frame
-from assay.stitch.scale import fit
-from assay.stitch.simulate import simulate
-from assay.stitch.solver.gauge import AnchorBenchmark, choose_gauge
-from assay.tables import Scores
+from howsure.charts import to_spec
+from howsure.errors import InputError, OptionError
+from howsure.stitch.presets import PRESETS
+from howsure.stitch.robust.findings import FACTORS
+from howsure.stitch.robust.influence import (
+    drop_benchmarks,
+    leave_benchmarks_out,
+    leave_organisations_out,
+    refit_without,
+)
+from howsure.stitch.robust.robustness import robustness
+from howsure.stitch.robust.sensitivity import STRENGTHS, change_anchor, change_duplicates, change_model, change_strength
+from howsure.stitch.robust.variants import Baseline, frontier_slopes, variant_frame
+from howsure.stitch.scale import fit
+from howsure.stitch.simulate import simulate
+from howsure.stitch.solver.gauge import AnchorBenchmark, choose_gauge
+from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"
 ANCHOR = "bench-03"
@@ -49,7 +54,7 @@ class Fitted:
         self.baseline = Baseline(self.problem.models, self.problem.dates, self.scale.estimate.capability)
 
 
-@pytest.fixture(scope="module", params=["paper", "assay"])
+@pytest.fixture(scope="module", params=["paper", "howsure"])
 def fitted(request, world):
     return Fitted(world.scores, request.param)
 
@@ -88,7 +93,7 @@ def test_a_frontier_of_one_date_has_no_slope():
 
 @pytest.fixture(scope="module")
 def published():
-    from assay.sources import read
+    from howsure.sources import read
 
     return Fitted(read(shared("data/epoch-2025-11")), "paper", "Winogrande")
 
@@ -140,7 +145,7 @@ def test_another_anchor_is_the_fit_with_that_anchor(paper):
 
 
 def test_every_variant_of_the_default_is_the_same_in_one_unit(world):
-    default = Fitted(world.scores, "assay")
+    default = Fitted(world.scores, "howsure")
     frame = variant_frame(list(change_anchor(default.baseline, default.solution, default.gauge)))
     slope = frontier_slopes(default.baseline.capability[None], default.baseline.dates)[0]
     assert frame["linked_slope"].to_numpy() == pytest.approx(slope)
@@ -157,7 +162,7 @@ def test_the_farther_the_prior_is_changed_the_farther_models_move(fitted):
 
 
 def test_each_model_of_the_scores_but_the_one_in_use(fitted):
-    used = "sigmoid (paper)" if fitted.preset == "paper" else "assay"
+    used = "sigmoid (paper)" if fitted.preset == "paper" else "howsure"
     variants = list(change_model(fitted.baseline, fitted.problem, used))
     assert len(variants) == 3
     assert used not in {variant.label for variant in variants}
@@ -245,7 +250,7 @@ def test_a_share_that_drops_none_or_nearly_all_is_refused(fitted, share):
 
 def test_anchored_by_models_every_benchmark_can_go(world):
     best, worst = world.models.sort("capability")["model"].to_list()[-1], world.models.sort("capability")["model"][0]
-    by_models = Fitted(world.scores, "assay")
+    by_models = Fitted(world.scores, "howsure")
     gauge = choose_gauge(by_models.problem, None, 0.0, 1.0, {worst: 0.0, best: 100.0})
     _, is_in = drop_benchmarks(by_models.solution, gauge, 40, seed=1)
     assert (~is_in).any(axis=0).all()

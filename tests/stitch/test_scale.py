@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.stitch import Scale, fit
-from assay.tables import Scores
+from howsure.errors import InputError, OptionError
+from howsure.stitch import Scale, fit
+from howsure.tables import Scores
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +248,7 @@ def test_a_benchmark_on_which_all_score_the_same_is_no_anchor(world):
         fit(Scores(pl.concat([rows, flat])), anchor="flat")
 
 
-@pytest.mark.parametrize("preset", ["assay", "paper"])
+@pytest.mark.parametrize("preset", ["howsure", "paper"])
 def test_a_tiny_table_gives_a_scale_with_wide_intervals(preset):
     rows = pl.DataFrame(
         {
@@ -291,7 +291,7 @@ def test_a_benchmark_of_two_models_has_too_few(world):
             r"The preset 'eci' fixes the scale by Claude 3.5 Sonnet, which is not among",
         ),
         ({"anchor_slope": 0.0}, r"anchor_slope is 0; a slope is above 0"),
-        ({"dimensions": 3}, r"dimensions is 3; the preset 'assay' knows 1 or 2 dimensions"),
+        ({"dimensions": 3}, r"dimensions is 3; the preset 'howsure' knows 1 or 2 dimensions"),
         ({"dimensions": 2, "preset": "paper"}, r"the preset 'paper' knows 1 dimension"),
         ({"bootstrap": -1}, r"bootstrap is -1"),
         ({"bootstrap": 10, "resample": "jackknife"}, r"No resampling called 'jackknife'"),
@@ -325,7 +325,7 @@ def test_eci_takes_families_as_models_and_stretches_scores(world):
 
 
 def test_eci_from_epochs_files(shared):
-    from assay.sources import read
+    from howsure.sources import read
 
     scale = fit(read(shared / "data/epoch-2025-11"), preset="eci")
     assert scale.capability("Claude 3.5 Sonnet").value == pytest.approx(130)
@@ -338,7 +338,7 @@ def test_eci_from_epochs_files(shared):
 
 
 def test_what_the_paper_leaves_out_can_be_included(shared):
-    from assay.sources import read
+    from howsure.sources import read
 
     scores = read(shared / "data/epoch-2025-11")
     assert "BoolQ" not in fit(scores, preset="paper").problem.benchmarks

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import OptionError
-from assay.stitch.cleaning import pose
-from assay.stitch.coverage import PAIRS, coverage_table
-from assay.stitch.simulate import simulate
+from howsure.errors import OptionError
+from howsure.stitch.cleaning import pose
+from howsure.stitch.coverage import PAIRS, coverage_table
+from howsure.stitch.simulate import simulate
 
 
 def test_a_seed_gives_the_same_world():

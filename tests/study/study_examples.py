@@ -4,9 +4,9 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.pages import digest
-from assay.study.page import ANSWER, GUESS, option_value
-from assay.study.protocol import Study
+from howsure.pages import digest
+from howsure.study.page import ANSWER, GUESS, option_value
+from howsure.study.protocol import Study
 
 EXAMPLE = Path(__file__).parents[2] / "examples/study/study.yaml"
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -69,7 +69,7 @@ def rate(packet, number=0, how=perfect, *, rater=None, comment=None, quiz="b", m
             record |= {"answers": given, "revisions": {}}
         screens[screen.id] = record
     body = {
-        "format": "assay-result/1",
+        "format": "howsure-result/1",
         "page": built.digest,
         "rater": rater or built.page.rater,
         "started": NOW,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from assay.tables import Ratings
+from howsure.tables import Ratings
 
 PAIRS = ("p1", "p2", "p3", "p4", "p5")
 DOMAINS = dict(zip(PAIRS, ("TECH", "ANAL", "PHIL", "SELF", "NARR"), strict=True))

@@ -7,16 +7,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.stats.crossed import crossed_mean
-from assay.stats.reliability import cronbach_alpha
-from assay.study.analyze import analyze
-from assay.study.domains import Order
-from assay.study.facts import ModelScores, Raters
-from assay.study.fidelity import score
-from assay.study.simulate import Crowd, placeholder_study, simulate
-from assay.study.verdict import Criterion
-from assay.tables import Ratings
+from howsure.errors import InputError, OptionError
+from howsure.stats.crossed import crossed_mean
+from howsure.stats.reliability import cronbach_alpha
+from howsure.study.analyze import analyze
+from howsure.study.domains import Order
+from howsure.study.facts import ModelScores, Raters
+from howsure.study.fidelity import score
+from howsure.study.simulate import Crowd, placeholder_study, simulate
+from howsure.study.verdict import Criterion
+from howsure.tables import Ratings
 
 from .tables import DOMAINS, PAIRS, perfect, slot_one, straight, table
 
@@ -308,8 +308,8 @@ def rows(*listed):
 def test_thin_tables_give_states_and_a_whole_report(ratings, state):
     import datetime
 
-    from assay.report import Report, render
-    from assay.report.study import study_sections
+    from howsure.report import Report, render
+    from howsure.report.study import study_sections
 
     found = analyze(ratings)
     assert found.findings.figures["pfi"].state == state

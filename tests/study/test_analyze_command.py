@@ -1,16 +1,16 @@
-"""`assay study analyze` as a user calls it, and the report it writes, in a real browser."""
+"""`howsure study analyze` as a user calls it, and the report it writes, in a real browser."""
 
 import json
 
 import polars as pl
 import pytest
 
-from assay.study.simulate import Crowd, simulate
+from howsure.study.simulate import Crowd, simulate
 
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
-    """A simulated study as `assay study collect` leaves it: two of nine raters are no raters."""
+    """A simulated study as `howsure study collect` leaves it: two of nine raters are no raters."""
     folder = tmp_path_factory.mktemp("desk")
     simulate(crowd=Crowd(n_raters=9, bots=1, straight_liners=1), seed=3).save(folder)
     return folder

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InputError, OptionError
-from assay.pages import read_page, read_pages
-from assay.study.build import EVERYONE, Key, build
-from assay.study.design import AGAIN, ATTENTION, arrange, williams
-from assay.study.protocol import Study
+from howsure.errors import InputError, OptionError
+from howsure.pages import read_page, read_pages
+from howsure.study.build import EVERYONE, Key, build
+from howsure.study.design import AGAIN, ATTENTION, arrange, williams
+from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, small_study
 
@@ -145,7 +145,7 @@ def test_a_build_never_overwrites_a_key_nor_joins_other_pages(tmp_path):
 
 def test_a_spoilt_key_says_so(tmp_path):
     path = tmp_path / "key.json"
-    for text in ("{}", "nonsense", '{"format": "assay-study-key/1", "salt": "x"}'):
+    for text in ("{}", "nonsense", '{"format": "howsure-study-key/1", "salt": "x"}'):
         path.write_text(text)
         with pytest.raises(InputError, match="not the key of a study"):
             Key.read(path)

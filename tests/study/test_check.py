@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from assay.study.check import expected_minutes, preflight
-from assay.study.protocol import Study
+from howsure.study.check import expected_minutes, preflight
+from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, small_study
 
@@ -145,5 +145,5 @@ def test_nothing_to_check_says_so(command):
     told = command("study", "check")
     assert (told.returncode, told.stderr) == (
         2,
-        "assay: Nothing to check. Name the study: assay study check study.yaml.\n",
+        "howsure: Nothing to check. Name the study: howsure study check study.yaml.\n",
     )

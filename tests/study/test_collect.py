@@ -5,11 +5,11 @@ import json
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.study.build import build
-from assay.study.collect import collect, live_signs
-from assay.study.protocol import Study
-from assay.tables import Ratings
+from howsure.errors import InputError
+from howsure.study.build import build
+from howsure.study.collect import collect, live_signs
+from howsure.study.protocol import Study
+from howsure.tables import Ratings
 
 from .study_examples import EXAMPLE, first_slot, perfect, rate, rate_all, small_study
 
@@ -163,7 +163,7 @@ def test_one_page_tells_raters_by_their_names(tmp_path):
 
 
 def test_live_signs_know_attention_repeats_and_minutes(example):
-    from assay.pages import Result
+    from howsure.pages import Result
 
     def turning(study, placed):
         own = first_slot if placed.item.endswith("/again") or placed.target is None else perfect
@@ -192,5 +192,5 @@ def test_the_command_collects_and_tells_what_it_refused(example, command, tmp_pa
     blind = command("study", "collect", folder)
     assert (blind.returncode, blind.stderr) == (
         2,
-        "assay: The answers are blind. Pass --key key.json (or, for a foreign form, --mapping and --study).\n",
+        "howsure: The answers are blind. Pass --key key.json (or, for a foreign form, --mapping and --study).\n",
     )

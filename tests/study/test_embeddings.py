@@ -9,9 +9,9 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from assay.errors import InputError, OptionError
-from assay.study.embeddings import KEY_VARIABLE, LEXICAL, Endpoint, lexical_vectors, measure_similarity
-from assay.study.facts import ModelScores
+from howsure.errors import InputError, OptionError
+from howsure.study.embeddings import KEY_VARIABLE, LEXICAL, Endpoint, lexical_vectors, measure_similarity
+from howsure.study.facts import ModelScores
 from study.judging import small_study
 
 STUDY = small_study(3)
@@ -130,7 +130,7 @@ def test_a_busy_server_is_asked_again():
         ((500, {}, b""), r"answered 500, 3 times. Try again later."),
         (
             (401, {}, b'{"error": "bad key"}'),
-            r"refused with 401 .*bad key.* --embedding-model and ASSAY_EMBEDDINGS_KEY",
+            r"refused with 401 .*bad key.* --embedding-model and HOWSURE_EMBEDDINGS_KEY",
         ),
         ((302, {"Location": "http://127.0.0.1:1/"}, b""), r"refused with 302"),
         ((200, {}, b"<html>"), r"the answer is not JSON"),

@@ -2,10 +2,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.study.fidelity import LITE_RANGE, parts_of, score
-from assay.study.protocol import Dimension, Study
-from assay.tables import Ratings
+from howsure.errors import InputError
+from howsure.study.fidelity import LITE_RANGE, parts_of, score
+from howsure.study.protocol import Dimension, Study
+from howsure.tables import Ratings
 
 from .tables import PAIRS, perfect, slot_one, table
 

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 import yaml
 
-from assay.errors import InputError
-from assay.study.build import build
-from assay.study.forms import FormMapping, collect_forms, form_frame, read_mapping, save_forms
-from assay.study.protocol import Study
+from howsure.errors import InputError
+from howsure.study.build import build
+from howsure.study.forms import FormMapping, collect_forms, form_frame, read_mapping, save_forms
+from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, perfect, small_study
 

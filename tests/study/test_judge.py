@@ -3,11 +3,11 @@
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.study.judge import Orders, Reply, summarise_replies
-from assay.study.protocol import Dimension
-from assay.study.questions import ask, oriented, read_reply
-from assay.tables import Ratings
+from howsure.errors import InputError
+from howsure.study.judge import Orders, Reply, summarise_replies
+from howsure.study.protocol import Dimension
+from howsure.study.questions import ask, oriented, read_reply
+from howsure.tables import Ratings
 from study.judging import always_first, fan, small_study
 
 STUDY = small_study(4)

@@ -6,7 +6,7 @@ import time
 import polars as pl
 import pytest
 
-from assay.tables import Ratings
+from howsure.tables import Ratings
 from servers.openai_server import ChatServer, Reply, completion, cut, failure, no_choices, raw
 from study.judge_program import run, start
 from study.judging import fan, small_study

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.errors import OptionError
-from assay.stats.components import variance_components
-from assay.stats.correlation import correlation, power_of_correlation
-from assay.stats.crossed import crossed_difference, crossed_mean
-from assay.stats.reliability import cronbach_alpha, spearman_brown
-from assay.study.outcomes import (
+from howsure.errors import OptionError
+from howsure.stats.components import variance_components
+from howsure.stats.correlation import correlation, power_of_correlation
+from howsure.stats.crossed import crossed_difference, crossed_mean
+from howsure.stats.reliability import cronbach_alpha, spearman_brown
+from howsure.study.outcomes import (
     ALPHA,
     COMBINED,
     DIFFERENCE,
@@ -23,8 +23,8 @@ from assay.study.outcomes import (
     figures,
     play,
 )
-from assay.study.simulate import MODEL_MEAN, MODEL_SD
-from assay.study.verdict import CRITERIA, Criterion, judge_criterion
+from howsure.study.simulate import MODEL_MEAN, MODEL_SD
+from howsure.study.verdict import CRITERIA, Criterion, judge_criterion
 
 NARROW = Setting(spread=0.02, fidelity=0.8)  # so that no normal score leaves 0–1
 
@@ -75,7 +75,7 @@ def test_the_verdict_is_the_analysis_own():
 
 
 def _estimate(figure, study):
-    from assay.estimates import Estimate
+    from howsure.estimates import Estimate
 
     value, low, high = (float(part[study]) for part in figure)
     return Estimate(value, low if np.isfinite(low) else None, high if np.isfinite(high) else None)

@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.errors import OptionError
-from assay.study.outcomes import Design, Setting
-from assay.study.plan import DESIGNS, Pace, parse_design, plan
-from assay.study.verdict import Criterion
+from howsure.errors import OptionError
+from howsure.study.outcomes import Design, Setting
+from howsure.study.plan import DESIGNS, Pace, parse_design, plan
+from howsure.study.verdict import Criterion
 
 SMALL = (Design(3, 10), Design(10, 5))
 
@@ -159,12 +159,12 @@ def test_the_command_writes_the_plan_and_a_report(command, tmp_path):
 def test_the_command_tells_a_wrong_option_in_one_line(command):
     told = command("study", "plan", "--icc", "1.5")
     assert (told.returncode, told.stdout) == (2, "")
-    assert told.stderr.startswith("assay: icc lies between 0 and 1")
+    assert told.stderr.startswith("howsure: icc lies between 0 and 1")
     assert told.stderr.count("\n") == 1
 
 
 def test_the_docs_quote_what_the_command_says(command):
     page = (Path(__file__).parents[2] / "docs/study-plan.md").read_text()
-    shown = re.search(r"```text\n\$ assay (study plan [^\n]*)\n(.*?)```", page, re.S)
+    shown = re.search(r"```text\n\$ howsure (study plan [^\n]*)\n(.*?)```", page, re.S)
     told = command(*shown[1].split())
     assert [line for line in told.stdout.splitlines() if line.startswith("- ")] == shown[2].splitlines()

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
+from howsure.errors import InputError, OptionError
+from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
 
 from .study_examples import EXAMPLE, small_study
 
@@ -121,7 +121,7 @@ def test_bytes_and_bottomless_nesting_are_refused(tmp_path):
         ({"kind": "choice", "low": 0, "high": 1, "labels": ["a", "b"], "values": [1]}, "1 values for 2 labels"),
         ({"kind": "choice", "low": 0, "high": 1, "labels": ["a", "b"], "values": [1, 5]}, "do not run from"),
         ({"kind": "each", "low": 1, "high": 2, "labels": ["a", "a"]}, "'a' is there twice"),
-        ({"name": "guess", "kind": "comparison"}, "a name that Assay uses itself"),
+        ({"name": "guess", "kind": "comparison"}, "a name that Howsure uses itself"),
     ],
 )
 def test_dimensions_that_do_not_fit_are_refused(given, told):

@@ -1,9 +1,9 @@
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.study.facts import Raters
-from assay.study.quality import Rules, check_raters
+from howsure.errors import InputError
+from howsure.study.facts import Raters
+from howsure.study.quality import Rules, check_raters
 
 from .tables import PAIRS, perfect, slot_one, straight, table
 
@@ -82,7 +82,7 @@ def test_three_pairs_at_least_make_a_line():
 
 def test_minutes_are_the_seconds_of_items_where_nothing_else_is_known():
     frame = table({"a": perfect}).frame.with_columns(pl.lit(90.0).alias("seconds"))
-    from assay.tables import Ratings
+    from howsure.tables import Ratings
 
     checked = check_raters(Ratings(frame)).raters[0]
     assert checked.minutes == 7.5  # five items, each counted once
@@ -102,7 +102,7 @@ def test_rules_can_be_changed():
 
 
 def test_a_study_gives_the_pass_mark_and_the_minutes():
-    from assay.study.protocol import Question, Quiz, Study
+    from howsure.study.protocol import Question, Quiz, Study
 
     question = Question(question="?", options=("a", "b"), right="a")
     pair = {"id": "p1", "prompt": "?", "target": "a", "comparison": "b"}

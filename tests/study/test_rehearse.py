@@ -3,13 +3,13 @@
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.study.build import build
-from assay.study.collect import collect
-from assay.study.protocol import Study
-from assay.study.rehearse import fill_in
-from assay.study.simulate import Crowd, simulate
-from assay.tables import Ratings
+from howsure.errors import InputError
+from howsure.study.build import build
+from howsure.study.collect import collect
+from howsure.study.protocol import Study
+from howsure.study.rehearse import fill_in
+from howsure.study.simulate import Crowd, simulate
+from howsure.tables import Ratings
 
 from .study_examples import EXAMPLE, perfect, rate_all, small_study
 

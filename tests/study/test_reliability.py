@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.study.reliability import assess, read_ratings
+from howsure.errors import InputError, OptionError
+from howsure.study.reliability import assess, read_ratings
 
 # Shrout and Fleiss (1979), six targets by four judges
 TABLE = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]

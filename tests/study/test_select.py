@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.errors import InputError, OptionError
-from assay.study.facts import ModelScores
-from assay.study.protocol import Study
-from assay.study.select import LEVELS, select
+from howsure.errors import InputError, OptionError
+from howsure.study.facts import ModelScores
+from howsure.study.protocol import Study
+from howsure.study.select import LEVELS, select
 
 PERSONA = Path(__file__).parents[2] / "../shared/data/ratings/persona_model_scores.csv"
 

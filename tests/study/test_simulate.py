@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import OptionError
-from assay.stats.components import variance_components
-from assay.stats.reliability import intraclass
-from assay.study.answering import fidelity_of, honest_answers, kept_answers, random_answers, slot_answers
-from assay.study.facts import ModelScores, Raters
-from assay.study.fidelity import PFI, score
-from assay.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
-from assay.study.simulate import Crowd, placeholder_study, simulate
-from assay.tables import Ratings
+from howsure.errors import OptionError
+from howsure.stats.components import variance_components
+from howsure.stats.reliability import intraclass
+from howsure.study.answering import fidelity_of, honest_answers, kept_answers, random_answers, slot_answers
+from howsure.study.facts import ModelScores, Raters
+from howsure.study.fidelity import PFI, score
+from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
+from howsure.study.simulate import Crowd, placeholder_study, simulate
+from howsure.tables import Ratings
 
 EXAMPLE = Path(__file__).parents[2] / "examples/study/study.yaml"
 PREFERRED = tuple(

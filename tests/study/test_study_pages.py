@@ -8,10 +8,10 @@ import sys
 import polars as pl
 import pytest
 
-from assay.pages import read_pages
-from assay.study.build import Key, build
-from assay.study.collect import collect
-from assay.study.protocol import Study
+from howsure.pages import read_pages
+from howsure.study.build import Key, build
+from howsure.study.collect import collect
+from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, perfect, small_study
 
@@ -34,8 +34,8 @@ def packet(tmp_path_factory):
 @contextlib.contextmanager
 def serving(folder):
     """The real command as a process of its own, and its links by label."""
-    pytest.importorskip("starlette", reason="pip install 'assay[serve]'")
-    line = [sys.executable, "-m", "assay", "serve", str(folder), "--port", "0"]
+    pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
+    line = [sys.executable, "-m", "howsure", "serve", str(folder), "--port", "0"]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         links = {}

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.study.against import FIGURES
-from assay.study.judge import Orders
-from assay.study.simulate_judge import simulate_judge
-from assay.study.validate import Lengths, validate
-from assay.tables import Ratings
+from howsure.errors import InputError, OptionError
+from howsure.study.against import FIGURES
+from howsure.study.judge import Orders
+from howsure.study.simulate_judge import simulate_judge
+from howsure.study.validate import Lengths, validate
+from howsure.tables import Ratings
 from study.judging import small_study
 
 ROOT = Path(__file__).parents[2]

@@ -1,8 +1,8 @@
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.estimates import Estimate
-from assay.study.verdict import CRITERIA, Criterion, judge_all, judge_criterion, overall, read_criteria
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.study.verdict import CRITERIA, Criterion, judge_all, judge_criterion, overall, read_criteria
 
 
 @pytest.mark.parametrize(

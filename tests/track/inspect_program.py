@@ -11,8 +11,8 @@ run, start = (partial(one, __file__) for one in (inspect_process.run, inspect_pr
 
 
 def do(job):
-    from assay.track.inspect.run import run_model
-    from assay.track.sequence import Setting
+    from howsure.track.inspect.run import run_model
+    from howsure.track.sequence import Setting
 
     setting = Setting(**job.pop("setting", {}))
     done = run_model(**job, setting=setting)

@@ -4,13 +4,13 @@ import datetime
 
 import pytest
 
-from assay.charts.export import svg, to_spec
-from assay.report import Report, render
-from assay.report.track import track_sections
-from assay.track.results import measure
-from assay.track.run import run_players
-from assay.track.samples import Sample, Samples
-from assay.track.simulate import simulate
+from howsure.charts.export import svg, to_spec
+from howsure.report import Report, render
+from howsure.report.track import track_sections
+from howsure.track.results import measure
+from howsure.track.run import run_players
+from howsure.track.samples import Sample, Samples
+from howsure.track.simulate import simulate
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`assay track` as a user types it."""
+"""`howsure track` as a user types it."""
 
 import json
 import subprocess
@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from assay.cli.track import app
-from assay.track.samples import load_samples
+from howsure.cli.track import app
+from howsure.track.samples import load_samples
 
 
 @pytest.fixture(scope="module")
 def track():
-    """Runs `assay track` in a process of its own."""
+    """Runs `howsure track` in a process of its own."""
 
     def run(*arguments):
-        line = [sys.executable, "-c", "from assay.cli.track import app; app()", *map(str, arguments)]
+        line = [sys.executable, "-c", "from howsure.cli.track import app; app()", *map(str, arguments)]
         return subprocess.run(line, capture_output=True, text=True)
 
     return run

@@ -2,9 +2,9 @@
 
 import pytest
 
-from assay.errors import OptionError
-from assay.track.estimate import Prices, count_tokens, estimate_tokens
-from assay.track.sequence import Setting
+from howsure.errors import OptionError
+from howsure.track.estimate import Prices, count_tokens, estimate_tokens
+from howsure.track.sequence import Setting
 
 # tokens of 250 games as the eval's authors report them for chat models; an answer took them about six tokens
 PUBLISHED = [

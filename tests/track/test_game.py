@@ -2,10 +2,10 @@
 
 import pytest
 
-from assay.track.game import Game, Referee, play
-from assay.track.prompts import bracketed, instructions, state_message, turn_message
-from assay.track.sequence import Setting
-from assay.track.statistics import VARIANTS, statistic
+from howsure.track.game import Game, Referee, play
+from howsure.track.prompts import bracketed, instructions, state_message, turn_message
+from howsure.track.sequence import Setting
+from howsure.track.statistics import VARIANTS, statistic
 
 
 class Script:

@@ -11,14 +11,14 @@ import time
 
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.tables import Attempts
-from assay.track.human import Paused, play_human, typed
-from assay.track.samples import load_samples
-from assay.track.sequence import Setting, numbers
-from assay.track.statistics import shown, statistic
+from howsure.errors import InputError, OptionError
+from howsure.tables import Attempts
+from howsure.track.human import Paused, play_human, typed
+from howsure.track.samples import load_samples
+from howsure.track.sequence import Setting, numbers
+from howsure.track.statistics import shown, statistic
 
-COMMAND = [sys.executable, "-c", "from assay.cli.track import app; app()"]
+COMMAND = [sys.executable, "-c", "from howsure.cli.track import app; app()"]
 
 
 class Script:
@@ -236,4 +236,4 @@ def test_without_a_terminal_it_says_so(tmp_path):
         [*COMMAND, "human", "-o", str(tmp_path)], capture_output=True, text=True, stdin=subprocess.DEVNULL
     )
     assert told.returncode == 2
-    assert told.stderr == "assay: The game needs a terminal: run it without pipes or redirection.\n"
+    assert told.stderr == "howsure: The game needs a terminal: run it without pipes or redirection.\n"

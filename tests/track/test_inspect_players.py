@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.safe_io import Archive
-from assay.sources.inspect_format import read_log
-from assay.track.inspect.logs import samples_from_logs
-from assay.track.run import run_players
-from assay.track.sequence import Setting
+from howsure.errors import InputError
+from howsure.safe_io import Archive
+from howsure.sources.inspect_format import read_log
+from howsure.track.inspect.logs import samples_from_logs
+from howsure.track.run import run_players
+from howsure.track.sequence import Setting
 from servers.inspect_process import ENVIRONMENT, inspect
 from track.inspect_program import run
 
@@ -32,22 +32,22 @@ def played(tmp_path_factory):
     """What each job came to, by name."""
     folder = tmp_path_factory.mktemp("runs")
     jobs = {
-        (name, variant): {"model": f"assay/{name}", "variant": variant, "n_samples": 6, "seed": 3, "setting": SHORT}
+        (name, variant): {"model": f"howsure/{name}", "variant": variant, "n_samples": 6, "seed": 3, "setting": SHORT}
         for name in PLAYERS
         for variant in ("median", "mode")
     }
-    jobs["epochs"] = {"model": "assay/noisy-0.2", "n_samples": 5, "epochs": 3, "setting": SHORT}
-    jobs["shown"] = {"model": "assay/noisy-0.2", "n_samples": 5, "setting": SHORT, "solver": "explicit"}
+    jobs["epochs"] = {"model": "howsure/noisy-0.2", "n_samples": 5, "epochs": 3, "setting": SHORT}
+    jobs["shown"] = {"model": "howsure/noisy-0.2", "n_samples": 5, "setting": SHORT, "solver": "explicit"}
     jobs["told"] = jobs["shown"] | {"state_role": "assistant"}
     jobs["again"] = jobs["random", "mode"]
     jobs["mock"] = {"model": "mockllm/model", "n_samples": 1, "setting": SHORT, "max_retries": 0}
-    jobs["nobody"] = {"model": "assay/nobody"}
+    jobs["nobody"] = {"model": "howsure/nobody"}
     jobs["no provider"] = {"model": "nowhere/model", "n_samples": 1}
     jobs["no provider named"] = {"model": "model", "n_samples": 1}
-    jobs["no variant"] = {"model": "assay/oracle", "variant": "medain"}
-    jobs["no solver"] = {"model": "assay/oracle", "solver": "implicit"}
-    jobs["no role"] = {"model": "assay/oracle", "state_role": "system"}
-    jobs["no setting"] = {"model": "assay/oracle", "config": {"temprature": 0}}
+    jobs["no variant"] = {"model": "howsure/oracle", "variant": "medain"}
+    jobs["no solver"] = {"model": "howsure/oracle", "solver": "implicit"}
+    jobs["no role"] = {"model": "howsure/oracle", "state_role": "system"}
+    jobs["no setting"] = {"model": "howsure/oracle", "config": {"temprature": 0}}
     results = run(*({**job, "out": str(folder)} for job in jobs.values()))
     return dict(zip(jobs, results, strict=True))
 
@@ -63,10 +63,10 @@ def entry_point(tmp_path_factory):
     """The environment of a machine on which the package is installed with the entry points of pyproject.toml."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     folder = tmp_path_factory.mktemp("site")
-    installed = folder / "assay_as_installed-1.0.dist-info"
+    installed = folder / "howsure_as_installed-1.0.dist-info"
     installed.mkdir()
     lines = [f"{name} = {module}" for name, module in project["entry-points"]["inspect_ai"].items()]
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: assay-as-installed\nVersion: 1.0\n")
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: howsure-as-installed\nVersion: 1.0\n")
     (installed / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
     return ENVIRONMENT | {"PYTHONPATH": str(folder)}
 
@@ -80,7 +80,7 @@ def test_players_play_in_inspect_as_they_do_without(played):
 
 def test_the_log_says_who_played(played):
     log = read_log(Path(played["window-5", "mode"]["logs"][0]), None)
-    assert (log.eval.model, log.eval.task) == ("assay/window-5", "assay/track_the_stat")
+    assert (log.eval.model, log.eval.task) == ("howsure/window-5", "howsure/track_the_stat")
 
 
 def test_players_need_no_network_and_a_mock_without_usage_does(played):
@@ -157,7 +157,16 @@ def test_what_cannot_be_played_is_said_in_one_line(played, name, told):
 def test_inspects_command_finds_the_task_and_the_players(entry_point, tmp_path):
     options = {"variant": "mode", "samples": 4, "length": 9, "distractors": 0.5}
     pairs = [word for name, value in options.items() for word in ("-T", f"{name}={value}")]
-    line = ["eval", "assay/track_the_stat", *pairs, "--model", "assay/largest", "--log-dir", tmp_path, "--display=none"]
+    line = [
+        "eval",
+        "howsure/track_the_stat",
+        *pairs,
+        "--model",
+        "howsure/largest",
+        "--log-dir",
+        tmp_path,
+        "--display=none",
+    ]
     done = inspect(*line, env=entry_point, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     setting = Setting(length=9, distractors=0.5)
@@ -167,7 +176,7 @@ def test_inspects_command_finds_the_task_and_the_players(entry_point, tmp_path):
 
 @pytest.mark.heavy
 def test_a_limit_set_in_inspect_is_no_violation(entry_point, tmp_path):
-    line = ["eval", "assay/track_the_stat", "-T", "samples=2", "-T", "length=9", "--model", "assay/oracle"]
+    line = ["eval", "howsure/track_the_stat", "-T", "samples=2", "-T", "length=9", "--model", "howsure/oracle"]
     done = inspect(*line, "--message-limit=6", "--log-dir", tmp_path, "--display=none", env=entry_point, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = samples_from_logs([tmp_path]).frame.select("max_length", "failure", "error_kind", "violation").rows()
@@ -179,8 +188,8 @@ def test_logs_of_other_tasks_and_empty_folders_are_refused(noisy, tmp_path):
         parts = {name: archive.read(name) for name in archive.names}
     with zipfile.ZipFile(tmp_path / "other.eval", "w") as other:
         for name, data in parts.items():
-            other.writestr(name, data.replace(b"assay/track_the_stat", b"assay/other"))
-    with pytest.raises(InputError, match=r"is a log of 'assay/other', not of 'track_the_stat'"):
+            other.writestr(name, data.replace(b"howsure/track_the_stat", b"howsure/other"))
+    with pytest.raises(InputError, match=r"is a log of 'howsure/other', not of 'track_the_stat'"):
         samples_from_logs([tmp_path])
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="holds no Inspect log"):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.track.inspect.logs import samples_from_logs
-from assay.track.prompts import bracketed, instructions, state_message
-from assay.track.sequence import Setting
-from assay.track.statistics import statistic
+from howsure.track.inspect.logs import samples_from_logs
+from howsure.track.prompts import bracketed, instructions, state_message
+from howsure.track.sequence import Setting
+from howsure.track.statistics import statistic
 from servers.inspect_process import inspect
 from servers.openai_server import (
     ChatServer,
@@ -31,7 +31,7 @@ for package in ("inspect_ai", "openai"):
         pytest.skip(f"models are asked with Inspect and {package}, which is not installed", allow_module_level=True)
 
 MODEL = "openai-api/test/test-model"
-TASK_FILE = Path(__file__).parents[2] / "src" / "assay" / "track" / "inspect" / "task.py"
+TASK_FILE = Path(__file__).parents[2] / "src" / "howsure" / "track" / "inspect" / "task.py"
 RIGHT_TURNS = 3
 LENGTH = 6
 

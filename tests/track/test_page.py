@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from assay.errors import InputError, OptionError
-from assay.pages import read_page
-from assay.track.page import collect_page, make_page
-from assay.track.sequence import Setting
-from assay.track.statistics import shown, statistic
+from howsure.errors import InputError, OptionError
+from howsure.pages import read_page
+from howsure.track.page import collect_page, make_page
+from howsure.track.sequence import Setting
+from howsure.track.statistics import shown, statistic
 
 SHORT = Setting(length=8)
 

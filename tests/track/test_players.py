@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from assay.errors import OptionError
-from assay.track.chance import expected_random
-from assay.track.players import player
-from assay.track.run import run_players
-from assay.track.sequence import Setting
-from assay.track.statistics import VARIANTS
+from howsure.errors import OptionError
+from howsure.track.chance import expected_random
+from howsure.track.players import player
+from howsure.track.run import run_players
+from howsure.track.sequence import Setting
+from howsure.track.statistics import VARIANTS
 
 
 def turns(name, variant, **options):

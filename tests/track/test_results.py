@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
-from assay.track.results import measure
-from assay.track.run import run_players
-from assay.track.samples import Sample, Samples
-from assay.track.simulate import Memory, simulate
-from assay.track.yardsticks import GUESSING, PEOPLE
+from howsure.track.results import measure
+from howsure.track.run import run_players
+from howsure.track.samples import Sample, Samples
+from howsure.track.simulate import Memory, simulate
+from howsure.track.yardsticks import GUESSING, PEOPLE
 
 
 def games(turns, *, length=300, model="m", **more):

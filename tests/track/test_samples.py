@@ -3,11 +3,11 @@
 import polars as pl
 import pytest
 
-from assay.errors import InputError
-from assay.track.game import Game
-from assay.track.run import run_players
-from assay.track.samples import Sample, Samples, load_samples
-from assay.track.sequence import Setting
+from howsure.errors import InputError
+from howsure.track.game import Game
+from howsure.track.run import run_players
+from howsure.track.samples import Sample, Samples, load_samples
+from howsure.track.sequence import Setting
 
 
 def sample(**changes):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import OptionError
-from assay.track.sequence import Setting, distractors, numbers
+from howsure.errors import OptionError
+from howsure.track.sequence import Setting, distractors, numbers
 
 
 def test_numbers_are_the_original_draw():

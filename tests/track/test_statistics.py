@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import OptionError
-from assay.track.statistics import VARIANTS, shown, statistic
+from howsure.errors import OptionError
+from howsure.track.statistics import VARIANTS, shown, statistic
 
 NUMBERS = st.lists(st.integers(0, 12), min_size=1, max_size=25)
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InputError
-from assay.horizon.tasks import Exact, Judged, Pattern
-from assay.horizon.tasks.answers import readings
-from assay.pages.blinding import normal_text
+from howsure.errors import InputError
+from howsure.horizon.tasks import Exact, Judged, Pattern
+from howsure.horizon.tasks.answers import readings
+from howsure.pages.blinding import normal_text
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import OptionError
-from assay.horizon.tasks import DOMAINS, Task, families
-from assay.horizon.tasks.recipes import draw_program
-from assay.horizon.tasks.registry import family_of
-from assay.horizon.tasks.sequences import LEVELS
-from assay.horizon.tasks.sudoku import draw_grid, rounds
-from assay.pages.protocol import Game, Text
+from howsure.errors import OptionError
+from howsure.horizon.tasks import DOMAINS, Task, families
+from howsure.horizon.tasks.recipes import draw_program
+from howsure.horizon.tasks.registry import family_of
+from howsure.horizon.tasks.sequences import LEVELS
+from howsure.horizon.tasks.sudoku import draw_grid, rounds
+from howsure.pages.protocol import Game, Text
 
 KINDS = [(domain, family) for domain in DOMAINS for family in families(domain)]
 EVERY = pytest.mark.parametrize(("domain", "family"), KINDS, ids=[family.name for _, family in KINDS])

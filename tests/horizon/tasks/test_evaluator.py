@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.horizon.tasks.evaluator import Budget, Halted, Program
-from assay.horizon.tasks.grammar import BINARY, BUILTINS, COMPARE
+from howsure.horizon.tasks.evaluator import Budget, Halted, Program
+from howsure.horizon.tasks.grammar import BINARY, BUILTINS, COMPARE
 
 
 def body(*lines):
@@ -256,7 +256,7 @@ BOMBS = [
 
 WATCHED = """
 import json, sys, tracemalloc
-from assay.horizon.tasks.evaluator import Halted, Program
+from howsure.horizon.tasks.evaluator import Halted, Program
 
 def outcome(source):
     try:

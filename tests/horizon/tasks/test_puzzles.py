@@ -6,11 +6,11 @@ from itertools import permutations, product
 
 import pytest
 
-from assay.horizon.tasks.logic_puzzle import seating, sudoku
-from assay.horizon.tasks.pattern_recognition import letters, numbers, rows
-from assay.horizon.tasks.seating import SCENES
-from assay.horizon.tasks.sequences import LEVELS, continuations
-from assay.horizon.tasks.sudoku import draw_grid, solutions
+from howsure.horizon.tasks.logic_puzzle import seating, sudoku
+from howsure.horizon.tasks.pattern_recognition import letters, numbers, rows
+from howsure.horizon.tasks.seating import SCENES
+from howsure.horizon.tasks.sequences import LEVELS, continuations
+from howsure.horizon.tasks.sudoku import draw_grid, solutions
 
 
 def grids(side, height, width, given):

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InputError, OptionError
-from assay.horizon.tasks import DOMAINS, Task, families, make_tasks, read_tasks, task_schema, write_tasks
+from howsure.errors import InputError, OptionError
+from howsure.horizon.tasks import DOMAINS, Task, families, make_tasks, read_tasks, task_schema, write_tasks
 
 OWN = """\
 tasks:
@@ -255,7 +255,7 @@ def test_every_verb_of_the_command(command, tmp_path):
 
     wrong = command("horizon", "tasks", "--show", "logic_puzzle/sudoku_1")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr.startswith("assay: No task called 'logic_puzzle/sudoku_1'. Did you mean")
+    assert wrong.stderr.startswith("howsure: No task called 'logic_puzzle/sudoku_1'. Did you mean")
 
     schema = command("horizon", "tasks", "--schema")
     assert json.loads(schema.stdout) == task_schema()

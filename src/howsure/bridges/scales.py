@@ -1,0 +1,180 @@
+"""Capability, time horizon and N-attempt horizon: how far each tells the others, on the models they share."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.frames import write_frame
+from howsure.results import Provenance, columns_of, plain, write_json
+from howsure.stats._arrays import check_level
+from howsure.stats.correlation import correlation
+from howsure.stats.trends import Line, fit_line
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["SCALES", "Link", "ScaleMap", "map_scales", "read_scale"]
+
+SCALES: Mapping[str, tuple[str, str]] = {
+    "capability": ("Capability", "units of the scale"),
+    "minutes": ("Time horizon", "expert minutes"),
+    "attempts": ("N-attempt horizon", "novice attempts"),
+}
+"""What can be joined, with title and unit: capability as it is, horizons as logarithms."""
+
+_FEWEST = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """How ``y`` goes with ``x`` over the models that have both: a line (in log₂ of horizons), a correlation and the points."""
+
+    x: str
+    y: str
+    line: Line | None
+    correlation: Estimate
+    points: pl.DataFrame
+
+    @property
+    def slope(self) -> Estimate:
+        """How far y rises with one unit of x: doublings for horizons, units for capability."""
+        if self.line is None:
+            return self.correlation
+        return self.line.slope
+
+    def predict(self, value: float, level: float = 0.95) -> Estimate:
+        """What a model with this x has of y, with the interval for one new model."""
+        if self.line is None:
+            return self.correlation
+        at = _to(self.x, value)
+        low, high = self.line.prediction(at, level)
+        return Estimate(float(self.line.predict(at)), float(low), float(high), level).map(
+            lambda number: _from(self.y, number)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleMap:
+    """Every pair of scales, both ways."""
+
+    links: tuple[Link, ...]
+    models: pl.DataFrame
+    level: float
+    provenance: Provenance
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a link: x, y, n, slope, correlation with their intervals and states, r2."""
+        rows = [
+            {"x": link.x, "y": link.y, "n": len(link.points)}
+            | columns_of(slope=link.slope, correlation=link.correlation)
+            | {"r2": link.line.r2 if link.line else None}
+            for link in self.links
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole result as plain JSON."""
+        return {"links": plain(self.to_frame().to_dicts()), "provenance": plain(self.provenance)}
+
+    def charts(self) -> dict[str, alt.LayerChart]:
+        """One chart a pair, by file name."""
+        from howsure.bridges.charts import draw_link
+
+        return {
+            f"{link.x}_{link.y}": draw_link(link, self.level)
+            for link in self.links
+            if link.line and list(SCALES).index(link.x) < list(SCALES).index(link.y)
+        }
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write scales.csv, scale_models.csv and scales.json."""
+        return [
+            write_frame(self.to_frame(), folder / "scales.csv"),
+            write_frame(self.models, folder / "scale_models.csv"),
+            write_json(self.as_dict(), folder / "scales.json"),
+        ]
+
+
+def map_scales(scales: Mapping[str, pl.DataFrame], *, level: float = 0.95) -> ScaleMap:
+    """Join scales by the models' names, and regress each on each.
+
+    ``scales`` maps ``capability``, ``minutes`` and ``attempts`` (two of them at least) to frames with the columns model, value and, if known, low and
+    high. Horizons are taken as log₂. The error of x is not corrected for: a noisy x makes the line flatter, never steeper.
+    """
+    check_level(level)
+    for name in scales:
+        if name not in SCALES:
+            raise OptionError.unknown("scale", name, SCALES)
+    if len(scales) < 2:
+        raise OptionError("One scale has nothing to be joined with. Give two or three.")
+    joined = _joined(scales)
+    links = tuple(_link(x, y, joined, level) for x, y in itertools.permutations(scales, 2))
+    if all(link.line is None for link in links):
+        counts = ", ".join(f"{len(link.points)} on {link.x} and {link.y}" for link in links[:1])
+        raise InputError(
+            f"Too few models are on two scales ({counts}; {_FEWEST} are needed). Their names must be the same."
+        )
+    notes = [f"{len(frame):,} models have a {SCALES[name][0].lower()}." for name, frame in scales.items()]
+    return ScaleMap(links, joined, level, Provenance({"level": level, "scales": list(scales)}, notes=tuple(notes)))
+
+
+def read_scale(path: Path, level: float = 50) -> tuple[str, pl.DataFrame]:
+    """A scale from what an instrument saved: models.csv of a fit, time_horizons.csv or horizons.csv, or the folder that holds it.
+
+    Of horizons those at ``level`` per cent count (of several definitions the first); models out of range have none and are left out.
+    """
+    names = {"models.csv": "capability", "time_horizons.csv": "minutes", "horizons.csv": "attempts"}
+    found = [path] if path.is_file() else [path / name for name in names if (path / name).is_file()]
+    if not found or found[0].name not in names:
+        raise InputError(f"{path}: holds no scale. Name a folder or file of {', '.join(names)}.")
+    kind = names[found[0].name]
+    frame = pl.read_csv(found[0], infer_schema_length=None)
+    column = {"capability": "capability", "minutes": "minutes", "attempts": "horizon"}[kind]
+    if column not in frame.columns:
+        raise InputError(f"{found[0]}: has no column {column!r}, so it is not what Howsure wrote. Name its folder.")
+    if "level" in frame.columns:
+        frame = frame.filter(pl.col("level") == level).unique("model", keep="first", maintain_order=True)
+    if "state" in frame.columns:
+        frame = frame.filter(pl.col("state") == "ok")
+    ends = [name for name in ("low", "high") if name in frame.columns]
+    return kind, frame.select("model", pl.col(column).alias("value"), *ends).drop_nulls("value")
+
+
+def _joined(scales: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    joined = pl.DataFrame({"model": []}, schema={"model": pl.String})
+    for name, frame in scales.items():
+        own = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
+        known = frame.select("model", *(pl.col(old).alias(new) for old, new in own.items() if old in frame.columns))
+        missing = [pl.lit(None, pl.Float64).alias(new) for new in own.values() if new not in known.columns]
+        joined = joined.join(
+            known.with_columns(missing), on="model", how="full", coalesce=True, maintain_order="left_right"
+        )
+    return joined
+
+
+def _link(x: str, y: str, joined: pl.DataFrame, level: float) -> Link:
+    columns = [pl.col(x).alias("x"), *(pl.col(f"{y}{end}").alias(f"y{end}") for end in ("", "_low", "_high"))]
+    points = joined.select("model", *columns).drop_nulls(["x", "y"])
+    across, up = (np.array([_to(name, value) for value in points[axis]]) for name, axis in ((x, "x"), (y, "y")))
+    if len(points) < _FEWEST or np.ptp(across) == 0:
+        reason = f"{len(points)} models on both; {_FEWEST} with different values are needed"
+        return Link(x, y, None, Estimate.without("too_few", reason, level=level), points)
+    return Link(x, y, fit_line(across, up, level=level), correlation(across, up, level=level).estimate, points)
+
+
+def _to(scale: str, value: float) -> float:
+    return value if scale == "capability" else math.log2(value)
+
+
+def _from(scale: str, value: float) -> float:
+    return value if scale == "capability" else 2.0**value

@@ -1,0 +1,69 @@
+"""Attempts at any eval as scores with standard errors, and with them a place on the capability scale."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.evals.summary import ALL, groups_of, summarise
+from howsure.stitch.placing import place
+from howsure.stitch.scale import Scale
+from howsure.tables import Attempts, Scores
+
+__all__ = ["place_attempts", "scores_of"]
+
+
+def scores_of(
+    attempts: Attempts, *, benchmark: str | None = None, by: str | None = None, cluster: str = "task"
+) -> Scores:
+    """Each model's mean score, with the standard error that its clusters of attempts make, as scores of a benchmark.
+
+    Without ``by`` each domain is a benchmark, and where there is one or none, it is called ``benchmark``; with several
+    names read ``benchmark/domain``. People and baselines are left out.
+    """
+    of_models = attempts.lazy.filter(pl.col("kind") == "model")
+    if of_models.head(1).collect().is_empty():
+        raise InputError("No attempt is a model's (kind = model), so there is no model to score.")
+    models = Attempts(of_models, notes=attempts.notes)
+    group = by or groups_of(models, None)[-1]
+    if group == ALL and benchmark is None:
+        raise OptionError("The attempts name no domain. Say what the benchmark is called (--benchmark NAME).")
+    summary = summarise(models, by=group, cluster=cluster)
+    is_one = len({row.task for row in summary.rows}) == 1
+    rows = [
+        {"model": row.subject, "benchmark": _called(benchmark, row.task, is_one=is_one), "score": row.mean.value}
+        | {"se": row.se or None, "n_items": row.n_clusters}
+        for row in summary.rows
+        if row.mean.value is not None
+    ]
+    frame = pl.DataFrame(rows, schema_overrides={"se": pl.Float64}, infer_schema_length=None)
+    told = f"Scores are means of attempts, with standard errors clustered by {cluster}."
+    return Scores(_dated(frame, models), notes=(*attempts.notes, told))
+
+
+def place_attempts(
+    scale: Scale, attempts: Attempts, *, benchmark: str | None = None, cluster: str = "task", seed: int = 0
+) -> pl.DataFrame:
+    """The models of a run on a finished scale, its benchmarks frozen; one row a model, best first."""
+    scores = scores_of(attempts, benchmark=benchmark, cluster=cluster)
+    known = set(scale.problem.benchmarks)
+    found = set(scores.frame["benchmark"])
+    if not found & known:
+        raise InputError(
+            f"None of the benchmarks of these attempts ({', '.join(sorted(found)[:3])}) is on the scale. "
+            "Name the one it is with --benchmark, or fit a scale that holds it."
+        )
+    return place(scale, scores, seed=seed)
+
+
+def _called(benchmark: str | None, group: str, *, is_one: bool) -> str:
+    if benchmark is None:
+        return group
+    return benchmark if is_one else f"{benchmark}/{group}"
+
+
+def _dated(scores: pl.DataFrame, attempts: Attempts) -> pl.DataFrame:
+    if not attempts.has("date"):
+        return scores
+    released = attempts.lazy.group_by("subject").agg(pl.col("date").min()).collect()
+    return scores.join(released, left_on="model", right_on="subject", how="left", maintain_order="left")

@@ -1,0 +1,182 @@
+"""From rows and fields to what Altair draws: shared by every chart.
+
+Columns are renamed to their role (x, value, low, high, …), so no name from the data reaches Vega's expression language.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from howsure.charts.fields import Field, Reference
+from howsure.charts.theme import DASHES, LIGHT, PALETTE, SHAPES, WIDTH
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = [
+    "MAX_ROWS",
+    "NAMES",
+    "ON_TOP",
+    "by_group",
+    "haloed",
+    "kind",
+    "position",
+    "reference_line",
+    "roles",
+    "tooltips",
+]
+
+MAX_ROWS = 5000
+"""What a page draws without delay; beyond it, aggregate first."""
+
+NAMES: dict[str, Any] = {"labelColor": LIGHT["ink"], "domain": False, "ticks": False}
+"""How an axis of names looks."""
+
+ON_TOP: dict[str, Any] = {"titleAngle": 0, "titleAlign": "right", "titleX": -10, "titleY": -9}
+"""The title of an axis of names stands above them, where it takes no width."""
+
+_DIGITS = 7  # more than a screen can show, fewer bytes in the page
+_KINDS = {"label": pl.String, "group": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+_LETTER, _SYMBOL = 6.5, 46  # pixels of a legend's letter, and of its symbol with the space around
+
+
+def roles(rows: pl.DataFrame, **columns: Field | str | None) -> pl.DataFrame:
+    """The rows with just the named columns, called by their role, and ``told``: value, low and high as they print."""
+    wanted = {role: given.column if isinstance(given, Field) else given for role, given in columns.items() if given}
+    for name in wanted.values():
+        if name not in rows.columns:
+            raise OptionError.unknown("column in the rows to draw", name, rows.columns)
+    if rows.is_empty():
+        raise OptionError("There are no rows to draw. Check what was filtered out before.")
+    if len(rows) > MAX_ROWS:
+        raise OptionError(f"The chart would hold {len(rows):,} rows; a page draws up to {MAX_ROWS:,}. Aggregate first.")
+    named = rows.select(pl.col(name).alias(role) for role, name in wanted.items())
+    named = named.cast({role: kind_of for role, kind_of in _KINDS.items() if role in wanted})
+    numbers = pl.selectors.float()
+    named = named.with_columns(pl.when(numbers.is_finite()).then(numbers.round_sig_figs(_DIGITS)))
+    is_telling = {"value", "low", "high"} <= set(wanted) and "told" not in wanted
+    return named.with_columns(_told(named)) if is_telling else named
+
+
+def kind(rows: pl.DataFrame, role: str) -> Literal["quantitative", "temporal", "nominal"]:
+    """What sort of thing a column holds, in Vega's words."""
+    dtype = rows.schema[role]
+    return "quantitative" if dtype.is_numeric() else "temporal" if dtype.is_temporal() else "nominal"
+
+
+def position(
+    channel: Literal["x", "y"], rows: pl.DataFrame, role: str, field: Field, *, grid: bool = True
+) -> dict[str, Any]:
+    """The options of a position channel: field, type, title with unit, scale and ticks."""
+    import altair as alt
+
+    sort = kind(rows, role)
+    if sort == "quantitative" and not field.unit:
+        raise ValueError(f"the field {field.column!r} draws numbers: give its unit")
+    shown = {"field": role, "type": sort, "title": field.label, "axis": alt.Axis(grid=grid, **_ticks(channel, field))}
+    return shown | ({"scale": alt.Scale(**_scale(field))} if sort == "quantitative" else {})
+
+
+def by_group(
+    rows: pl.DataFrame, group: Field | None, *also: Literal["shape", "strokeDash"], hue: str = PALETTE[0], **symbol: Any
+) -> dict[str, Any]:
+    """Groups by colour, and `also` by shape or dashes for readers who do not see it; without groups, all in one `hue`.
+
+    Groups keep the order of the rows. `symbol` is how the legend draws them.
+    """
+    import altair as alt
+
+    if group is None:
+        return {"color": alt.value(hue)}
+    names = rows["group"].unique(maintain_order=True).drop_nulls().to_list()
+    kinds = {"color": (alt.Color, PALETTE), "shape": (alt.Shape, SHAPES), "strokeDash": (alt.StrokeDash, DASHES)}
+    return {
+        name: channel(
+            "group:N", title=group.label, sort=names, scale=_cycled(names, values), legend=_legend(names, symbol)
+        )
+        for name, (channel, values) in kinds.items()
+        if name in ("color", *also)
+    }
+
+
+def tooltips(rows: pl.DataFrame, **fields: Field | None) -> list[alt.Tooltip]:
+    """What a pointer is told: each field by its title."""
+    import altair as alt
+
+    def tip(role: str, field: Field) -> alt.Tooltip:
+        shown: dict[str, Any] = {"format": field.format} if field.format else {}
+        return alt.Tooltip(field=role, type=kind(rows, role), title=field.label, **shown)
+
+    return [tip(role, field) for role, field in fields.items() if field]
+
+
+def reference_line(reference: Reference | None, channel: Literal["x", "y"]) -> list[alt.Chart]:
+    """A dashed line at the reference, with its label above the plot or at the line's start; nothing without reference."""
+    import altair as alt
+
+    if reference is None:
+        return []
+    at = alt.Chart(pl.DataFrame({"at": [float(reference.value)], "label": [reference.label]}))
+    other, look = ("y", _ABOVE) if channel == "x" else ("x", _INSIDE)
+    here: dict[str, Any] = {channel: alt.X("at:Q") if channel == "x" else alt.Y("at:Q")}
+    line = at.mark_rule(strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
+    start: dict[str, Any] = {other: alt.value(0)}
+    return [
+        line.encode(tooltip=alt.Tooltip("label:N", title="Reference"), **here),
+        *haloed(at.encode(text=alt.Text("label:N"), **here, **start), **look),
+    ]
+
+
+def haloed(chart: alt.Chart, **look: Any) -> list[alt.Chart]:
+    """Text over a rim in the colour of the ground, so that it can be read across lines."""
+    rim = {"stroke": LIGHT["paper"], "strokeWidth": 3.5, "strokeJoin": "round", "color": LIGHT["paper"]}
+    return [chart.mark_text(**look | rim), chart.mark_text(**{"color": LIGHT["ink"]} | look)]
+
+
+_ABOVE = {"align": "center", "baseline": "bottom", "dy": -3, "color": LIGHT["muted"]}
+_INSIDE = {"align": "left", "baseline": "bottom", "dx": 6, "dy": -4, "color": LIGHT["muted"]}
+
+
+def _told(rows: pl.DataFrame) -> pl.Series:
+    """Each row's value and interval as an estimate prints them."""
+    numbers = rows.select("value", "low", "high").iter_rows()
+    told = [None if value is None else str(Estimate(value, low, high)) for value, low, high in numbers]
+    return pl.Series("told", told, pl.String)
+
+
+def _ticks(channel: Literal["x", "y"], field: Field) -> dict[str, Any]:
+    import altair as alt
+
+    if field.ticks:
+        places, labels = json.dumps(list(field.ticks)), json.dumps(list(field.ticks.values()))
+        return {"values": list(field.ticks), "labelExpr": f"{labels}[indexof({places}, datum.value)]"}
+    room = "width / 80" if channel == "x" else "height / 48"
+    return {"tickCount": alt.ExprRef(f"ceil({room})")} | ({"format": field.format} if field.format else {})
+
+
+def _scale(field: Field) -> dict[str, Any]:
+    types: dict[str, dict[str, Any]] = {
+        "linear": {"zero": False},
+        "log2": {"type": "log", "base": 2},
+        "log10": {"type": "log", "base": 10},
+    }
+    return types[field.scale] | ({"domain": list(field.domain), "nice": False} if field.domain else {})
+
+
+def _cycled(names: list[str], values: tuple[Any, ...]) -> alt.Scale:
+    import altair as alt
+
+    return alt.Scale(domain=names, range=[values[i % len(values)] for i in range(len(names))])
+
+
+def _legend(names: list[str], symbol: dict[str, Any]) -> alt.Legend:
+    """As many columns as the width has room for; a narrower page counts again."""
+    import altair as alt
+
+    column = max(map(len, names), default=1) * _LETTER + _SYMBOL
+    return alt.Legend(columns=max(1, min(len(names), int(WIDTH / column))), **symbol)

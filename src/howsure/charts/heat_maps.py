@@ -1,0 +1,109 @@
+"""A number for every pair, as the colour of a cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from howsure.charts.encodings import NAMES, ON_TOP, kind, roles, tooltips
+from howsure.charts.fields import Caption, Field
+from howsure.charts.theme import DIVERGING, LIGHT, ROW, SEQUENTIAL, WIDTH, captioned
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["heat_map"]
+
+_COLUMN = 64  # pixels
+_READABLE = 400  # cells that are large enough to hold their number
+_FIGURE = "bandwidth('x') < 20 ? 0 : clamp(bandwidth('x') / 2.9, 7, 11)"  # figures shrink with their cells
+_BRIGHT, _DARK = "#fefefe", "#010101"  # not quite white and black, which a dark page would swap
+
+
+def heat_map(
+    rows: pl.DataFrame,
+    *,
+    title: str,
+    caption: Caption,
+    x: Field,
+    y: Field,
+    value: Field,
+    low: str | None = None,
+    high: str | None = None,
+    midpoint: float | None = None,
+) -> alt.LayerChart:
+    """A value for each pair of `x` and `y`, in the order of the rows; a cell without a row stays empty.
+
+    With a `midpoint` (0 for correlations, 0.5 for win rates) the colours diverge from it. Cells show their number while
+    they are few enough to be read; a pointer is told the interval where `low` and `high` are given.
+    """
+    import altair as alt
+
+    drawn = roles(rows, x=x, y=y, value=value, low=low, high=high)
+    ends = value.domain or _ends(drawn, midpoint)
+    drawn = drawn.with_columns(is_dark=_is_dark(ends, is_diverging=midpoint is not None))
+    told = Field("told", value.label) if low and high else None
+    tips = tooltips(drawn, x=x, y=y, **({"told": told} if told else {"value": value}))
+    base = alt.Chart(drawn).encode(x=alt.X(**_side(drawn, "x", x)), y=alt.Y(**_side(drawn, "y", y)), tooltip=tips)
+    layers = [
+        base.mark_rect(stroke=LIGHT["paper"], strokeWidth=1).encode(color=_cell(value, ends, midpoint)),
+        *_numbers(base, drawn, value),
+    ]
+    n_across, n_down = drawn["x"].n_unique(), drawn["y"].n_unique()
+    chart = alt.LayerChart(layer=layers, width=min(WIDTH, n_across * _COLUMN), height=n_down * ROW)
+    return captioned(chart, title=title, caption=caption, mark="Tooltips" if told else "")
+
+
+def _ends(rows: pl.DataFrame, midpoint: float | None) -> tuple[float, float]:
+    numbers = rows["value"].drop_nulls().to_list() or [0.0, 1.0]
+    if midpoint is None:
+        return min(numbers), max(numbers)
+    reach = max(abs(number - midpoint) for number in numbers) or 1.0
+    return midpoint - reach, midpoint + reach
+
+
+def _is_dark(ends: tuple[float, float], *, is_diverging: bool) -> pl.Expr:
+    """Whether a cell needs bright figures."""
+    place = (pl.col("value") - ends[0]) / ((ends[1] - ends[0]) or 1)
+    return ((place - 0.5).abs() > 0.338) if is_diverging else (place > 0.615)
+
+
+def _side(rows: pl.DataFrame, role: str, field: Field) -> dict[str, Any]:
+    import altair as alt
+
+    names = _order(rows, role)
+    is_long = max(len(str(name)) for name in names) > 8
+    look = ON_TOP if role == "y" else {"labelAngle": -40 if is_long else 0, "labelLimit": 140}
+    axis = alt.Axis(labelOverlap=False, **NAMES, **look)
+    ordered = "ordinal" if kind(rows, role) != "nominal" else "nominal"
+    return {"field": role, "type": ordered, "sort": names, "title": field.label, "axis": axis}
+
+
+def _order(rows: pl.DataFrame, role: str) -> list[Any]:
+    """As the rows come; where the same things are on both sides, across as down."""
+    across, down = (rows[side].unique(maintain_order=True).to_list() for side in ("x", "y"))
+    return down if role == "y" or set(across) == set(down) else across
+
+
+def _cell(value: Field, ends: tuple[float, float], midpoint: float | None) -> alt.Color:
+    import altair as alt
+
+    scale = alt.Scale(
+        domain=list(ends), range=list(SEQUENTIAL if midpoint is None else DIVERGING), interpolate="lab", clamp=True
+    )
+    return alt.Color("value:Q", title=value.label, scale=scale, legend=alt.Legend(**_format(value)))
+
+
+def _numbers(base: alt.Chart, rows: pl.DataFrame, value: Field) -> list[alt.Chart]:
+    import altair as alt
+
+    if len(rows) > _READABLE:
+        return []
+    text = alt.Text("value:Q", format=value.format or ".2f")
+    ink = alt.condition("datum.is_dark", alt.value(_BRIGHT), alt.value(_DARK))
+    return [base.mark_text(fontSize=alt.ExprRef(_FIGURE)).encode(text=text, color=ink)]
+
+
+def _format(value: Field) -> dict[str, Any]:
+    return {"format": value.format} if value.format else {}

@@ -1,0 +1,64 @@
+"""How often each value came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from howsure.charts.encodings import position, reference_line, roles, tooltips
+from howsure.charts.fields import Caption, Field, Reference, estimate_rows
+from howsure.charts.theme import LIGHT, PALETTE, captioned
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from howsure.estimates import Estimate
+
+__all__ = ["histogram"]
+
+
+def histogram(
+    rows: pl.DataFrame,
+    *,
+    title: str,
+    caption: Caption,
+    x: Field,
+    count: Field,
+    end: str = "end",
+    estimate: Estimate | None = None,
+    reference: Reference | None = None,
+) -> alt.LayerChart:
+    """Counts in steps of `x`, as `bins` makes them; `x` names where a step starts and `end` where it ends.
+
+    An `estimate` of the same quantity is drawn as a line over a band from its low to its high end.
+    """
+    import altair as alt
+
+    drawn = roles(rows, x=x, end=end, count=count)
+    across, up = (
+        position("x", drawn, "x", x, grid=False),
+        position("y", drawn, "count", count) | {"scale": alt.Scale(zero=True)},
+    )
+    tips = tooltips(drawn, x=x, end=Field("end", "up to", x.unit, x.format), count=count)
+    bars = alt.Chart(drawn).mark_bar(opacity=0.8, stroke=LIGHT["paper"], strokeWidth=0.5)
+    layers = [
+        *_estimate(estimate, across, x),
+        bars.encode(x=alt.X(**across), x2=alt.X2("end"), y=alt.Y(**up), y2=alt.Y2(datum=0), tooltip=tips),
+        *reference_line(reference, "x"),
+    ]
+    return captioned(alt.LayerChart(layer=layers), title=title, caption=caption, mark="Band" if estimate else "")
+
+
+def _estimate(estimate: Estimate | None, across: dict[str, Any], x: Field) -> list[alt.Chart]:
+    """The estimate's value as a line, its interval as a band behind the bars."""
+    import altair as alt
+
+    if estimate is None or estimate.value is None:
+        return []
+    row = roles(estimate_rows({x.title: estimate}), value="value", low="low", high="high", told="text")
+    base = alt.Chart(row).encode(tooltip=tooltips(row, told=Field("told", x.label)))
+    at = {role: alt.X(**across | {"field": role}) for role in ("value", "low")}
+    band = base.mark_rect(color=PALETTE[1], opacity=0.16).encode(x=at["low"], x2=alt.X2("high"))
+    line = base.mark_rule(color=PALETTE[1], strokeWidth=2).encode(x=at["value"])
+    return [band, line] if estimate.width is not None else [line]

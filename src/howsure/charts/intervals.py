@@ -1,0 +1,137 @@
+"""One row a thing: its estimate as a dot, its interval as a bar."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from howsure.charts.encodings import NAMES, ON_TOP, by_group, position, reference_line, roles, tooltips
+from howsure.charts.fields import Caption, Field, Reference
+from howsure.charts.theme import LIGHT, ROW, captioned
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["interval_plot"]
+
+_MARGIN = 0.04  # of the axis, on either side
+_BESIDE = 15  # pixels of a row that shares its label with others
+_EDGE = {"below_range": "triangle-left", "above_range": "triangle-right"}
+
+
+def interval_plot(
+    rows: pl.DataFrame,
+    *,
+    title: str,
+    caption: Caption,
+    label: Field,
+    value: Field,
+    low: str = "low",
+    high: str = "high",
+    group: Field | None = None,
+    reference: Reference | None = None,
+    is_sorted: bool = True,
+) -> alt.LayerChart:
+    """Estimates with their intervals, one row a label, the largest on top; for means, differences and rankings.
+
+    A missing `low` or `high` is an open end and gets an arrow to the edge. Where the rows have the columns ``state`` and
+    ``text`` of `estimate_rows`, a value at the edge of what was observed is drawn as an arrowhead, and a row without
+    value says why. Rows of one label and several groups lie beside each other; `is_sorted=False` keeps the rows' order.
+    """
+    import altair as alt
+
+    known = {role: name for role, name in (("state", "state"), ("told", "text")) if name in rows.columns}
+    drawn = roles(rows, label=label, value=value, low=low, high=high, group=group, **known)
+    field = replace(value, domain=value.domain or _edges(drawn, value, reference))
+    drawn = _with_ends(drawn, field)
+    base = alt.Chart(drawn).encode(
+        y=_rows(drawn, label, is_sorted=is_sorted),
+        tooltip=tooltips(drawn, label=label, group=group, told=Field("told", value.label)),
+        **_grouped(drawn, group),
+    )
+    x = position("x", drawn, "value", field)
+    layers = [*reference_line(reference, "x"), _bars(base, x), _heads(base, x, drawn), _words(base, x)]
+    chart = alt.LayerChart(layer=layers, height=_height(drawn))
+    return captioned(chart, title=title, caption=caption, mark="Bars")
+
+
+def _edges(rows: pl.DataFrame, value: Field, reference: Reference | None) -> tuple[float, float]:
+    """The ends of the axis: all that is drawn, and a margin on the axis's own scale."""
+    numbers = [number for name in ("value", "low", "high") for number in rows[name].drop_nulls()]
+    numbers += [reference.value] if reference else []
+    is_log = value.scale != "linear"
+    places = [math.log(number) if is_log else number for number in numbers if number > 0 or not is_log] or [0, 1]
+    margin = (max(places) - min(places)) * _MARGIN or 0.5
+    low, high = min(places) - margin, max(places) + margin
+    return (math.exp(low), math.exp(high)) if is_log else (low, high)
+
+
+def _with_ends(rows: pl.DataFrame, value: Field) -> pl.DataFrame:
+    """Where each bar starts and ends: at the edge of the axis where the interval is open."""
+    left, right = value.domain or (0, 1)
+    known = pl.col("value").is_not_null() & (pl.col("low").is_not_null() | pl.col("high").is_not_null())
+    return rows.with_columns(
+        start=pl.when(known).then(pl.col("low").fill_null(left)),
+        end=pl.when(known).then(pl.col("high").fill_null(right)),
+        left=pl.lit(left),
+        state=pl.col("state") if "state" in rows.columns else pl.lit("ok"),
+        told=pl.col("told").fill_null("no value"),
+    )
+
+
+def _rows(rows: pl.DataFrame, label: Field, *, is_sorted: bool) -> alt.Y:
+    import altair as alt
+
+    best = rows.group_by("label", maintain_order=True).agg(pl.col("value").max())
+    order = best.sort("value", descending=True, nulls_last=True, maintain_order=True) if is_sorted else best
+    axis = alt.Axis(grid=True, gridDash=[1, 3], labelPadding=10, **NAMES, **ON_TOP)
+    return alt.Y("label:N", title=label.label, sort=order["label"].to_list(), axis=axis)
+
+
+def _grouped(rows: pl.DataFrame, group: Field | None) -> dict[str, Any]:
+    import altair as alt
+
+    colors = by_group(rows, group)
+    if group is None or not rows["label"].is_duplicated().any():
+        return colors
+    return colors | {"yOffset": alt.YOffset("group:N", sort=rows["group"].unique(maintain_order=True).to_list())}
+
+
+def _bars(base: alt.Chart, x: dict[str, Any]) -> alt.Chart:
+    import altair as alt
+
+    bars: alt.Chart = base.transform_filter("datum.end != null").mark_rule(strokeWidth=2.5)
+    return bars.encode(x=alt.X(**x | {"field": "start"}), x2=alt.X2("end"))
+
+
+def _heads(base: alt.Chart, x: dict[str, Any], rows: pl.DataFrame) -> alt.Chart:
+    import altair as alt
+
+    heads: alt.Chart = base.properties(data=_glyphs(rows)).mark_point(stroke=LIGHT["paper"], strokeWidth=1)
+    glyph = alt.Shape("glyph:N", scale=None)
+    return heads.encode(x=alt.X(**x | {"field": "place"}), shape=glyph, size=alt.Size("size:Q", scale=None))
+
+
+def _glyphs(rows: pl.DataFrame) -> pl.DataFrame:
+    """Dots; arrowheads where the value lies at the edge of what was observed, and at open ends."""
+    at_value = rows.with_columns(place="value", glyph=pl.col("state").replace_strict(_EDGE, default="circle"), size=90)
+    at_low = rows.filter(pl.col("low").is_null()).with_columns(place="start", glyph=pl.lit("triangle-left"), size=60)
+    at_high = rows.filter(pl.col("high").is_null()).with_columns(place="end", glyph=pl.lit("triangle-right"), size=60)
+    return pl.concat([at_value, at_low, at_high]).filter(pl.col("place").is_not_null())
+
+
+def _words(base: alt.Chart, x: dict[str, Any]) -> alt.Chart:
+    """Why a row has no value."""
+    import altair as alt
+
+    room = alt.ExprRef("width - 8")
+    words: alt.Chart = base.transform_filter("datum.value == null")
+    words = words.mark_text(align="left", dx=4, fontStyle="italic", limit=room)
+    return words.encode(x=alt.X(**x | {"field": "left"}), text=alt.Text("told:N"), color=alt.value(LIGHT["muted"]))
+
+
+def _height(rows: pl.DataFrame) -> int:
+    return max(rows["label"].n_unique() * ROW, len(rows) * _BESIDE)

@@ -1,0 +1,119 @@
+"""Charts inside a page: a figure's markup, and the style, scripts and policy that the page around it needs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from howsure.charts.bundle import bundle
+from howsure.charts.export import Spec, svg
+from howsure.charts.theme import FONT, color_css
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+__all__ = ["figure", "page", "policy", "scripts", "style", "title_and_caption"]
+
+# The page gives the font, and the figure the role and the name: half of a picture's bytes.
+_IDLE = frozenset(
+    {"aria-hidden", "aria-label", "aria-roledescription", "class", "font-family", "pointer-events", "role"}
+)
+_PAGE_STYLE = "body{margin:0;padding:1.25rem;background:var(--paper);color:var(--ink);font-family:var(--sans)}main{max-width:60rem;margin:auto}"
+
+
+def page(spec: Spec) -> str:
+    """One chart as a page of its own."""
+    from markupsafe import Markup
+
+    look, code = style() + _PAGE_STYLE, scripts()
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            title=title_and_caption(spec)[0],
+            figure=figure(spec, key="chart", tag="h1"),
+            policy=policy(code, look),
+            style=Markup(look),
+            scripts=[Markup(one) for one in code],
+        )
+    )
+
+
+def figure(spec: Spec, *, key: str, alt: str = "", tag: str = "strong") -> Markup:
+    """A chart as an HTML figure: title and caption as text, a still picture, and the specification for the live one.
+
+    `key` names the figure within the page, and `alt` what a reader who sees nothing is told; by default the chart's description.
+    `tag` is the element of the title.
+    """
+    from markupsafe import Markup
+
+    title, caption = title_and_caption(spec)
+    bare = {name: value for name, value in spec.items() if name not in ("title", "description")}
+    text = (
+        _templates()
+        .get_template("figure.html")
+        .render(
+            key=key,
+            tag=tag,
+            title=title,
+            caption=caption,
+            alt=alt or spec.get("description") or title,
+            picture=Markup(svg(bare, prefix=f"{key}-", without=_IDLE)),
+            spec=_json(bare),
+        )
+    )
+    return Markup(text)
+
+
+def title_and_caption(spec: Spec) -> tuple[str, str]:
+    """What `captioned` wrote on the chart, each as one line."""
+    head = spec.get("title") or {}
+    head = head if isinstance(head, dict) else {"text": head}
+    return _joined(head.get("text", "Chart")), _joined(head.get("subtitle", ""))
+
+
+def style() -> str:
+    """The style sheet that figures need: the colours as variables, light and dark, and the figures' own rules."""
+    return f":root{{--sans:{FONT}}}\n{color_css()}{_asset('charts.css')}"
+
+
+def scripts() -> tuple[str, ...]:
+    """The scripts that figures need, in their order."""
+    return bundle(), _asset("charts.js")
+
+
+def policy(code: Iterable[str], look: str) -> str:
+    """A Content-Security-Policy under which just these scripts and this style run, and nothing is fetched or sent."""
+    allowed = " ".join(_digest(text) for text in code)
+    return f"default-src 'none'; script-src {allowed}; style-src {_digest(look)}; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _joined(lines: str | list[str]) -> str:
+    return lines if isinstance(lines, str) else " ".join(lines)
+
+
+def _json(spec: Spec) -> Markup:
+    from jinja2.utils import htmlsafe_json_dumps
+
+    return htmlsafe_json_dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("howsure.charts").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined)

@@ -1,0 +1,73 @@
+"""Things in the plane, each with its interval, and the trend they make."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from howsure.charts.encodings import by_group, haloed, position, reference_line, roles, tooltips
+from howsure.charts.fields import Caption, Field, Reference
+from howsure.charts.lines import band
+from howsure.charts.theme import LIGHT, captioned
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["points_with_trend"]
+
+
+def points_with_trend(
+    points: pl.DataFrame,
+    trend: pl.DataFrame | None = None,
+    *,
+    title: str,
+    caption: Caption,
+    x: Field,
+    y: Field,
+    label: Field,
+    low: str = "low",
+    high: str = "high",
+    group: Field | None = None,
+    named: Collection[str] = (),
+    reference: Reference | None = None,
+) -> alt.LayerChart:
+    """Labelled points with vertical intervals, over a trend with its band; capability by date, horizon by release.
+
+    Both frames have the columns of `x`, `y`, `low` and `high`; the points also `label` and `group`. A pointer is told every
+    label; those `named` are also written beside their points.
+    """
+    import altair as alt
+
+    drawn = roles(points, x=x, value=y, low=low, high=high, label=label, group=group)
+    under = [] if trend is None else band(roles(trend, x=x, value=y, low=low, high=high), x, y, hue=LIGHT["muted"])
+    over = [*_points(drawn, x, y, label, group), *_names(drawn, x, y, named), *reference_line(reference, "y")]
+    return captioned(
+        alt.LayerChart(layer=[*under, *over]), title=title, caption=caption, mark="Bars and bands" if under else "Bars"
+    )
+
+
+def _points(rows: pl.DataFrame, x: Field, y: Field, label: Field, group: Field | None) -> list[alt.Chart]:
+    import altair as alt
+
+    up, tips = (
+        position("y", rows, "value", y),
+        tooltips(rows, label=label, group=group, x=x, told=Field("told", y.label)),
+    )
+    base = alt.Chart(rows).encode(x=alt.X(**position("x", rows, "x", x, grid=False)), y=alt.Y(**up), tooltip=tips)
+    bars = base.mark_rule(strokeWidth=1.5, opacity=0.55).encode(y=alt.Y(**up | {"field": "low"}), y2=alt.Y2("high"))
+    dots = base.mark_point(stroke=LIGHT["paper"], strokeWidth=0.8)
+    return [bars.encode(**by_group(rows, group)), dots.encode(**by_group(rows, group, "shape"))]
+
+
+def _names(rows: pl.DataFrame, x: Field, y: Field, named: Collection[str]) -> list[alt.Chart]:
+    import altair as alt
+
+    shown = rows.filter(pl.col("label").is_in(list(named)))
+    if shown.is_empty():
+        return []
+    at = alt.Chart(shown).encode(
+        x=alt.X(**position("x", rows, "x", x, grid=False)), y=alt.Y(**position("y", rows, "value", y))
+    )
+    return haloed(at.encode(text=alt.Text("label:N")), align="right", dx=-8, dy=-7)

@@ -1,0 +1,64 @@
+"""The root command. Verbs are found by name and imported when called, so that `howsure --help` is quick."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from howsure._version import __version__
+from howsure.cli.lazy import Panels, lazy_app
+
+__all__ = ["PANELS", "app"]
+
+PANELS: Panels = {
+    "Any eval": {
+        "convert": ("howsure.cli.convert", "Turn eval logs of any harness into one of Howsure's tables."),
+        "summary": ("howsure.cli.evals", "Mean score of each model, with clustered intervals."),
+        "compare": ("howsure.cli.evals", "Differences between models, paired by sample, with tests."),
+        "power": ("howsure.cli.evals", "How many items and repeats a difference needs to be seen."),
+    },
+    "Instruments": {
+        "stitch": ("howsure.cli.stitch", "Many benchmarks on one capability scale, and where it is going."),
+        "horizon": ("howsure.cli.horizon", "How many attempts would a novice need? How many minutes an expert?"),
+        "study": ("howsure.cli.study", "Do people agree, and does an automatic judge agree with them?"),
+        "track": ("howsure.cli.track", "For how many turns can a solver keep a statistic in its head?"),
+    },
+    "Together": {
+        "bridge": ("howsure.cli.bridge", "From one instrument to another: games, attempts, verdicts, scales."),
+        "report": ("howsure.cli.report", "Saved results of any instruments, in one page."),
+    },
+    "The tool itself": {
+        "serve": ("howsure.cli.serve", "Give each person a secret link to their page, and keep the answers."),
+        "demo": ("howsure.cli.demo", "The tour: a simulated world with a known truth, in one report."),
+        "coverage": ("howsure.cli.coverage", "Measure how often each kind of interval covers the truth."),
+    },
+}
+
+_EXAMPLES = (
+    ("howsure demo -o demo", "the tour, in a minute"),
+    ("howsure summary logs/ -o out", "a folder of Inspect logs, with charts"),
+    ("howsure compare logs/ --a NEW --b OLD", "is the new model better?"),
+    ("howsure power --effect 0.05", "items needed to see five points"),
+    ("howsure convert runs.csv runs.parquet", "any file, checked"),
+)
+
+
+_LINE = "Howsure measures what AI can do, and says how sure one can be."
+
+app = lazy_app(PANELS, _LINE, _EXAMPLES, add_completion=True)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"howsure {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=_LINE)
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,76 @@
+"""How a verb asks a model through Inspect: its options, the folder that it needs, and what is said of servers that failed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Protocol
+
+import typer
+
+from howsure.cli.options import Output
+from howsure.errors import OptionError, need
+
+__all__ = ["Asking", "asking_option", "tell_errors"]
+
+
+def asking_option(text: str, *names: str, **more: Any) -> Any:
+    """An option on how a model is asked."""
+    return typer.Option(*names, help=text, rich_help_panel="Asking a model", **more)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a model is asked; a verb that has more to say on it adds its own."""
+
+    base_url: Annotated[str | None, asking_option("Address of the model's server.", show_default=False)] = None
+    max_samples: Annotated[int, asking_option("Questions at a time.", min=1)] = 20
+    config: Annotated[
+        list[str] | None, asking_option("Inspect's generation settings, e.g. temperature=0.", show_default=False)
+    ] = None
+
+    def into(self, output: Output) -> dict[str, Any]:
+        """The same for a run in the folder that was named, which it cannot do without."""
+        need("inspect_ai", "run", "Asking a model")
+        if not output.out:
+            raise OptionError("A model's run needs a folder for its logs: add -o DIR.")
+        told = {field.name: getattr(self, field.name) for field in fields(self)}
+        told["config"] = dict(_setting(text) for text in self.config or [])
+        return told | {"out": output.out, "display": _display(output)}
+
+
+class Run(Protocol):
+    """What every run through Inspect comes to."""
+
+    @property
+    def errors(self) -> Mapping[str, int]:
+        """Those of servers, with their number."""
+
+    @property
+    def exit_code(self) -> int:
+        """1 while something is left to be asked."""
+
+
+def tell_errors(run: Run, output: Output, unfinished: str) -> None:
+    """What servers failed with; and where something is left, that it is ``unfinished`` and how to go on."""
+    output.console.notes(f"{count} × {line}" for line, count in run.errors.items())
+    if run.exit_code:
+        output.console.notes([f"{unfinished} The same command goes on with the rest."])
+
+
+def _display(output: Output) -> str:
+    if output.quiet or output.json:
+        return "none"
+    return "rich" if sys.stdout.isatty() else "plain"
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise OptionError(f"--config {text}: write it as name=value, for example --config temperature=0.")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

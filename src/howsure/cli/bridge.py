@@ -1,0 +1,204 @@
+"""`howsure bridge`: from one instrument to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.finish import finish, keep
+from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.output import progress_bar
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="From one instrument to another: games, attempts, verdicts, scales.",
+)
+
+Cluster = Annotated[str, typer.Option(help="What attempts share that makes them alike: task, family, domain or none.")]
+Benchmark = Annotated[
+    str | None, typer.Option(help="What the attempts are a score of. [default: their domains]", show_default=False)
+]
+
+
+@app.command()
+@verb
+def track(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(help="Inspect logs, samples.csv files, or folders that hold them.", show_default=False),
+    ],
+    output: Output,
+    at: Annotated[
+        int | None,
+        typer.Option(min=1, help="Success is this many right turns. [default: the share of turns]", show_default=False),
+    ] = None,
+    definition: Annotated[list[str], typer.Option(help="matching, regression or irt; repeat it.")] = ["matching"],  # noqa: B006
+    bootstrap: Annotated[int, typer.Option(min=0, help="Replicates that make the intervals.")] = 1000,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Games of Track the Stat → how many games a novice needs to do as well as each model.
+
+    Writes attempts.csv (the games as attempts at learning), horizons.csv, horizons.json, the charts and a report.
+
+    \b
+    howsure bridge track games/ -o out
+    """
+    from howsure.bridges.track import learning_attempts, track_horizons
+    from howsure.track.reading import read_samples
+
+    samples = read_samples(inputs)
+    with progress_bar("resampling", output.console) as progress:
+        found = track_horizons(
+            samples, at=at, definitions=definition, n_bootstrap=bootstrap, level=level, seed=seed, progress=progress
+        )
+    output.console.notes(found.provenance.notes)
+    rows = [(r.model, r.definition, f"{100 * r.level:g} %", r.horizon, r.success) for r in found.rows]
+    output.console.table(
+        "Games a novice would need", ("model", "definition", "at", f"games [{level:.0%}]", "model's score"), rows
+    )
+    finish(found, output, "track_horizon", "Games a novice would need", "horizon.attempts_sections")
+    if output.out:
+        output.console.wrote([learning_attempts(samples, at=at).write(output.out / "attempts.csv")])
+
+
+@app.command()
+@verb
+def scores(
+    inputs: Inputs, reading: Reading, output: Output, benchmark: Benchmark = None, cluster: Cluster = "task"
+) -> None:
+    """Attempts at any eval → scores with standard errors, ready for `howsure stitch`.
+
+    Writes scores.csv.
+
+    \b
+    howsure bridge scores attempts.csv --benchmark NAME -o out
+    """
+    from howsure.bridges.scores import scores_of
+
+    found = scores_of(reading.attempts(inputs, output.console), benchmark=benchmark, cluster=cluster)
+    rows = [
+        (r["model"], r["benchmark"], _share(r["score"]), _share(r.get("se")), r["n_items"])
+        for r in found.frame.to_dicts()
+    ]
+    output.console.table("Scores", ("model", "benchmark", "score", "se", "items"), rows)
+    output.console.json(found.frame.to_dicts())
+    if output.out:
+        output.console.wrote([found.write(output.out / "scores.csv")])
+
+
+@app.command()
+@verb
+def place(
+    fit: Annotated[Path, typer.Argument(metavar="FIT", help="A folder of `howsure stitch fit`.", show_default=False)],
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    benchmark: Benchmark = None,
+    cluster: Cluster = "task",
+    seed: Seed = 0,
+) -> None:
+    """Attempts at any eval → a place on a finished capability scale, in one command.
+
+    Writes placed.csv.
+
+    \b
+    howsure bridge place fit attempts.csv --benchmark NAME -o out
+    """
+    from howsure.bridges.scores import place_attempts
+    from howsure.cli.stitch_common import capability_of, load_scale
+    from howsure.frames import write_frame
+
+    scale = load_scale(fit)
+    found = place_attempts(
+        scale, reading.attempts(inputs, output.console), benchmark=benchmark, cluster=cluster, seed=seed
+    )
+    rows = [(r["model"], capability_of(r, scale.level), r["n_benchmarks"]) for r in found.to_dicts()]
+    output.console.table("On the scale", ("model", f"capability [{scale.level:.0%}]", "benchmarks"), rows)
+    output.console.json(found.to_dicts())
+    if output.out:
+        output.console.wrote([write_frame(found, output.out / "placed.csv")])
+
+
+@app.command()
+@verb
+def judged(
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    labels: Annotated[
+        Path, typer.Option(help="Ratings by people of items called subject/task/attempt.", show_default=False)
+    ],
+    novices: Annotated[
+        Path | None,
+        typer.Option(help="Attempts of novices, for horizons that carry the judge's doubt.", show_default=False),
+    ] = None,
+    draws: Annotated[int, typer.Option(min=2, help="Draws of the judge's errors, for horizons.")] = 20,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """A judge's verdicts, some labelled by people → corrected rates, and attempts for the horizon.
+
+    Writes corrected.csv, corrected.json, attempts.csv, a report and, with novices, judged_horizons.csv.
+
+    \b
+    howsure bridge judged verdicts.csv --labels ratings.csv --novices novices.csv -o out
+    """
+    from howsure.bridges.judged import correct, judged_horizons
+    from howsure.tables import Attempts, Ratings
+
+    found = correct(reading.attempts(inputs, output.console), Ratings(labels), level=level)
+    rows = [(r.model, r.judged, r.powered, r.corrected, r.n, r.n_labelled) for r in found.rows]
+    names = ("model", f"judged [{level:.0%}]", "PPI++", "Rogan–Gladen", "attempts", "labelled")
+    output.console.table("Success, as judged and corrected", names, rows)
+    if novices:
+        horizons = judged_horizons(found, Attempts(novices), n_draws=draws, level=level, seed=seed)
+        told = [(r.model, r.horizon, r.as_judged, _share(r.from_judge)) for r in horizons.rows]
+        heads = ("model", f"attempts [{level:.0%}]", "as judged", "variance from the judge")
+        output.console.table("Attempts a novice would need", heads, told)
+        keep(horizons, output, "judged_horizons", "Horizons with the judge's doubt", "bridges.judged_section")
+    output.console.json(found.as_dict() | ({"horizons": horizons.as_dict()["rows"]} if novices else {}))
+    keep(found, output, "corrected", "A judge, corrected", "bridges.corrected_section")
+
+
+@app.command("map")
+@verb
+def map_(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS",
+            help="Folders of `stitch fit`, `horizon time` and `horizon attempts`.",
+            show_default=False,
+        ),
+    ],
+    output: Output,
+    at: Annotated[float, typer.Option(help="Horizons at this success rate, in per cent.")] = 50,
+    level: Level = 0.95,
+) -> None:
+    """Capability, time horizon and N-attempt horizon: how far each tells the others.
+
+    Writes scales.csv, scale_models.csv, scales.json, the charts and a report.
+
+    \b
+    howsure bridge map fit time attempts -o out
+    """
+    from howsure.bridges.scales import SCALES, map_scales, read_scale
+
+    found = map_scales(dict(read_scale(path, at) for path in inputs), level=level)
+    output.console.notes(found.provenance.notes)
+    rows = [(SCALES[k.x][0], SCALES[k.y][0], k.slope, k.correlation, len(k.points)) for k in found.links]
+    caption = "Slopes: doublings of a horizon, or units of capability, for each doubling or unit of the first."
+    output.console.table("How scales go together", ("from", "to", f"slope [{level:.0%}]", "r", "models"), rows, caption)
+    finish(found, output, "map", "How the scales go together", "bridges.map_section")
+
+
+def _share(number: float | None) -> str | None:
+    return None if number is None else f"{number:.3f}"

@@ -1,0 +1,121 @@
+"""`howsure demo`: the tour."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howsure.cli.options import Level, Seed, verb
+from howsure.cli.output import Console, progress_bar
+from howsure.errors import OptionError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def demo(
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Folder for the report and its tables. [default: demo]")
+    ] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+    seed: Seed = 0,
+    level: Level = 0.9,
+    epoch: Annotated[
+        Path | None,
+        typer.Option(help="Epoch's tables, a folder or its zip, for the capability scale.", show_default=False),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Without Inspect, and with fewer replicates for the intervals.")
+    ] = False,
+    coverage: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Instead of a page: the tours of N seeds, and how often their intervals hold the truth.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
+) -> None:
+    """The tour: a simulated world with a known truth, every estimate beside it, in one report that opens offline.
+
+    Writes report.html, planted.csv (every estimate with its truth) and a folder of tables for each instrument.
+
+    \b
+    howsure demo -o demo --open
+    howsure demo --epoch epoch_data/ -o demo
+    howsure demo --coverage 20
+    """
+    console = Console(is_quiet=quiet, is_json=json)
+    if coverage:
+        if epoch or quick or show:
+            raise OptionError("--coverage goes with --seed, --level and -o; leave out --epoch, --quick and --open.")
+        _cover(coverage, seed, level, out, console)
+    else:
+        _tour(out or Path("demo"), seed, level, epoch, console, is_quick=quick, is_shown=show)
+
+
+def _tour(
+    out: Path, seed: int, level: float, epoch: Path | None, console: Console, *, is_quick: bool, is_shown: bool
+) -> None:
+    from howsure.demo.tour import run_demo
+
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    with progress_bar("touring", console) as progress:
+        made = run_demo(seed=seed, level=level, date=today, epoch=epoch, quick=is_quick, progress=progress)
+        written = made.save(out)
+    caption = f"{made.n_covered} of {made.n_intervals} intervals hold the planted truth; about {level:.0%} should."
+    _tell(made.hits, caption, console)
+    console.say(f"\nOpen {written[0]} in a browser.")
+    console.wrote([path for path in written if path.parent == out])
+    console.json(made.as_dict() | {"written": written})
+    if is_shown:
+        import webbrowser
+
+        webbrowser.open(written[0].resolve().as_uri())
+
+
+def _cover(n: int, seed: int, level: float, out: Path | None, console: Console) -> None:
+    from howsure.demo.coverage import cover
+
+    with progress_bar("touring", console) as progress:
+        found = cover(n, seed=seed, level=level, progress=progress)
+    if found.n_tours > 1:
+        _tell(found.by_figure(), f"Each figure, over {n} tours.", console)
+    caption = f"{n} tours, seeds {seed} to {seed + n - 1}; ± is how far chance moves the share, from tour to tour."
+    _tell(found.by_instrument(), caption, console)
+    console.json(found.as_dict())
+    if out:
+        console.wrote(found.save(out))
+
+
+def _tell(hits: pl.DataFrame, caption: str, console: Console) -> None:
+    rows = [
+        (row["instrument"], row.get("figure"), row["held"], row["intervals"], _share(row["share"], row.get("se")))
+        for row in hits.to_dicts()
+    ]
+    columns = ("instrument", "figure", "hold the truth", "of", "share")
+    kept = [place for place in range(len(columns)) if any(row[place] is not None for row in rows)]
+    console.table(
+        "How many intervals hold the planted truth",
+        [columns[place] for place in kept],
+        [[row[place] for place in kept] for row in rows],
+        caption,
+    )
+
+
+def _share(share: float, se: float | None) -> str:
+    return f"{share:.3f}" if se is None else f"{share:.3f} ± {se:.3f}"

@@ -1,0 +1,27 @@
+"""`howsure horizon`: one module a verb."""
+
+from howsure.cli.lazy import Panels, lazy_app
+
+__all__ = ["VERBS", "app"]
+
+VERBS: Panels = {
+    "Runs": {
+        "tasks": ("howsure.cli.horizon.tasks", "Write a suite of tasks, each a generator of fresh instances."),
+        "run": ("howsure.cli.horizon.run", "Run a model on the tasks, through Inspect."),
+        "page": ("howsure.cli.horizon.page", "The page on which novices attempt the tasks."),
+        "collect": ("howsure.cli.horizon.collect", "Novices' files → a table of attempts."),
+        "simulate": ("howsure.cli.horizon.simulate", "Draw novices and models with a known truth."),
+    },
+    "Attempts (NAME)": {
+        "curves": ("howsure.cli.horizon.curves", "How novices learn each task."),
+        "attempts": ("howsure.cli.horizon.attempts", "How many attempts a novice would need to match each model."),
+        "size": ("howsure.cli.horizon.size", "How many learners and tasks an interval needs."),
+    },
+    "Time": {
+        "time": ("howsure.cli.horizon.time", "The expert minutes at which each model succeeds half the time."),
+        "trend": ("howsure.cli.horizon.trend", "How fast horizons double over release dates."),
+        "compare": ("howsure.cli.horizon.compare", "Two models' time horizons over the same replicates."),
+    },
+}
+
+app = lazy_app(VERBS, "How many attempts would a novice need, and how many minutes an expert?")

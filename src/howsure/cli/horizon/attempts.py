@@ -1,0 +1,105 @@
+"""`howsure horizon attempts`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.horizon.common import numbers
+from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.output import Console, progress_bar
+from howsure.estimates import chance
+
+if TYPE_CHECKING:
+    from howsure.horizon.attempts import AttemptHorizons, Horizon
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@verb
+def attempts(
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    definition: Annotated[
+        str, typer.Option(help="matching, regression or irt; several with commas; all.")
+    ] = "matching",
+    levels: Annotated[str, typer.Option(help="The model's chance of success, in per cent.")] = "50,80",
+    bootstrap: Annotated[int, typer.Option(min=1, help="Replicates of families, tasks and learners.")] = 1000,
+    threshold: Annotated[
+        float | None, typer.Option(help="The score from which on an attempt is a success.", show_default=False)
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option(min=2, help="Leave out novices' attempts after this one.", show_default=False)
+    ] = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    cluster: Annotated[
+        str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
+    ] = None,
+) -> None:
+    """How many attempts a novice would need to do as well as each model (NAME).
+
+    RUNS hold novices (kind human, numbered attempts) and models at the same tasks. Writes horizons.csv, horizons.json, domains.csv,
+    pairs.csv, tasks.csv, the charts and attempts_report.html.
+
+    \b
+    howsure horizon attempts runs.jsonl -o out
+    howsure horizon attempts runs.jsonl --definition all --levels 50,80 --bootstrap 1000
+    """
+    from howsure.horizon.attempts import attempt_horizons
+    from howsure.horizon.definitions import DEFINITIONS
+
+    runs = reading.attempts(inputs, output.console)
+    with progress_bar("resampling", output.console) as progress:
+        found = attempt_horizons(
+            runs,
+            definitions=DEFINITIONS if definition == "all" else definition.split(","),
+            levels=[number / 100 for number in numbers("--levels", levels)],
+            n_bootstrap=bootstrap,
+            threshold=threshold,
+            last=last,
+            level=level,
+            seed=seed,
+            cluster=cluster,
+            progress=progress,
+        )
+    output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
+    _tell(found, output.console)
+    finish(found, output, "attempts", "Horizons in attempts", "horizon.attempts_sections")
+
+
+def _tell(found: AttemptHorizons, console: Console) -> None:
+    people = found.shared.novices
+    title = f"Attempts that novices need: {len(people.learners):,} learners, {len(found.tasks):,} tasks"
+    columns = ("model", "definition", "level", f"horizon [{found.level:.0%}]", "success", "tasks", "× first")
+    console.table(title, columns, map(_row, found.rows), _CAPTION)
+    if found.domains:
+        first = found.rows[0]
+        rows = [r for r in found.domains if (r.definition, r.level) == (first.definition, first.level)]
+        cells = [(r.group, r.model, r.horizon, r.success, r.n_tasks) for r in rows]
+        console.table(
+            f"By group of tasks: {first.definition}, {first.level:.0%}",
+            ("tasks", "model", "horizon", "success", "n"),
+            cells,
+        )
+    if found.pairs:
+        pairs = [
+            (p.a, p.b, p.definition, f"{p.level:.0%}", p.ratio if p.ratio.value else "–", chance(p.p_greater))
+            for p in found.pairs
+        ]
+        console.table("Pairs", ("A", "B", "definition", "level", "A / B", "P(A > B)"), pairs)
+
+
+_CAPTION = "A model with horizon n does as well as novices on their n-th attempt; × first: its success over that on their first."
+
+
+def _row(row: Horizon) -> tuple[object, ...]:
+    ratio = None if row.ratio_to_first is None else f"{row.ratio_to_first:.2f}"
+    shown = row.horizon.state if row.horizon.value is None else row.horizon
+    return row.model, row.definition, f"{row.level:.0%}", shown, row.success, row.n_tasks, ratio

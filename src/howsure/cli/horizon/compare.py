@@ -1,0 +1,50 @@
+"""`howsure horizon compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.options import Output, verb
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@verb
+def compare(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="TIME", help="The folder that `howsure horizon time -o` wrote.", show_default=False),
+    ],
+    a: Annotated[str, typer.Argument(metavar="A", help="A model.", show_default=False)],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another model.", show_default=False)],
+    output: Output,
+) -> None:
+    """How many times longer A's tasks are than B's, and how sure that is.
+
+    Both are fitted to the same tasks in every replicate. Writes compare.csv, compare.json, the charts and compare_report.html.
+
+    \b
+    howsure horizon compare out "new model" "old model" -o compared
+    """
+    from howsure.estimates import chance
+    from howsure.horizon.compare import compare_horizons
+    from howsure.horizon.durations import times, told
+    from howsure.horizon.time import TimeHorizons
+
+    horizons = TimeHorizons.load(folder)
+    found = compare_horizons(horizons, a, b)
+    output.console.notes(note for note in found.provenance.notes if note not in horizons.provenance.notes)
+    rows = [
+        (f"{row.level:g} %", told(row.a), told(row.b), told(row.ratio, times), chance(row.p_longer), row.n_undefined)
+        for row in found.rows
+    ]
+    columns = ("level", a, b, f"ratio [{horizons.level:.0%}]", f"P({a} longer)", "replicates without ratio")
+    output.console.table(f"{a} against {b}", columns, rows, f"{found.n_shared_tasks:,} tasks that both tried.")
+    finish(found, output, "compare", f"Time horizons: {a} against {b}", "horizon_time.comparison_sections")

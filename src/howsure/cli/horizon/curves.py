@@ -1,0 +1,119 @@
+"""`howsure horizon curves`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.horizon.common import numbers
+from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.output import Console, progress_bar
+
+if TYPE_CHECKING:
+    from howsure.estimates import Estimate
+    from howsure.horizon.curves import Curves
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+_SHOWN = 15
+
+
+@dataclass(frozen=True)
+class NoviceReading(Reading):
+    """How the runs are read; ``--family`` is the curve's here, not Inspect's field."""
+
+    family: ClassVar[str | None] = None  # type: ignore[misc]
+
+
+@app.command()
+@verb
+def curves(
+    inputs: Inputs,
+    reading: NoviceReading,
+    output: Output,
+    family: Annotated[
+        str, typer.Option(help="auto, exponential, power, power3, logit-log, logistic4 or isotonic.")
+    ] = "auto",
+    levels: Annotated[str, typer.Option(help="Success to reach, in per cent.")] = "50,80",
+    last: Annotated[
+        int | None, typer.Option(min=2, help="Leave out attempts after this one.", show_default=False)
+    ] = None,
+    min_answers: Annotated[int, typer.Option(min=1, help="Answers that make an attempt count.")] = 1,
+    min_attempts: Annotated[int, typer.Option(min=2, help="Leave out tasks with fewer attempts that count.")] = 2,
+    min_first: Annotated[int, typer.Option(min=1, help="Leave out tasks with fewer first answers.")] = 1,
+    bootstrap: Annotated[int, typer.Option(min=20, help="Resamples of learners.")] = 500,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    cluster: Annotated[
+        str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
+    ] = None,
+) -> None:
+    """How novices learn each task: curves with intervals, the attempts to 50 and 80 %, and who leaves early.
+
+    RUNS hold people (kind human) with numbered attempts. Writes curves.csv, curve_points.csv, families.csv, base_rates.csv,
+    attrition.csv, presence.csv, curves.json, the charts and curves_report.html.
+
+    \b
+    howsure horizon curves runs.jsonl -o out
+    howsure horizon curves runs.jsonl --family exponential --levels 50,80,90 --last 15
+    """
+    from howsure.horizon.curves import fit_curves
+
+    runs = reading.attempts(inputs, output.console)
+    with progress_bar("resampling", output.console) as progress:
+        found = fit_curves(
+            runs,
+            family=family,
+            levels=[number / 100 for number in numbers("--levels", levels)],
+            last=last,
+            min_answers=min_answers,
+            min_attempts=min_attempts,
+            min_first=min_first,
+            replicates=bootstrap,
+            level=level,
+            seed=seed,
+            cluster=cluster,
+            progress=progress,
+        )
+    output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
+    _tell(found, output.console)
+    finish(found, output, "curves", "Learning curves", "horizon_curves.curves_sections")
+
+
+def _tell(found: Curves, console: Console) -> None:
+    targets = list(found.rows[0].reach)
+    columns = ("task", "curve", f"first [{found.level:.0%}]", *(f"to {target:.0%}" for target in targets), "learners")
+    rows = [
+        (r.task, r.family, r.first, *(_reached(r.reach[target]) for target in targets), r.n_learners)
+        for r in found.rows[:_SHOWN]
+    ]
+    more = f" The first {_SHOWN} of {len(found.rows):,} tasks; all in curves.csv." if len(found.rows) > _SHOWN else ""
+    console.table(
+        "Attempts to reach a level",
+        columns,
+        rows,
+        f"<1: before the first attempt. >: after the last one observed.{more}",
+    )
+    if found.wins:
+        console.say("Smallest AIC: " + ", ".join(f"{name} {share:.0%}" for name, share in found.wins.items()) + ".")
+    console.say(f"Correlation of a learner's answers to a task: {found.correlation}.")
+    left = found.attrition.overall
+    told = f"First attempt, early leavers − stayers: {left.difference} ({left.n_leavers:,} left early)."
+    console.say(told if left.n_leavers else "Nobody left early.")
+
+
+def _reached(found: Estimate) -> object:
+    """An attempt, or that the level is there from the first, or never reached."""
+    if found.state == found.high_state == "below_range":
+        return "from the first"
+    if found.state != "unbounded":
+        return found
+    mark = {"below_range": "<", "above_range": ">"}
+    if found.low is None or found.low_state == "above_range":
+        return "never"
+    return f"never [{mark.get(found.low_state, '')}{found.low:.1f}, {mark.get(found.high_state, '')}{found.high:.1f}]"

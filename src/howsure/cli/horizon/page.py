@@ -1,0 +1,81 @@
+"""`howsure horizon page`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from howsure.cli.horizon.suites import Domains, Suite, read_suite
+from howsure.cli.options import Seed, verb
+from howsure.cli.output import Console, progress_bar
+from howsure.errors import OptionError
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+_SAME = (
+    "Everyone sees the same instances, so one that is hard by chance bends the curve. For a study pass --learners N."
+)
+
+
+@app.command()
+@verb
+def page(
+    suite: Suite,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="An HTML file, or with --learners a folder.", show_default=False),
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, max=100, help="Tasks on a page.")] = 5,
+    attempts: Annotated[int, typer.Option(min=1, max=100, help="Attempts at each task.")] = 10,
+    learners: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=10_000, help="A page for each of so many learners, with tasks of their own.", show_default=False
+        ),
+    ] = None,
+    domain: Domains = None,
+    judged: Annotated[
+        bool, typer.Option("--judged", help="Also tasks that have to be judged; they are asked without feedback.")
+    ] = False,
+    seed: Seed = 0,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
+) -> None:
+    """The page on which people attempt tasks several times, and are told after each answer whether it was right.
+
+    One HTML file that needs no network. Beside it lies the key that says which tasks it shows; keep it, answers cannot be scored without. Mail
+    the page, or hand it out with `howsure serve`; `howsure horizon collect` reads what comes back.
+
+    \b
+    howsure horizon page tasks.yaml -o novice.html --tasks 3 --attempts 5
+    howsure horizon page tasks.yaml -o pages --learners 50
+    """
+    from howsure.horizon.page import make_pages
+
+    console = Console(is_quiet=quiet, is_json=json)
+    if out is None:
+        raise OptionError("Name the file for the page: -o novice.html.")
+    if (learners is None) != (out.suffix == ".html"):  # before the work, not after
+        raise OptionError(f"{out}: name a file such as novice.html for one page, or with --learners a folder.")
+    asked: dict[str, Any] = {"n_tasks": tasks, "n_attempts": attempts, "n_learners": learners, "with_judged": judged}
+    with progress_bar("making pages", console) as progress:
+        made = make_pages(read_suite(suite, domain), seed=seed, progress=progress, **asked)
+    written = made.save(out)
+    if learners is None:
+        console.notes([_SAME])
+    n_tasks = len(made.key.screens) // len(made.pages)
+    console.say(f"Pages: {len(made.pages)}. Tasks on each: {n_tasks}. Attempts at each: {attempts}.")
+    console.json({"pages": len(made.pages), "tasks": n_tasks, "attempts": attempts, "sealed": made.key.commitment})
+    console.wrote(_in_short(written))
+
+
+def _in_short(written: list[Path]) -> list[Path]:
+    """The first and the last page stand for many."""
+    *pages, key = written
+    return written if len(pages) <= 3 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), key]

@@ -1,0 +1,75 @@
+"""`howsure horizon simulate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.options import Output, Seed, verb
+from howsure.errors import OptionError
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@verb
+def simulate(
+    output: Output,
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            help="A suite that `howsure horizon tasks` wrote; without it, tasks are invented.", show_default=False
+        ),
+    ] = None,
+    n_tasks: Annotated[int, typer.Option("--n-tasks", min=1, help="Tasks to invent.")] = 100,
+    suite: Annotated[str, typer.Option(help="How hard invented tasks are: mixed, easy or hard.")] = "mixed",
+    learners: Annotated[int, typer.Option(min=1, help="Novices, each at all tasks.")] = 50,
+    attempts: Annotated[int, typer.Option(min=1, help="Attempts of a novice at a task.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of a model at a task.")] = 20,
+    like: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Instead of three models: one that behaves like novices on this attempt. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    sameness: Annotated[float, typer.Option(min=0.01, max=1, help="How alike learners are; 1: all the same.")] = 0.85,
+    seed: Seed = 0,
+) -> None:
+    """Draw novices who learn and models that do not, with a known truth.
+
+    By default the data set of NAME: 100 tasks × 50 learners × 10 attempts, and 3 models × 20 runs × 100 tasks. Writes runs.jsonl, suite.csv (the
+    planted curves) and truth.json.
+
+    \b
+    howsure horizon simulate -o sim
+    howsure horizon simulate -o sim --like 1.5 --like 3 --like 6 --suite hard
+    """
+    from howsure.horizon import simulate as drawing
+
+    if not output.out:
+        raise OptionError("The runs need a folder: add -o DIR.")
+    if any(attempt < 1 for attempt in like or ()):
+        raise OptionError("--like is an attempt, from 1 up.")
+    if tasks:
+        from howsure.horizon.tasks import read_tasks
+
+        chosen = drawing.suite_of(read_tasks(tasks), seed=seed)
+    else:
+        chosen = drawing.draw_suite(n_tasks, kind=suite, seed=seed)
+    planted = {f"like-attempt-{attempt:g}": attempt for attempt in like or ()}
+    world = drawing.simulate(
+        chosen, planted=planted, n_learners=learners, n_attempts=attempts, n_runs=runs, sameness=sameness, seed=seed
+    )
+    rows = [
+        (model, f"{horizon:.2f}", f"{success:.3f}")
+        for (model, horizon), success in zip(world.truth.items(), world.chances.mean(axis=1), strict=True)
+    ]
+    caption = f"{world.practice.size:,} attempts of novices and {world.runs.size:,} runs of models."
+    output.console.table("The truth", ("model", "horizon", "success"), rows, caption)
+    output.console.json({"horizon": {m: n if abs(n) < 1e300 else None for m, n in world.truth.items()}, "seed": seed})
+    output.console.wrote(world.save(output.out))

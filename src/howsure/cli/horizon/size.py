@@ -1,0 +1,72 @@
+"""`howsure horizon size`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.horizon.common import numbers
+from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.output import progress_bar
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@verb
+def size(
+    output: Output,
+    horizon: Annotated[float, typer.Option(min=1, help="The horizon that you expect, in attempts.")] = 3.0,
+    width: Annotated[float, typer.Option(min=0.01, help="How far the interval may reach: 0.2 is ± 20 %.")] = 0.2,
+    learners: Annotated[str, typer.Option(help="Numbers of learners to try.")] = "10,20,30,50,100",
+    tasks: Annotated[str, typer.Option(help="Numbers of tasks to try.")] = "20,50,100,200",
+    attempts: Annotated[int, typer.Option(min=2, help="Attempts of a novice at a task.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of a model at a task.")] = 20,
+    suite: Annotated[str, typer.Option(help="How hard the tasks are: mixed, easy or hard.")] = "mixed",
+    sameness: Annotated[float, typer.Option(min=0.01, max=1, help="How alike learners are; 1: all the same.")] = 0.85,
+    worlds: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 200,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """How many learners and tasks a study needs, by simulation.
+
+    Each learner tries each task. Writes size.csv, size.json, the chart and size_report.html.
+
+    \b
+    howsure horizon size -o plan
+    howsure horizon size --horizon 6 --width 0.1 --learners 50,100,200 --tasks 100,200
+    """
+    from howsure.horizon.size import size_study
+
+    with progress_bar("simulating", output.console) as progress:
+        found = size_study(
+            horizon=horizon,
+            wanted=width,
+            learners=[int(n) for n in numbers("--learners", learners)],
+            tasks=[int(n) for n in numbers("--tasks", tasks)],
+            n_attempts=attempts,
+            n_runs=runs,
+            suite=suite,
+            sameness=sameness,
+            n_worlds=worlds,
+            level=level,
+            seed=seed,
+            progress=progress,
+        )
+    rows = [
+        (d.n_tasks, d.n_learners, f"{d.n_answers:,}", None if d.half_width is None else f"± {d.half_width:.0%}")
+        for d in found.designs
+    ]
+    best = found.cheapest
+    told = (
+        f"The fewest answers for ± {width:.0%}: {best.n_learners} learners at {best.n_tasks} tasks."
+        if best
+        else f"None of these reaches ± {width:.0%}."
+    )
+    columns = ("tasks", "learners", "learners × tasks", "interval")
+    output.console.table(f"How well a horizon of {horizon:g} attempts would be known", columns, rows, told)
+    finish(found, output, "size", "Size of a novice study", "horizon.size_sections")

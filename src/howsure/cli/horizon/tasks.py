@@ -1,0 +1,106 @@
+"""`howsure horizon tasks`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howsure.cli.options import Seed, verb
+from howsure.cli.output import Console
+
+if TYPE_CHECKING:
+    from howsure.horizon.tasks import Task
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@verb
+def tasks(
+    suite: Annotated[
+        Path | None, typer.Argument(help="A suite to look at and check, instead of making one.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="The YAML file to write.", show_default=False)] = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="Tasks to make, shared among the domains.")] = 100,
+    domain: Annotated[
+        list[str] | None, typer.Option(help="Only this domain; may be repeated.", show_default=False)
+    ] = None,
+    show: Annotated[
+        str | None, typer.Option(metavar="ID", help="Print one instance of a task.", show_default=False)
+    ] = None,
+    seed: Seed = 0,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of a suite.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
+) -> None:
+    """Write a suite of tasks, each a generator of fresh instances, or check and look at one.
+
+    \b
+    howsure horizon tasks -o tasks.yaml --n 100
+    howsure horizon tasks tasks.yaml --show logic_puzzle/sudoku_01 --seed 3
+    """
+    from howsure.errors import OptionError
+    from howsure.horizon.tasks import DOMAINS, make_tasks, read_tasks, task_schema, write_tasks
+
+    console = Console(is_quiet=quiet, is_json=json)
+    if schema:
+        Console(is_json=True).json(task_schema())
+        return
+    if suite and (domain or out):
+        raise OptionError("A suite is read as it is: leave out --domain and -o.")
+    held = read_tasks(suite) if suite else make_tasks(n, domains=domain or DOMAINS)
+    if show is not None:
+        _show(_named(held, show), seed, console)
+        return
+    _tell(held, console)
+    if out:
+        console.wrote([write_tasks(held, out)])
+
+
+def _named(held: tuple[Task, ...], name: str) -> Task:
+    from howsure.errors import OptionError
+
+    by_id = {task.id: task for task in held}
+    if name not in by_id:
+        raise OptionError.unknown("task", name, by_id)
+    return by_id[name]
+
+
+def _show(task: Task, seed: int, console: Console) -> None:
+    instance = task.instance(seed)
+    shown = {
+        "task": task.id,
+        "seed": seed,
+        "prompt": instance.prompt,
+        "answer": instance.answer,
+        "rubric": instance.rubric,
+    }
+    console.say(instance.prompt)
+    if instance.answer is not None:
+        console.say(f"\n[a right answer] {instance.answer}")
+    if instance.rubric is not None:
+        console.say(f"\n[rubric] {instance.rubric}")
+    console.json(shown | {"accepted": instance.accepted()})
+
+
+def _tell(held: tuple[Task, ...], console: Console) -> None:
+    groups: dict[tuple[str, str, str], list[Task]] = {}
+    for task in held:
+        kind = task.generator or "own tasks"
+        groups.setdefault((task.domain, kind, task.verification_type), []).append(task)
+    rows = [(*group, _range(members), len(members)) for group, members in groups.items()]
+    n_automated = sum(task.is_verifiable for task in held)
+    caption = f"{n_automated} are checked by a program, {len(held) - n_automated} have to be judged."
+    console.table(f"{len(held)} tasks", ("domain", "generator", "verification", "difficulty", "tasks"), rows, caption)
+    console.json({"tasks": [task.model_dump() for task in held]})
+
+
+def _range(members: list[Task]) -> str:
+    known = [task.difficulty for task in members if task.difficulty is not None]
+    return f"{min(known):.2f} to {max(known):.2f}" if known else ""

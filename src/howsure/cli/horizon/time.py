@@ -1,0 +1,142 @@
+"""`howsure horizon time`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.output import Console, progress_bar
+from howsure.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from howsure.horizon.time import ModelFit, TimeHorizons
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@verb
+def time(
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    levels: Annotated[str, typer.Option(help="Levels of success in per cent.")] = "50,80",
+    weights: Annotated[
+        str,
+        typer.Option(
+            help="What counts alike: invsqrt (families by the root of their size), equal (runs), task (tasks)."
+        ),
+    ] = "invsqrt",
+    regularisation: Annotated[float, typer.Option(min=0, help="Penalty on the squared slope.")] = 1e-5,
+    bootstrap: Annotated[int, typer.Option(min=0, help="Refits on tasks drawn anew.")] = 1000,
+    resample: Annotated[
+        str, typer.Option(help="What is drawn anew: hierarchy (families, their tasks, their runs) or families alone.")
+    ] = "hierarchy",
+    threshold: Annotated[
+        float | None, typer.Option(help="The score from which on a run is a success.", show_default=False)
+    ] = None,
+    censored: Annotated[
+        Path | None,
+        typer.Option(
+            help="Tasks, one a line, whose minutes are a lower bound. [default: the longest tenth]", show_default=False
+        ),
+    ] = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    cluster: Annotated[
+        str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
+    ] = None,
+) -> None:
+    """How long the tasks are, in an expert's minutes, that each model does half of the time.
+
+    RUNS need the column minutes; counts of successes (n_successes, n_runs) for each model and task do as well. Writes time_horizons.csv, time_horizons.json,
+    task_counts.csv, sensitivity.csv, replicates.parquet, the charts and time_report.html.
+
+    \b
+    howsure horizon time runs.jsonl -o out
+    howsure horizon time counts.csv --levels 50,80,95 --weights task --regularisation 0.1
+    """
+    from howsure.horizon.time import time_horizons
+    from howsure.tables import Attempts
+
+    runs = reading.read(inputs, output.console)
+    if not isinstance(runs, Attempts):
+        raise InputError(f"{', '.join(inputs)}: holds {type(runs).__name__.lower()}; time horizons need attempts.")
+    with progress_bar("refitting", output.console) as progress:
+        found = time_horizons(
+            runs,
+            levels=_levels(levels),
+            weights=weights,
+            regularisation=regularisation,
+            bootstrap=bootstrap,
+            resample=resample,
+            level=level,
+            seed=seed,
+            threshold=threshold,
+            censored=_lines(censored),
+            cluster=cluster,
+            progress=progress,
+        )
+    output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
+    _tell(found, output.console)
+    finish(found, output, "time", "Time horizons", "horizon_time.time_sections")
+
+
+def _tell(found: TimeHorizons, console: Console) -> None:
+    from howsure.horizon.durations import told
+
+    rows = [(fit.model, *map(told, fit.horizons.values()), *_facts(fit)) for fit in found.ranked]
+    columns = (
+        "model",
+        *(f"{one:g} % [{found.level:.0%}]" for one in found.levels),
+        "slope",
+        "runs",
+        "tasks",
+        "success",
+    )
+    caption = "Expert time. Without slope: replicates in which success does not fall with length, of "
+    n = found.provenance.settings["bootstrap"]
+    console.table("Time horizons", (*columns, "without slope"), rows, f"{caption}{n:,}.")
+    _tell_influence(found, console)
+
+
+def _tell_influence(found: TimeHorizons, console: Console) -> None:
+    """What the regularisation and the minutes do to the first level's horizons."""
+    from howsure.horizon.durations import times
+
+    level = found.levels[0]
+    shown = [row for row in found.sensitivity.rows if row.level == level and row.ratio is not None]
+    settings = list(dict.fromkeys((row.factor, row.setting) for row in shown))
+    rows = []
+    for factor, setting in settings:
+        ratios = sorted(row.ratio or 1.0 for row in shown if (row.factor, row.setting) == (factor, setting))
+        rows.append((factor, setting, *(times(ratios[place]) for place in (0, len(ratios) // 2, -1))))
+    caption = f"Noise: doublings of standard deviation in the minutes. Censored: minutes of {len(found.sensitivity.censored)} tasks as a lower bound."
+    columns = ("factor", "setting", "least", "middle model", "most")
+    console.table(f"The {level:g} % horizon under other settings, times the reported", columns, rows, caption)
+
+
+def _levels(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise OptionError(f"--levels {text}: write per cents with commas, as in 50,80.") from None
+
+
+def _lines(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    from howsure.safe_io import read_bytes
+
+    return [line.strip() for line in read_bytes(path).decode(errors="replace").splitlines() if line.strip()]
+
+
+def _facts(fit: ModelFit) -> tuple[object, ...]:
+    slope = None if fit.slope is None else f"{fit.slope:.3f}"
+    return slope, fit.n_runs, fit.n_tasks, f"{fit.success:.0%}", fit.outcomes.get("no slope", 0) or ""

@@ -1,0 +1,75 @@
+"""`howsure horizon trend`."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.options import Level, Output, verb
+from howsure.errors import OptionError
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@verb
+def trend(
+    horizons: Annotated[
+        Path,
+        typer.Argument(
+            metavar="HORIZONS",
+            help="The folder that `howsure horizon time -o` wrote, a table (model, minutes, released), or METR's published YAML.",
+            show_default=False,
+        ),
+    ],
+    output: Output,
+    releases: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table with the columns model and released, where HORIZONS has no dates.", show_default=False
+        ),
+    ] = None,
+    success: Annotated[float, typer.Option(help="Which level of success, in per cent.")] = 50,
+    since: Annotated[
+        str | None, typer.Option(help="Leave out older models, as in 2023-01-01.", show_default=False)
+    ] = None,
+    level: Level = 0.95,
+) -> None:
+    """How fast horizons double: a line through the models that had the longest one on the day of their release.
+
+    Writes trend.csv, trend_line.csv, trend.json, the chart and trend_report.html.
+
+    \b
+    howsure horizon trend out --releases releases.csv -o trend
+    howsure horizon trend published_horizons_1_0.yaml --since 2023-01-01
+    """
+    from howsure.horizon.durations import duration
+    from howsure.horizon.published import dated_horizons, read_releases
+    from howsure.horizon.trend import fit_horizon_trend
+
+    first, dates = _day(since), read_releases(releases) if releases else None
+    found = fit_horizon_trend(dated_horizons(horizons, dates, success=success), since=first, level=level)
+    output.console.notes(found.provenance.notes)
+    rows = [
+        (row["model"], row["released"], duration(row["minutes"]))
+        for row in found.models.filter("is_used").rows(named=True)
+    ]
+    output.console.table("The frontier at release", ("model", "released", f"{success:g} % horizon"), rows)
+    after = f" from {since} on" if since else ""
+    output.console.say(
+        f"The {success:g} % horizon of the frontier{after} doubles in {found.told} ({level:.0%} interval; {found.line.n} models, R² {found.line.r2 or 0:.3f})."
+    )
+    finish(found, output, "trend", "How fast time horizons double", "horizon_time.trend_sections")
+
+
+def _day(text: str | None) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text) if text else None
+    except ValueError:
+        raise OptionError(f"--since {text}: not a date. Write it as 2023-01-31.") from None

@@ -1,0 +1,188 @@
+"""Options that many verbs share, in groups, so that they are written once and mean the same everywhere.
+
+A verb takes a group as one argument; `verb` spreads it into options for the command line::
+
+    @app.command()
+    @verb
+    def summary(inputs: Inputs, reading: Reading, output: Output) -> None: ...
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howsure.cli.output import Console, progress_bar
+from howsure.errors import HowsureError, InputError, OptionError
+
+if TYPE_CHECKING:
+    from howsure.tables import Attempts, Scores, Table
+
+__all__ = ["Inputs", "Level", "Output", "Reading", "Seed", "verb"]
+
+Inputs = Annotated[
+    list[str],
+    typer.Argument(help="Files, folders or globs of any format that `howsure convert` knows.", show_default=False),
+]
+Seed = Annotated[int, typer.Option(help="Same seed, same numbers.")]
+Level = Annotated[float, typer.Option(min=0.5, max=0.999, help="Coverage of the intervals.")]
+
+
+def _option(text: str, *names: str) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel="Reading", show_default=False)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the inputs are read."""
+
+    source: Annotated[str | None, _option("The input's format, when it is not recognised.")] = None
+    scorer: Annotated[str | None, _option("Inspect: which scorer, or scorer.key.")] = None
+    family: Annotated[str | None, _option("Inspect: the metadata field that groups samples.")] = None
+    metric: Annotated[str | None, _option("lm-eval, OpenAI evals: which metric.")] = None
+    filter: Annotated[str | None, _option("lm-eval: which filter.")] = None
+    table: Annotated[str | None, _option("Files, lm-eval: attempts, scores or ratings.")] = None
+    map: Annotated[list[str] | None, _option("Files: our column = the file's, e.g. subject=model_name.")] = None
+    set: Annotated[list[str] | None, _option("Files: one value for a whole column, e.g. kind=model.")] = None
+    mapping: Annotated[Path | None, _option("Files: a mapping kept by `howsure convert --save-mapping`.")] = None
+    percent: Annotated[bool, _option("Scores are percentages.", "--percent")] = False
+    divide_by: Annotated[float | None, _option("Scores run from 0 to this number.")] = None
+
+    @property
+    def scale(self) -> float:
+        """What scores are divided by."""
+        if self.percent and self.divide_by:
+            raise OptionError("--percent is --divide-by 100; pass one of them.")
+        if self.divide_by is not None and self.divide_by <= 0:
+            raise OptionError(f"--divide-by {self.divide_by:g} is not above 0.")
+        return 100.0 if self.percent else self.divide_by or 1.0
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the source is told beside the scale."""
+        told = {name: getattr(self, name) for name in ("scorer", "family", "metric", "filter", "table", "mapping")}
+        return told | {"rename": _pairs("--map", self.map), "fill": _pairs("--set", self.set)}
+
+    def read(self, inputs: list[str], console: Console) -> Table:
+        """The inputs as one checked table; its notes are told."""
+        from howsure import sources
+
+        with progress_bar("reading", console) as progress:
+            table = sources.read(
+                inputs, source_name=self.source, divide_by=self.scale, progress=progress, **self.options
+            )
+        console.notes(table.notes)
+        return table
+
+    def attempts(self, inputs: Sequence[str], console: Console) -> Attempts:
+        """The inputs as attempts."""
+        from howsure.tables import Attempts
+
+        table = self.read(list(inputs), console)
+        if not isinstance(table, Attempts):
+            raise InputError(_wrong_table(inputs, table, "attempts, one row a try"))
+        return table
+
+    def scores(self, inputs: Sequence[str], console: Console) -> Scores:
+        """The inputs as scores."""
+        from howsure.tables import Scores
+
+        table = self.read(list(inputs), console)
+        if not isinstance(table, Scores):
+            raise InputError(_wrong_table(inputs, table, "scores, one row a model and benchmark"))
+        return table
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the results go."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Folder for tables (csv), figures (json) and charts.", show_default=False),
+    ] = None
+    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")] = False
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False
+
+    @functools.cached_property
+    def console(self) -> Console:
+        """Where people are told things."""
+        return Console(is_quiet=self.quiet, is_json=self.json)
+
+
+def verb(function: Callable[..., None]) -> Callable[..., None]:
+    """Spread option groups into options, and turn what a user can mend into one line and exit code 2."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    hints.pop("return", None)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+
+    @functools.wraps(function)
+    def call(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
+        _guarded(function, given)
+
+    parameters = [p for name in inspect.signature(function).parameters for p in _spread(function, name, hints)]
+    parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {p.name: p.annotation for p in parameters}
+    del call.__wrapped__
+    return call
+
+
+def _spread(function: Callable[..., None], name: str, hints: dict[str, Any]) -> list[inspect.Parameter]:
+    hint = hints[name]
+    if not dataclasses.is_dataclass(hint):
+        given = inspect.signature(function).parameters[name]
+        return [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given.default, annotation=hint)]
+    inner = typing.get_type_hints(hint, include_extras=True)
+    return [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=inner[f.name])
+        for f in dataclasses.fields(hint)
+    ]
+
+
+def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
+    if sys.stderr.isatty() and not any(getattr(value, "quiet", False) for value in given.values()):
+        _show_log()
+    try:
+        function(**given)
+    except HowsureError as error:
+        print(f"howsure: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt as stop:
+        print(f"howsure: {stop or 'stopped'}; files named as written are whole, no other was written.", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def _show_log() -> None:
+    """What the library says while it works, as notes to whoever looks."""
+    import logging
+
+    log, shown = logging.getLogger("howsure"), logging.StreamHandler()
+    shown.setFormatter(logging.Formatter("note: %(message)s"))
+    log.addHandler(shown)
+    log.setLevel(logging.INFO)
+
+
+def _wrong_table(inputs: Sequence[str], table: Table, needed: str) -> str:
+    return f"{', '.join(inputs)}: holds {type(table).__name__.lower()}; this command needs {needed}."
+
+
+def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    pairs = {}
+    for text in given or []:
+        ours, equals, theirs = text.partition("=")
+        if not equals or not ours or not theirs:
+            raise OptionError(f"{option} {text}: write it as column=value, for example {option} score=accuracy.")
+        pairs[ours] = theirs
+    return pairs

@@ -1,0 +1,124 @@
+"""What people see: notes and progress on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Console", "progress_bar"]
+
+_SECONDS_BEFORE_A_BAR = 0.7
+_ANY = 10_000  # columns: as wide as a table would like to be
+
+
+@dataclass(frozen=True)
+class Console:
+    """Prints for people, or JSON for programs."""
+
+    is_quiet: bool = False
+    is_json: bool = False
+
+    def say(self, text: str) -> None:
+        """A line of the result, for people."""
+        if not self.is_json:
+            print(text)
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """What to know about the input or the result, on standard error."""
+        if not self.is_quiet:
+            for note in notes:
+                print(f"note: {note}", file=sys.stderr)
+
+    def wrote(self, paths: Sequence[Path]) -> None:
+        """Which files are there now."""
+        if not self.is_quiet and paths:
+            folder = paths[0].parent
+            print(f"wrote {folder}/: {', '.join(path.name for path in paths)}", file=sys.stderr)
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:
+        """A table for people: figures to the right, and no column that says `all` in every row."""
+        if self.is_json:
+            return
+        import rich.box
+        from rich.console import Console as Terminal
+        from rich.table import Table
+
+        cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+        drawn = Table(box=rich.box.SIMPLE_HEAD)
+        told = [position for position in range(len(columns)) if {row[position] for row in cells} != {"all"}]
+        for position in told:
+            name, column = columns[position], [row[position] for row in cells if row[position]]
+            drawn.add_column(
+                name, justify="right" if column and all(map(_is_figure, column)) else "left", overflow="fold"
+            )
+        for row in cells:
+            drawn.add_row(*(_escape(row[position]) for position in told))
+        terminal = Terminal(width=None if sys.stdout.isatty() else 160)
+        is_wide = terminal.measure(drawn, options=terminal.options.update(width=_ANY)).maximum > terminal.width
+        body = _stacked([columns[position] for position in told], cells, told) if is_wide else drawn
+        terminal.print(
+            f"[bold]{_escape(title)}[/bold]", body, f"[dim]{_escape(caption)}[/dim]", sep="\n", highlight=False
+        )
+
+    def json(self, value: Any) -> None:
+        """The result for programs."""
+        from howsure.results import plain
+
+        if self.is_json:
+            print(json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def progress_bar(label: str, console: Console) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error that appears when work takes longer than a moment; silent where nobody looks."""
+    if console.is_quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from time import monotonic
+
+    from rich.console import Console as Terminal
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    bar = Progress(*columns, console=Terminal(stderr=True), transient=True)
+    task = bar.add_task(label, total=None)
+    started = monotonic()
+
+    def update(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if not bar.live.is_started and monotonic() - started > _SECONDS_BEFORE_A_BAR:
+            bar.start()
+
+    try:
+        yield update
+    finally:
+        bar.stop()
+
+
+_FIGURE = re.compile(r"[<>−-]? ?\d[\d,.]*(e[+-]?\d+)?%?( (\[.*\]|± [\d.]+))?")
+
+
+def _is_figure(text: str) -> bool:
+    return _FIGURE.fullmatch(text) is not None
+
+
+def _stacked(names: Sequence[str], rows: Sequence[Sequence[str]], told: Sequence[int]) -> str:
+    """A table too wide for the terminal: each row under its first cell, figure after figure."""
+    blocks = []
+    for row in rows:
+        first, *rest = (_escape(row[position]) for position in told)
+        figures = [f"  [dim]{name}[/dim] {cell}" for name, cell in zip(names[1:], rest, strict=True) if cell]
+        blocks.append("\n".join([f"[bold]{first}[/bold]", *figures]))
+    return "\n".join(["", *blocks, ""])
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,57 @@
+"""`howsure report`: saved results in one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.options import verb
+from howsure.cli.output import Console
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def report(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR",
+            help="Folders that verbs of howsure wrote to with -o; searched below too.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write.")] = Path("report.html"),
+    title: Annotated[str, typer.Option(help="What stands above it.")] = "What was measured, and how sure that is",
+    show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
+) -> None:
+    """Saved results of any instruments, in one page that opens offline.
+
+    The front says in plain sentences what was found and what is not yet known; each result is a section; settings, seeds and digests stand at the
+    end.
+
+    \b
+    howsure report track/ horizon/ study/ fit/ -o report.html
+    """
+    import datetime
+
+    from howsure.report import find_reports, render, together
+    from howsure.safe_io import write_atomic
+
+    found = find_reports(folders)
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    page = together(found, date=today, title=title)
+    written = write_atomic(out if out.suffix else out / "report.html", render(page))
+    console = Console(is_quiet=quiet)
+    console.say(f"{len(page.sections)} sections of {len(found)} results, {written.stat().st_size / 1e6:.1f} MB.")
+    console.wrote([written])
+    if show:
+        import webbrowser
+
+        webbrowser.open(written.resolve().as_uri())

@@ -1,0 +1,320 @@
+"""What is asked of a finished scale, or of its scores: `howsure stitch forecast, progress, map, robustness, check`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.output import Console, progress_bar
+from howsure.cli.stitch_common import (
+    Cluster,
+    Fit,
+    Fitting,
+    capability_of,
+    figure,
+    load_scale,
+    share_of,
+)
+from howsure.estimates import Estimate, chance
+
+if TYPE_CHECKING:
+    from howsure.stitch.trends.breaks import BreakTest
+
+__all__ = ["check", "forecast", "map_horizons", "progress", "robustness"]
+
+
+@verb
+def forecast(
+    folder: Fit,
+    output: Output,
+    top_n_models: Annotated[
+        int, typer.Option(min=1, help="The frontier: models among so many best at their release.")
+    ] = 1,
+    forecast_years: Annotated[float, typer.Option(min=0.01, help="How far to look beyond the last model.")] = 3,
+    cutoff_date: Annotated[
+        str, typer.Option(help="Validate with a refit on the scores from before this day.")
+    ] = "2024-07-01",
+    reach: Annotated[float, typer.Option(help="A benchmark is saturated where the frontier scores this.")] = 0.5,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Where the frontier is going, and how sure that is.
+
+    Bands carry the capabilities' own uncertainty; the validation says how good such forecasts have been.
+
+    Writes forecast.csv, frontier.csv, saturation.csv, validation.csv and more of it, forecast.json and the charts.
+
+    \b
+    howsure stitch forecast fit -o forecast
+    howsure stitch forecast fit --top-n-models 3 --forecast-years 2 --cutoff-date 2024-09-01 --reach 0.8
+    """
+    from howsure.stitch.trends.forecast import forecast as look_ahead
+
+    scale = load_scale(folder)
+    with progress_bar("validating", output.console) as progress:
+        found = look_ahead(
+            scale,
+            top_n=top_n_models,
+            years=forecast_years,
+            cutoff=cutoff_date,
+            reach=reach,
+            level=level,
+            seed=seed,
+            progress=progress,
+        )
+    console = output.console
+    console.notes(
+        note for note in (*found.provenance.notes, *found.backtest.notes) if note not in scale.provenance.notes
+    )
+    console.say(
+        f"The frontier rises by {found.trend.slope()} a year (R² {found.trend.line.r2:.3f} over {found.trend.line.n} models; plain least squares: {found.trend.slope(is_plain=True)})."
+    )
+    console.say(_told_break(found.break_test))
+    days = found.path.filter("is_forecast")["date"].gather_every(6)
+    rows = [(day, found.at(day, "confidence"), found.at(day), found.at(day, is_plain=True)) for day in days]
+    columns = ("date", f"frontier [{level:.0%}]", "one new frontier model", "the same, capabilities as known")
+    console.table("Forecast", columns, rows)
+    _tell_backtest(found.backtest.summary.rows(named=True), level, console)
+    reached = [(s.benchmark, s.needed, _when(s.year), s.first_model) for s in found.saturation]
+    console.table(
+        f"When the frontier scores {reach:.0%}",
+        ("benchmark", "capability needed", f"date [{level:.0%}]", "first model there"),
+        reached,
+    )
+    finish(found, output, "forecast", "Where the frontier is going", "stitch.forecast_section")
+
+
+@verb
+def progress(
+    folder: Fit,
+    output: Output,
+    compute: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the columns model and compute (FLOP). [default: the scores' own]", show_default=False
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out a model, such as a distilled one; may be repeated.", show_default=False),
+    ] = None,
+    level: Level = 0.95,
+) -> None:
+    """How much is more compute, how much better algorithms.
+
+    Writes progress.csv, compute_needed.csv, fixed_compute.csv and more tables, progress.json and the charts.
+
+    \b
+    howsure stitch progress fit --compute compute.csv -o progress
+    """
+    from howsure.stitch.trends.progress import QUANTITIES
+    from howsure.stitch.trends.progress import progress as separate
+
+    scale = load_scale(folder)
+    found = separate(scale, compute, exclude=exclude or (), level=level)
+    output.console.notes(note for note in found.provenance.notes if note not in scale.provenance.notes)
+    rows = [(QUANTITIES[rate.quantity], rate.method, rate.estimate) for rate in found.rates]
+    caption = f"{len(found.models)} models with a date and known compute; compute and date explain {found.r2:.0%} of their capabilities' variance."
+    output.console.table("Scaling and algorithms", ("", "method", f"estimate [{level:.0%}]"), rows, caption)
+    finish(found, output, "progress", "Scaling and algorithms", "stitch.progress_section")
+
+
+@verb
+def map_horizons(
+    folder: Fit,
+    horizons: Annotated[
+        Path, typer.Argument(metavar="HORIZONS", help="File with the columns model and minutes.", show_default=False)
+    ],
+    output: Output,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Time horizons by capability.
+
+    A regression of published horizons, and how well it foretells families it has not seen.
+
+    Writes horizon_map.csv (a horizon for every model of the scale), horizon_points.csv, horizon_map.json and the chart.
+
+    \b
+    howsure stitch map fit external_benchmark_metr.csv -o map
+    """
+    from howsure.stitch.trends.horizon_map import map_horizons as regress
+
+    scale = load_scale(folder)
+    found = regress(scale, horizons, level=level, seed=seed)
+    output.console.notes(note for note in found.provenance.notes if note not in scale.provenance.notes)
+    rows = [
+        ("ln minutes for one unit of capability", found.slope),
+        ("doublings for one unit of capability", found.doublings),
+        ("R²", figure(found.line.r2, 3)),
+        ("R² in families held out", found.held_out_r2),
+    ]
+    output.console.table(f"Time horizons of {found.line.n} models by capability", ("", f"estimate [{level:.0%}]"), rows)
+    best = [
+        (row["model"], Estimate(row["minutes"], row["low"], row["high"], level), figure(row["published"], 1))
+        for row in found.models.head(10).rows(named=True)
+    ]
+    output.console.table("The most capable models", ("model", "minutes, by the map", "published"), best)
+    finish(found, output, "map", "Time horizons by capability", "stitch.horizon_section")
+
+
+@verb
+def robustness(
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    fitting: Fitting,
+    n: Annotated[int, typer.Option("-n", min=2, help="Refits without some of the benchmarks.")] = 100,
+    share: Annotated[
+        float, typer.Option(min=0.01, max=0.95, help="Share of the benchmarks that each of them drops.")
+    ] = 0.3,
+    folds: Annotated[
+        str, typer.Option(help="Of the cross-validation: how many, or a file with model, benchmark, fold.")
+    ] = "10",
+    level: Level = 0.9,
+    seed: Seed = 0,
+    cluster: Cluster = None,
+) -> None:
+    """What the frontier's slope and the ranking depend on.
+
+    Drops benchmarks at random, leaves out each benchmark and each organisation, changes the anchor, the rule for duplicates and the strength of the priors, and
+    cross-validates other models of the scores. Writes robustness_factors.csv, robustness_refits.csv,
+    robustness_ranks.csv, robustness_models.csv, robustness.json, the charts and a report.
+
+    \b
+    howsure stitch robustness scores.csv -o robustness
+    howsure stitch robustness epoch/ --preset paper --anchor Winogrande -n 1000
+    """
+    from howsure.stitch.robust.robustness import robustness as vary
+
+    scores = reading.scores(inputs, output.console)
+    with progress_bar("varying", output.console) as progress:
+        found = vary(
+            scores, n=n, share=share, level=level, seed=seed, cluster=cluster, progress=progress, **fitting.options
+        )
+    output.console.notes(note for note in found.provenance.notes if note not in scores.notes)
+    rows = [
+        (f.title, f.n, _range(f.slope_low, f.slope_high), _range(f.linked_low, f.linked_high), f.most, figure(f.rank_correlation, 3), share_of(f.leader_kept))
+        for f in found.factors
+    ]  # fmt: skip
+    columns = ("varied", "refits", "slope", "in one unit", "most", "rank correlation", "leader stays")
+    caption = f"Slope of the frontier a year; as fitted: {found.slope}. Drawn at random: {level:.0%} of the refits, else all. Rank correlation: the lowest."
+    output.console.table("What the conclusion depends on", columns, rows, caption)
+    _tell_validation(found.validation.rows(named=True), found.provenance.settings["method"], level, output.console)
+    for sentence in found.summary:
+        output.console.say(f"{sentence}\n")
+    finish(found, output, "robustness", "What the conclusions rest on", "stitch.robustness_section")
+
+
+@verb
+def check(
+    folder: Fit,
+    output: Output,
+    n: Annotated[int, typer.Option("-n", min=1, help="Models to draw.")] = 20,
+    seed: Seed = 0,
+) -> None:
+    """Random models for you to judge, and the fit's surprises.
+
+    Writes check.csv, check_scores.csv (the raw scores of the models and their neighbours), check_residuals.csv,
+    check_supports.csv, check.json, the charts and a report.
+
+    \b
+    howsure stitch check fit -n 20 --seed 1
+    """
+    from howsure.stitch.robust.check import check as draw
+
+    scale = load_scale(folder)
+    found = draw(scale, n=n, seed=seed)
+    rows = [
+        (
+            row["rank"],
+            row["model"],
+            capability_of(row, scale.level),
+            _beside(row, "above"),
+            _beside(row, "below"),
+            row["date"],
+        )
+        for row in found.sample.rows(named=True)
+    ]
+    columns = ("rank", "model", f"capability [{scale.level:.0%}]", "better one", "worse one", "released")
+    caption = "In brackets: on how many of the benchmarks that both have the model scores more."
+    output.console.table("Would you have put them in this order?", columns, rows, caption)
+    output.console.say("What surprises the machine:")
+    for sentence in found.surprises.words(5):
+        output.console.say(f"  {sentence}")
+    finish(found, output, "check", "A look at the scale", "stitch.check_section")
+
+
+def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -> None:
+    if not rows:
+        return
+    cells = [
+        (r["shape"], r["horizon"], r["n_cutoffs"], r["n_models"], Estimate(r["mae"], r["mae_low"], r["mae_high"]), figure(r["bias"], 3), _covered(r))
+        for r in rows
+    ]  # fmt: skip
+    columns = ("shape", "ahead", "cut-offs", "models", "mean absolute error", "bias", f"covered by {level:.0%} bands")
+    console.table("Forecasts made from earlier scores alone, against what came", columns, cells)
+
+
+def _tell_validation(rows: list[dict[str, Any]], used: str, level: float, console: Console) -> None:
+    cells = [
+        (
+            row["method"],
+            Estimate(row["rmse"], row["low"], row["high"], level),
+            None
+            if row["method"] == used
+            else Estimate(row["difference"], row["difference_low"], row["difference_high"], level),
+        )
+        for row in rows
+    ]
+    columns = ("model of the scores", f"held-out error [{level:.0%}]", "difference to the one in use")
+    console.table(
+        "Which model predicts best what it has not seen",
+        columns,
+        cells,
+        f"{rows[0]['n']:,} scores, identical folds; in use: {used}.",
+    )
+
+
+def _covered(row: Mapping[str, Any]) -> Estimate | None:
+    value, low, high = (row[f"coverage{end}"] for end in ("", "_low", "_high"))
+    return None if value is None else Estimate(value, low, high)
+
+
+def _told_break(found: BreakTest) -> str:
+    if found.p is None:
+        return f"No test for a break: {found.reason}."
+    sure = "" if found.p < 0.05 else ", which chance makes often enough"
+    return f"The best place for a break is {found.date}: {found.before} a year before, {found.after} after; p = {chance(found.p)}{sure}."
+
+
+def _when(year: Estimate) -> str:
+    """A date given in years from 1970, with its interval."""
+    if year.value is None:
+        return str(year)
+    value = _day(year.value, year.state)
+    low, high = (_day(end, state) for end, state in ((year.low, year.low_state), (year.high, year.high_state)))
+    is_beyond = value == low == high or low is high is None
+    return f"{value}" if is_beyond else f"{value} [{low or '−∞'}, {high or '∞'}]"
+
+
+def _day(year: float | None, state: str) -> str | None:
+    import datetime
+
+    if year is None:
+        return None
+    day = datetime.date(1970, 1, 1) + datetime.timedelta(days=round(year * 365.25))
+    return {"above_range": "after ", "below_range": "before "}.get(state, "") + day.isoformat()
+
+
+def _beside(row: Mapping[str, Any], side: str) -> str | None:
+    return f"{row[side]} ({row[f'more_than_{side}']} of {row[f'shared_{side}']})" if row[side] else None
+
+
+def _range(low: float | None, high: float | None) -> str | None:
+    return None if low is None or high is None else f"{low:.3f} to {high:.3f}"

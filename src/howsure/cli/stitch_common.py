@@ -1,0 +1,128 @@
+"""What the verbs of `howsure stitch` share: options, reading, writing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howsure.cli.options import Output
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from howsure.stitch.scale import Scale
+
+__all__ = [
+    "SHOWN",
+    "Cluster",
+    "Fit",
+    "Fitting",
+    "capability_of",
+    "figure",
+    "first_of",
+    "load_scale",
+    "share_of",
+    "write_table",
+]
+
+SHOWN = 15
+"""Rows of a long table that a terminal shows."""
+
+Fit = Annotated[
+    Path, typer.Argument(metavar="FIT", help="The folder that `howsure stitch fit -o` wrote.", show_default=False)
+]
+Cluster = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)]
+
+
+def _option(text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel="Fitting", **{"show_default": False, **more})
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What is fitted."""
+
+    preset: Annotated[str, _option("howsure, paper or eci.", show_default=True)] = "howsure"
+    anchor: Annotated[
+        str | None, _option("The benchmark that fixes the scale. [default: the one most models have]")
+    ] = None
+    anchor_difficulty: Annotated[float, _option("Where the anchor lies on the scale.", show_default=True)] = 0.0
+    anchor_slope: Annotated[float, _option("The anchor's slope, which fixes the unit.", show_default=True)] = 1.0
+    anchor_models: Annotated[str | None, _option('Instead: two models with their values, as in "A=130,B=150".')] = None
+    min_benchmarks: Annotated[int, _option("Leave out models on fewer.", min=1, show_default=True)] = 4
+    since: Annotated[str | None, _option("Leave out older models, as in 2023-01-31.")] = None
+    duplicates: Annotated[
+        str | None, _option("Of several scores of a pair: mean, max or min. [default: the preset's]")
+    ] = None
+    exclude: Annotated[
+        list[str] | None, _option("Leave out a model, a benchmark or MODEL@BENCHMARK; may be repeated.")
+    ] = None
+    include: Annotated[list[str] | None, _option("Keep only these models and benchmarks; may be repeated.")] = None
+    floors: Annotated[Path | None, _option("File with the columns benchmark, floor and, if known, ceiling.")] = None
+    dimensions: Annotated[int, _option("1 or 2.", min=1, max=2, show_default=True)] = 1
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same for the fit."""
+        told = {
+            name: value for name, value in vars(self).items() if name not in ("anchor_models", "exclude", "include")
+        }
+        models = None if self.anchor_models is None else _values(self.anchor_models)
+        return told | {"anchor_models": models, "exclude": self.exclude or (), "include": self.include or ()}
+
+
+def load_scale(folder: Path) -> Scale:
+    """The scale that a fit wrote."""
+    from howsure.stitch.scale import Scale
+
+    return Scale.load(folder)
+
+
+def write_table(frame: pl.DataFrame, output: Output, name: str) -> None:
+    """One table, where a folder was named."""
+    if output.out:
+        from howsure.frames import write_frame
+
+        output.console.wrote([write_frame(frame, output.out / f"{name}.csv")])
+
+
+def first_of(n: int) -> str:
+    """What to say of a table that was cut."""
+    return f"The first {SHOWN} of {n:,}." if n > SHOWN else ""
+
+
+def capability_of(row: Mapping[str, Any], level: float, name: str = "capability") -> Estimate:
+    """A row's capability, or another parameter, with its interval."""
+    low, high = ("low", "high") if name == "capability" else (f"{name}_low", f"{name}_high")
+    if name != "capability":
+        return Estimate(row[name], row[low], row[high], level)
+    return Estimate(row[name], row[low], row[high], level, row.get("state", "ok"))
+
+
+def figure(number: float | None, digits: int) -> str | None:
+    """A number for a table."""
+    return None if number is None else f"{number:.{digits}f}"
+
+
+def share_of(number: float | None) -> str | None:
+    """A share in per cent."""
+    return None if number is None else f"{number:.0%}"
+
+
+def _values(text: str) -> dict[str, float]:
+    """Two models with their values, as in A=130,B=150."""
+    pairs = [entry.rpartition("=") for entry in text.split(",")]
+    try:
+        return {name.strip(): float(value) for name, _, value in pairs if name.strip() or _raise()}
+    except ValueError:
+        raise OptionError(f'--anchor-models {text}: write it as "A=130,B=150", two models with their values.') from None
+
+
+def _raise() -> bool:
+    raise ValueError

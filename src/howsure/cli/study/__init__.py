@@ -1,0 +1,26 @@
+"""`howsure study`: one module a verb."""
+
+from howsure.cli.lazy import Panels, lazy_app
+
+__all__ = ["VERBS", "app"]
+
+VERBS: Panels = {
+    "Before": {
+        "plan": ("howsure.cli.study.plan", "What a design can show, before anyone rates."),
+        "select": ("howsure.cli.study.select", "Choose pairs over domains and score levels."),
+        "check": ("howsure.cli.study.check", "Pre-flight: what would give the study away or wear raters out."),
+        "simulate": ("howsure.cli.study.simulate", "Draw raters with a known truth."),
+    },
+    "Rating": {
+        "build": ("howsure.cli.study.build", "One blind page a rater, and the sealed key."),
+        "collect": ("howsure.cli.study.collect", "Raters' files and the key → a table of ratings."),
+        "judge": ("howsure.cli.study.judge", "A model rates the same blinded pairs."),
+    },
+    "After": {
+        "analyze": ("howsure.cli.study.analyze", "Quality, fidelity, reliability, criteria and the verdict."),
+        "validate": ("howsure.cli.study.validate", "A judge against people, on equal terms."),
+        "reliability": ("howsure.cli.study.reliability", "Every coefficient of agreement of a table of ratings."),
+    },
+}
+
+app = lazy_app(VERBS, "Blind, calibrated human ratings that say what they can show.")

@@ -1,0 +1,127 @@
+"""`howsure study analyze`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.options import Level, Output, Seed, verb
+from howsure.errors import OptionError
+
+if TYPE_CHECKING:
+    from howsure.cli.output import Console
+    from howsure.study.analyze import Analysis
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+def _file(text: str) -> Any:
+    return typer.Option(help=text, show_default=False)
+
+
+@app.command()
+@verb
+def analyze(
+    ratings: Annotated[
+        Path,
+        typer.Argument(
+            help="ratings.csv, as `howsure study collect` writes it, or any long table.", show_default=False
+        ),
+    ],
+    output: Output,
+    raters: Annotated[Path | None, _file("What is known of raters. [default: raters.csv beside the ratings]")] = None,
+    study: Annotated[Path | None, _file("The study file: scales, domains, model scores, minutes, pass mark.")] = None,
+    model_scores: Annotated[Path | None, _file("Columns item, score (0–1) and, if known, domain.")] = None,
+    criteria: Annotated[
+        Path | None, _file("YAML list of name, figure, threshold, direction. [default: the protocol's]")
+    ] = None,
+    order: Annotated[
+        str, typer.Option(help="Domains from the highest expected fidelity to the lowest.")
+    ] = "TECH > ANAL > PHIL = SELF > NARR",
+    design: Annotated[
+        str | None,
+        _file("Who the raters are: sampled, fixed or unidentified. [default: sampled where raters share pairs]"),
+    ] = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Quality, fidelity, agreement, the model beside people, and a verdict on each criterion.
+
+    A criterion passes when its whole interval does, fails when none of it does, and is inconclusive otherwise. Raters who broke a
+    rule are left out, and every figure is also there for all. Writes analysis.json, pairs.csv, raters.csv, exclusions.csv, charts and analyze_report.html.
+
+    \b
+    howsure study analyze out/ratings.csv --study study.yaml -o analysis
+    """
+    from howsure.study.analyze import analyze as analyze_ratings
+    from howsure.study.domains import Order
+    from howsure.study.facts import ModelScores, Raters
+    from howsure.study.protocol import Study
+    from howsure.study.reliability import read_ratings
+    from howsure.study.verdict import CRITERIA, read_criteria
+
+    beside = raters or _beside(ratings)
+    _refuse_to_overwrite(output.out, beside)
+    found = analyze_ratings(
+        read_ratings(ratings),
+        raters=Raters(beside) if beside else None,
+        study=Study.read(study) if study else None,
+        model_scores=ModelScores(model_scores) if model_scores else None,
+        criteria=read_criteria(criteria) if criteria else CRITERIA,
+        order=Order.parse(order),
+        design=design,  # type: ignore[arg-type]  # checked there
+        level=level,
+        seed=seed,
+    )
+    output.console.notes(found.provenance.notes)
+    _tell(found, output.console)
+    finish(found, output, "analyze", "Study", "study.study_sections")
+
+
+def _beside(ratings: Path) -> Path | None:
+    path = ratings.parent / "raters.csv"
+    return path if path.is_file() else None
+
+
+def _refuse_to_overwrite(out: Path | None, raters: Path | None) -> None:
+    if out and raters and (out / "raters.csv").resolve() == raters.resolve():
+        raise OptionError(f"-o {out}: would overwrite {raters}, which is read. Choose another folder.")
+
+
+def _tell(found: Analysis, console: Console) -> None:
+    from howsure.study.wording import blinding_words, lite_words, order_words, time_words
+
+    figures, everyone, level = found.findings.figures, found.everyone.figures, found.findings.settings.level
+    has_two = found.findings is not found.everyone
+    columns = ("figure", f"value [{level:.0%}]", *((f"all {len(found.everyone.raters)} raters",) if has_two else ()))
+    rows = [
+        (name, one, *((everyone[name],) if has_two else ())) for name, one in figures.items() if _is_main(name, found)
+    ]
+    title = f"{len(found.findings.pairs)} pairs, {len(found.findings.raters)} of {len(found.quality.raters)} raters"
+    console.table(title, columns, rows, lite_words())
+    verdicts = [(one.criterion.name, one.criterion, one.estimate, one.verdict, one.reason) for one in found.judgements]
+    console.table("Verdict", ("criterion", "asks for", f"found [{level:.0%}]", "verdict", "because"), verdicts)
+    excluded = [(one.rater, one.rule, one.reason) for one in found.quality.exclusions]
+    if excluded:
+        console.table("Left out by rule", ("rater", "rule", "because"), excluded)
+    for words in (
+        order_words(found.findings),
+        blinding_words(figures["blinding_index"]),
+        time_words(figures["minutes"], found.quality.rules.target_minutes),
+    ):
+        console.say(words)
+    console.say(f"\n{found.sentence}")
+
+
+def _is_main(name: str, found: Analysis) -> bool:
+    """The figures that a terminal shows: all but the coefficients of agreement, of which the advised ones stay."""
+    dimension, dot, coefficient = name.partition(".")
+    if not dot or dimension == "domain":
+        return True
+    known = found.findings.reliability.get(dimension)
+    return known is not None and coefficient in (known.report, "cronbach_alpha", "krippendorff_interval")

@@ -1,0 +1,84 @@
+"""`howsure study build`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from howsure.cli.options import Output, verb
+from howsure.errors import OptionError
+
+if TYPE_CHECKING:
+    from howsure.study.build import Packet
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def build(
+    study: Annotated[Path, typer.Argument(help="The study (YAML).", show_default=False)],
+    output: Output,
+    raters: Annotated[
+        int | None,
+        typer.Option(min=1, max=10_000, help="How many pages, or forms. [7 pages; 1 form]", show_default=False),
+    ] = None,
+    one_page: Annotated[bool, typer.Option("--one-page", help="One page for everyone, which asks for a name.")] = False,
+    format: Annotated[  # noqa: A002 - what it is called on the command line
+        Literal["html", "csv"], typer.Option(help="html: pages. csv: the questions for a form builder.")
+    ] = "html",
+) -> None:
+    """One blind page a rater, and the sealed key that stays with you.
+
+    Orders and slots come from the study's seed and are balanced over raters. key.json says which response was which; only you may
+    read it, and every page carries its SHA-256. Mail the pages, or hand them out with `howsure serve`.
+
+    \b
+    howsure study build examples/study/study.yaml --raters 8 -o packet
+    howsure study build examples/study/study.yaml --format csv -o form
+    """
+    from howsure.study.build import build as build_packet
+    from howsure.study.protocol import Study
+
+    if output.out is None:
+        raise OptionError("Name the folder for the pages and the key: -o packet.")
+    is_form = format == "csv"
+    if one_page and raters and raters > 1:
+        raise OptionError(f"--one-page makes one page for all; leave out --raters {raters}.")
+    packet = build_packet(
+        Study.read(study), n_raters=raters or 7, one_page=one_page or (is_form and raters in (None, 1))
+    )
+    written = _save(packet, output.out, is_form)
+    _tell(packet, output)
+    output.console.wrote(_in_short(written))
+
+
+def _save(packet: Packet, folder: Path, is_form: bool) -> list[Path]:
+    from howsure.study.forms import save_forms
+
+    return save_forms(packet, folder) if is_form else packet.save(folder)
+
+
+def _in_short(written: list[Path]) -> list[Path]:
+    """The first and the last page stand for many."""
+    *pages, key = written
+    return written if len(pages) <= 10 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), key]
+
+
+def _tell(packet: Packet, output: Output) -> None:
+    told = packet.as_dict()
+    output.console.say(
+        f"{told['pages']} × {told['pairs']} pairs, {told['again']} shown again, {told['attention']} attention items."
+    )
+    lowest, highest = told["slot_one_lowest"], told["slot_one_highest"]
+    if told["pages"] > 1:
+        span = f"{lowest:.0%}" if lowest == highest else f"{lowest:.0%} to {highest:.0%}"
+        output.console.say(f"A pair's target is in slot 1 for {span} of raters.")
+    else:
+        output.console.say(f"Everyone sees one order; the target is in slot 1 in {told['slot_one']:.0%} of pairs.")
+    output.console.say(f"Key sealed: SHA-256 {told['sealed']}")
+    output.console.json(told)

@@ -1,0 +1,66 @@
+"""`howsure study check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.options import Output, verb
+from howsure.errors import OptionError
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def check(
+    output: Output,
+    study: Annotated[Path | None, typer.Argument(help="The study (YAML).", show_default=False)] = None,
+    raters: Annotated[int, typer.Option(min=1, max=10_000, help="How many people will rate.")] = 7,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", help="Print the JSON schema of a study, for editors; -o writes study.schema.json."),
+    ] = False,
+) -> None:
+    """Pre-flight: what would give the conditions away, tilt the comparison or wear raters out.
+
+    Each line passes, warns or fails; exit code 1 says that one fails. Writes check.csv and check.json.
+
+    \b
+    howsure study check examples/study/study.yaml --raters 8
+    howsure study check --schema -o .
+    """
+    if schema:
+        _schema(output)
+    if study is None:
+        if schema:
+            return
+        raise OptionError("Nothing to check. Name the study: howsure study check study.yaml.")
+    from howsure.study.check import preflight
+    from howsure.study.protocol import Study
+
+    found = preflight(Study.read(study), n_raters=raters)
+    for line in found.checks:
+        output.console.say(str(line))
+    counts = {state: sum(line.state == state for line in found.checks) for state in ("pass", "warn", "fail")}
+    output.console.say(", ".join(f"{n} {state}" for state, n in counts.items()))
+    output.console.json(found.as_dict())
+    if output.out:
+        output.console.wrote(found.save(output.out))
+    if not found.is_ready:
+        raise SystemExit(1)
+
+
+def _schema(output: Output) -> None:
+    from howsure.results import write_json
+    from howsure.study.protocol import Study
+
+    if output.out:
+        output.console.wrote([write_json(Study.schema(), output.out / "study.schema.json")])
+    else:
+        print(json.dumps(Study.schema(), indent=1, ensure_ascii=False))

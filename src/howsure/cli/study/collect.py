@@ -1,0 +1,89 @@
+"""`howsure study collect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howsure.cli.options import Output, verb
+from howsure.errors import OptionError
+
+if TYPE_CHECKING:
+    from howsure.study.collect import Gathered
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def collect(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Raters' files (.json), an export of `howsure serve` (.jsonl), folders, or a form's csv."),
+    ],
+    output: Output,
+    key: Annotated[Path | None, typer.Option(help="The key.json of the build.", show_default=False)] = None,
+    pages: Annotated[
+        Path | None, typer.Option(help="Folder of the pages. [the key's folder]", show_default=False)
+    ] = None,
+    mapping: Annotated[
+        list[Path] | None,
+        typer.Option(help="Forms: which column holds what (YAML); may be repeated.", show_default=False),
+    ] = None,
+    study: Annotated[
+        Path | None, typer.Option(help="Forms built without a key: the study (YAML).", show_default=False)
+    ] = None,
+) -> None:
+    """Raters' files and the key → ratings in which + always means the target.
+
+    Digests are verified; duplicates and strangers are refused, each with its reason. Writes ratings.csv, raters.csv, refused.csv and
+    collect.json.
+
+    \b
+    howsure study collect answers/ --key packet/key.json -o out
+    howsure study collect export.csv --key form/key.json --mapping form/form-1.yaml -o out
+    """
+    if key is None and not (mapping and study):
+        raise OptionError("The answers are blind. Pass --key key.json (or, for a foreign form, --mapping and --study).")
+    found = _from_forms(files, mapping, key, study) if mapping else _from_pages(files, key, pages)
+    output.console.notes(found.provenance.notes)
+    _tell(found, output)
+    if output.out:
+        output.console.wrote(found.save(output.out))
+
+
+def _from_pages(files: list[Path], key: Path | None, pages: Path | None) -> Gathered:
+    from howsure.study.collect import collect as collect_pages
+
+    assert key is not None
+    return collect_pages(files, key, pages=pages)
+
+
+def _from_forms(files: list[Path], mapping: list[Path], key: Path | None, study: Path | None) -> Gathered:
+    from howsure.study.build import Key
+    from howsure.study.forms import collect_forms, read_mapping
+    from howsure.study.protocol import Study
+
+    opened = Key.read(key) if key else None
+    given = Study.read(study) if study else None
+    return collect_forms(files, [read_mapping(path) for path in mapping], key=opened, study=given)
+
+
+def _tell(found: Gathered, output: Output) -> None:
+    n_raters, n_refused = len(found.raters), len(found.refused)
+    title = f"{len(found.ratings):,} ratings of {n_raters} rater{'' if n_raters == 1 else 's'}, {n_refused} refused"
+    columns = ("rater", "minutes", "complete", "quiz", "slot_one")
+    rows = [
+        (rater, _round(minutes, "{:.1f}"), *(_round(share, "{:.0%}") for share in shares))
+        for rater, minutes, *shares in found.raters.select(columns).iter_rows()
+    ]
+    output.console.table(title, columns, rows, "complete: questions answered. slot_one: items with the target first.")
+    output.console.json(found.as_dict())
+
+
+def _round(value: float | None, form: str) -> str | None:
+    return None if value is None else form.format(value)

@@ -1,0 +1,106 @@
+"""`howsure study judge`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howsure.cli.asking import Asking, asking_option, tell_errors
+from howsure.cli.options import Level, Output, verb
+from howsure.errors import OptionError
+
+if TYPE_CHECKING:
+    from howsure.study.embeddings import Similarity
+    from howsure.study.judge import Judged
+    from howsure.study.protocol import Study
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+def _embedding(text: str) -> Any:
+    return typer.Option(help=text, rich_help_panel="Similarity", show_default=False)
+
+
+@dataclass(frozen=True)
+class Similar:
+    """Where vectors come from."""
+
+    embeddings: Annotated[str | None, _embedding("Base address of a server with OpenAI's embeddings protocol.")] = None
+    embedding_model: Annotated[str | None, _embedding("The embedding model's name there.")] = None
+
+
+@app.command()
+@verb
+def judge(
+    study: Annotated[Path, typer.Argument(help="The study's YAML file.", show_default=False)],
+    output: Output,
+    asking: Asking,
+    similar: Similar,
+    model: Annotated[str | None, asking_option("PROVIDER/MODEL, as Inspect spells it.", show_default=False)] = None,
+    level: Level = 0.95,
+) -> None:
+    """A model rates the same blinded pairs on the same dimensions, each in both slot orders, through Inspect.
+
+    Writes judge.csv (ratings: the mean of both orders), judge_orders.csv (each order, and what failed), model_scores.csv (item, score 0–1) and
+    similarity_scores.csv (how close each response is to the gold standard by embeddings, or by letters without an endpoint). Logs are in
+    DIR/logs, for `inspect view`. The same command goes on with a run that was broken off. Exit code 1 says that a server failed.
+
+    \b
+    howsure study judge study.yaml --model openai/gpt-5 -o judged
+    """
+    from howsure.study.protocol import Study
+
+    read = Study.read(study)
+    found = _similarity(read, similar, output)
+    judged, exit_code = _ask(read, model, asking, level, output) if model else (None, 0)
+    output.console.json({"judge": judged and judged.as_dict(), "similarity": found.to_frame().to_dicts()})
+    if output.out:
+        output.console.wrote([*(judged.save(output.out) if judged else []), *found.save(output.out)])
+    if exit_code:
+        raise SystemExit(exit_code)
+
+
+def _similarity(study: Study, similar: Similar, output: Output) -> Similarity:
+    from howsure.study.embeddings import Endpoint, measure_similarity
+
+    if bool(similar.embeddings) != bool(similar.embedding_model):
+        raise OptionError("--embeddings URL and --embedding-model NAME go together; give both or none.")
+    embed = (
+        Endpoint(similar.embeddings, similar.embedding_model)
+        if similar.embeddings and similar.embedding_model
+        else None
+    )
+    found = measure_similarity(study, embed)
+    rows = [(item, f"{a:.3f}", f"{b:.3f}", domain) for item, a, b, domain, _ in found.to_frame().iter_rows()]
+    caption = f"By {found.method}. Cosine, from 0 to 1."
+    output.console.table("Similarity to the gold standard", ("pair", "target", "comparison", "domain"), rows, caption)
+    return found
+
+
+def _ask(study: Study, model: str, asking: Asking, level: float, output: Output) -> tuple[Judged, int]:
+    from howsure.study.inspect.run import run_judge
+    from howsure.study.judge import summarise_replies
+
+    run = run_judge(study, model, **asking.into(output))
+    tell_errors(run, output, f"{model}: not every question was answered.")
+    judged = summarise_replies(study, model, run.replies, level=level)
+    _tell(judged, output)
+    return judged, run.exit_code
+
+
+def _tell(judged: Judged, output: Output) -> None:
+    from howsure.study.judge import FAILURES
+
+    output.console.notes(f"{n} × no rating: {FAILURES[failure]} ({failure})." for failure, n in judged.failures.items())
+    rows = [
+        (name, one.shift, one.consistency, one.slot_one if one.slot_one.value is not None else "", one.n_items)
+        for name, one in judged.position.items()
+    ]
+    columns = ("dimension", "slot 1 − slot 2", "same in both orders", "changed: with slot 1", "pairs")
+    caption = f"{judged.ratings['item'].n_unique()} of {judged.n_pairs} pairs were rated in both orders."
+    output.console.table(f"What the slot does to {judged.model}", columns, rows, caption)

@@ -1,0 +1,137 @@
+"""`howsure study plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.output import Console, progress_bar
+
+if TYPE_CHECKING:
+    from howsure.study.plan import DesignRow, Plan
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def plan(
+    output: Output,
+    pairs: Annotated[int, typer.Option(min=3, help="Pairs that each rater rates.")] = 5,
+    raters: Annotated[int, typer.Option(min=2, help="How many rate them.")] = 7,
+    design: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Compare with this one too, pairs x raters, as in 25x6; may be repeated.", show_default=False
+        ),
+    ] = None,
+    correlation: Annotated[float, typer.Option(help="True correlation of model and people when all is well.")] = 0.9,
+    icc: Annotated[float, typer.Option(help="Reliability of one rater, ICC(2,1), when all is well.")] = 0.5,
+    severity: Annotated[float, typer.Option(help="Share of a rating's error that is the rater's severity.")] = 0.2,
+    fidelity: Annotated[float, typer.Option(help="Mean fidelity when all is well, 0–1.")] = 0.85,
+    spread: Annotated[float, typer.Option(help="Standard deviation of fidelity over pairs.")] = 0.1,
+    criteria: Annotated[
+        Path | None,
+        typer.Option(help="Criteria (yaml), as for `analyze`. [default: the bundled protocol's]", show_default=False),
+    ] = None,
+    power: Annotated[float, typer.Option(help="How often all criteria shall pass when all is well.")] = 0.8,
+    minutes_before: Annotated[float, typer.Option(help="Minutes before the first pair.")] = 2.0,
+    minutes_a_pair: Annotated[float, typer.Option(help="Minutes for a pair.")] = 1.5,
+    sitting: Annotated[float, typer.Option(help="Minutes of one sitting at the most.")] = 12.0,
+    simulations: Annotated[
+        int, typer.Option("-n", "--simulations", min=100, help="Studies drawn for a figure.")
+    ] = 2000,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """What a design can show, before anyone rates, and what it cannot.
+
+    Draws thousands of such studies when all is well, when the model's scores say nothing, and when there is nothing at all, and
+    judges each by the criteria. Writes plan.csv, plan_criteria.csv, plan.json, the charts and plan_report.html.
+
+    \b
+    howsure study plan --pairs 5 --raters 7
+    howsure study plan --pairs 20 --raters 6 --icc 0.4 --design 40x5 -o plan
+    """
+    from howsure.study.outcomes import Setting
+    from howsure.study.plan import DESIGNS, Pace, parse_design
+    from howsure.study.plan import plan as make
+    from howsure.study.verdict import CRITERIA, read_criteria
+
+    setting = Setting(icc, severity, fidelity, spread, correlation)
+    with progress_bar("simulating", output.console) as progress:
+        made = make(
+            pairs,
+            raters,
+            setting=setting,
+            criteria=read_criteria(criteria) if criteria else CRITERIA,
+            pace=Pace(minutes_before, minutes_a_pair, sitting),
+            designs=[*DESIGNS, *map(parse_design, design or [])],
+            power=power,
+            n_simulations=simulations,
+            level=level,
+            seed=seed,
+            progress=progress,
+        )
+    _tell(made, output.console)
+    finish(made, output, "plan", "Plan of a study", "study_plan.plan_section")
+
+
+def _tell(made: Plan, console: Console) -> None:
+    from howsure.study.plan_words import share
+
+    console.table("Designs, pairs × raters", _COLUMNS, [_row(row, made) for row in made.rows], _CAPTION)
+    power = [
+        (f"{one.true_r:g}", *map(share, (one.noiseless, one.noisy, one.joint.met, one.joint.passed)))
+        for one in made.power
+    ]
+    columns = ("true r", "r suffices, no noise", f"with {made.asked.design.raters} raters", "all met", "all pass")
+    needed = ", ".join(f"{n} for {target:g}" for target, n in made.raters_for.items())
+    title = f"{made.asked.design}: chances at a true correlation"
+    console.table(title, columns, power, f"Raters for the reliability of their mean: {needed}.")
+    for sentence in made.sentences:
+        console.say(f"- {sentence}")
+
+
+_COLUMNS = (
+    "design",
+    "minutes",
+    "critical r",
+    "ceiling",
+    "width ICC(2,1)",
+    "width ICC(2,k)",
+    "width alpha",
+    "well: met",
+    "well: pass",
+    "unrelated: met",
+    "nothing: met",
+)
+_CAPTION = (
+    "Widths are those of the intervals, in the median. Met: all criteria by estimates alone; pass: by whole intervals; well: all is as assumed; "
+    "unrelated: the model's scores say nothing; nothing: pairs do not differ and nobody prefers the target."
+)
+
+
+def _row(row: DesignRow, made: Plan) -> tuple[Any, ...]:
+    from howsure.study.plan_words import share
+
+    marks = [("asked", made.asked.design), ("best", made.recommended)]
+    named = " ".join([str(row.design), *(f"({mark})" for mark, design in marks if design == row.design)])
+    widths = (
+        "open" if width is None else f"{width:.2f}" for width in (row.width_single, row.width_mean, row.width_alpha)
+    )
+    chances = row.well.joint.met, row.well.joint.passed, row.unrelated.joint.met, row.nothing.joint.met
+    return (
+        named,
+        f"{row.minutes:.0f}",
+        f"{row.critical_r:.3f}",
+        f"{row.ceiling:.2f}",
+        *widths,
+        *map(share, chances),
+    )

@@ -1,0 +1,46 @@
+"""`howsure study reliability`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.options import Level, Output, verb
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def reliability(
+    table: Annotated[
+        Path,
+        typer.Argument(help="One row an item and one column a rater (gaps allowed), or long form.", show_default=False),
+    ],
+    output: Output,
+    dimension: Annotated[str | None, typer.Option(help="Long form: which dimension.", show_default=False)] = None,
+    design: Annotated[
+        str, typer.Option(help="Who the raters are: sampled (stand for others), fixed (just these), unidentified.")
+    ] = "sampled",
+    level: Level = 0.95,
+) -> None:
+    """Every coefficient of agreement of a table of ratings, with intervals, and which one to report.
+
+    Writes reliability.csv and reliability.json.
+    """
+    from howsure.study.reliability import assess, read_ratings
+
+    found = assess(read_ratings(table), dimension=dimension, design=design, level=level)
+    rows = [
+        (name, estimate, "report this" if name == found.report else "") for name, estimate in found.coefficients.items()
+    ]
+    gaps = f", {found.n_missing} gaps" if found.n_missing else ""
+    title = f"Agreement of {found.n_raters} raters on {found.n_items} items{gaps}"
+    output.console.table(title, ("coefficient", f"value [{level:.0%}]", ""), rows, found.sentence)
+    output.console.json(found.as_dict())
+    if output.out:
+        output.console.wrote(found.save(output.out))

@@ -1,0 +1,56 @@
+"""`howsure study select`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.options import Output, Seed, verb
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def select(
+    model_scores: Annotated[
+        Path, typer.Argument(help="A table with a column of scores and, if known, of domains.", show_default=False)
+    ],
+    output: Output,
+    pairs: Annotated[int, typer.Option(min=1, help="How many to choose.")] = 5,
+    score: Annotated[
+        str | None,
+        typer.Option(help="The column of scores. [default: score, model_score or pfi]", show_default=False),
+    ] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="The column of domains. [default: domain, if there is one]", show_default=False)
+    ] = None,
+    divide_by: Annotated[float, typer.Option(help="Scores run from 0 to this number.")] = 1.0,
+    seed: Seed = 0,
+) -> None:
+    """Choose pairs over domains and score levels (high, mid, low), without replacement.
+
+    Rows without a score, copies, and rows whose measured figures repeat to the last digit (a dry run, placeholders) are refused, and it
+    says how they were found. Writes pairs.yaml to fill in, model_scores.csv, refused.csv and selection.json.
+
+    \b
+    howsure study select model_scores.csv --pairs 5 -o study
+    """
+    from howsure.study.select import select as choose
+
+    chosen = choose(model_scores, n_pairs=pairs, score=score, domain=domain, divide_by=divide_by, seed=seed)
+    rows = [
+        (r["item"], r["domain"], r["level"], f"{r['score']:.3f}", r["line"], r["about"])
+        for r in chosen.pairs.iter_rows(named=True)
+    ]
+    n_usable = chosen.n_rows - len(chosen.refused)
+    caption = f"Chosen from {n_usable} usable rows of {chosen.n_rows}; levels are thirds of their scores. Seed {seed}."
+    output.console.table("Pairs to rate", ("pair", "domain", "level", "score", "line", "row"), rows, caption)
+    output.console.notes(chosen.findings)
+    output.console.json(chosen.as_dict())
+    if output.out:
+        output.console.wrote(chosen.save(output.out))

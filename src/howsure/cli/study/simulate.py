@@ -1,0 +1,88 @@
+"""`howsure study simulate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.options import Output, Seed, verb
+from howsure.errors import OptionError
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def simulate(
+    output: Output,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="Rate the pairs of this study.yaml. [default: placeholders]", show_default=False),
+    ] = None,
+    pairs: Annotated[int, typer.Option(min=1, max=200, help="Without a study: how many pairs.")] = 5,
+    raters: Annotated[int, typer.Option(min=1, help="How many raters, bots and all.")] = 7,
+    fidelity: Annotated[float, typer.Option(min=0, max=1, help="Mean fidelity of targets; 0.5 is none.")] = 0.8,
+    spread: Annotated[float, typer.Option(min=0, help="Its standard deviation over pairs.")] = 0.1,
+    correlation: Annotated[float, typer.Option(min=-1, max=1, help="Of the model's scores with it.")] = 0.9,
+    severity: Annotated[float, typer.Option(min=0, help="How far raters differ in what they grant (sd).")] = 0.05,
+    noise: Annotated[float, typer.Option(min=0, help="How far one view of a pair strays (sd).")] = 0.1,
+    bots: Annotated[int, typer.Option(min=0, help="Raters who answer at random.")] = 0,
+    straight_liners: Annotated[int, typer.Option(min=0, help="Raters who tick the same places throughout.")] = 0,
+    slot_one_pickers: Annotated[int, typer.Option(min=0, help="Raters who always prefer the first response.")] = 0,
+    attrition: Annotated[float, typer.Option(min=0, max=1, help="Chance that a rater stops early.")] = 0.0,
+    packet: Annotated[
+        Path | None,
+        typer.Option(help="Fill in the pages of this packet too, as its raters would.", show_default=False),
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Draw raters with a known truth: what `collect` would give, and what is behind it.
+
+    Writes ratings.csv, raters.csv, model_scores.csv and truth.json (true fidelity of each pair, true reliability and correlation,
+    who is a bot); with --packet also the files that raters would send back, in answers/, for `collect`.
+
+    \b
+    howsure study simulate --raters 9 --bots 1 --slot-one-pickers 1 -o world
+    howsure study simulate --study study.yaml -o world
+    howsure study simulate --packet packet -o world
+    """
+    from howsure.study.build import KEY, Key
+    from howsure.study.protocol import Study
+    from howsure.study.rehearse import fill_in
+    from howsure.study.simulate import Crowd
+    from howsure.study.simulate import simulate as draw
+
+    if packet and (study or not output.out):
+        raise OptionError(
+            "--packet brings its own study and needs a folder for the answers: leave out --study, give -o."
+        )
+    key = Key.read(packet / KEY) if packet else None
+    if key:
+        raters = len(key.raters)
+    crowd = Crowd(raters, severity, noise, bots, straight_liners, slot_one_pickers, attrition)
+    asked = key.study if key else Study.read(study) if study else None
+    world = draw(
+        asked, n_pairs=pairs, crowd=crowd, fidelity=fidelity, spread=spread, correlation=correlation, seed=seed
+    )
+    truth = world.truth
+    output.console.table(
+        f"{world.ratings!r}",
+        ("truth", "value"),
+        [
+            ("mean fidelity (PFI)", f"{truth.fidelity:.3f}"),
+            ("reliability of one rater, ICC(2,1)", f"{truth.icc_2_1:.3f}"),
+            ("of the mean of honest raters, ICC(2,k)", f"{truth.icc_2_k:.3f}"),
+            ("the same without severity (alpha)", f"{truth.alpha:.3f}"),
+            ("correlation of model scores with true PFI", f"{truth.correlation:.3f}"),
+        ],
+        "For endlessly many such pairs and honest raters.",
+    )
+    output.console.json(world.as_dict())
+    if output.out:
+        output.console.wrote(world.save(output.out))
+    if output.out and packet:
+        output.console.wrote(fill_in(packet, world.ratings, output.out / "answers"))

@@ -1,0 +1,118 @@
+"""`howsure study validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.options import Level, Output, verb
+
+if TYPE_CHECKING:
+    from howsure.study.judge import Orders
+    from howsure.study.validate import Validation
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@verb
+def validate(
+    ratings: Annotated[
+        Path, typer.Argument(help="People's ratings (rater, item, dimension, value).", show_default=False)
+    ],
+    judge: Annotated[list[Path], typer.Argument(help="Judges' ratings, in the same form.", show_default=False)],
+    output: Output,
+    study: Annotated[
+        Path | None, typer.Option(help="The study's file: names scales and lengths.", show_default=False)
+    ] = None,
+    orders: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Judges' ratings in each order. [default: judge_orders.csv beside each JUDGE]", show_default=False
+        ),
+    ] = None,
+    lengths: Annotated[
+        Path | None, typer.Option(help="Table with item and length, where there is no study file.", show_default=False)
+    ] = None,
+    kind: Annotated[
+        str, typer.Option(help="Agreement on equal terms: pearson, spearman, kendall or match.")
+    ] = "pearson",
+    design: Annotated[
+        str, typer.Option(help="Who the raters are: sampled (stand for others), fixed (just these), unidentified.")
+    ] = "sampled",
+    epsilon: Annotated[
+        float, typer.Option(min=0, max=1, help="How much worse than a rater the judge may be for being cheaper.")
+    ] = 0.2,
+    level: Level = 0.95,
+) -> None:
+    """A judge against people: on equal terms, as a stand-in for a rater, corrected by labels, and what sways it.
+
+    Writes validation.json, validation.csv, calibration.csv, charts, and validate_report.html, which opens offline.
+
+    \b
+    howsure study validate ratings.csv judged/judge.csv --study study.yaml -o validation
+    """
+    from howsure.study.protocol import Study
+    from howsure.study.reliability import read_ratings
+    from howsure.study.validate import Lengths
+    from howsure.study.validate import validate as hold
+    from howsure.tables import Ratings
+
+    found = hold(
+        read_ratings(ratings),
+        Ratings.union([read_ratings(path) for path in judge]),
+        study=Study.read(study) if study else None,
+        orders=_orders(orders, judge),
+        lengths=Lengths(lengths) if lengths else None,
+        kind=kind,  # type: ignore[arg-type]  # checked there
+        design=design,
+        epsilon=epsilon,
+        level=level,
+    )
+    _tell(found, output)
+    finish(found, output, "validate", "A judge against people", "judge.judge_sections")
+
+
+def _orders(named: list[Path] | None, judges: list[Path]) -> Orders | None:
+    from howsure.study.judge import Orders
+
+    beside = [path for path in (judge.parent / "judge_orders.csv" for judge in judges) if path.exists()]
+    return Orders(named or beside) if named or beside else None
+
+
+def _tell(found: Validation, output: Output) -> None:
+    console = output.console
+    console.notes(found.provenance.notes)
+    for judge in found.judges:
+        rows = found.of(judge)
+        title = f"{judge} against {len(found.raters)} raters, on equal terms"
+        told = [(row.dimension, *(row.figures[name] for name in _TERMS), row.n_items) for row in rows]
+        console.table(title, ("dimension", *_TERMS.values(), "items"), told, _TERMS_CAPTION)
+        told = [(row.dimension, *(row.figures[name] for name in _SWAYS), row.n_items) for row in rows]
+        console.table(f"What sways {judge}", ("dimension", *_SWAYS.values(), "items"), told, _SWAYS_CAPTION)
+        for row in rows:
+            console.say(row.sentence)
+
+
+_TERMS = {
+    "judge_with_others": "judge with others",
+    "people_with_others": "people with others",
+    "judge_minus_people": "difference",
+    "correlation": "r with the mean",
+    "noise_ceiling": "ceiling",
+}
+_TERMS_CAPTION = "Each rater in turn is left out; rater and judge are compared with the rest."
+_SWAYS = {
+    "judge_too_high": "judge − people",
+    "position_shift": "slot 1 − slot 2",
+    "length_excess": "length excess",
+    "calibration_error": "calibration error",
+}
+_SWAYS_CAPTION = (
+    "In units of the rating, the length excess for each doubling; the calibration error as a share of the scale."
+)

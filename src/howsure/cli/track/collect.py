@@ -1,0 +1,44 @@
+"""`howsure track collect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.track.figures import tell
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def collect(
+    played: Annotated[Path, typer.Argument(metavar="PAGE", help="The page that was played.", show_default=False)],
+    results: Annotated[
+        list[Path], typer.Argument(help="The files that people sent back, or folders of them.", show_default=False)
+    ],
+    output: Output,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Turn the files that players sent back into samples.csv and attempts.csv, judged again number by number.
+
+    \b
+    howsure track collect play.html sent/ -o people
+    """
+    from howsure.pages import read_page
+    from howsure.track.page import collect_page
+    from howsure.track.reading import FILE, kept_in
+    from howsure.track.results import measure
+
+    samples = collect_page(read_page(played), results)
+    older = kept_in(output.out) if output.out else None
+    kept = samples.over(older)
+    tell(measure(kept, level=level, seed=seed), output)
+    if output.out:
+        output.console.wrote([kept.write(output.out / FILE), kept.attempts().write(output.out / "attempts.csv")])

@@ -1,0 +1,46 @@
+"""`howsure track report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.finish import save_charts, write_report
+from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.track.figures import tell
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@verb
+def report(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(help="Inspect logs, samples.csv files, or folders that hold them.", show_default=False),
+    ],
+    output: Output,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """What came out: the six metrics with intervals, survival over turns, what the state brings, kinds of errors, tokens.
+
+    Writes track.csv, samples.csv, survival.csv, hazard.csv, attempts.csv, track.json, the charts, and report.html, which opens offline.
+
+    \b
+    howsure track report runs -o report
+    """
+    from howsure.track.reading import read_samples
+    from howsure.track.results import measure
+
+    results = measure(read_samples(inputs), level=level, seed=seed)
+    tell(results, output)
+    if output.out:
+        folder, sections = output.out, "track.track_sections"
+        page = write_report(folder / "report.html", "Track the Stat", sections, results, results.provenance)
+        attempts = results.samples.attempts().write(folder / "attempts.csv")
+        output.console.wrote([page, attempts, *results.save(folder), *save_charts(results.charts(), folder)])

@@ -1,0 +1,134 @@
+"""The tour as a page: what was found beside what was planted, and how many intervals hold it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from howsure.charts import Caption, Field, estimate_rows, interval_plot
+from howsure.demo.parts import Figure, Part, Planted
+from howsure.report.blocks import Block, Cell, ChartBlock, Download, Report, Section, TableBlock, Text
+from howsure.report.leads import with_lead
+from howsure.report.together import together
+from howsure.results import Provenance
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["page_of", "report_of"]
+
+_TITLE = "A tour of Howsure"
+_FOUND, _PLANTED = "found, with its interval", "planted"
+_MOST_ROWS = 24  # of a chart that is still read row by row
+_OPENING = "{what} was drawn from a world whose truth is known, measured without knowing it, and is now held against it. {held} of the {n} intervals hold the truth; about {level:.0%} should."
+
+
+def report_of(part: Part, date: datetime.date) -> Report:
+    """One part as a report of its own, in one section: found beside planted, then what the instrument says."""
+    own = part.sections()
+    section = Section(
+        part.title,
+        [*_beside(part), *(block for one in own for block in one.blocks)],
+        [text for one in own for text in one.found],
+        [text for one in own for text in one.unknown],
+    )
+    if part.planted and not section.found:
+        figure = part.planted[0].figure
+        rows = [(one.subject, one.found) for one in part.planted if one.figure == figure]
+        # of two beyond the range the one that is surely higher leads
+        section = with_lead(section, figure.name, sorted(rows, key=lambda row: -(row[1].low or 0)))
+    return Report(part.title, [section], part.made, date)
+
+
+def page_of(reports: dict[str, Report], hits: pl.DataFrame, made: Provenance, date: datetime.date) -> Report:
+    """One page of all parts, `hits` by instrument in front."""
+    page = together({Path(key, "report"): report for key, report in reports.items()}, date=date, title=_TITLE)
+    what = "Everything but Epoch's scores" if made.settings.get("epoch") else "Everything here"
+    opening = _OPENING.format(
+        what=what, held=hits["held"].sum(), n=hits["intervals"].sum(), level=made.settings["level"]
+    )
+    notes = tuple(dict.fromkeys([*made.notes, *page.made.notes]))
+    return replace(page, summary=[Text(opening), _counts(hits), *page.summary], made=replace(made, notes=notes))
+
+
+def _counts(hits: pl.DataFrame) -> TableBlock:
+    rows: list[list[Cell]] = [
+        [row["instrument"], row["share"], row["held"], row["intervals"]] for row in hits.to_dicts()
+    ]
+    caption = "How many intervals hold the planted truth. Those of one instrument share their data, so they hold or miss it together; howsure demo --coverage 20 counts over many worlds."
+    return TableBlock(["Instrument", "Share", "Hold the truth", "Of"], rows, caption)
+
+
+def _beside(part: Part) -> list[Block]:
+    """What was planted, and how far it was found."""
+    if not part.planted:
+        return [Text(part.about)]
+    figures = dict.fromkeys(one.figure for one in part.planted)
+    charts = [ChartBlock(_chart(figure, [one for one in part.planted if one.figure == figure])) for figure in figures]
+    held = f"{sum(p.is_held for p in part.counted)} of {len(part.counted)} intervals hold the planted truth."
+    return [
+        Text(part.about),
+        *charts,
+        Text(held),
+        _table(part),
+        Download(f"{part.key}-planted.csv", _csv(part)),
+    ]
+
+
+def _table(part: Part) -> TableBlock:
+    """One row an estimate; with a figure of one kind only, its name is the caption's."""
+    figures = list(dict.fromkeys(one.figure for one in part.planted))
+    rows: list[list[Cell]] = [
+        [one.figure.name, one.subject, one.found, _finite(one.truth), _told(one)] for one in part.planted
+    ]
+    columns = ["Figure", figures[0].of if len(figures) == 1 else "Of", "Found", "Planted", "Holds"]
+    what = f" ({figures[0].name.lower()})" if len(figures) == 1 else ""
+    first = int(bool(what))
+    caption = f"{part.title}: every estimate beside the planted truth{what}."
+    return TableBlock(columns[first:], [row[first:] for row in rows], caption)
+
+
+def _told(one: Planted) -> str:
+    if one.found.low is None and one.found.high is None:
+        return "no interval"
+    return ("yes" if one.is_held else "no") + ("" if one.counts else ", not counted")
+
+
+def _finite(truth: float) -> Cell:
+    return (
+        truth if abs(truth) < float("inf") else "beyond the last attempt" if truth > 0 else "before the first attempt"
+    )
+
+
+def _chart(figure: Figure, planted: Sequence[Planted]) -> alt.LayerChart:
+    """Each estimate with its interval, and the planted truth beside it."""
+    shown = planted[:_MOST_ROWS]
+    found = estimate_rows([(one.subject, one.found) for one in shown]).with_columns(group=pl.lit(_FOUND))
+    truth = pl.DataFrame(
+        [(one.subject, one.truth, f"{one.truth:.4g}", _PLANTED) for one in shown if abs(one.truth) < float("inf")],
+        schema={"label": pl.String, "value": pl.Float64, "text": pl.String, "group": pl.String},
+        orient="row",
+    )
+    rows = pl.concat([found, truth.with_columns(state=pl.lit("ok"))], how="diagonal")
+    more = f"The first {_MOST_ROWS} of {len(planted)}" if len(planted) > _MOST_ROWS else ""
+    level = planted[0].found.level
+    return interval_plot(
+        rows,
+        title=f"{figure.name}: found and planted",
+        caption=Caption(len(shown), "estimates", level, note=more),
+        label=Field("label", figure.of),
+        value=Field("value", figure.name, figure.unit, scale=figure.scale),
+        group=Field("group", "Which"),
+        is_sorted=False,
+    )
+
+
+def _csv(part: Part) -> str:
+    from howsure.demo.parts import frame_of
+
+    return frame_of([part], part.made.seed or 0).drop("seed").write_csv()

@@ -1,0 +1,83 @@
+"""What summaries, comparisons and plans look like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from howsure.charts import Caption, Field, Reference, estimate_rows, interval_plot, line_with_band
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from howsure.evals.compare import Comparison
+    from howsure.evals.power import Plan
+    from howsure.evals.summary import Summary
+
+__all__ = ["draw_comparison", "draw_plan", "draw_summary"]
+
+_MOST_ROWS = 60  # more than this nobody reads in one picture
+
+
+def draw_summary(summary: Summary) -> alt.LayerChart:
+    """Mean score of each subject, one colour a group of tasks."""
+    shown = summary.rows[:_MOST_ROWS]
+    groups = [row.task for row in shown]
+    rows = estimate_rows((row.subject, row.mean) for row in shown).with_columns(
+        group=pl.Series(groups, dtype=pl.String)
+    )
+    settings = summary.provenance.settings
+    overall = {row.subject: row.n for row in reversed(summary.rows)}
+    method = "every attempt on its own" if settings["cluster"] == "none" else f"clustered by {settings['cluster']}"
+    return interval_plot(
+        rows,
+        title="Mean score",
+        caption=Caption(sum(overall.values()), "attempts", settings["level"], method, _left_out(summary.rows)),
+        label=Field("label", "Subject"),
+        value=Field("value", "Mean score", "0–1"),
+        group=Field("group", "Tasks") if len(set(groups)) > 1 else None,
+    )
+
+
+def draw_comparison(comparison: Comparison) -> alt.LayerChart:
+    """Differences with intervals around the line of no difference, the largest on top."""
+    shown = comparison.pairs[:_MOST_ROWS]
+    is_split = len({pair.task for pair in comparison.pairs}) > 1
+    labels = [f"{pair.a} − {pair.b}" + (f", {pair.task}" if is_split else "") for pair in shown]
+    settings = comparison.provenance.settings
+    return interval_plot(
+        estimate_rows(zip(labels, (pair.difference for pair in shown), strict=True)),
+        title="Difference of mean scores, paired by task",
+        caption=Caption(
+            max(pair.n_tasks for pair in comparison.pairs),
+            "shared tasks at the most",
+            settings["level"],
+            f"clustered by {settings['cluster']}",
+            _left_out(comparison.pairs),
+        ),
+        label=Field("label", "Pair"),
+        value=Field("value", "Difference", "score, −1 to 1"),
+        reference=Reference(0, "no difference"),
+    )
+
+
+def draw_plan(plan: Plan) -> alt.LayerChart:
+    """Power over the number of items, one line a number of repeats."""
+    curve = plan.curve().with_columns(pl.format("{} a task", "epochs").alias("repeats"))
+    most = int(curve["items"].to_numpy().max())
+    return line_with_band(
+        curve,
+        title=f"Chance to see a true difference of {plan.effect:g}",
+        caption=Caption(most, "items at the most", None, "planned, not measured"),
+        x=Field("items", "Items", "number", scale="log10", domain=(5, most)),
+        y=Field("power", "Power", "0–1", domain=(0, 1)),
+        low=None,
+        high=None,
+        group=Field("repeats", "Tries of each model"),
+        reference=Reference(plan.wanted_power, f"{plan.wanted_power:.0%}"),
+    )
+
+
+def _left_out(rows: tuple[object, ...]) -> str:
+    return f"The first {_MOST_ROWS} of {len(rows)} rows" if len(rows) > _MOST_ROWS else ""

@@ -1,0 +1,349 @@
+"""Rows from anywhere as polars frames that remember which file and line they came from.
+
+Text formats are read as text: what a column means is decided by the table that takes it, so that a wrong value can be
+shown as it was written.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+import polars as pl
+
+from howsure.errors import InputError, MissingExtraError, closest
+from howsure.safe_io import atomic_path, read_bytes
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    Rows: TypeAlias = pl.DataFrame | pl.LazyFrame | pandas.DataFrame | pyarrow.Table
+    One: TypeAlias = Rows | "Part" | str | os.PathLike[str]
+    Source: TypeAlias = One | Sequence[One]
+
+__all__ = ["FORMATS", "Part", "expand", "format_of", "json_lines", "parts_of", "write_frame"]
+
+FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_LONGEST_LINE = 64 * 2**20
+_PARSE_ONCE = 2 * 2**30  # text files up to this size are parsed into memory once; larger ones stay lazy
+_LINES_FOR_NAMES = 10_000
+_BOM = b"\xef\xbb\xbf"
+# gzip, zstandard and zlib, which polars would unpack without a bound
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that came from one place; `numbers` says which of its rows they are, when some were left out."""
+
+    rows: pl.LazyFrame
+    path: Path | None = None
+    format: str = "frame"
+    numbers: pl.Series | None = None
+
+    def where(self, row: int) -> str:
+        """How to name row number `row` (from 0) to a person: file and line."""
+        row = row if self.numbers is None else int(self.numbers[row])
+        if self.path is None:
+            return f"row {row}"
+        line = self._line(row)
+        return f"{self.path} line {line}" if line else f"{self.path} row {row + 1}"
+
+    def _line(self, row: int) -> int | None:
+        """The line of the file on which a row starts; fields with line breaks and blank lines are counted."""
+        if self.path is None or self.format not in ("csv", "tsv", "jsonl"):
+            return None
+        lines = io.StringIO(read_bytes(self.path).decode("utf-8-sig"), newline="")
+        if self.format == "jsonl":
+            filled = (number for number, line in enumerate(lines, 1) if line.strip())
+        else:
+            filled = _csv_record_lines(lines, "\t" if self.format == "tsv" else ",")
+            next(filled, None)  # the header
+        return next((line for index, line in enumerate(filled) if index == row), None)
+
+    def parsed(self) -> Part:
+        """The same rows, held if they came from text, without the keys that no line of a jsonl file has."""
+        held = self.held()
+        if self.format != "jsonl" or held is self:
+            return held
+        frame = held.rows.collect()
+        absent = [name for name in frame.columns if frame[name].null_count() == len(frame)]
+        return replace(self, rows=frame.drop(absent).lazy())
+
+    def held(self) -> Part:
+        """The same rows, in memory if they came from text: parsing is what costs."""
+        if self.path is None or self.format == "parquet" or self.path.stat().st_size > _PARSE_ONCE:
+            return self
+        return replace(self, rows=self.collect(self.rows).lazy())
+
+    def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
+        """Run a query on these rows; a broken file is explained instead of polars' own words."""
+        try:
+            return query.collect(engine="streaming")
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._explain(error) from None
+
+    def _explain(self, error: Exception) -> InputError:
+        if self.path is None:
+            return InputError(_first_line(error))
+        if isinstance(error, OSError):
+            return InputError(f"{self.path}: cannot be read ({error.strerror or _first_line(error)}).")
+        if self.format == "parquet":
+            return InputError(f"{self.path}: not a whole parquet file ({_first_line(error)}). Make or fetch it again.")
+        return _text_fault(self.path, self.format) or InputError(f"{self.path}: {_first_line(error)}.")
+
+
+def parts_of(source: Source, expect: Iterable[str] = ()) -> tuple[Part, ...]:
+    """Frames, parts, files or globs as parts; `expect` names columns that may first appear late in a jsonl file."""
+    if isinstance(source, list | tuple):
+        return tuple(part for one in source for part in parts_of(one, expect))
+    if isinstance(source, Part):
+        return (source,)
+    if isinstance(source, str | os.PathLike):
+        return tuple(_scan(path, tuple(expect)) for path in expand(source))
+    return (Part(_frame(source)),)
+
+
+def expand(pattern: str | os.PathLike[str]) -> list[Path]:
+    """The files behind a path or a glob, sorted; none is an error that names what lies near."""
+    path = Path(pattern)
+    if path.exists():
+        return [path]
+    if glob.has_magic(str(pattern)):
+        found = sorted(Path(name) for name in glob.glob(str(pattern), recursive=True))
+        if found:
+            return found
+        raise InputError(f"{pattern}: no file matches.")
+    siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = closest(path.name, siblings)
+    raise InputError(f"{path}: no such file." + (f" Did you mean {path.parent / near}?" if near else ""))
+
+
+def format_of(path: Path) -> str | None:
+    """csv, tsv, jsonl or parquet by the file's ending (``.gz`` looked through), or None."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    return FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a jsonl file, each with the line it is on; a line that holds none is explained."""
+    for number, line in enumerate(io.BytesIO(read_bytes(path).removeprefix(_BOM)), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line.decode().strip(), parse_constant=_no_constant, parse_float=_finite)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path} line {number}: {_not_utf8(line, error)}") from None
+        except (ValueError, RecursionError) as error:
+            told = f"{error.msg} at character {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+            raise InputError(f"{path} line {number}: not JSON ({told}): {_short(line)}") from None
+        if not isinstance(value, dict):
+            raise InputError(f"{path} line {number}: one JSON object a line is expected, not {_short(line)}")
+        yield number, value
+
+
+def write_frame(frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str]) -> Path:
+    """Write csv, tsv, jsonl or parquet (by the ending, also ``.gz`` for text), whole or not at all."""
+    target = Path(path)
+    kind = format_of(target)
+    if kind is None:
+        raise InputError(f"{target}: unknown ending; use one of {', '.join(FORMATS)} (text also with .gz).")
+    packed = target.suffix.lower() == ".gz"
+    if packed and kind == "parquet":
+        raise InputError(f"{target}: parquet is compressed already; leave out .gz.")
+    lazy = frame.lazy()
+    # An open file, not its path: after a failure polars' threads may still create what a path names.
+    with atomic_path(target) as temporary, temporary.open("wb") as stream:
+        sink: IO[bytes] = io.BytesIO() if packed else stream
+        if kind == "parquet":
+            lazy.sink_parquet(sink)
+        elif kind == "jsonl":
+            lazy.sink_ndjson(sink)
+        else:
+            lazy.sink_csv(sink, separator="\t" if kind == "tsv" else ",")
+        if isinstance(sink, io.BytesIO):
+            stream.write(_gzip(sink.getvalue()))
+    return target
+
+
+def _frame(rows: Rows) -> pl.LazyFrame:
+    if isinstance(rows, pl.DataFrame | pl.LazyFrame):
+        return rows.lazy()
+    module = type(rows).__module__.partition(".")[0]
+    try:
+        if module == "pandas":
+            return pl.from_pandas(rows).lazy()
+        if module == "pyarrow":
+            return pl.DataFrame(pl.from_arrow(rows)).lazy()
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"Reading a {module} table needs {error.name}: pip install {error.name}") from None
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        raise InputError(f"The {module} table cannot be read: {_first_line(error)}.") from None
+    raise InputError(
+        f"A table is made from polars, pandas or pyarrow, or from a file's path; this is a {type(rows).__name__}."
+    )
+
+
+def _scan(path: Path, expect: tuple[str, ...]) -> Part:
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; name its files, for example {path}/*.csv.")
+    kind = format_of(path)
+    if kind is None:
+        raise InputError(f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, or those with .gz.")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: the file is empty.")
+    try:
+        data = _content(path, kind)
+        names = (rows := _scanner(kind, data, expect)).collect_schema().names()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise Part(pl.LazyFrame(), path, kind)._explain(error) from None
+    if kind != "parquet":
+        _refuse_odd_names(path, kind, names)
+    return Part(rows, path, kind)
+
+
+def _content(path: Path, kind: str) -> Path | bytes:
+    """What polars shall read: the file where it lies, or its bytes when they have to be unpacked within bounds first."""
+    with path.open("rb") as stream:
+        start = stream.read(len(_BOM) + 1)
+    data: Path | bytes = path
+    if path.suffix.lower() == ".gz":
+        data = read_bytes(path)
+        start = data[: len(start)]
+    if kind != "parquet" and start.startswith(_PACKED):
+        raise InputError(f"{path}: holds compressed data that its name does not tell of. Unpack it first.")
+    if kind == "jsonl":
+        if start.startswith(_BOM):
+            data = read_bytes(path).removeprefix(_BOM)
+        _refuse_huge_lines(path, io.BytesIO(data) if isinstance(data, bytes) else path.open("rb"))
+    return data
+
+
+def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...]) -> pl.LazyFrame:
+    if kind == "parquet":
+        return pl.scan_parquet(data, glob=False)
+    if kind == "jsonl":
+        source = glob.escape(str(data)) if isinstance(data, Path) else data
+        named = pl.scan_ndjson(source, infer_schema_length=_LINES_FOR_NAMES).collect_schema().names()
+        return pl.scan_ndjson(source, schema=dict.fromkeys([*named, *expect], pl.String))
+    rows = pl.scan_csv(data, infer_schema=False, separator="\t" if kind == "tsv" else ",", glob=False)
+    return rows.filter(pl.any_horizontal(pl.all() != ""))  # blank lines are no rows
+
+
+def _refuse_huge_lines(path: Path, stream: IO[bytes]) -> None:
+    """One line of hundreds of megabytes is a JSON document that lost its way, not a row."""
+    with stream:
+        if stream.seek(0, os.SEEK_END) <= _LONGEST_LINE:
+            return
+        stream.seek(0)
+        for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE + 1), b""), 1):
+            if len(line) > _LONGEST_LINE:
+                size = _LONGEST_LINE / 2**20
+                raise InputError(
+                    f"{path} line {number}: longer than {size:.0f} MB; a jsonl file has one object a line."
+                )
+
+
+def _refuse_odd_names(path: Path, kind: str, names: Sequence[str]) -> None:
+    """Names that show that the whole file is written in another way than its ending says."""
+    header = "".join(names)
+    if "\0" in header or "\ufffd" in header:
+        raise _text_fault(path, kind) or InputError(f"{path} line 1: a column's name holds zero bytes.")
+    if "\r" in header:
+        raise InputError(f"{path}: its lines end in carriage returns alone. Save it with line feeds.")
+    if twice := [name for name in names if name.endswith("_duplicated_0")]:
+        raise InputError(f"{path}: column {twice[0].removesuffix('_duplicated_0')!r} is there twice; rename one.")
+    if kind != "jsonl" and len(names) == 1 and (other := next((mark for mark in ";\t|," if mark in header), None)):
+        needed = "tabs" if kind == "tsv" else "commas"
+        raise InputError(f"{path} line 1: the fields are separated by {other!r}; separate them with {needed}.")
+
+
+def _text_fault(path: Path, kind: str) -> InputError | None:
+    """What is wrong with a csv or jsonl file that polars refused, found by a slow and careful reading."""
+    data = read_bytes(path)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return InputError(f"{path} line {line}: {_not_utf8(data, error)}")
+    if not text.strip():
+        return InputError(f"{path}: the file is empty.")
+    if "\0" in text[:_LINES_FOR_NAMES]:
+        return InputError(f"{path}: holds zero bytes, as UTF-16 text does. Save the file as UTF-8.")
+    return _json_fault(path) if kind == "jsonl" else _csv_fault(path, text, "\t" if kind == "tsv" else ",")
+
+
+def _json_fault(path: Path) -> InputError | None:
+    try:
+        for _ in json_lines(path):
+            pass
+    except InputError as error:
+        return error
+    return None
+
+
+def _csv_fault(path: Path, text: str, separator: str) -> InputError | None:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    start = 1
+    try:
+        header = next(reader)
+        start = reader.line_num + 1
+        for record in reader:
+            if len(record) > len(header):
+                return InputError(
+                    f"{path} line {reader.line_num}: {len(record)} fields where the header has {len(header)}. "
+                    "Put quotes around text that holds the separator."
+                )
+            start = reader.line_num + 1
+    except csv.Error as error:
+        return InputError(f"{path} line {start}: a field that cannot be read ({error}). Are its quotes closed?")
+    return None
+
+
+def _csv_record_lines(lines: Iterable[str], separator: str) -> Any:
+    """The line on which each record starts."""
+    reader = csv.reader(lines, delimiter=separator)
+    start = 1
+    for record in reader:
+        if any(record):
+            yield start
+        start = reader.line_num + 1
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number; leave the value out or write null")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_constant(text)
+
+
+def _not_utf8(data: bytes, error: UnicodeDecodeError) -> str:
+    return f"byte 0x{data[error.start]:02x} is not UTF-8. Save the file as UTF-8 (iconv -f … -t utf-8)."
+
+
+def _gzip(data: bytes) -> bytes:
+    import gzip
+
+    return gzip.compress(data, mtime=0)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+
+
+def _short(line: bytes, most: int = 60) -> str:
+    text = line.decode(errors="replace").strip()
+    return text if len(text) <= most else text[:most] + "…"

@@ -1,0 +1,380 @@
+"""Which attempt of a novice each model is worth (NAME): with intervals, by domain, and pair by pair."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.frames import write_frame
+from howsure.horizon.attrition import measure_attrition
+from howsure.horizon.definitions import DEFINITIONS
+from howsure.horizon.difficulty import novice_table, task_table
+from howsure.horizon.encounter import Encounter, Replicates
+from howsure.horizon.resampling import ends
+from howsure.horizon.shared import AUTOMATED, Shared, shared_tasks
+from howsure.results import Provenance, plain, write_json
+from howsure.stats._arrays import Bools, check_level
+from howsure.stats.trends import Line, fit_line
+from howsure.tables import Attempts
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
+
+__all__ = ["ALL", "AttemptHorizons", "Horizon", "Pair", "Settings", "attempt_horizons", "horizons_on"]
+
+ALL = "all"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """A model's horizon on a group of tasks, by one definition at one level.
+
+    ``ratio_to_first`` is how many times as often the model succeeds as novices on their first attempt; ``n_undefined`` counts replicates that
+    have no horizon.
+    """
+
+    model: str
+    group: str
+    definition: str
+    level: float
+    horizon: Estimate
+    n_tasks: int
+    success: Estimate
+    ratio_to_first: float | None
+    n_undefined: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How many times as large a's horizon is as b's, over the same replicates, and the probability that it is larger."""
+
+    a: str
+    b: str
+    definition: str
+    level: float
+    ratio: Estimate
+    p_greater: float | None
+    n_tasks: int
+
+
+@dataclass(frozen=True, eq=False)
+class AttemptHorizons:
+    """Horizons of all models over all tasks, by group of tasks, and of pairs, with what made them.
+
+    ``novices`` is their success over all tasks by attempt (attempt, success, low, high, answers); ``tasks`` has a row a task: how novices
+    started, which attempt half of them need, and how every model did.
+    """
+
+    rows: tuple[Horizon, ...]
+    domains: tuple[Horizon, ...]
+    pairs: tuple[Pair, ...]
+    novices: pl.DataFrame
+    tasks: pl.DataFrame
+    shared: Shared
+    level: float
+    provenance: Provenance
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """Those that were asked for; the first is the headline."""
+        return tuple(dict.fromkeys(row.definition for row in self.rows))
+
+    def headline(self) -> dict[str, Horizon]:
+        """Each model's horizon by the first definition at the first level."""
+        first = self.rows[0]
+        return {r.model: r for r in self.rows if (r.definition, r.level) == (first.definition, first.level)}
+
+    @cached_property
+    def trend(self) -> Line | None:
+        """The line of log₂ horizon over years since 1970 at release, for models whose horizon is known; None for fewer than two dates."""
+        known = self.dated().drop_nulls("horizon")
+        return (
+            fit_line(known["year"], np.log2(known["horizon"]), level=self.level)
+            if known["year"].n_unique() > 1
+            else None
+        )
+
+    def dated(self) -> pl.DataFrame:
+        """Headline horizons by release, for models with a date: model, released, year, horizon, low, high; null where out of range."""
+        released = self.shared.released
+        rows = [
+            {"model": m, "released": released[m], "horizon": one.value if one.state == "ok" else None}
+            | {"low": one.low if one.low_state == "ok" else None, "high": one.high if one.high_state == "ok" else None}
+            for m, one in ((m, r.horizon) for m, r in self.headline().items() if m in released)
+        ]
+        kinds = {"model": pl.String, "released": pl.Date, "horizon": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+        frame = pl.DataFrame(rows, schema=kinds)
+        return frame.with_columns((pl.col("released").to_physical() / 365.25).alias("year"))
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a model, definition and level: model, definition, level (in %), horizon, low, high, state, n_tasks, success and the ends' states."""
+        return _frame(self.rows).drop("group")
+
+    def domains_frame(self) -> pl.DataFrame:
+        """The same for each domain, and for tasks that are verified automatically and those that are judged."""
+        return _frame(self.domains)
+
+    def pairs_frame(self) -> pl.DataFrame:
+        """One row a pair, definition and level: a, b, definition, level, ratio, low, high, state, p_greater, n_tasks."""
+        rows = [
+            {"a": p.a, "b": p.b, "definition": p.definition, "level": 100 * p.level, "ratio": p.ratio.value}
+            | {"low": p.ratio.low, "high": p.ratio.high, "state": p.ratio.state}
+            | {"p_greater": p.p_greater, "n_tasks": p.n_tasks}
+            for p in self.pairs
+        ]
+        kinds = [*[pl.String] * 3, *[pl.Float64] * 4, pl.String, pl.Float64, pl.Int64]
+        names = ("a", "b", "definition", "level", "ratio", "low", "high", "state", "p_greater", "n_tasks")
+        return pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole result as plain JSON."""
+        return {
+            "horizons": plain(self.rows),
+            "domains": plain(self.domains),
+            "pairs": plain(self.pairs),
+            "novices": plain(self.novices.to_dicts()),
+            "trend": plain(self.trend),
+            "provenance": plain(self.provenance),
+        }
+
+    def charts(self) -> Mapping[str, ChartType]:
+        """Every chart by its name."""
+        from howsure.horizon.charts_attempts import charts_of
+
+        return charts_of(self)
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write horizons.csv, horizons.json, domains.csv, pairs.csv and tasks.csv."""
+        return [
+            write_frame(self.to_frame(), folder / "horizons.csv"),
+            write_json(self.as_dict(), folder / "horizons.json"),
+            write_frame(self.domains_frame(), folder / "domains.csv"),
+            write_frame(self.pairs_frame(), folder / "pairs.csv"),
+            write_frame(self.tasks, folder / "tasks.csv"),
+        ]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is asked of the runs: which definitions at which levels, and how intervals are made."""
+
+    definitions: tuple[str, ...] = ("matching",)
+    levels: tuple[float, ...] = (0.5, 0.8)
+    n_bootstrap: int = 1000
+    level: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in self.definitions:
+            if name not in DEFINITIONS:
+                raise OptionError.unknown("definition", name, DEFINITIONS)
+        for level in self.levels:
+            if not 0 < level < 1:
+                raise OptionError(
+                    f"The model's chance of success {level:g} is not between 0 and 1. Write 0.5 for 50 %."
+                )
+        if not self.definitions or not self.levels:
+            raise OptionError("Give at least one definition and one level.")
+        check_level(self.level)
+
+
+def attempt_horizons(
+    attempts: Attempts,
+    *,
+    definitions: Sequence[str] = ("matching",),
+    levels: Sequence[float] = (0.5, 0.8),
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    threshold: float | None = None,
+    last: int | None = None,
+    seed: int = 0,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> AttemptHorizons:
+    """The attempt on which novices do as well as each model of an attempts table.
+
+    ``definitions`` are any of matching, regression and irt; ``levels`` the chances of success that the model shall have (0.5, 0.8). Intervals have
+    the coverage ``level`` and come from ``n_bootstrap`` replicates of families, tasks and learners, on this machine or on a Dask ``cluster``.
+    ``threshold`` is the score from which an attempt is a success; attempts of novices after ``last`` are left out.
+    """
+    settings = Settings(tuple(definitions), tuple(levels), n_bootstrap, level, seed)
+    shared = shared_tasks(attempts, threshold=threshold, last=last)
+    told = {name: value for name, value in vars(settings).items() if name != "seed"}
+    made = Provenance(told | {"threshold": threshold, "last": last}, attempts.digest, seed)
+    return horizons_on(shared, settings, made, cluster=cluster, progress=progress)
+
+
+def horizons_on(
+    shared: Shared,
+    settings: Settings,
+    made: Provenance,
+    *,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> AttemptHorizons:
+    """The same from counts."""
+    groups = {ALL: np.ones(len(shared.tasks), dtype=np.bool_), **_groups(shared.tasks)}
+    encounters, drawn = {}, {}
+    for done, (name, chosen) in enumerate(groups.items()):
+        encounters[name] = Encounter(shared.of_tasks(chosen), settings.definitions, np.array(settings.levels))
+        step = partial(_inner, progress, done, len(groups)) if progress else None
+        drawn[name] = encounters[name].replicates(
+            settings.n_bootstrap, seed=settings.seed, cluster=cluster, progress=step
+        )
+    rows = {name: _rows(name, encounters[name], drawn[name], settings) for name in groups}
+    notes = (*shared.notes, *_notes(encounters[ALL], rows[ALL]), *_who_left(shared, settings))
+    return AttemptHorizons(
+        rows=rows[ALL],
+        domains=tuple(row for name in groups if name != ALL for row in rows[name]),
+        pairs=_pairs(encounters[ALL], drawn[ALL], settings),
+        novices=novice_table(encounters[ALL], drawn[ALL], settings.level),
+        tasks=task_table(encounters[ALL]),
+        shared=shared,
+        level=settings.level,
+        provenance=replace(made, notes=notes),
+    )
+
+
+def _inner(progress: Progress, place: int, n_groups: int, done: int, total: int) -> None:
+    progress(place * total + done, n_groups * total)
+
+
+def _groups(tasks: pl.DataFrame) -> dict[str, Bools]:
+    """Each domain, then the tasks that a rule verifies and those that are judged; none where there is nothing to tell apart."""
+    domain = tasks["domain"].fill_null("(none)")
+    domains = {name: (domain == name).to_numpy() for name in domain.unique().sort()}
+    judged = (tasks["verification"] != AUTOMATED).to_numpy()
+    kinds = {"verified automatically": ~judged, "judged": judged}
+    return {
+        name: chosen
+        for parts in (domains, kinds)
+        for name, chosen in parts.items()
+        if all(part.any() for part in parts.values()) and len(parts) > 1
+    }
+
+
+def _rows(group: str, encounter: Encounter, drawn: Replicates, settings: Settings) -> tuple[Horizon, ...]:
+    """The most successful model first."""
+    success = [encounter.success(drawn, row, settings.level) for row in range(len(encounter.shared.models))]
+    order = sorted(range(len(success)), key=lambda row: -(success[row].value or 0))
+    return tuple(
+        Horizon(
+            model=encounter.shared.models[row],
+            group=group,
+            definition=name,
+            level=level,
+            horizon=encounter.horizon(drawn, row, place, rank, settings.level),
+            n_tasks=int((encounter.shared.n[row] > 0).sum()),
+            success=success[row],
+            ratio_to_first=encounter.ratio_to_first(row, rank),
+            n_undefined=int(np.isnan(drawn.horizons[:, row, place, rank]).sum()),
+        )
+        for place, name in enumerate(settings.definitions)
+        for rank, level in enumerate(settings.levels)
+        for row in order
+    )
+
+
+def _pairs(encounter: Encounter, drawn: Replicates, settings: Settings) -> tuple[Pair, ...]:
+    """Each pair once, the more successful model first."""
+    models = encounter.shared.models
+    tried = encounter.shared.n > 0
+    order = sorted(range(len(models)), key=lambda row: -(encounter.success(drawn, row, settings.level).value or 0))
+    return tuple(
+        Pair(
+            a=models[a],
+            b=models[b],
+            definition=name,
+            level=level,
+            ratio=_ratio(encounter, drawn, (a, b), (place, rank), settings.level),
+            p_greater=None if encounter.few(a) or encounter.few(b) else _p_greater(drawn, (a, b), (place, rank)),
+            n_tasks=int((tried[a] & tried[b]).sum()),
+        )
+        for place, name in enumerate(settings.definitions)
+        for rank, level in enumerate(settings.levels)
+        for a, b in itertools.combinations(order, 2)
+    )
+
+
+def _ratio(
+    encounter: Encounter, drawn: Replicates, pair: tuple[int, int], at: tuple[int, int], level: float
+) -> Estimate:
+    """How many times as large a's horizon is as b's; an end is open where a replicate's horizon leaves the range there."""
+    values = [float(encounter.horizons[row, *at]) for row in pair]
+    if not np.isfinite(values).all():
+        out = [encounter.shared.models[row] for row, value in zip(pair, values, strict=True) if not np.isfinite(value)]
+        return Estimate.without("undefined", f"{' and '.join(out)} beyond the attempts that novices made", level=level)
+    if few := encounter.few(pair[0]) or encounter.few(pair[1]):
+        return Estimate.without("too_few", few, value=values[0] / values[1], level=level)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        logs = [np.log(np.where(np.isneginf(h), 0, h)) for h in (drawn.horizons[:, row, *at] for row in pair)]
+        replicates = np.exp(logs[0] - logs[1])
+    low, high = ends(replicates, max(encounter.tail(row, level) for row in pair))
+    value = values[0] / values[1]
+    return Estimate(
+        value,
+        min(low, value) if low > 0 else None,
+        max(high, value) if np.isfinite(high) else None,
+        level,
+        low_state="ok" if low > 0 else "below_range",
+        high_state="ok" if np.isfinite(high) else "above_range",
+    )
+
+
+def _p_greater(drawn: Replicates, pair: tuple[int, int], at: tuple[int, int]) -> float | None:
+    """The share of replicates in which a's horizon is larger; where both are beyond the same end, in which a succeeds more often."""
+    (a, b), (success_a, success_b) = (
+        [values[:, row, ...] for row in pair] for values in (drawn.horizons, drawn.success)
+    )
+    a, b = a[:, *at], b[:, *at]
+    is_known = ~(np.isnan(a) | np.isnan(b))
+    if not is_known.any():
+        return None
+    ahead = np.where(a == b, np.sign(success_a - success_b), np.sign(np.where(a > b, 1.0, -1.0)))
+    return float(((ahead[is_known] + 1) / 2).mean())
+
+
+def _notes(encounter: Encounter, rows: Sequence[Horizon]) -> list[str]:
+    """What to know before the numbers are used."""
+    shared, longest = encounter.shared, encounter.shared.novices.trials.shape[1]
+    told = [
+        f"Not every task was tried {longest} times: matching sees to attempt {shared.last}, the last that every task has."
+    ] * (shared.last < longest)
+    return told + [
+        f"{row.model}, {row.definition} at {row.level:.0%}: {row.n_undefined} replicates have no horizon and are left out."
+        for row in rows
+        if row.n_undefined
+    ]
+
+
+def _who_left(shared: Shared, settings: Settings) -> list[str]:
+    """A warning where those who gave up early were better or worse than those who stayed."""
+    if not np.ptp(shared.novices.length):
+        return []
+    warning = measure_attrition(shared.novices, level=settings.level, seed=settings.seed).warning
+    return [warning] if warning else []
+
+
+def _frame(rows: Sequence[Horizon]) -> pl.DataFrame:
+    numbers = dict.fromkeys(("level", "horizon", "low", "high", "success", "ratio_to_first"), pl.Float64)
+    return pl.DataFrame(
+        [
+            {"model": r.model, "group": r.group, "definition": r.definition, "level": 100 * r.level}
+            | {"horizon": r.horizon.value, "low": r.horizon.low, "high": r.horizon.high, "state": r.horizon.state}
+            | {"n_tasks": r.n_tasks, "success": r.success.value, "low_state": r.horizon.low_state}
+            | {"high_state": r.horizon.high_state, "ratio_to_first": r.ratio_to_first}
+            for r in rows
+        ],
+        schema_overrides=numbers,
+        infer_schema_length=None,
+    )

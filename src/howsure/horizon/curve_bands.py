@@ -1,0 +1,84 @@
+"""Intervals of curves and of the attempts at which they reach a level, from refits to redrawn learners."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import ndtr, stdtrit
+
+from howsure.estimates import Estimate, State
+from howsure.stats._arrays import Floats
+
+__all__ = ["FEWEST_LEARNERS", "few", "interval", "reached", "whole_band", "widened"]
+
+FEWEST_LEARNERS = 5
+"""Resamples of fewer are mostly copies of each other."""
+
+
+def interval(draws: Floats, level: float, n: int) -> tuple[Floats, Floats]:
+    """The middle ``level`` of the replicates (axis 0), made wider for few learners; those that had no data are left out."""
+    half = widened(level, n) / 2
+    low, high = np.nanquantile(draws, [0.5 - half, 0.5 + half], axis=0, method="inverted_cdf")
+    return low, high
+
+
+def widened(level: float, n: int) -> float:
+    r"""The level at which percentiles of resamples of n learners are as wide as a t interval (Hesterberg 2015).
+
+    .. math:: 1 - 2 \Phi\big(-\sqrt{n/(n-1)}\, t_{n-1}\big)
+
+    Plain percentiles are too narrow by √((n − 1)/n) and by the normal instead of the t quantile.
+    """
+    quantile = stdtrit(n - 1, (1 + level) / 2) * math.sqrt(n / (n - 1))
+    return float(1 - 2 * ndtr(-quantile))
+
+
+def whole_band(draws: Floats, level: float, n: int) -> tuple[Floats, Floats]:
+    """A band that holds ``level`` of the replicates' curves from end to end: draws (replicates, attempts) → (attempts,) each.
+
+    At each attempt the k smallest and largest values are cut off, the same k throughout, the largest that leaves enough whole curves inside
+    (Besag and others 1995). Made wider for few learners, as `interval`.
+    """
+    curves = draws[~np.isnan(draws[:, 0])]
+    ordered, size = np.sort(curves, axis=0), len(curves)
+    places = [
+        np.searchsorted(column, ours, side)
+        for side in ("right", "left")
+        for column, ours in zip(ordered.T, curves.T, strict=True)
+    ]
+    below, above = np.split(np.array(places), 2)
+    depth = np.sort(np.minimum(below, size - above).min(axis=0))
+    cut = int(depth[math.floor((1 - widened(level, n)) * size)])
+    return ordered[cut - 1], ordered[size - cut]
+
+
+def reached(value: float, draws: Floats, target: float, last: int, n: int, level: float) -> Estimate:
+    """The attempt at which a level is reached, within 1 and the ``last`` attempt observed; beyond, a state.
+
+    ``value`` and ``draws`` are as `Family.reach` gives them: −∞ above the level at the first attempt, ∞ never.
+    """
+    number, state = (None, "unbounded") if value == math.inf else _within(value, last)
+    reason = {
+        "below_range": f"success is above {target:.0%} at the first attempt",
+        "above_range": f"success reaches {target:.0%} after the last attempt observed, if the curve goes on as it does",
+        "unbounded": f"the curve levels off below {target:.0%}",
+    }.get(state, "")
+    if state == "undefined":
+        return Estimate.without("undefined", "there is no curve", level=level)
+    if n < FEWEST_LEARNERS:
+        return Estimate(number, None, None, level, state, reason or few(n))
+    (low, low_state), (high, high_state) = (_within(float(end), last) for end in interval(draws, level, n))
+    ends: dict[str, State] = {"low_state": low_state, "high_state": high_state}
+    return Estimate(number, low, high, level, state, reason, **ends)
+
+
+def few(n: int) -> str:
+    """Why there is no interval."""
+    return f"{n} learners; an interval needs {FEWEST_LEARNERS}"
+
+
+def _within(value: float, last: int) -> tuple[float | None, State]:
+    if math.isnan(value):
+        return None, "undefined"
+    return (1.0, "below_range") if value < 1 else (float(last), "above_range") if value > last else (value, "ok")

@@ -1,0 +1,98 @@
+"""How hard each task is for novices, and how models do on hard and easy ones: what the charts of an encounter show."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from howsure.horizon.definitions import regression
+from howsure.horizon.encounter import Encounter, Replicates
+from howsure.horizon.shared import Shared
+from howsure.stats.bootstrap import percentile
+from howsure.stats.means import clustered_mean
+from howsure.stats.proportions import wilson
+
+__all__ = ["novice_table", "rates_by_difficulty", "sample_curves", "success_table", "task_table"]
+
+_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+
+
+def novice_table(encounter: Encounter, drawn: Replicates, level: float) -> pl.DataFrame:
+    """Novices' success over all tasks by attempt: attempt, success, low, high, answers."""
+    low, high = percentile(drawn.curves, level)
+    curve = encounter.curve
+    answers = encounter.shared.novices.trials.sum(axis=0)[: len(curve)].astype(np.int64)
+    columns = {"attempt": np.arange(1, len(curve) + 1), "success": curve, "low": low, "high": high, "answers": answers}
+    return pl.DataFrame(columns)
+
+
+def task_table(encounter: Encounter) -> pl.DataFrame:
+    """A row a task: who tried it, how novices started, and the attempt ``half`` on which half of them succeed, or the edge it lies beyond."""
+    novices = encounter.shared.novices
+    places, last = regression.difficulties(encounter.drawn.successes, encounter.drawn.trials)
+    states = np.select([np.isneginf(places[0]), np.isposinf(places[0])], ["below_range", "above_range"], "ok")
+    found = {
+        "n_learners": novices.n_learners,
+        "n_attempts": np.exp2(last).round().astype(np.int64),
+        "first": novices.successes[:, 0] / novices.trials[:, 0],
+        "half": np.exp2(np.clip(places[0], 0, last)),
+        "half_state": states,
+    }
+    return encounter.shared.tasks.with_columns(pl.Series(name, values) for name, values in found.items())
+
+
+def success_table(shared: Shared, tasks: pl.DataFrame) -> pl.DataFrame:
+    """A row a model and task it tried: model, task, first (novices' success on attempt 1), success, runs."""
+    row, column = np.nonzero(shared.n)
+    won, n = shared.successes[row, column], shared.n[row, column]
+    models = pl.Series("model", shared.models, pl.String)[row]
+    counts = [pl.Series("success", won / n), pl.Series("runs", n.astype(np.int64)), pl.Series("won", won)]
+    return pl.DataFrame([models]).hstack(tasks.select("task", "first", "half", "half_state")[column]).hstack(counts)
+
+
+def rates_by_difficulty(shared: Shared, tasks: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Success of each model, and of novices on attempt 1, on tasks of which half of the novices need about as many attempts.
+
+    Columns: who, step, order, success, low, high, n_tasks. Intervals are clustered by task.
+    """
+    runs = success_table(shared, tasks).rename({"model": "who"})
+    won, answers = pl.Series("won", shared.novices.successes[:, 0]), shared.novices.trials[:, 0].astype(np.int64)
+    novices = tasks.select(
+        pl.lit("novices, attempt 1").alias("who"), "half", "half_state", won, pl.Series("runs", answers)
+    )
+    rows = pl.concat([runs.select(novices.columns), novices])
+    last = int(tasks["n_attempts"].to_numpy().max())
+    places = [_step(half, state, last) for half, state in rows.select("half", "half_state").iter_rows()]
+    rows = rows.with_columns(
+        pl.Series("order", [place for place, _ in places]), pl.Series("step", [name for _, name in places])
+    )
+    found = []
+    for (who, order, step), part in rows.sort("order").group_by("who", "order", "step", maintain_order=True):
+        mean = clustered_mean(part["won"].to_numpy(), part["runs"].to_numpy(), level=level).estimate
+        told = {"success": mean.value, "low": mean.low, "high": mean.high, "n_tasks": len(part)}
+        found.append({"who": who, "order": order, "step": step} | told)
+    return pl.DataFrame(found, infer_schema_length=None)
+
+
+def sample_curves(shared: Shared, tasks: pl.DataFrame, level: float, n: int = 4) -> pl.DataFrame:
+    """Novices' success by attempt on `n` tasks from the easiest to the hardest: task, attempt, success, low, high."""
+    order = np.argsort(-shared.novices.successes.sum(axis=1) / shared.novices.trials.sum(axis=1), kind="stable")
+    chosen = order[np.unique(np.linspace(0, len(order) - 1, n).round().astype(int))]
+    rows = []
+    for place in chosen:
+        for k in np.flatnonzero(shared.novices.trials[place]):
+            one = wilson(shared.novices.successes[place, k], shared.novices.trials[place, k], level)
+            row = {"task": tasks["task"][int(place)], "attempt": int(k) + 1, "success": one.value}
+            rows.append(row | {"low": one.low, "high": one.high})
+    return pl.DataFrame(rows)
+
+
+def _step(half: float, state: str, last: int) -> tuple[int, str]:
+    """The step of difficulty that a task is in: its place and its name."""
+    if state == "below_range":
+        return 0, "< 1"
+    edges = [*(edge for edge in _STEPS if edge < last), float(last)]
+    if state == "above_range":
+        return len(edges), f"> {last}"
+    place = max(1, int(np.searchsorted(edges, half)))
+    return place, f"{edges[place - 1]:g}–{edges[place]:g}"

@@ -1,0 +1,163 @@
+"""What novices did: answers and successes of each task at each attempt, and whose they were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from howsure.compiled import kernel
+from howsure.errors import InputError, OptionError
+from howsure.stats._arrays import Bools, Floats, Ints
+from howsure.stats.bootstrap import hierarchical_weights
+from howsure.tables import Attempts
+
+__all__ = ["NoviceCounts", "novice_counts"]
+
+
+@dataclass(frozen=True, eq=False)
+class NoviceCounts:
+    """Successes and trials of novices, with a row a task and a column an attempt 1…N; scores between 0 and 1 count as parts of a success.
+
+    A *course* is one learner's way through one task. Courses lie side by side by task: those of task t are
+    ``start[t]:start[t + 1]``. ``learner`` says whose a course is, ``length`` how many attempts it has, and its scores are
+    ``scores[offset:offset + length]``.
+    """
+
+    tasks: tuple[str, ...]
+    learners: tuple[str, ...]
+    successes: Floats
+    trials: Floats
+    start: Ints
+    learner: Ints
+    length: Ints
+    offset: Ints
+    scores: Floats
+    notes: tuple[str, ...] = ()
+
+    @property
+    def attempts(self) -> Ints:
+        """The numbers of the attempts, 1…N."""
+        return np.arange(1, self.trials.shape[1] + 1)
+
+    @property
+    def task(self) -> Ints:
+        """Each course's task."""
+        return np.repeat(np.arange(len(self.tasks)), np.diff(self.start))
+
+    @property
+    def n_learners(self) -> Ints:
+        """How many learners tried each task."""
+        return np.diff(self.start)
+
+    def of_tasks(self, chosen: Bools) -> NoviceCounts:
+        """The same on some of the tasks; learners keep their numbers."""
+        courses = chosen[self.task]
+        rows = np.repeat(courses, self.length)
+        length = self.length[courses]
+        return replace(
+            self,
+            tasks=tuple(name for name, kept in zip(self.tasks, chosen, strict=True) if kept),
+            successes=self.successes[chosen],
+            trials=self.trials[chosen],
+            start=_starts(self.n_learners[chosen]),
+            learner=self.learner[courses],
+            length=length,
+            offset=_starts(length)[:-1],
+            scores=self.scores[rows],
+        )
+
+    def covered(self, *, answers: int = 1, attempts: int = 2, first: int = 1) -> Bools:
+        """Which tasks have at least ``attempts`` attempts with ``answers`` answers each, and ``first`` first answers."""
+        return np.asarray(((self.trials >= answers).sum(axis=1) >= attempts) & (self.trials[:, 0] >= first))
+
+    def draw_learners(self, n_replicates: int, rng: np.random.Generator) -> Floats:
+        """How often each learner is in each replicate of a resampling, (n_replicates, learners)."""
+        return hierarchical_weights([np.arange(len(self.learners))], n_replicates, rng)
+
+    def weighted(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Successes and trials, (replicates, tasks, attempts), when learners count as often as `weights` (replicates, learners) say.
+
+        A learner keeps all courses: what makes a person good at several tasks stays in the replicate.
+        """
+        return _weigh(weights, self.start, self.learner, self.length, self.offset, self.scores, self.trials.shape[1])
+
+
+def novice_counts(attempts: Attempts, *, last: int | None = None) -> NoviceCounts:
+    """The people in an attempts table, in one streaming pass; attempts after ``last`` are left out."""
+    if last is not None and last < 1:
+        raise OptionError(f"last is {last}; give the number of the last attempt to use, from 1 up.")
+    rows = attempts.lazy.filter(pl.col("kind") == "human")
+    rows = rows if last is None else rows.filter(pl.col("attempt") <= last)
+    names = pl.col("task", "subject").cast(pl.Categorical)
+    frame = rows.select(names, "attempt", "score").collect(engine="streaming")
+    if not len(frame):
+        raise InputError("There is no attempt of a person. Novices have the kind 'human': --set kind=human.")
+    return _arranged(frame, attempts.notes)
+
+
+def _arranged(frame: pl.DataFrame, notes: tuple[str, ...]) -> NoviceCounts:
+    (tasks, task), (learners, learner) = _coded(frame["task"]), _coded(frame["subject"])
+    attempt, scores = frame["attempt"].to_numpy().astype(np.int64), frame["score"].to_numpy()
+    order = np.lexsort((attempt, learner, task))
+    task, learner, attempt, scores = task[order], learner[order], attempt[order], scores[order]
+    offset = np.flatnonzero(attempt == 1)  # attempts are 1, 2, … without gaps, as the table has checked
+    shape = (len(tasks), int(attempt.max()))
+    successes, trials = (
+        np.bincount(task * shape[1] + attempt - 1, values, shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        for values in (scores, None)
+    )
+    return NoviceCounts(
+        tasks=tasks,
+        learners=learners,
+        successes=successes,
+        trials=trials,
+        start=_starts(np.bincount(task[offset], minlength=len(tasks))),
+        learner=learner[offset],
+        length=np.diff(offset, append=len(scores)),
+        offset=offset,
+        scores=scores,
+        notes=notes,
+    )
+
+
+def _coded(names: pl.Series) -> tuple[tuple[str, ...], Ints]:
+    """The names in order, and each row's place among them."""
+    known = names.unique().cast(pl.String).sort()
+    return tuple(known), names.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int64)
+
+
+def _starts(sizes: Ints) -> Ints:
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+@kernel
+def _weigh(
+    weights: Floats, start: Ints, learner: Ints, length: Ints, offset: Ints, scores: Floats, n_attempts: int
+) -> tuple[Floats, Floats]:
+    n_tasks = len(start) - 1
+    successes = np.zeros((len(weights), n_tasks, n_attempts))
+    trials = np.zeros((len(weights), n_tasks, n_attempts))
+    for replicate in range(len(weights)):
+        for task in range(n_tasks):
+            for course in range(start[task], start[task + 1]):
+                weight = weights[replicate, learner[course]]
+                if weight == 0.0:
+                    continue
+                for k in range(length[course]):
+                    trials[replicate, task, k] += weight
+                    successes[replicate, task, k] += weight * scores[offset[course] + k]
+    return successes, trials
+
+
+def _weigh_plainly(weights: Floats, counts: NoviceCounts) -> tuple[Floats, Floats]:
+    """The same in numpy."""
+    row_weights = weights[:, np.repeat(counts.learner, counts.length)]
+    attempt = np.arange(len(counts.scores)) - np.repeat(counts.offset, counts.length)
+    cell = np.repeat(counts.task, counts.length) * counts.trials.shape[1] + attempt
+    sums = [
+        np.array([np.bincount(cell, row, counts.trials.size) for row in values]).reshape(-1, *counts.trials.shape)
+        for values in (row_weights * counts.scores, row_weights)
+    ]
+    return sums[0], sums[1]

@@ -1,0 +1,170 @@
+"""Time horizons with release dates: from a fit, from a table, or as METR publishes them."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.frames import Part, parts_of
+from howsure.horizon.time import TimeHorizons
+from howsure.safe_io import read_bytes
+from howsure.stats._arrays import Floats
+
+__all__ = ["DatedHorizons", "dated_horizons", "read_releases"]
+
+_RELEASED = ("released", "release_date", "date")
+_NUMBERS = ("minutes", "low", "high", "level")
+
+
+@dataclass(frozen=True, eq=False)
+class DatedHorizons:
+    """Horizons of models whose release is known, the oldest first: model, released, minutes, low, high.
+
+    ``drawn`` has log₂ minutes of each replicate (axis 0) and model (axis 1), and no row where there are no replicates. ``success`` is the level in per cent.
+    """
+
+    frame: pl.DataFrame
+    drawn: Floats
+    success: float
+    digest: str = ""
+    seed: int | None = None
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def dated_horizons(
+    source: TimeHorizons | str | Path, releases: Mapping[str, datetime.date] | None = None, *, success: float = 50
+) -> DatedHorizons:
+    """Horizons at one level of success with release dates.
+
+    ``source`` is a result of `time_horizons` or the folder it was saved to, a table (model, minutes and, if known, low, high, level, released), or METR's
+    YAML. ``releases`` gives the dates where the source has none.
+    """
+    found = TimeHorizons.load(source) if isinstance(source, str | Path) and Path(source).is_dir() else source
+    if isinstance(found, TimeHorizons):
+        return _of_fit(found, releases or {}, success)
+    path = Path(found)
+    is_yaml = path.suffix.lower() in (".yaml", ".yml")
+    rows = _read_yaml(path, success) if is_yaml else _read_table(path, success)
+    digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
+    frame, notes = _dated(rows, releases or {}, str(path))
+    alone = "The interval is that of the scatter around the line: these horizons come without replicates."
+    return DatedHorizons(frame, np.empty((0, len(frame))), success, digest, None, (*notes, alone))
+
+
+def read_releases(path: str | Path) -> dict[str, datetime.date]:
+    """Release dates by model, from a table with the columns model and released."""
+    part, frame = _table(path)
+    column = next((name for name in _RELEASED if name in frame.columns), None)
+    if column is None or "model" not in frame.columns:
+        raise InputError(f"{path}: no columns model and released. Give one row a model, dates as 2025-01-31.")
+    return {model: day for model, day in zip(frame["model"], _dates(part, frame, column), strict=True) if day}
+
+
+def _of_fit(found: TimeHorizons, releases: Mapping[str, datetime.date], success: float) -> DatedHorizons:
+    estimates = [found.minutes(model, success) for model in found.models]
+    rows = [
+        {"model": model, "minutes": e.value if e.state == "ok" else None, "low": e.low, "high": e.high}
+        for model, e in zip(found.models, estimates, strict=True)
+    ]
+    frame, notes = _dated(rows, releases, "the runs")
+    places = [found.models.index(model) for model in frame["model"]]
+    drawn = np.empty((0, len(places))) if found.drawn is None else found.drawn.log2_minutes(success)[:, places]
+    made = found.provenance
+    return DatedHorizons(frame, drawn, success, made.digest, made.seed, (*made.notes, *notes), made.settings)
+
+
+def _dated(
+    rows: Sequence[Mapping[str, Any]], releases: Mapping[str, datetime.date], where: str
+) -> tuple[pl.DataFrame, list[str]]:
+    """Rows with a horizon and a date, and what was left out."""
+    kinds = {"model": pl.String, "released": pl.Date, **dict.fromkeys(_NUMBERS[:3], pl.Float64)}
+    frame = pl.DataFrame([{"released": releases.get(row["model"]), **row} for row in rows], schema=kinds)
+    known = frame.filter(pl.col("minutes").is_not_null() & (pl.col("minutes") > 0))
+    dated = known.drop_nulls("released").sort("released", "model")
+    if not len(dated):
+        raise InputError(
+            f"No model of {where} has both a horizon and a release date. Give the dates with --releases, a table of model and released."
+        )
+    without = [name for name in known["model"] if name not in set(dated["model"])]
+    none = [name for name in frame["model"] if name not in set(known["model"])]
+    notes = [f"Left out without a release date: {', '.join(without)}."] if without else []
+    return dated, notes + ([f"Left out without a horizon: {', '.join(none)}."] if none else [])
+
+
+def _read_table(path: Path, success: float) -> list[dict[str, Any]]:
+    part, frame = _table(path)
+    missing = [name for name in ("model", "minutes") if name not in frame.columns]
+    if missing:
+        raise InputError(
+            f"{path}: no column {missing[0]!r}. Give model, minutes and, if known, low, high, level, released."
+        )
+    numbers = [pl.col(name).replace("", None).cast(pl.Float64) for name in _NUMBERS if name in frame.columns]
+    try:
+        typed = frame.with_columns(numbers)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"{path}: {str(error).partition(chr(10))[0]}. Write numbers with digits and a point."
+        ) from None
+    if "level" in typed.columns:
+        levels = typed["level"].unique().sort().to_list()
+        typed = typed.filter(level=success)
+        if not len(typed):
+            raise InputError(f"{path}: no horizon at {success:g} per cent; there is {levels}.")
+    if "state" in typed.columns:
+        typed = typed.with_columns(minutes=pl.when(state="ok").then("minutes"))
+    column = next((name for name in _RELEASED if name in typed.columns), None)
+    told = typed.select("model", *(name for name in _NUMBERS[:3] if name in typed.columns)).to_dicts()
+    days = _dates(part, typed, column) if column else []
+    return [row | ({"released": day} if day else {}) for row, day in zip(told, days or [None] * len(told), strict=True)]
+
+
+def _table(path: str | Path) -> tuple[Part, pl.DataFrame]:
+    parts = parts_of(path)
+    if len(parts) != 1:
+        raise InputError(f"{path}: {len(parts)} files. Name one.")
+    part = parts[0].parsed()
+    return part, part.collect(part.rows)
+
+
+def _dates(part: Part, frame: pl.DataFrame, column: str) -> list[datetime.date | None]:
+    given = frame[column].cast(pl.String).replace("", None)
+    days = given.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    wrong = (given.is_not_null() & days.is_null()).arg_true()
+    if len(wrong):
+        raise InputError(f"{part.where(wrong[0])}: {column} {given[wrong[0]]} is not a date. Write 2025-01-31.")
+    return days.to_list()
+
+
+def _read_yaml(path: Path, success: float) -> list[dict[str, Any]]:
+    """METR's file: results by model, each with a release date and p50 and p80 with their intervals."""
+    import yaml
+
+    try:
+        told = yaml.safe_load(read_bytes(path))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not YAML ({str(error).partition(chr(10))[0]}).") from None
+    results = told.get("results") if isinstance(told, dict) else None
+    if not isinstance(results, dict) or not results:
+        raise InputError(f"{path}: no results by model, as METR's published horizons have. Give a table instead.")
+    return [_published(path, str(model), one, f"p{success:g}_horizon_length") for model, one in results.items()]
+
+
+def _published(path: Path, model: str, one: Any, name: str) -> dict[str, Any]:
+    try:
+        found, day = one["metrics"][name], one["release_date"]
+        numbers = {
+            ours: None if found.get(theirs) is None else float(found[theirs])
+            for ours, theirs in (("minutes", "estimate"), ("low", "ci_low"), ("high", "ci_high"))
+        }
+        return {"model": model, "released": datetime.date.fromisoformat(str(day)), **numbers}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: {model} has no {name} with release_date ({error}). Correct or remove it.") from None

@@ -1,0 +1,175 @@
+"""How often each model succeeded at each task: what every horizon starts from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.stats._arrays import Bools, Floats, Ints, codes
+from howsure.tables import Attempts
+
+__all__ = ["ModelCounts", "count_table", "model_counts"]
+
+_ABOUT_TASKS = {"family": pl.String, "domain": pl.String, "minutes": pl.Float64}
+_KEY = ["model", "task"]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCounts:
+    """Successes and runs of each model at each task.
+
+    ``tasks`` has a row a task (task, family, domain, minutes), those of a family side by side; ``successes`` and ``n`` have a row a model and
+    a column a task, with n = 0 where a model never tried it. A task without family is its own; domain and minutes are null where unknown.
+    Where scores are graded, ``successes`` adds them up and ``squares`` their squares.
+    """
+
+    models: tuple[str, ...]
+    tasks: pl.DataFrame
+    successes: Ints | Floats
+    n: Ints
+    notes: tuple[str, ...] = ()
+    squares: Floats | None = None
+
+    @cached_property
+    def minutes(self) -> Floats:
+        """What an expert needs for each task; NaN where unknown."""
+        return self.tasks["minutes"].fill_null(float("nan")).to_numpy()
+
+    @cached_property
+    def family(self) -> Ints:
+        """Each task's family as a number."""
+        return codes(self.tasks["family"].to_list(), "family")
+
+    @cached_property
+    def digest(self) -> str:
+        """A short SHA-256 of the counts, to say later which input made a result."""
+        return hashlib.sha256(self.to_frame().write_csv().encode()).hexdigest()[:16]
+
+    def index(self, model: str) -> int:
+        """A model's row."""
+        if model not in self.models:
+            raise OptionError.unknown("model", model, self.models)
+        return self.models.index(model)
+
+    def of_tasks(self, chosen: Bools) -> ModelCounts:
+        """The same on some of the tasks; models that tried none of them are gone."""
+        n = self.n[:, chosen]
+        rows = np.flatnonzero(n.sum(axis=1))
+        return replace(
+            self,
+            models=tuple(self.models[row] for row in rows),
+            tasks=self.tasks.filter(pl.Series(chosen)),
+            successes=self.successes[rows][:, chosen],
+            n=n[rows],
+            squares=None if self.squares is None else self.squares[rows][:, chosen],
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a model and task it tried: model, task, family, domain, minutes, successes, n."""
+        row, column = np.nonzero(self.n)
+        names = pl.Series("model", self.models, pl.String)[row]
+        counts = [pl.Series("successes", self.successes[row, column]), pl.Series("n", self.n[row, column])]
+        return pl.DataFrame([names]).hstack(self.tasks[column]).hstack(counts)
+
+
+def model_counts(
+    attempts: Attempts,
+    *,
+    kinds: Collection[str] = ("model",),
+    threshold: float | None = None,
+    is_graded: bool = False,
+) -> ModelCounts:
+    """The runs of an attempts table as counts, in one streaming pass.
+
+    Subjects of other ``kinds``, such as people, are left out. A score of 1 is a success and of 0 a failure; ``threshold`` says from which score
+    on a run counts as one where scores lie between, and ``is_graded`` lets such a score count as that share of a success.
+    """
+    score = pl.col("score")
+    success = score if is_graded else (score == 1) if threshold is None else score >= threshold
+    is_strict = threshold is None and not is_graded
+    between = score.filter((score > 0) & (score < 1)).first() if is_strict else pl.lit(None, pl.Float64)
+    there = [name for name in _ABOUT_TASKS if attempts.has(name)]
+    ends = [end for name in there for end in (pl.col(name).min(), pl.col(name).max().alias(f"#{name}"))]
+    sums = attempts.lazy.filter(pl.col("kind").is_in(list(kinds))).group_by(pl.col("subject").alias("model"), "task")
+    counts = [success.sum().alias("successes"), pl.len().alias("n"), between.alias("#between")]
+    counts += [(score * score).sum().alias("squares")] if is_graded else []
+    frame = sums.agg(*counts, *ends).collect(engine="streaming")
+    if not len(frame):
+        raise InputError(f"There is no attempt of kind {' or '.join(kinds)}. Set it with --set kind=model.")
+    _refuse_between(frame)
+    for name in there:
+        _refuse_differing(frame, name, f"#{name}")
+    return _arranged(frame, attempts.notes)
+
+
+def count_table(frame: pl.DataFrame) -> ModelCounts:
+    """Counts that were made elsewhere: one row a model and task.
+
+    Columns: model, task, successes, n and, where known, family, domain, minutes.
+    """
+    missing = [name for name in (*_KEY, "successes", "n") if name not in frame.columns]
+    if missing:
+        raise InputError(f"The counts have no column {missing[0]!r}. Give model, task, successes and n, one row each.")
+    whole = frame.with_columns(pl.col("successes", "n").cast(pl.Int64), *_cast(frame))
+    twice = whole.filter(whole.select(_KEY).is_duplicated())
+    if len(twice):
+        raise InputError(f"{' on '.join(twice.row(0)[:2])} is there twice. Add up its counts.")
+    wrong = whole.filter(~(pl.col("successes").is_between(0, pl.col("n")) & (pl.col("n") > 0)).fill_null(False))
+    if len(wrong):
+        row = wrong.row(0, named=True)
+        raise InputError(
+            f"{row['model']} on {row['task']}: {row['successes']} successes in {row['n']} runs. Correct one of them."
+        )
+    for name in set(_ABOUT_TASKS) & set(whole.columns):
+        _refuse_differing(whole, name, name)
+    return _arranged(whole, ())
+
+
+def _cast(frame: pl.DataFrame) -> list[pl.Expr]:
+    return [pl.col(name).cast(kind) for name, kind in _ABOUT_TASKS.items() if name in frame.columns]
+
+
+def _refuse_between(frame: pl.DataFrame) -> None:
+    odd = frame.drop_nulls("#between").sort(_KEY)
+    if len(odd):
+        row = odd.row(0, named=True)
+        raise InputError(
+            f"Score {row['#between']:g} of {row['model']} on {row['task']} is neither success (1) nor failure (0). "
+            "Say with --threshold from which score on a run counts as a success."
+        )
+
+
+def _refuse_differing(frame: pl.DataFrame, low: str, high: str) -> None:
+    """A task has one length, one family, one domain, whoever tried it."""
+    ends = frame.group_by("task").agg(pl.col(low).min().alias("low"), pl.col(high).max().alias("high"))
+    odd = ends.filter(pl.col("low") != pl.col("high")).sort("task")
+    if len(odd):
+        task, one, other = odd.row(0)
+        raise InputError(f"Task {task} has {low} {one} in one row and {other} in another. Give each task one {low}.")
+
+
+def _arranged(frame: pl.DataFrame, notes: Sequence[str]) -> ModelCounts:
+    """Rows of models and tasks as two rectangles."""
+    about = [pl.col(name).drop_nulls().first() for name in _ABOUT_TASKS if name in frame.columns]
+    absent = [pl.lit(None, kind).alias(name) for name, kind in _ABOUT_TASKS.items() if name not in frame.columns]
+    tasks = frame.group_by("task").agg(about).with_columns(absent)
+    tasks = tasks.select("task", pl.col("family").fill_null(pl.col("task")), "domain", "minutes").sort("family", "task")
+    models = frame["model"].unique().sort()
+    row = frame["model"].cast(pl.Enum(models)).to_physical().to_numpy()
+    column = frame["task"].cast(pl.Enum(tasks["task"])).to_physical().to_numpy()
+
+    def rectangle(name: str) -> Any:
+        counts = frame[name].to_numpy()
+        filled = np.zeros((len(models), len(tasks)), dtype=np.float64 if counts.dtype.kind == "f" else np.int64)
+        filled[row, column] = counts
+        return filled
+
+    squares = rectangle("squares") if "squares" in frame.columns else None
+    return ModelCounts(tuple(models), tasks, rectangle("successes"), rectangle("n"), tuple(notes), squares)

@@ -1,0 +1,311 @@
+"""Novices who learn and models that do not, drawn with a known truth.
+
+`simulate` draws the data set of NAME, with models of planted ability or models that behave exactly like novices on a given attempt.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from scipy.optimize import brentq
+from scipy.special import expit, ndtr, ndtri
+
+from howsure.errors import OptionError
+from howsure.frames import write_frame
+from howsure.horizon.novices import NoviceCounts
+from howsure.horizon.shared import Shared, verification_by_domain
+from howsure.results import write_json
+from howsure.stats._arrays import Bools, Floats
+from howsure.tables import Attempts
+
+__all__ = ["ABILITIES", "SUITES", "Suite", "World", "draw_suite", "simulate", "suite_of"]
+
+ABILITIES: Mapping[str, float] = {"baseline-weak": 0.45, "baseline-medium": 0.6, "baseline-strong": 0.75}
+"""Three models, by ability on the scale of the tasks' difficulty."""
+
+SUITES: Mapping[str, tuple[float, float]] = {"mixed": (0.0, 1.0), "easy": (0.0, 0.6), "hard": (0.4, 1.0)}
+"""Kinds of suites, by the range of their tasks' difficulty."""
+
+_DOMAINS = ("logic_puzzle", "code_completion", "pattern_recognition", "creative_writing", "communication_tasks")
+_FAMILY = 5  # tasks of one domain that resemble each other
+_FIRST_RELEASE, _BETWEEN_RELEASES = datetime.date(2024, 1, 15), datetime.timedelta(days=180)
+
+
+class Task(Protocol):
+    """What is asked of a task to simulate it."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def domain(self) -> str:
+        """The field it belongs to."""
+
+    @property
+    def family(self) -> str:
+        """Which tasks it resembles."""
+
+    @property
+    def verification_type(self) -> str:
+        """How answers are verified."""
+
+    @property
+    def difficulty(self) -> float | None:
+        """From 0 to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Suite:
+    r"""Tasks whose learning curves are known.
+
+    .. math:: P_t(n) = A_t - (A_t - P_{1t})\, e^{-\lambda_t (n - 1)}
+
+    ``first`` P₁ is the share of novices who succeed on the first attempt, ``asymptote`` A after endless practice, ``rate`` λ per
+    attempt. ``difficulty`` runs from 0 to 1, and novices' success falls with it. ``tasks`` has a row a task: task, family,
+    domain, verification.
+    """
+
+    tasks: pl.DataFrame
+    difficulty: Floats
+    first: Floats
+    asymptote: Floats
+    rate: Floats
+
+    def success(self, attempt: float) -> Floats:
+        """The share of novices who succeed at each task on an attempt from 1 up, whole or between two."""
+        return np.asarray(self.asymptote - (self.asymptote - self.first) * np.exp(-self.rate * (attempt - 1)))
+
+    def horizon(self, success: Floats) -> float:
+        """The attempt on which novices succeed as often as a model with this `success`, one a task: −∞ before the first, ∞ for never."""
+        wanted = success.mean()
+        if wanted < self.first.mean():
+            return -np.inf
+        if wanted >= self.asymptote.mean():
+            return np.inf
+        return float(brentq(lambda n: self.success(n).mean() - wanted, 1, 1e9))
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A simulated data set and what is true of it.
+
+    ``practice`` says who succeeded on which attempt, (tasks, learners, attempts), ``runs`` which run did, (models, tasks, runs);
+    ``chances`` are the models' true chances at each task, (models, tasks). ``settings`` made it, with ``seed``.
+    """
+
+    suite: Suite
+    models: tuple[str, ...]
+    practice: Bools
+    runs: Bools
+    chances: Floats
+    settings: Mapping[str, Any]
+    seed: int
+
+    @cached_property
+    def truth(self) -> dict[str, float]:
+        """Each model's horizon on this suite, had there been endlessly many learners and runs."""
+        return {model: self.suite.horizon(row) for model, row in zip(self.models, self.chances, strict=True)}
+
+    @cached_property
+    def released(self) -> dict[str, datetime.date]:
+        """An invented release for each model: one after the other, half a year apart."""
+        return {model: _FIRST_RELEASE + place * _BETWEEN_RELEASES for place, model in enumerate(self.models)}
+
+    @cached_property
+    def shared(self) -> Shared:
+        """The counts that horizons are estimated from."""
+        n_runs = np.full(self.chances.shape, float(self.runs.shape[2]))
+        novices = _novice_counts(self.suite.tasks["task"].to_list(), self.practice)
+        return Shared(
+            self.suite.tasks, novices, self.models, self.runs.sum(axis=2).astype(np.float64), n_runs, self.released
+        )
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row a run in NAME's layout, novices first."""
+        return pl.concat([_practice_rows(self), _model_rows(self)])
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        """The runs as an attempts table."""
+        is_person = pl.col("learner_type") == "human_novice"
+        start = pl.col("started_at")
+        rows = self.frame.select(
+            pl.when(is_person).then("learner_id").otherwise("alias").alias("subject"),
+            pl.when(is_person).then(pl.lit("human")).otherwise(pl.lit("model")).alias("kind"),
+            pl.col("task_id").alias("task"),
+            pl.col("attempt_number").alias("attempt"),
+            pl.col("score_binarized").alias("score"),
+            pl.col("task_family").alias("family"),
+            pl.col("task_domain").alias("domain"),
+            pl.when(start > 0).then(pl.from_epoch(start, "ms").dt.date()).alias("date"),
+            pl.col("run_id").alias("source"),
+        )
+        return Attempts(rows)
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write runs.jsonl, suite.csv (the planted curve of each task) and truth.json."""
+        planted = ("difficulty", "first", "asymptote", "rate")
+        suite = self.suite.tasks.with_columns(pl.Series(name, getattr(self.suite, name)) for name in planted)
+        truth = {
+            "horizon": {model: n if np.isfinite(n) else None for model, n in self.truth.items()},
+            "success": dict(zip(self.models, self.chances.mean(axis=1), strict=True)),
+        }
+        return [
+            write_frame(self.frame, folder / "runs.jsonl"),
+            write_frame(suite, folder / "suite.csv"),
+            write_json(truth | {"settings": self.settings, "seed": self.seed}, folder / "truth.json"),
+        ]
+
+
+def simulate(
+    suite: Suite | None = None,
+    *,
+    abilities: Mapping[str, float] = ABILITIES,
+    planted: Mapping[str, float] | None = None,
+    steepness: float = 6.0,
+    n_learners: int = 50,
+    n_attempts: int = 10,
+    n_runs: int = 20,
+    sameness: float = 0.85,
+    seed: int = 0,
+) -> World:
+    r"""Novices' attempts and models' runs at the tasks of a suite (by default 100 of mixed difficulty).
+
+    .. math:: P(\text{model succeeds}) = \sigma(k\,(\text{ability} - \text{difficulty}_t)), \qquad
+              P(\text{learner } l \text{ succeeds}) = \Phi\!\Big(\frac{\Phi^{-1}(P_t(n)) + \sqrt{1-s}\, z_l}{\sqrt s}\Big)
+
+    A learner is better or worse than others at all tasks by z ~ N(0, 1); s is ``sameness``, 1 for learners who are all alike. Over
+    learners the success is P_t(n) exactly. ``planted`` models instead of ``abilities`` behave like a novice on the attempt that is given:
+    their horizon is that number, whatever the tasks.
+    """
+    _check(n_learners=n_learners, n_attempts=n_attempts, n_runs=n_runs)
+    suite = suite or draw_suite(seed=seed)
+    rng = np.random.default_rng([seed, 1])
+    talent = np.sqrt(1 - sameness) * rng.standard_normal(n_learners)
+    typical = ndtri(np.stack([suite.success(attempt) for attempt in range(1, n_attempts + 1)], axis=1))
+    practice = rng.random((len(typical), n_learners, n_attempts)) < ndtr(
+        (typical[:, None, :] + talent[None, :, None]) / np.sqrt(sameness)
+    )
+    if planted:
+        chances = np.stack([suite.success(attempt) for attempt in planted.values()])
+    else:
+        chances = expit(steepness * (np.array(list(abilities.values()))[:, None] - suite.difficulty))
+    runs = rng.random((*chances.shape, n_runs)) < chances[:, :, None]
+    settings: dict[str, Any] = {
+        "n_learners": n_learners,
+        "n_attempts": n_attempts,
+        "n_runs": n_runs,
+        "sameness": sameness,
+    }
+    settings |= {"planted": dict(planted)} if planted else {"abilities": dict(abilities), "steepness": steepness}
+    return World(suite, tuple(planted or abilities), practice, runs, chances, settings, seed)
+
+
+def draw_suite(n_tasks: int = 100, *, kind: str = "mixed", seed: int = 0) -> Suite:
+    """Tasks in NAME's five domains, in families of five whose difficulties resemble each other."""
+    if kind not in SUITES:
+        raise OptionError.unknown("suite", kind, SUITES)
+    _check(n_tasks=n_tasks)
+    rng = np.random.default_rng([seed, 0])
+    place = np.arange(n_tasks)
+    domain = np.array(_DOMAINS)[place * len(_DOMAINS) // n_tasks]
+    low, high = SUITES[kind]
+    nearness = (rng.random(n_tasks) + rng.random(n_tasks // _FAMILY + 1)[place // _FAMILY]) / 2
+    rows = {
+        "task": [f"{name}/task_{number:04}" for name, number in zip(domain, place, strict=True)],
+        "family": [f"{name}/{number // _FAMILY}" for name, number in zip(domain, place, strict=True)],
+        "domain": domain,
+        "difficulty": low + (high - low) * nearness,
+    }
+    return _with_curves(pl.DataFrame(rows).with_columns(verification_by_domain()), rng)
+
+
+def suite_of(tasks: Iterable[Task], *, seed: int = 0) -> Suite:
+    """Learning curves for tasks that exist, drawn by their difficulty; by chance where that is not told."""
+    rng = np.random.default_rng([seed, 0])
+    names = ("task", "family", "domain", "verification", "difficulty")
+    rows = [(task.id, task.family, task.domain, task.verification_type, task.difficulty) for task in tasks]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    return _with_curves(frame.with_columns(pl.col("difficulty").fill_null(pl.Series(rng.random(len(frame))))), rng)
+
+
+def _with_curves(tasks: pl.DataFrame, rng: np.random.Generator) -> Suite:
+    """Hard tasks start lower and end lower; how fast they are learnt is another matter."""
+    tasks = tasks.sort("task")
+    difficulty = tasks["difficulty"].to_numpy()
+    ease, rate = 1 - difficulty, rng.uniform(0.2, 0.6, len(tasks))
+    return Suite(tasks.drop("difficulty"), difficulty, 0.05 + 0.6 * ease, 0.7 + 0.28 * ease, rate)
+
+
+def _check(**counts: int) -> None:
+    for name, count in counts.items():
+        if count < 1:
+            raise OptionError(f"{name} is {count}; give at least 1.")
+
+
+def _novice_counts(tasks: list[str], practice: Bools) -> NoviceCounts:
+    n_tasks, n_learners, n_attempts = practice.shape
+    return NoviceCounts(
+        tasks=tuple(tasks),
+        learners=tuple(_novice(number) for number in range(n_learners)),
+        successes=practice.sum(axis=1).astype(np.float64),
+        trials=np.full((n_tasks, n_attempts), float(n_learners)),
+        start=np.arange(n_tasks + 1) * n_learners,
+        learner=np.tile(np.arange(n_learners), n_tasks),
+        length=np.full(n_tasks * n_learners, n_attempts),
+        offset=np.arange(n_tasks * n_learners) * n_attempts,
+        scores=practice.ravel().astype(np.float64),
+    )
+
+
+def _novice(number: int) -> str:
+    return f"novice_{number + 1:04}"
+
+
+def _practice_rows(world: World) -> pl.DataFrame:
+    task, learner, attempt = (index.ravel() for index in np.indices(world.practice.shape))
+    learners = pl.Series(world.shared.novices.learners)[learner]
+    people = pl.DataFrame({"alias": "human_novice", "learner_id": learners, "learner_type": "human_novice"})
+    return _laid_out(world, people.with_columns(pl.lit(0, pl.Int64).alias("started_at")), task, attempt, world.practice)
+
+
+def _model_rows(world: World) -> pl.DataFrame:
+    model, task, attempt = (index.ravel() for index in np.indices(world.runs.shape))
+    names = pl.Series(world.models)[model]
+    start = pl.Series(list(world.released.values())).dt.epoch("ms")[model]
+    models = pl.DataFrame({"alias": names, "learner_id": names, "learner_type": "ai_zero_shot", "started_at": start})
+    return _laid_out(world, models, task, attempt, world.runs)
+
+
+def _laid_out(world: World, who: pl.DataFrame, task: Any, attempt: Any, won: Bools) -> pl.DataFrame:
+    """Rows in NAME's layout: who they are of, what happened, and what is known of the task."""
+    suite = world.suite
+    planted = {
+        "first_attempt_success_rate": suite.first,
+        "learning_rate_lambda": suite.rate,
+        "asymptote": suite.asymptote,
+        "difficulty": suite.difficulty,
+    }
+    about = suite.tasks.select(
+        pl.col("task").alias("task_id"),
+        pl.col("family").alias("task_family"),
+        pl.col("domain").alias("task_domain"),
+        pl.col("verification").alias("verification_type"),
+        *(pl.Series(name, values) for name, values in planted.items()),
+    )
+    rows = who.hstack(about[task]).with_columns(
+        pl.Series("attempt_number", attempt + 1), pl.Series("score_binarized", won.ravel().astype(np.int64))
+    )
+    number = pl.col("attempt_number").cast(pl.String).str.zfill(2)
+    run = pl.format("{}_attempt_{}_{}", "learner_id", number, pl.col("task_id").str.replace("/", "_"))
+    first = ("task_id", "run_id", "alias", "score_binarized", "attempt_number", "learner_type")
+    return rows.with_columns(run.alias("run_id")).select(*first, pl.exclude(*first))

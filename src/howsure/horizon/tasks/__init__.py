@@ -1,0 +1,27 @@
+"""Tasks that people and models attempt: generators of fresh instances in five domains, and tasks of one's own from YAML.
+
+>>> task = make_tasks(5)[0]
+>>> task.instance(1) == task.instance(1), task.instance(1).prompt == task.instance(2).prompt
+(True, False)
+"""
+
+from howsure.horizon.tasks.answers import Checker, Exact, Judged, Pattern
+from howsure.horizon.tasks.base import Family, Instance, Task
+from howsure.horizon.tasks.registry import DOMAINS, families
+from howsure.horizon.tasks.suite import make_tasks, read_tasks, task_schema, write_tasks
+
+__all__ = [
+    "DOMAINS",
+    "Checker",
+    "Exact",
+    "Family",
+    "Instance",
+    "Judged",
+    "Pattern",
+    "Task",
+    "families",
+    "make_tasks",
+    "read_tasks",
+    "task_schema",
+    "write_tasks",
+]

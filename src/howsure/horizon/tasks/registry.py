@@ -1,0 +1,34 @@
+"""The domains of tasks, one file each.
+
+A domain is a module here with ``FAMILIES``, the kinds of tasks in it (see `base.Family`). A new one is one new file and its name in `DOMAINS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, cast
+
+from howsure.errors import OptionError
+
+if TYPE_CHECKING:
+    from howsure.horizon.tasks.base import Family
+
+__all__ = ["DOMAINS", "families", "family_of"]
+
+DOMAINS = ("logic_puzzle", "code_completion", "pattern_recognition", "creative_writing", "communication_tasks")
+"""Those that a program checks first."""
+
+
+def families(domain: str) -> tuple[Family, ...]:
+    """The kinds of tasks in a domain."""
+    if domain not in DOMAINS:
+        raise OptionError.unknown("domain with generators", domain, DOMAINS)
+    return cast("tuple[Family, ...]", importlib.import_module(f"howsure.horizon.tasks.{domain}").FAMILIES)
+
+
+def family_of(domain: str, name: str) -> Family:
+    """One of them."""
+    by_name = {family.name: family for family in families(domain)}
+    if name not in by_name:
+        raise OptionError.unknown(f"generator in {domain}", name, by_name)
+    return by_name[name]

@@ -1,0 +1,157 @@
+r"""The arithmetic of time horizons, compiled: a weighted logistic curve with a penalty on its slope.
+
+.. math::
+
+    F(\alpha, \beta) = -\sum_t \bigl[a_t \log\sigma(\eta_t) + b_t \log\sigma(-\eta_t)\bigr] + \tfrac{\rho}{2}\beta^2,
+    \qquad \eta_t = \alpha + \beta x_t
+
+``x`` is log₂ minutes of task t, ``a`` the weight of its successes and ``b`` of its failures, which together add up to 1; ``α`` intercept,
+``β`` slope, ``ρ`` regularisation.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from howsure.compiled import kernel
+from howsure.stats._arrays import Floats, Ints
+
+__all__ = [
+    "ABSENT",
+    "FITTED",
+    "NO_FAILURE",
+    "NO_SLOPE",
+    "NO_SUCCESS",
+    "SEPARATED",
+    "derive",
+    "fit",
+    "plain_cost",
+    "refit",
+]
+
+FITTED, NO_SUCCESS, NO_FAILURE, NO_SLOPE, SEPARATED, ABSENT = range(6)
+"""What became of a fit: a falling curve; only failures; only successes; a curve that does not fall; nothing but the penalty
+could bound the slope, and there is none; no run at all."""
+
+_MOST_STEPS = 200
+_FLAT = 1e-9  # a slope that is none but for rounding
+_SMALL = 1e-7  # a step of the log-odds after which the next would be below rounding
+
+
+def plain_cost(x: Floats, a: Floats, b: Floats, penalty: float, intercept: float, slope: float) -> float:
+    """The cost F in numpy: what the kernel's derivatives are compared with."""
+    eta = intercept + slope * x
+    return float(a @ np.logaddexp(0, -eta) + b @ np.logaddexp(0, eta) + penalty / 2 * slope**2)
+
+
+@kernel
+def derive(
+    x: Floats, a: Floats, b: Floats, n: int, penalty: float, intercept: float, slope: float
+) -> tuple[float, float, float, float, float]:
+    """First derivatives by intercept and slope, then the second: by both intercepts, by one each, by both slopes; of the first `n` tasks."""
+    by_intercept, by_slope = 0.0, penalty * slope
+    h00, h01, h11 = 0.0, 0.0, penalty
+    for t in range(n):
+        p = 1.0 / (1.0 + math.exp(-intercept - slope * x[t]))
+        weight = a[t] + b[t]
+        miss, bend = weight * p - a[t], weight * p * (1.0 - p)
+        by_intercept += miss
+        by_slope += miss * x[t]
+        h00 += bend
+        h01 += bend * x[t]
+        h11 += bend * x[t] * x[t]
+    return by_intercept, by_slope, h00, h01, h11
+
+
+@kernel
+def fit(
+    x: Floats, a: Floats, b: Floats, n: int, penalty: float, intercept: float, slope: float
+) -> tuple[float, float, int]:
+    """Intercept, slope and what became of the fit to the first `n` tasks, from a start.
+
+    Damped Newton: with d the largest change of a log-odds, the share ln(1 + d)/d of a step always descends (Sun and Tran-Dinh 2019), so
+    no cost is computed; near the optimum the share is 1.
+    """
+    state, low, high = _look(x, a, b, n, penalty)
+    if state != FITTED:
+        return math.nan, math.nan, state
+    for _ in range(_MOST_STEPS):
+        by_intercept, by_slope, h00, h01, h11 = derive(x, a, b, n, penalty, intercept, slope)
+        determinant = h00 * h11 - h01 * h01
+        if not determinant > 0:
+            break
+        up = (h01 * by_slope - h11 * by_intercept) / determinant
+        tilt = (h01 * by_intercept - h00 * by_slope) / determinant
+        d = max(abs(up + tilt * low), abs(up + tilt * high))
+        share = math.log1p(d) / d if d > _SMALL else 1.0
+        intercept += share * up
+        slope += share * tilt
+        if d < _SMALL:
+            return intercept, slope, FITTED if slope < -_FLAT else NO_SLOPE
+    # the weights of all tasks have vanished: only a penalty too small to be seen holds the slope
+    return math.nan, math.nan, SEPARATED
+
+
+@kernel
+def refit(
+    drawn: Floats, x: Floats, successes: Ints, n: Ints, weight: Floats, start: Floats, penalty: float,
+    redraw: bool, rng: np.random.Generator,  # noqa: FBT001
+) -> tuple[Floats, Floats, Ints]:  # fmt: skip
+    """Intercepts, slopes and outcomes of replicates: a row each, a column a model.
+
+    ``drawn`` says how often each replicate has each task. A task that is there m times has m·k runs of a model that ran it k times, of
+    which Binomial(m·k, s/k) succeed: the same as drawing each run. Without ``redraw`` a task brings its runs as they were. ``weight`` is that
+    of all a model's runs at a task, ``start`` has each model's intercept and slope.
+    """
+    n_models, n_tasks = n.shape
+    intercepts, slopes = np.empty((len(drawn), n_models)), np.empty((len(drawn), n_models))
+    states = np.empty((len(drawn), n_models), np.int64)
+    places, a, b = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
+    for r in range(len(drawn)):
+        for m in range(n_models):
+            used, total = 0, 0.0
+            for t in range(n_tasks):
+                copies, k, s = drawn[r, t], n[m, t], successes[m, t]
+                if copies == 0 or k == 0:
+                    continue
+                rate = s / k
+                if redraw and 0 < s < k:
+                    runs = int(copies) * k
+                    rate = rng.binomial(runs, rate) / runs
+                places[used] = x[t]
+                a[used] = copies * weight[m, t] * rate
+                b[used] = copies * weight[m, t] - a[used]
+                total += copies * weight[m, t]
+                used += 1
+            for t in range(used):
+                a[t] /= total
+                b[t] /= total
+            found = fit(places, a, b, used, penalty, start[m, 0], start[m, 1])
+            intercepts[r, m], slopes[r, m], states[r, m] = found
+    return intercepts, slopes, states
+
+
+@kernel
+def _look(x: Floats, a: Floats, b: Floats, n: int, penalty: float) -> tuple[int, float, float]:
+    """What can be told before the fit, and the shortest and longest task."""
+    low, high = math.inf, -math.inf
+    first_good, last_good, first_bad, last_bad = math.inf, -math.inf, math.inf, -math.inf
+    for t in range(n):
+        low, high = min(low, x[t]), max(high, x[t])
+        if a[t] > 0:
+            first_good, last_good = min(first_good, x[t]), max(last_good, x[t])
+        if b[t] > 0:
+            first_bad, last_bad = min(first_bad, x[t]), max(last_bad, x[t])
+    if n == 0:
+        return ABSENT, low, high
+    if last_good == -math.inf:
+        return NO_SUCCESS, low, high
+    if last_bad == -math.inf:
+        return NO_FAILURE, low, high
+    if low == high or (penalty == 0 and last_bad <= first_good):
+        return NO_SLOPE, low, high
+    if penalty == 0 and last_good <= first_bad:
+        return SEPARATED, low, high
+    return FITTED, low, high

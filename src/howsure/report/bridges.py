@@ -1,0 +1,68 @@
+"""Sections on what leads from one instrument to another."""
+
+from __future__ import annotations
+
+from howsure.bridges.judged import Corrected, JudgedHorizons
+from howsure.bridges.scales import SCALES, ScaleMap
+from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock
+from howsure.report.leads import with_lead
+
+__all__ = ["corrected_section", "judged_section", "map_section"]
+
+
+def corrected_section(found: Corrected) -> Section:
+    """Success as a judge has it, and corrected by people's labels."""
+    rows: list[list[Cell]] = [[r.model, r.judged, r.powered, r.corrected, r.n, r.n_labelled] for r in found.rows]
+    columns = ["Model", "As judged", "PPI++", "Rogan–Gladen", "Attempts", "Labelled"]
+    blocks: list[Block] = [
+        *(ChartBlock(chart) for chart in found.charts().values()),
+        TableBlock(columns, rows, "One row a model: rate of success, with interval."),
+        Method(_CORRECTED),
+        Download("corrected.csv", found.to_frame().write_csv()),
+    ]
+    section = Section("How often do models succeed, once the judge is corrected?", blocks)
+    return with_lead(section, "Corrected success rate", [(row.model, row.powered) for row in found.rows])
+
+
+def judged_section(found: JudgedHorizons) -> Section:
+    """Horizons that carry the judge's doubt."""
+    rows: list[list[Cell]] = [[r.model, r.horizon, r.as_judged, r.from_judge] for r in found.rows]
+    columns = ["Model", "Horizon", "As judged", "Share of the variance from the judge"]
+    table = TableBlock(columns, rows, "Attempts that a novice would need, with interval.")
+    section = Section("Which attempt of a novice, with the judge's doubt?", [table, Method(_JUDGED)])
+    return with_lead(section, "Horizon in novice attempts, judge corrected", [(r.model, r.horizon) for r in found.rows])
+
+
+def map_section(found: ScaleMap) -> Section:
+    """How far each scale tells the others."""
+    rows: list[list[Cell]] = [
+        [SCALES[link.x][0], SCALES[link.y][0], link.slope, link.correlation, len(link.points)] for link in found.links
+    ]
+    columns = ["From", "To", "Slope", "Correlation", "Models"]
+    blocks: list[Block] = [
+        *(ChartBlock(chart) for chart in found.charts().values()),
+        TableBlock(columns, rows, "Slopes are doublings of a horizon, or units of capability, for each of the first."),
+        Method(_MAP),
+        Download("scale_models.csv", found.models.write_csv()),
+    ]
+    told = [
+        f"{SCALES[k.y][0]} goes with {SCALES[k.x][0].lower()}: r = {k.correlation} over {len(k.points)} models."
+        for k in found.links[:1]
+        if k.line
+    ]
+    return Section("How do the scales go together?", blocks, found=told)
+
+
+_CORRECTED = (
+    "PPI++: the mean label plus λ times what the judge says of the attempts that no person saw, minus what it says of those that were seen; λ is chosen so that the variance is least. It "
+    "uses each model's own labels.\n\nRogan and Gladen: (p + specificity − 1)/(sensitivity + specificity − 1), with sensitivity and specificity from the labels of all models; it takes the "
+    "judge to err alike on every model. Which attempts are labelled must not depend on the verdicts."
+)
+_JUDGED = (
+    "Outcomes that no person saw are drawn again and again from the labels' chances of success given the verdict, which are drawn themselves. Horizons of the draws are pooled on the log scale "
+    "after Rubin: T = W + (1 + 1/m)·B."
+)
+_MAP = (
+    "Models are joined by name. Horizons are taken as log₂, and a line by least squares runs through the models that have both; the band is where one new model may lie. The error of the first "
+    "scale is not corrected for, which makes the line flatter, never steeper."
+)

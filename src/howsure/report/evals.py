@@ -1,0 +1,106 @@
+"""Sections on any eval: means, differences, plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from howsure.estimates import Estimate, chance
+from howsure.evals.compare import Comparison
+from howsure.evals.power import Plan
+from howsure.evals.summary import ALL, Summary
+from howsure.report.blocks import Cell, ChartBlock, Download, Method, Section, TableBlock, Text
+from howsure.report.leads import with_lead
+
+__all__ = ["Truth", "comparison_section", "plan_section", "summary_section"]
+
+Truth = Mapping[tuple[str, ...], float]
+"""What a simulated world knows, by the labels of a row."""
+
+
+def summary_section(summary: Summary, truth: Truth | None = None) -> Section:
+    """Mean score of each subject; with `truth`, beside the planted values."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "Subject": row.subject,
+            "Tasks": row.task,
+            "Mean": row.mean,
+            "Attempts": row.n,
+            "Clusters": row.n_clusters,
+            "Design effect": row.design_effect,
+            **_planted(truth, (row.subject, row.task), row.mean),
+        }
+        for row in summary.rows
+    ]
+    cluster = summary.provenance.settings["cluster"]
+    method = (
+        f"Mean over attempts. Attempts of one {cluster} are not independent, so the standard error adds up whole "
+        "clusters: se² = G/(G−1) · Σ (total − n·mean)² / n². The interval is Wilson's with the effective number of "
+        "attempts that this standard error implies, and stays between 0 and 1. The design effect is how many times "
+        "larger the variance is than if all attempts were independent."
+    )
+    download = Download("summary.csv", summary.to_frame().write_csv())
+    table = _table(rows, "Mean score of each subject, with interval.")
+    section = Section("How well did each do?", [ChartBlock(summary.chart()), table, Method(method), download])
+    groups = {row.task for row in summary.rows}
+    headline = ALL if ALL in groups else next(iter(groups)) if len(groups) == 1 else None
+    return with_lead(section, "Mean score", [(row.subject, row.mean) for row in summary.rows if row.task == headline])
+
+
+def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Section:
+    """Differences of all pairs; with `truth`, beside the planted values."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "A": pair.a,
+            "B": pair.b,
+            "Tasks": pair.task,
+            "A − B": pair.difference,
+            "p, corrected": chance(pair.p_adjusted),
+            "P(A better)": chance(pair.p_better),
+            "Shared tasks": pair.n_tasks,
+            "From repeats": pair.from_repeats,
+            **_planted(truth, (pair.a, pair.b, pair.task), pair.difference),
+        }
+        for pair in comparison.pairs
+    ]
+    settings = comparison.provenance.settings
+    method = (
+        "Paired by task: the mean of A's attempts minus the mean of B's on every task that both tried, with a t interval over "
+        f"clusters ({settings['cluster']}). The p-value is McNemar's exact test for single right-or-wrong answers and a "
+        f"sign-flip test of whole clusters otherwise, corrected for the number of pairs ({settings['correction']}). "
+        "“From repeats” is the share of the squared standard error that more repeats would remove; the rest needs more tasks."
+    )
+    download = Download("compare.csv", comparison.to_frame().write_csv())
+    table = _table(rows, "Difference of each pair, with interval.")
+    sure = [
+        pair for pair in comparison.pairs if pair.p_adjusted is not None and pair.p_adjusted < 1 - settings["level"]
+    ]
+    told = (
+        f"Differences between models that are told from none after correction: {len(sure)} of {len(comparison.pairs)}."
+    )
+    return Section("Who is better?", [ChartBlock(comparison.chart()), table, Method(method), download], found=[told])
+
+
+def plan_section(plan: Plan) -> Section:
+    """What a next eval needs."""
+    cells = [[row.epochs, row.items_needed, row.attempts_needed] for row in plan.rows]
+    text = (
+        f"To see a true difference of {plan.effect:g} with {plan.wanted_power:.0%} power, a comparison on the same items needs "
+        f"{plan.rows[0].items_needed:,} items with one try each, or {plan.rows[-1].items_needed:,} with {plan.rows[-1].epochs} tries."
+    )
+    method = (
+        "se² = (ω² + σ²_A/K + σ²_B/K)/n · (1 + (m−1)ρ), after Miller (2024); power by the noncentral t distribution."
+    )
+    caption = "Items needed for each number of tries a model has at an item."
+    table = TableBlock(["Tries at an item", "Items needed", "Tries in all"], cells, caption)
+    return Section("What would a next eval need?", [Text(text), ChartBlock(plan.chart()), table, Method(method)])
+
+
+def _table(rows: Sequence[Mapping[str, Cell]], caption: str) -> TableBlock:
+    """The rows as a table, without columns that say nothing."""
+    told = [name for name in rows[0] if any(row[name] not in (None, ALL) for row in rows)]
+    return TableBlock(told, [[row[name] for name in told] for row in rows], caption)
+
+
+def _planted(truth: Truth | None, labels: tuple[str, ...], estimate: Estimate) -> dict[str, Cell]:
+    value = None if truth is None else truth.get(labels)
+    return {"Planted truth": value, "Covered": None if value is None else "yes" if estimate.covers(value) else "no"}

@@ -1,0 +1,64 @@
+"""The section on a study's plan: what its design can show, and what it cannot."""
+
+from __future__ import annotations
+
+from howsure.report.blocks import ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
+from howsure.study.plan import Plan
+from howsure.study.plan_words import share
+
+__all__ = ["plan_section"]
+
+
+def plan_section(plan: Plan) -> Section:
+    """What the asked-for design can show, beside other designs."""
+    return Section(
+        "What can this study show?",
+        [
+            KeyNumbers(_key_numbers(plan)),
+            Text("\n\n".join(plan.sentences)),
+            *(ChartBlock(chart) for chart in plan.charts().values()),
+            _designs(plan),
+            TableBlock.of(
+                plan.criteria_frame(), "Share of simulated studies of the asked-for design, by world and criterion."
+            ),
+            Method(_METHOD),
+            Download("plan.csv", plan.to_frame().write_csv()),
+        ],
+    )
+
+
+def _key_numbers(plan: Plan) -> dict[str, str]:
+    joint = plan.asked.well.joint
+    return {
+        f"all criteria pass with {plan.asked.design}, if all is well": share(joint.passed),
+        "their estimates alone meet them": share(joint.met),
+        "smallest r that differs from 0": f"{plan.asked.critical_r:.2f}",
+        "noise ceiling": f"{plan.asked.ceiling:.2f}",
+        "recommended": f"{plan.recommended}",
+    }
+
+
+def _designs(plan: Plan) -> TableBlock:
+    titles = {
+        "pairs": "Pairs",
+        "raters": "Raters",
+        "minutes": "Minutes a rater",
+        "critical_r": "Critical r",
+        "ceiling": "Noise ceiling",
+        "width_single": "Width of ICC(2,1)",
+        "width_alpha": "Width of alpha",
+        "well_met": "All is well: estimates meet",
+        "well_passed": "All is well: intervals pass",
+        "unrelated_met": "Scores say nothing: estimates meet",
+        "nothing_met": "Nothing there: estimates meet",
+    }
+    return TableBlock.of(plan.to_frame(), "One row a design.", titles)
+
+
+_METHOD = (
+    "Each world is drawn many times with normal scores: fidelity of a pair, half of its variance between domains, plus the rater's severity "
+    "and noise. Every drawn study is analysed as a real one would be: Cronbach's alpha with Feldt's interval, Pearson's r with "
+    "Fisher's, means over pairs and raters that both stand for others. A criterion passes when its whole interval meets the threshold; "
+    "it is met when the estimate does (a correlation must also differ from 0). The power of the correlation is exact (Hotelling 1953), "
+    "with r lowered by the noise ceiling √ICC(3,k)."
+)

@@ -1,0 +1,65 @@
+"""What every result carries: what made it, and how it goes to JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from howsure._version import __version__
+from howsure.estimates import Estimate
+from howsure.safe_io import write_atomic
+from howsure.tables import Table
+
+__all__ = ["Provenance", "columns_of", "plain", "write_json"]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Which input, settings, seed and version made a result, and what was noticed on the way."""
+
+    settings: Mapping[str, Any]
+    digest: str = ""
+    seed: int | None = None
+    notes: tuple[str, ...] = ()
+    version: str = field(default=__version__)
+
+    @classmethod
+    def of(cls, table: Table, *, seed: int | None = None, notes: Sequence[str] = (), **settings: Any) -> Provenance:
+        """The provenance of a result made from `table`."""
+        return cls(settings, table.digest, seed, (*table.notes, *notes))
+
+
+def columns_of(**estimates: Estimate) -> dict[str, Any]:
+    """Estimates as columns of a table: ``name``, ``name_low``, ``name_high`` and ``name_state`` for each."""
+    return {
+        f"{name}{end}": found
+        for name, one in estimates.items()
+        for end, found in (("", one.value), ("_low", one.low), ("_high", one.high), ("_state", one.state))
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: estimates as objects, dates as text, numpy's scalars and arrays as numbers and lists."""
+    if isinstance(value, Estimate):
+        return value.as_dict()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: plain(getattr(value, name)) for name in (f.name for f in dataclasses.fields(value))}
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(inner) for inner in value]
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, Path):
+        return value.as_posix()
+    return plain(value.tolist()) if hasattr(value, "tolist") else value
+
+
+def write_json(value: Any, path: Path) -> Path:
+    """Write a result as JSON; NaN and infinity are our mistake and raise."""
+    return write_atomic(path, json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,62 @@
+"""What a file seems to hold, from its first bytes."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+import polars as pl
+
+from howsure.frames import format_of
+
+__all__ = ["head", "keys"]
+
+_BYTES = 64 * 2**10
+_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?|[\[{]|[\]}]|"', re.DOTALL)
+
+
+def head(path: Path) -> str:
+    """The beginning of a file as text, unpacked when it ends in ``.gz``; nothing when it cannot be read."""
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+            return stream.read(_BYTES).decode("utf-8-sig", errors="replace")
+    except (OSError, EOFError, zlib.error):
+        return ""
+
+
+def keys(path: Path) -> tuple[str, ...]:
+    """The columns of a table, or the keys of the JSON objects that a file begins with; none when there are none."""
+    kind = format_of(path)
+    if kind == "parquet":
+        return _columns(path)
+    text = head(path)
+    if kind in ("csv", "tsv"):
+        first = text.partition("\n")[0].rstrip("\r")
+        return tuple(next(csv.reader([first], delimiter="\t" if kind == "tsv" else ","), ()))
+    return _json_keys(text)
+
+
+def _columns(path: Path) -> tuple[str, ...]:
+    try:
+        return tuple(pl.read_parquet_schema(path))
+    except (pl.exceptions.PolarsError, OSError):
+        return ()
+
+
+def _json_keys(text: str) -> tuple[str, ...]:
+    """Top-level keys of all objects as far as the text goes: it may be pretty-printed, or break off anywhere."""
+    found: dict[str, None] = {}
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        mark = token[0][0]
+        if token[0] == '"':  # all that follows is inside a text that the end of the bytes cut off
+            break
+        if mark == '"':
+            if depth == 1 and token[2]:
+                found[token[1]] = None
+        else:
+            depth += 1 if mark in "[{" else -1
+    return tuple(found)

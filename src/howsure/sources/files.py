@@ -1,0 +1,156 @@
+"""Any csv, tsv, jsonl or parquet table whose columns have our names, or are given them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import date
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from howsure.errors import HowsureError, InputError, OptionError, closest
+from howsure.frames import expand, format_of, parts_of
+from howsure.safe_io import read_bytes, write_atomic
+from howsure.sources import Progress
+from howsure.sources._sniff import keys
+from howsure.tables import TABLES, Table
+
+__all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recognise", "save_mapping"]
+
+ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), with its columns renamed where needed"
+OPTIONS = frozenset({"rename", "fill", "table", "mapping"})
+
+_LARGEST_MAPPING = 2**20
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """How a file becomes a table: which one, our column → theirs, one value for a whole column, what scores are divided by."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    table: Literal["attempts", "scores", "ratings"] | None = None
+    rename: dict[str, str] = field(default_factory=dict)
+    fill: dict[str, str | int | float | bool | date] = field(default_factory=dict)
+    divide_by: float = 1
+
+
+def recognise(path: Path) -> str | None:
+    """Every file with one of our endings."""
+    kind = format_of(path) if path.is_file() else None
+    return f"it is a {kind} file whose columns no other source knows" if kind else None
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    divide_by: float = 1,
+    progress: Progress | None = None,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
+    table: str | None = None,
+    mapping: str | os.PathLike[str] | None = None,
+) -> Table:
+    """The files as one table: the named one, or the one whose needed columns are all there.
+
+    `mapping` is a file that `save_mapping` wrote; what is given beside it goes before it.
+    """
+    saved = load_mapping(mapping) if mapping else ColumnMapping()
+    renamed, filled = saved.rename | dict(rename or {}), saved.fill | dict(fill or {})
+    chosen = _named(table or saved.table) or _fitting(paths[0], renamed, filled)
+    made = chosen(
+        list(dict.fromkeys(paths)),
+        rename=renamed,
+        fill=filled,
+        divide_by=divide_by if divide_by != 1 else saved.divide_by,
+    )
+    if progress:
+        progress(len(paths), len(paths))
+    return made
+
+
+def load_mapping(path: str | os.PathLike[str]) -> ColumnMapping:
+    """A mapping that was saved, or written by hand."""
+    import yaml
+
+    file = expand(path)[0]
+    if file.is_file() and file.stat().st_size > _LARGEST_MAPPING:
+        raise InputError(f"{file}: too large for a mapping, which holds table, rename, fill and divide_by only.")
+    try:
+        held = yaml.safe_load(read_bytes(file))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        problem = str(getattr(error, "problem", None) or error).splitlines()[0]
+        raise InputError(f"{file}{line}: not YAML ({problem}). Write lines as name: value.") from None
+    return _checked({} if held is None else held, InputError, f"{file}: ")
+
+
+def save_mapping(
+    path: str | os.PathLike[str],
+    *,
+    table: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
+    divide_by: float = 1,
+) -> Path:
+    """Keep how a file was read, as YAML that `load_mapping` and the option ``mapping`` take."""
+    import yaml
+
+    given = {"table": table, "rename": dict(rename or {}), "fill": dict(fill or {}), "divide_by": divide_by}
+    kept = {name: value for name, value in given.items() if value and (name, value) != ("divide_by", 1)}
+    _checked(kept, OptionError, "")
+    return write_atomic(path, yaml.safe_dump(kept, sort_keys=False, allow_unicode=True))
+
+
+def _checked(held: Any, fault: type[HowsureError], label: str) -> ColumnMapping:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(ColumnMapping).validate_python(held)
+    except ValidationError as error:
+        told = dict.fromkeys(_told(one["loc"], one["type"], one["msg"]) for one in error.errors())
+        raise fault("\n".join(label + text for text in told)) from None
+
+
+def _told(location: Sequence[int | str], kind: str, message: str) -> str:
+    where = ".".join(str(step) for step in location[:2])
+    if kind == "unexpected_keyword_argument":
+        return str(OptionError.unknown("setting of a mapping", where, [one.name for one in fields(ColumnMapping)]))
+    if not where:
+        return "a mapping has lines such as table: scores, and rename: with lines such as score: accuracy below it."
+    if len(location) > 2:  # one of several types that it could have been
+        return f"{where}: give one text, number or date."
+    return f"{where}: {message[0].lower()}{message[1:]}."
+
+
+def _named(table: str | None) -> type[Table] | None:
+    if table is not None and table not in TABLES:
+        raise OptionError.unknown("table", table, TABLES)
+    return TABLES[table] if table else None
+
+
+def _fitting(path: Path, rename: Mapping[str, str], fill: Mapping[str, Any]) -> type[Table]:
+    """The table whose needed columns are all in the file; when none is, what the closest one lacks."""
+    there = keys(path)
+    needed = {name: [column.name for column in table.columns if column.required] for name, table in TABLES.items()}
+    missing = {name: [n for n in names if n not in {*there, *rename, *fill}] for name, names in needed.items()}
+    fits = [name for name, lacks in missing.items() if not lacks]
+    if len(fits) == 1:
+        return TABLES[fits[0]]
+    if fits:
+        raise InputError(f"{path}: has the columns of {' and of '.join(fits)}. Say which with --table.")
+    parts_of(path)  # a file that is broken as a whole is explained first
+    nearest = min(missing, key=lambda name: len(missing[name]) / len(needed[name]))
+    raise InputError(_lacking(path, nearest, missing[nearest], there))
+
+
+def _lacking(path: Path, table: str, missing: Sequence[str], there: Sequence[str]) -> str:
+    first = missing[0]
+    near = closest(first, there)
+    hint = f"Did you mean {near!r}?" if near else f"The columns are: {', '.join(there[:12]) or 'none'}."
+    return (
+        f"{path}: closest to {table}, but has no column {' nor '.join(map(repr, missing))}. {hint} "
+        f"Rename it, pass --map {first}=NAME, or --set {first}=VALUE for one value throughout."
+    )

@@ -1,0 +1,260 @@
+"""Inspect's log files: what is read of them, under Inspect's names, and how.
+
+An ``.eval`` file is a zip archive: a header, a summary of a few hundred bytes for each sample, and the whole samples. Only
+header and summaries are read, and whole samples where a summary cannot tell: which samples were invalidated, which
+scores were edited, and metadata that the summary cuts short. A ``.json`` file holds everything in one document.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from howsure.errors import InputError, need
+from howsure.safe_io import Archive, read_bytes
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+__all__ = ["Log", "Sample", "Score", "Settings", "is_log", "read_log"]
+
+Settings: TypeAlias = dict[tuple[str, str], str]
+"""Values as text, by where they were set and by name."""
+
+_KNOWN_VERSIONS = frozenset({2})
+_VERSION = re.compile(rb'\s*\{\s*"version"\s*:\s*(\d+)')
+_HEAD = re.compile(_VERSION.pattern + rb'\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{')
+_HEADER, _START, _SUMMARIES, _JOURNAL = "header.json", "_journal/start.json", "summaries.json", "_journal/summaries/"
+_TOLD_IN_FULL = re.compile(rb'"invalidation"\s*:\s*\{|"history"\s*:\s*\[\s*\{')
+
+
+@dataclass(slots=True)
+class Score:
+    """What a scorer gave, and the edits since."""
+
+    value: Any = None
+    history: list[Any] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Sample:
+    """A sample, or its summary, which lacks ``invalidation`` and ``history``."""
+
+    id: int | str
+    epoch: int
+    scores: dict[str, Score] | None = None
+    metadata: dict[str, Any] | None = None
+    error: Any = None
+    invalidation: Any = None
+    total_time: float | None = None
+
+
+@dataclass(slots=True)
+class _Step:
+    solver: str
+    params: dict[str, Any] = field(default_factory=dict)
+    params_passed: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class _Plan:
+    steps: list[_Step] = field(default_factory=list)
+    config: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Dataset:
+    name: str | None = None
+
+
+@dataclass(slots=True)
+class _Spec:
+    task: str
+    model: str
+    created: datetime
+    task_id: str = ""
+    task_version: int | str = 0
+    task_args: dict[str, Any] = field(default_factory=dict)
+    dataset: _Dataset = field(default_factory=_Dataset)
+    model_args: dict[str, Any] = field(default_factory=dict)
+    model_generate_config: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Result:
+    scorer: str | None = None
+
+
+@dataclass(slots=True)
+class _Results:
+    scores: list[_Result] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Log:
+    """One run of an eval, with its samples in the order of epochs."""
+
+    eval: _Spec
+    status: str = "started"
+    plan: _Plan = field(default_factory=_Plan)
+    results: _Results | None = None
+    invalidated: bool = False
+    samples: list[Sample] | None = None
+    path: Path = field(default_factory=Path)
+
+    @property
+    def created(self) -> datetime:
+        """When the run began, in UTC."""
+        written = self.eval.created
+        return written.astimezone(UTC) if written.tzinfo else written.replace(tzinfo=UTC)
+
+    @property
+    def label(self) -> str:
+        """The eval and the model."""
+        return f"{self.eval.task} on {self.eval.model}"
+
+    def task_settings(self) -> Settings:
+        """What makes two evals of one name different tasks."""
+        spec, steps = self.eval, self.plan.steps
+        settings = {("task", name): value for name, value in spec.task_args.items()}
+        settings |= {("", "version"): spec.task_version, ("", "dataset"): spec.dataset.name}
+        settings["", "solver"] = " + ".join(step.solver for step in steps)
+        for number, step in enumerate(steps):
+            passed = step.params if step.params_passed is None else step.params_passed
+            settings |= {(f"step {number}", f"{step.solver}.{name}"): value for name, value in passed.items()}
+        return {key: _written(value) for key, value in settings.items()}
+
+    def model_settings(self) -> Settings:
+        """What makes two runs of one model different."""
+        told = {**self.eval.model_args, **self.eval.model_generate_config, **self.plan.config}
+        return {("model", name): _written(value) for name, value in told.items()}
+
+
+def is_log(path: Path) -> bool:
+    """Whether the file's name, or the head of a ``.json`` file, is that of a log."""
+    if path.suffix != ".json":
+        return path.suffix == ".eval"
+    try:
+        with path.open("rb") as stream:
+            return _HEAD.match(stream.read(512)) is not None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+
+
+def read_log(path: Path, family: str | None) -> Log:
+    """A log with its samples, whose metadata are sure to hold the field `family` if the log has it."""
+    log = _from_archive(path, family) if path.suffix == ".eval" else _from_json(path)
+    if log is None:
+        log = _from_inspect(path)
+    log.path = path
+    # a sample that was run anew is written again, and the last writing counts
+    latest = {(str(sample.id), sample.epoch): sample for sample in log.samples or []}
+    log.samples = sorted(latest.values(), key=lambda sample: sample.epoch)
+    return log
+
+
+def _written(value: Any) -> str:
+    """A setting as text; a long one is cut, and stays different from others by a hash."""
+    text = " ".join((value if isinstance(value, str) else json.dumps(value)).split())
+    return text if len(text) <= 40 else f"{text[:24]}…{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def _from_archive(path: Path, family: str | None) -> Log | None:
+    with Archive(path) as archive:
+        name = next((name for name in (_HEADER, _START) if name in archive), None)
+        if name is None:
+            raise InputError(f"{path}: not an Inspect log: it has neither {_HEADER} nor {_START}.")
+        header = archive.read(name)
+        if not _is_known(header):
+            return None
+        log: Log = _parsed(Log, header, f"{path}: {name}")
+        is_suspect = log.invalidated or _may_be_edited(archive)
+        log.samples = [_told(summary, archive, family, is_suspect=is_suspect) for summary in _summaries(archive)]
+        return log
+
+
+def _from_json(path: Path) -> Log | None:
+    data = read_bytes(path)
+    return _parsed(Log, data, str(path)) if _is_known(data) else None
+
+
+def _from_inspect(path: Path) -> Log:
+    """A log of a version that is not known here, by Inspect's own reader."""
+    need("inspect_ai", "run", f"{path}: reading this version of Inspect's logs")
+    from inspect_ai.log import read_eval_log
+
+    try:
+        log = read_eval_log(str(path))
+    except (ValueError, LookupError, TypeError, AssertionError, OSError) as error:
+        told = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: the installed Inspect cannot read it ({told[:200]}). Update Inspect.") from None
+    read: Log = _parsed(Log, log.model_dump_json().encode(), str(path))
+    return read
+
+
+def _is_known(data: bytes) -> bool:
+    version = _VERSION.match(data)
+    return version is None or int(version[1]) in _KNOWN_VERSIONS
+
+
+def _may_be_edited(archive: Archive) -> bool:
+    """Whether the log was written anew after its run, as it must be for a score to be edited.
+
+    Neither header nor summaries tell. But a run writes its start first and then the summaries in batches as samples
+    complete, where Inspect's ``write_eval_log`` makes one batch of all, and a retry puts what it takes over before its start.
+    """
+    names = archive.names
+    return names[0] != _START or sum(name.startswith(_JOURNAL) for name in names) < 2
+
+
+def _summaries(archive: Archive) -> Iterator[Sample]:
+    """Of a finished log in one member, of an unfinished one in the journal's numbered batches."""
+    batches = {
+        int(digits[1]): name for name in archive.names if (digits := re.fullmatch(rf"{_JOURNAL}(\d+)\.json", name))
+    }
+    names = [_SUMMARIES] if _SUMMARIES in archive else [batches[number] for number in sorted(batches)]
+    for name in names:
+        yield from _parsed(list[Sample], archive.read(name), f"{archive.path}: {name}")
+
+
+def _told(summary: Sample, archive: Archive, family: str | None, *, is_suspect: bool) -> Sample:
+    """The summary, or the whole sample where the summary leaves something untold that is needed."""
+    lacks_family = family is not None and _is_cut_short((summary.metadata or {}).get(family))
+    if not (is_suspect or lacks_family):
+        return summary
+    member = f"samples/{summary.id}_epoch_{summary.epoch}.json"
+    whole = archive.read(member)
+    if not (lacks_family or _TOLD_IN_FULL.search(whole)):
+        return summary
+    sample: Sample = _parsed(Sample, whole, f"{archive.path}: {member}")
+    return sample
+
+
+def _is_cut_short(value: Any) -> bool:
+    is_cut = isinstance(value, str) and (value.endswith("...") or value.startswith("Key removed from summary"))
+    return value is None or is_cut
+
+
+def _parsed(kind: Any, data: bytes, where: str) -> Any:
+    from pydantic import ValidationError
+
+    try:
+        return _adapter(kind).validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        told = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+        raise InputError(f"{where}: not what Inspect writes ({told}). Make or fetch the log again.") from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)

@@ -1,0 +1,309 @@
+"""Inspect AI's eval logs: every scored sample of every epoch is an attempt.
+
+The rows come from the samples, never from the log's own reduced metrics, and are read without Inspect.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.sources.inspect_format import Log, Sample, Score, Settings, is_log, read_log
+from howsure.tables import Attempts
+
+if TYPE_CHECKING:
+    from howsure.sources import Progress
+
+__all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
+
+ABOUT = "Inspect AI eval logs (.eval and .json), single files or folders"
+OPTIONS = frozenset({"scorer", "family"})
+
+_WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+_FOLDED_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_CANCELLED = ("CancelledError(", "Cancelled(")
+_SHOWN = 4  # places named one by one in a note; the rest are counted
+_ROW = {"task": pl.String, "epoch": pl.Int64, "score": pl.Float64, "family": pl.String, "seconds": pl.Float64}
+
+
+def recognise(path: Path) -> str | None:
+    """Why this is an Inspect log or a folder that holds one, or None."""
+    if path.is_file():
+        return "it is an Inspect log" if is_log(path) else None
+    first = next(_logs_below(path), None) if path.is_dir() else None
+    return f"it holds Inspect logs ({first.relative_to(path)})" if first else None
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    divide_by: float = 1,
+    progress: Progress | None = None,
+    scorer: str | None = None,
+    family: str | None = None,
+) -> Attempts:
+    """The samples of all logs as attempts of the model at ``<eval>/<sample id>``, one for each epoch.
+
+    ``scorer`` is the name of a scorer, or ``name.key`` where its values are dictionaries; without it the first one counts.
+    ``family`` names a field of the samples' metadata that groups similar samples, as in Inspect's ``stderr(cluster=…)``.
+    ``divide_by`` brings numbers to 0–1 and leaves C, I, P, N and true or false alone.
+    """
+    files = _files(paths)
+    logs = []
+    for done, path in enumerate(files, 1):
+        logs.append(read_log(path, family))
+        if progress:
+            progress(done, len(files))
+    notes = _Notes()
+    runs = _newest(sorted(logs, key=_age), notes)
+    domains = _domains(runs)
+    readings = [_Reading(log, domain, notes) for log, domain in zip(runs, domains, strict=True)]
+    frame = pl.concat([reading.frame(scorer, family, divide_by) for reading in readings])
+    _tell_repeats(runs, domains, notes)
+    if frame.is_empty():
+        raise InputError(f"{paths[0]}: no sample has a score. {' '.join(notes.told())}")
+    return Attempts(_numbered(frame, notes), notes=notes.told())
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    found: dict[Path, Path] = {}
+    for path in paths:
+        below = [path] if path.is_file() else list(_logs_below(path))
+        if not below:
+            raise InputError(f"{path}: holds no Inspect log (an .eval file, or a .json file that Inspect wrote).")
+        found |= {one.resolve(): one for one in below}
+    return list(found.values())
+
+
+def _logs_below(folder: Path) -> Iterator[Path]:
+    for root, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        paths = (Path(root, name) for name in sorted(names) if not name.startswith("."))
+        yield from (path for path in paths if is_log(path))
+
+
+def _refuse(error: OSError) -> None:
+    raise InputError(f"{error.filename}: cannot be read ({error.strerror}).")
+
+
+def _age(log: Log) -> tuple[datetime, float, str]:
+    """Orders logs from old to new; of copies with one creation time, the one that was written last is the newest."""
+    return log.created, log.path.stat().st_mtime, str(log.path)
+
+
+class _Notes:
+    """What happened to how many samples or logs, and where."""
+
+    def __init__(self) -> None:
+        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def count(self, what: str, where: str, n: int = 1) -> None:
+        """`what` holds ``{n}`` for the number, and ``{s}`` and ``{were}``, which agree with it."""
+        self._counts[what][where] += n
+
+    def told(self) -> list[str]:
+        return [self._sentence(what, places) for what, places in self._counts.items()]
+
+    def _sentence(self, what: str, places: Counter[str]) -> str:
+        total = places.total()
+        shown = [place + (f" ({n:,})" if len(places) > 1 else "") for place, n in places.most_common(_SHOWN)]
+        rest = f" and {len(places) - _SHOWN:,} more" if len(places) > _SHOWN else ""
+        told = what.format(n=f"{total:,}", s="" if total == 1 else "s", were="was" if total == 1 else "were")
+        return f"{told}: {', '.join(shown)}{rest}."
+
+
+def _newest(logs: Sequence[Log], notes: _Notes) -> list[Log]:
+    """Of logs with one task id, which are tries at one run, the newest."""
+    newest: dict[str, Log] = {}
+    for log in logs:
+        run = log.eval.task_id or str(log.path)
+        if run in newest:
+            notes.count("{n} log{s} {were} left out because a newer log of the same run is there", log.label)
+        newest.pop(run, None)  # to keep the order
+        newest[run] = log
+    return list(newest.values())
+
+
+def _domains(logs: Sequence[Log]) -> list[str]:
+    """For each log the eval's name, with the settings in which it differs from others of that name."""
+    by_task: defaultdict[str, list[Settings]] = defaultdict(list)
+    for log in logs:
+        by_task[log.eval.task].append(log.task_settings())
+    differing = {task: _differing(settings) for task, settings in by_task.items()}
+    return [_named(log.eval.task, log.task_settings(), differing[log.eval.task]) for log in logs]
+
+
+def _differing(settings: Sequence[Settings]) -> list[tuple[str, str]]:
+    keys = dict.fromkeys(key for one in settings for key in one)
+    return [key for key in keys if len({one.get(key) for one in settings}) > 1]
+
+
+def _named(task: str, settings: Settings, differing: Sequence[tuple[str, str]]) -> str:
+    told = ", ".join(f"{key[1]}={settings[key]}" for key in differing if key in settings)
+    return f"{task} ({told})" if told else task
+
+
+def _tell_repeats(logs: Sequence[Log], domains: Sequence[str], notes: _Notes) -> None:
+    repeats: defaultdict[tuple[str, str], list[Log]] = defaultdict(list)
+    for log, domain in zip(logs, domains, strict=True):
+        repeats[log.eval.model, domain].append(log)
+    for (model, domain), runs in repeats.items():
+        if len(runs) > 1:
+            settings = ", ".join(name for _, name in _differing([run.model_settings() for run in runs]))
+            where = f"{domain} on {model}" + (f", though they differ in {settings}" if settings else "")
+            notes.count("{n} repeated run{s} {were} taken as further attempts", where, len(runs) - 1)
+
+
+class _Reading:
+    """One log, on its way to rows."""
+
+    def __init__(self, log: Log, domain: str, notes: _Notes) -> None:
+        self._log, self._domain, self._notes = log, domain, notes
+        self._samples = log.samples or []
+
+    def frame(self, scorer: str | None, family: str | None, divide_by: float) -> pl.DataFrame:
+        """The samples that count."""
+        if self._log.status != "success":
+            where = f"{self._log.label}, {self._log.status}"
+            self._notes.count("{n} log{s} did not end in success, and the complete samples count", where)
+        chosen = self._choose(scorer)
+        rows = []
+        for sample in self._samples:
+            value = self._value(sample, *chosen)
+            if value is not None:
+                score = self._number(sample, value, divide_by)
+                kin = self._family(sample, family) if family else None
+                rows.append((f"{self._domain}/{_visible(sample.id)}", sample.epoch, score, kin, sample.total_time))
+        return pl.DataFrame(rows, schema=_ROW, orient="row").with_columns(
+            subject=pl.lit(self._log.eval.model),
+            kind=pl.lit("model"),
+            domain=pl.lit(self._domain),
+            date=pl.lit(self._log.created.date()),
+            source=pl.lit(self._log.path.name),
+        )
+
+    def _choose(self, wanted: str | None) -> tuple[str, str | None]:
+        """The scorer, and the key of its values, to use."""
+        by_scorer = self._keys_by_scorer()
+        choices = {
+            name if key is None else f"{name}.{key}": (name, key) for name in by_scorer for key in by_scorer[name]
+        }
+        if not choices:
+            return "", None
+        chosen = wanted or next(iter(by_scorer))
+        if chosen in by_scorer and chosen not in choices:
+            raise InputError(
+                f"{self._log.path}: scorer {chosen!r} gives several values. Pass --scorer with one of: {', '.join(choices)}."
+            )
+        if chosen not in choices:
+            raise OptionError.unknown(f"scorer in {self._log.path}", chosen, choices)
+        if not wanted and len(by_scorer) > 1:
+            told = f"{self._log.eval.task} with {chosen} (of {', '.join(choices)})"
+            self._notes.count("{n} log{s} with several scorers {were} read with the first; choose with --scorer", told)
+        return choices[chosen]
+
+    def _keys_by_scorer(self) -> dict[str, dict[str | None, None]]:
+        """Each scorer in the log's order, with the keys of its values; None is the key of a plain value."""
+        ordered = [one.scorer for one in self._log.results.scores] if self._log.results else []
+        found: dict[str, dict[str | None, None]] = {name: {} for name in ordered if name}
+        for sample in self._samples:
+            for name, score in (sample.scores or {}).items():
+                keys = found.setdefault(name, {})
+                if isinstance(score.value, dict):
+                    keys.update(dict.fromkeys(score.value))
+                elif not _is_nothing(score.value):
+                    keys[None] = None
+        return {name: keys for name, keys in found.items() if keys}
+
+    def _value(self, sample: Sample, scorer: str, key: str | None) -> Any:
+        """What the scorer gave, if the sample counts; why it does not is noted."""
+        score = (sample.scores or {}).get(scorer) or Score()
+        value = score.value if key is None else score.value.get(key) if isinstance(score.value, dict) else None
+        if sample.invalidation:
+            return self._count("{n} sample{s} {were} invalidated and left out")
+        if _message(sample.error).startswith(_CANCELLED):
+            return self._count("{n} sample{s} {were} cancelled and left out")
+        if _is_nothing(value):
+            why = "errored and {were}" if sample.error else "{were} unscored and"
+            return self._count(f"{{n}} sample{{s}} {why} left out")
+        if sample.error:
+            self._count("{n} sample{s} errored but {were} scored, which counts as it does in Inspect")
+        if score.history:
+            self._count("{n} sample{s} {were} edited, and the edited score counts")
+        return value
+
+    def _count(self, what: str) -> None:
+        self._notes.count(what, self._log.label)
+
+    def _number(self, sample: Sample, value: Any, divide_by: float) -> float:
+        """As Inspect's ``value_to_float``, but what that takes as 0 with a warning is refused."""
+        if isinstance(value, bool):
+            return float(value)
+        word = _WORDS.get(value, _FOLDED_WORDS.get(value.lower())) if isinstance(value, str) else None
+        if word is not None:
+            return word
+        number = _float(value) if isinstance(value, str) else value
+        if not isinstance(number, int | float):
+            reason = "is not one number, nor C, I, P or N. Choose another scorer with --scorer"
+        elif not 0 <= number <= divide_by:
+            reason = f"is not between 0 and {divide_by:g}. Pass --percent, or --divide-by with the highest score"
+        else:
+            return number / divide_by
+        where = f"{self._log.path}: sample {sample.id!r} (epoch {sample.epoch})"
+        raise InputError(f"{where}: score {json.dumps(value)[:60]} {reason}.")
+
+    def _family(self, sample: Sample, name: str) -> str:
+        metadata = sample.metadata or {}
+        value = metadata.get(name)
+        text = " ".join(str(value).split())
+        if not text or _is_nothing(value) or isinstance(value, list | dict):
+            raise InputError(
+                f"{self._log.path}: sample {sample.id!r} has no text or number {name!r} in its metadata to use as family. "
+                f"Its fields: {', '.join(metadata) or 'none'}."
+            )
+        return text
+
+
+def _is_nothing(value: Any) -> bool:
+    """Inspect writes NaN, or null in older logs, where a scorer cannot judge a sample or metadata are missing."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _message(error: Any) -> str:
+    return str(error.get("message", "")) if isinstance(error, dict) else str(error or "")
+
+
+def _float(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _visible(sample_id: int | str) -> str:
+    """The id as text, in quotes where it ends in space, which a table refuses."""
+    text = str(sample_id)
+    return text if text == text.rstrip() else repr(text)
+
+
+def _numbered(frame: pl.DataFrame, notes: _Notes) -> pl.DataFrame:
+    """The rows with attempts 1, 2, … in the order of runs and epochs."""
+    attempt = pl.int_range(1, pl.len() + 1).over("subject", "task")
+    gaps = frame.group_by("subject", "domain", "task", "source").agg(is_gappy=pl.col("epoch").max() > pl.len())
+    places = gaps.filter("is_gappy").group_by("subject", "domain").len().sort("subject", "domain")
+    for subject, domain, n in places.rows():
+        notes.count(
+            "The attempts at {n} task{s} were renumbered because epochs are missing", f"{domain} on {subject}", n
+        )
+    numbered = frame.with_columns(attempt=attempt).drop("epoch")
+    return numbered.drop(name for name in ("family", "seconds") if numbered[name].null_count() == len(numbered))

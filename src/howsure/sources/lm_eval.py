@@ -1,0 +1,209 @@
+"""EleutherAI's lm-evaluation-harness: aggregates (``results_<date>.json``) and samples (``samples_<task>_<date>.jsonl``).
+
+Aggregates become Scores, samples become Attempts. The harness calls a value "metric,filter", such as
+"exact_match,strict-match", and writes every sample once for each filter.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.frames import Part, parts_of
+from howsure.sources import Progress
+from howsure.sources._lm_eval_results import Choice, Results, is_results, load_results, read_scores, unsanitised
+from howsure.sources._reading import counted, number_attempts
+from howsure.sources._sniff import keys
+from howsure.tables import Attempts, Scores
+
+__all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
+
+ABOUT = "lm-evaluation-harness: results_*.json as scores, samples_*.jsonl as attempts, or a folder of either"
+OPTIONS = frozenset({"metric", "filter", "table"})
+
+_STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
+_SAMPLES_NAME = re.compile(rf"samples_(?P<eval>.+?)(?:_(?P<stamp>{_STAMP}))?\.jsonl(?:\.gz)?")
+_NOT_METRICS = frozenset(
+    {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
+    | {"doc_hash", "prompt_hash", "target_hash"}
+)
+
+
+def recognise(path: Path) -> str | None:
+    """Results by what is in them, samples by their name and first line, a folder by one of either in it."""
+    if path.is_dir():
+        found = next(_in_folder(path), None)
+        return f"it holds {found.name}" if found else None
+    if is_results(path):
+        return 'it holds results named "metric,filter"'
+    if _SAMPLES_NAME.fullmatch(path.name) and "doc_id" in keys(path):
+        return "it is named samples_<task>_<date> and its lines have doc_id"
+    return None
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    divide_by: float = 1,
+    progress: Progress | None = None,
+    metric: str | None = None,
+    filter: str | None = None,  # noqa: A002 - the harness's own word
+    table: str | None = None,
+) -> Scores | Attempts:
+    """Aggregates as Scores or samples as Attempts; `table` says which where both are given.
+
+    `metric` and `filter` narrow what is read. Without them every aggregate is a benchmark of its own, and of each eval's
+    samples the first metric and filter are taken.
+    """
+    files = [file for path in paths for file in (sorted(_in_folder(path)) if path.is_dir() else [path])]
+    if not files:
+        raise InputError(f"{paths[0]}: holds neither results_*.json nor samples_*.jsonl of lm-evaluation-harness.")
+    results = [file for file in files if file.name.endswith((".json", ".json.gz"))]
+    samples = [file for file in files if file not in results]
+    wanted = _wanted(table, results, samples)
+    chosen = Choice(metric, filter, divide_by)
+    loaded = functools.cache(load_results)  # many samples lie beside one results file
+    if wanted == "scores":
+        return read_scores([load_results(path) for path in counted(results, progress)], chosen)
+    return _read_attempts([_open_samples(path, loaded) for path in counted(samples, progress)], chosen)
+
+
+def _in_folder(folder: Path) -> Iterator[Path]:
+    """Results and samples in a folder, in its folders (one a model), or in theirs."""
+    for depth in ("", "*/", "*/*/"):
+        yield from (path for path in folder.glob(f"{depth}*.json") if is_results(path))
+        yield from (path for path in folder.glob(f"{depth}samples_*.jsonl*") if recognise(path))
+
+
+def _wanted(table: str | None, results: Sequence[Path], samples: Sequence[Path]) -> str:
+    there = {"scores": results, "attempts": samples}
+    if table is not None and table not in there:
+        raise OptionError.unknown("table of lm-eval output", table, there)
+    if table and not there[table]:
+        kind = "results_*.json" if table == "scores" else "samples_*.jsonl"
+        raise InputError(f"{(results or samples)[0].parent}: no {kind} to make {table} from; leave out --table.")
+    if not table and results and samples:
+        raise InputError(
+            f"{results[0].parent}: holds results (scores) and samples (attempts). Say which with --table scores or --table attempts."
+        )
+    return table or ("scores" if results else "attempts")
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """One samples file, without its texts."""
+
+    path: Path
+    eval_name: str
+    model: str
+    day: str | None
+    frame: pl.DataFrame
+    metrics: list[str]
+    filters: list[str]
+
+    def usable(self, divide_by: float) -> list[str]:
+        """The metrics whose numbers are scores."""
+        if not self.metrics:
+            return []
+        number = {name: _as_number(pl.col(name)) for name in self.metrics}
+        checks = [
+            (one.is_not_null().any() & one.is_between(0, divide_by).all()).alias(name) for name, one in number.items()
+        ]
+        found = self.frame.select(checks).row(0, named=True)
+        return [name for name, is_usable in found.items() if is_usable]
+
+
+def _open_samples(path: Path, load: Callable[[Path], Results]) -> _Samples:
+    named = _SAMPLES_NAME.fullmatch(path.name)
+    if not named:
+        raise InputError(
+            f"{path}: the eval's name is not known. Call the file samples_<task>_<date>.jsonl, as the harness does."
+        )
+    (part,) = parts_of(path)
+    there = part.rows.collect_schema().names()
+    if "doc_id" not in there:
+        raise InputError(f"{path}: its lines have no doc_id, as samples of lm-evaluation-harness do.")
+    beside = _results_beside(path, named["stamp"])
+    run = load(beside) if beside else None
+    metrics = [name for name in _metrics(part, there) if not (run and run.is_lower_better(named["eval"], name))]
+    known = [name for name in ("doc_id", "doc_hash", "filter") if name in there]
+    frame = part.collect(part.rows.select(*known, *metrics).with_row_index("#row"))
+    filters = frame["filter"].drop_nulls().unique(maintain_order=True).to_list() if "filter" in there else []
+    model = run.model if run else unsanitised(path.parent.resolve().name)
+    return _Samples(path, named["eval"], model, named["stamp"] and named["stamp"][:10], frame, metrics, filters)
+
+
+def _results_beside(path: Path, stamp: str | None) -> Path | None:
+    """The aggregates that were written with these samples: they know the model's exact name."""
+    return next((file for file in path.parent.glob(f"*_{stamp}.json") if is_results(file)), None) if stamp else None
+
+
+def _metrics(part: Part, there: Sequence[str]) -> list[str]:
+    """What a line says its metrics are; older lines do not, and then every key that is no part of a sample is one."""
+    if "metrics" in there:
+        first = part.collect(part.rows.select("metrics").head(1))["metrics"][0]
+        return [name for name in re.findall(r'"([^"]+)"', first or "") if name in there]
+    return [name for name in there if name not in _NOT_METRICS]
+
+
+def _read_attempts(files: Sequence[_Samples], chosen: Choice) -> Attempts:
+    chosen.refuse_unknown(
+        (name for samples in files for name in samples.metrics), (name for samples in files for name in samples.filters)
+    )
+    parts, notes = [], []
+    for samples in files:
+        part, told = _samples_part(samples, chosen)
+        parts += [part] if part else []
+        notes += told
+    if not parts:
+        raise InputError(
+            f"{files[0].path}: no metric with values from 0 to 1. Check --metric, --filter and --divide-by."
+        )
+    numbered = number_attempts(parts)
+    again = sum(int(part.rows.select((pl.col("attempt") > 1).sum()).collect().item()) for part in numbered)
+    if again:
+        notes.append(f"{again:,} samples repeat a document of the same model and eval, and are its further attempts.")
+    return Attempts(numbered, divide_by=chosen.divide_by, notes=list(dict.fromkeys(notes)))
+
+
+def _samples_part(samples: _Samples, chosen: Choice) -> tuple[Part | None, list[str]]:
+    frame, told = _one_filter(samples, chosen.filter)
+    metric = chosen.metric or next(iter(samples.usable(chosen.divide_by)), None)
+    if frame.is_empty() or metric not in samples.metrics:
+        return None, [f"{samples.path}: left out, as it has no {chosen.metric or 'metric from 0 to 1'} to read."]
+    if others := [name for name in samples.metrics if name != metric and not chosen.metric]:
+        told.append(f"{samples.eval_name}: scored by {metric}; --metric chooses among {', '.join(others)}.")
+    document = "doc_hash" if "doc_hash" in frame.columns else "doc_id"
+    rows = frame.select(
+        pl.lit(samples.model).alias("subject"),
+        pl.lit("model").alias("kind"),
+        (pl.lit(samples.eval_name + "/") + pl.col(document)).alias("task"),
+        pl.col(metric).alias("score"),
+        pl.lit(samples.eval_name).alias("domain"),
+        *([pl.lit(samples.day).alias("date")] if samples.day else []),
+        pl.lit(samples.path.name).alias("source"),
+    )
+    return Part(rows.lazy(), samples.path, "jsonl", frame["#row"]), told
+
+
+def _one_filter(samples: _Samples, wanted: str | None) -> tuple[pl.DataFrame, list[str]]:
+    """The lines of one filter; older files do not name it, and repeat a sample's doc_id instead."""
+    frame, filters = samples.frame, samples.filters
+    if filters:
+        chosen = wanted or filters[0]
+        told = f"{samples.eval_name}: read through filter {chosen}; --filter chooses among {', '.join(filters)}."
+        return frame.filter(pl.col("filter") == chosen), [] if wanted or len(filters) == 1 else [told]
+    first = frame.unique("doc_id", keep="first", maintain_order=True)
+    if len(first) == len(frame):
+        return frame, []
+    return first, [f"{samples.path}: does not name its filters; the first line of each document is read."]
+
+
+def _as_number(text: pl.Expr) -> pl.Expr:
+    return text.str.to_lowercase().replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False)

@@ -1,0 +1,118 @@
+"""What sways a judge beside the thing it judges: the place where a response is shown, and its length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from howsure.estimates import Estimate
+from howsure.stats._arrays import Floats, aligned, check_level, t_quantile
+from howsure.stats._ratings import certain
+from howsure.stats.means import Bounds, paired_difference
+from howsure.stats.proportions import clopper_pearson
+
+__all__ = ["LengthBias", "PositionBias", "length_bias", "position_bias"]
+
+_FEWEST_POINTS = 4
+
+
+@dataclass(frozen=True)
+class PositionBias:
+    """What the slot does to a verdict.
+
+    ``shift`` is how much higher the same thing is rated in slot 1 than in slot 2. ``consistency`` is the share of items whose verdict is
+    the same in both orders, and ``slot_one``, of the items whose favourite changed with the order, the share that went with slot 1.
+    """
+
+    shift: Estimate
+    consistency: Estimate
+    slot_one: Estimate
+    n_items: int
+
+
+def position_bias(
+    first: ArrayLike, second: ArrayLike, *, neutral: float | None = None, bounds: Bounds = None, level: float = 0.95
+) -> PositionBias:
+    r"""How far verdicts follow the slot, from judging every item in both orders.
+
+    .. math:: \text{shift} = \overline{x^{(1)} - x^{(2)}}
+
+    ``first`` x⁽¹⁾ are ratings of the thing in question when it stands in slot 1, ``second`` x⁽²⁾ when it stands in slot 2, of the same items.
+    Where ratings weigh two responses against each other, ``neutral`` is the rating of a tie: then a verdict is the favourite, and
+    favourites that change with the order are counted by the slot they follow. Without it a verdict is the rating itself. A judge that
+    is merely unsure is inconsistent too, but has neither a shift nor a favourite slot. The shift has a t interval over items, cut at
+    what ``bounds`` of the ratings allow; the shares have exact ones.
+    """
+    first, second = aligned(first=first, second=second)
+    n = len(first)
+    shift = paired_difference(first, second, level=level, bounds=bounds).estimate
+    if neutral is None:
+        no_favourite = Estimate.without("undefined", "asked of one response: no favourite", level=level)
+        same = int(np.isclose(first, second).sum())
+        return PositionBias(shift, clopper_pearson(same, n, level), no_favourite, n)
+    one, two = np.sign(first - neutral), np.sign(second - neutral)
+    with_slot_one, with_slot_two = int(((one > 0) & (two < 0)).sum()), int(((one < 0) & (two > 0)).sum())
+    changed = with_slot_one + with_slot_two
+    slot_one = (
+        clopper_pearson(with_slot_one, changed, level)
+        if changed
+        else Estimate.without("undefined", "no favourite changed with the order", level=level)
+    )
+    return PositionBias(shift, clopper_pearson(int((one == two).sum()), n, level), slot_one, n)
+
+
+@dataclass(frozen=True)
+class LengthBias:
+    """What length does to ratings, in units of the rating for each doubling of length.
+
+    ``judge`` and ``people`` are how much more the judge and people give to what is twice as long; ``excess`` is the difference: what
+    the judge gives to length beyond what people find in it.
+    """
+
+    judge: Estimate
+    people: Estimate
+    excess: Estimate
+    n_items: int
+
+
+def length_bias(judge: ArrayLike, people: ArrayLike, doublings: ArrayLike, *, level: float = 0.95) -> LengthBias:
+    r"""How much more the judge rewards length than people do.
+
+    .. math:: f_i - \bar y_i = a + \beta x_i + e_i
+
+    ``judge`` f and ``people`` ȳ (their mean) are ratings of the same items on the same scale; ``doublings`` x is log₂ of the length, or, where two
+    responses are weighed, of the ratio of their lengths. The excess β is the difference of the judge's slope and people's, on the same items.
+    Longer may be better, and people then prefer it too: only what goes beyond them is bias. Since people's noise stands
+    on the left side it does not bias β, as it would if the judge were regressed on people and length. A judge that uses a
+    narrower part of the scale than people has smaller slopes throughout, of length too.
+
+    The interval is t on n − 2 degrees of freedom with the standard error of MacKinnon and White (1985), HC3, which allows for
+    items of unequal noise.
+    """
+    check_level(level)
+    judge, people, x = aligned(judge=judge, people=people, doublings=doublings)
+    by_judge, by_people, excess = (_slope(x, y, level) for y in (judge, people, judge - people))
+    return LengthBias(by_judge, by_people, excess, len(x))
+
+
+def _slope(x: Floats, y: Floats, level: float) -> Estimate:
+    n = len(x)
+    if n < _FEWEST_POINTS:
+        return Estimate.without("too_few", f"{n} items; {_FEWEST_POINTS} are needed", level=level)
+    if np.ptp(x) == 0:
+        return Estimate.without("undefined", "all lengths are the same", level=level)
+    x, y = x - x.mean(), y - y.mean()
+    spread = float(x @ x)
+    slope = float(x @ y) / spread
+    leverage = 1 / n + x**2 / spread
+    if (leverage > 1 - 1e-9).any():
+        return certain(slope, "it hangs on one item, so nothing tells how sure it is", level)
+    errors = (y - slope * x) / (1 - leverage)
+    se = math.sqrt(float((x**2) @ (errors**2))) / spread
+    if se < 1e-12 * (1 + abs(slope)):
+        return certain(slope, "every item lies on the line, so nothing tells how rarely one would not", level)
+    far = t_quantile(level, n - 2) * se
+    return Estimate(slope, slope - far, slope + far, level)

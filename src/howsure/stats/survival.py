@@ -1,0 +1,207 @@
+"""How long something lasts when some of it was still going on at the last look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import chdtrc
+
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate, State
+from howsure.stats._arrays import Bools, Floats, Ints, aligned, check_level, normal_quantile, t_quantile
+from howsure.stats.permutation import TestResult
+from howsure.stats.proportions import score_bounds
+
+__all__ = ["SurvivalCurve", "kaplan_meier", "log_rank"]
+
+
+@dataclass(frozen=True)
+class SurvivalCurve:
+    """The share that lasts beyond each time, with its interval there: a step at each of ``times``, flat in between.
+
+    ``at_risk`` counts those that lasted to the time or beyond, ``events`` those that ended at it.
+    """
+
+    times: Floats
+    survival: Floats
+    low: Floats
+    high: Floats
+    at_risk: Ints
+    events: Ints
+    level: float
+
+    @property
+    def n(self) -> int:
+        """How many were observed."""
+        return int(self.at_risk[0])
+
+    def at(self, time: float) -> Estimate:
+        """The share that lasts beyond ``time``; after the last observation at most the share there."""
+        if time < 0:
+            raise OptionError(f"time {time} is before the beginning. Give a time from 0.")
+        step = int(np.searchsorted(self.times, time, side="right")) - 1
+        if step < 0:
+            return Estimate(1.0, _score(1.0, self.n, normal_quantile(self.level))[0], 1.0, self.level)
+        value, low, high = self.survival[step], self.low[step], self.high[step]
+        if time > self.times[-1] and value > 0:
+            return Estimate(
+                value, 0.0, high, self.level, "below_range", f"nobody was observed beyond {self.times[-1]:g}"
+            )
+        return Estimate(value, low, high, self.level)
+
+    def median(self) -> Estimate:
+        """The time that half do not outlast: the first at which the curve is at most ½.
+
+        The interval holds the times whose own interval holds ½ (Brookmeyer and Crowley 1982).
+        """
+        last, is_sure_of_start = float(self.times[-1]), (self.at(0).low or 0.0) > 0.5
+        value, high = _first_at_most_half(self.times, self.survival), _first_at_most_half(self.times, self.high)
+        low = _first_at_most_half(self.times, self.low) if is_sure_of_start else 0.0
+        if value is None:
+            reason = f"more than half lasted to the last observation at {last:g}"
+            low_state: State = "above_range" if low is None else "ok"
+            low = last if low is None else low
+            return Estimate(last, low, None, self.level, "above_range", reason, low_state, "above_range")
+        return Estimate(value, low, high, self.level, high_state="above_range" if high is None else "ok")
+
+    def restricted_mean(self, limit: float) -> Estimate:
+        r"""The mean time up to ``limit``: the area under the curve.
+
+        .. math:: \int_0^L S, \qquad se^2 = \frac{n}{n-1} \sum_{t_i \le L} \frac{d_i}{r_i (r_i - d_i)} \Big(\int_{t_i}^L S\Big)^2
+
+        The interval is that of a mean between 0 and ``limit`` (`howsure.stats.means.clustered_mean`), and equals it where nothing is
+        censored before. Observation that ends earlier leaves only a lower end.
+        """
+        if limit <= 0:
+            raise OptionError(f"limit {limit} leaves no time. Give one above 0.")
+        last = float(self.times[-1])
+        if limit > last and self.survival[-1] > 0:
+            part = self.restricted_mean(last)
+            reason = f"observation ends at {last:g}, before {limit:g}"
+            return Estimate(part.value, part.low, None, self.level, "above_range", reason, high_state="above_range")
+        area, se = self._area(limit)
+        if self.n < 2:
+            return Estimate.without("too_few", "1 observation; an interval needs 2", value=area, level=self.level)
+        low, high = _score(area / limit, *self._weight(area / limit, se / limit, limit))
+        return Estimate(area, low * limit, high * limit, self.level)
+
+    def _area(self, limit: float) -> tuple[float, float]:
+        """The area under the curve up to ``limit`` and its standard error."""
+        is_before = self.times < limit
+        edges = np.concatenate([[0.0], self.times[is_before], [limit]])
+        heights = np.concatenate([[1.0], self.survival[is_before]])
+        pieces = np.diff(edges) * heights
+        after = pieces[::-1].cumsum()[::-1][1:]
+        hazards = _greenwood(self.at_risk[is_before], self.events[is_before])
+        variance = (np.where(after > 0, after, 0.0) ** 2 * hazards).sum() * self.n / max(self.n - 1, 1)
+        return float(pieces.sum()), float(np.sqrt(variance))
+
+    def _weight(self, share: float, se: float, limit: float) -> tuple[float, float]:
+        """How many trials the mean is worth, and the quantile that goes with them."""
+        if se > 1e-13:
+            return share * (1 - share) / se**2, t_quantile(self.level, self.n - 1)
+        ended = self.times[self.events > 0]
+        reached = min(limit, ended[0]) if len(ended) else limit
+        step = int(np.searchsorted(self.times, reached))
+        return float(self.at_risk[step]), normal_quantile(self.level)
+
+
+def kaplan_meier(times: ArrayLike, observed: ArrayLike, *, level: float = 0.95) -> SurvivalCurve:
+    r"""The share that lasts beyond each time, where ``observed`` is false for those still going on at theirs.
+
+    .. math:: S(t) = \prod_{t_i \le t} \Big(1 - \frac{d_i}{r_i}\Big)
+
+    with d ends among r at risk; whoever is censored at a time is still at risk at it. The interval at each time is Wilson's with the
+    effective size (1 − S) / (S Σ d/(r(r − d))) from Greenwood's variance (Rothman 1978): it holds near its level for ten
+    observations and is not empty where S is 1 or 0, as log and log-log intervals are.
+    """
+    check_level(level)
+    times, observed = _checked(times, observed)
+    steps, at_risk, events = _risk_table(times, observed)
+    survival = np.cumprod(1 - events / at_risk, dtype=np.float64)
+    n_effective = _effective(survival, at_risk, events)
+    low, high = score_bounds(survival, n_effective, normal_quantile(level))
+    return SurvivalCurve(steps, survival, low, high, at_risk, events, level)
+
+
+def log_rank(*groups: tuple[ArrayLike, ArrayLike]) -> TestResult:
+    """Whether groups last equally long: observed against expected ends in each, summed over times (Mantel 1966).
+
+    Each group is its ``(times, observed)``. ``statistic`` is χ² with one degree of freedom less than groups, ``n`` all observations.
+    """
+    if len(groups) < 2:
+        raise OptionError(
+            f"{len(groups)} groups leave nothing to compare. Give at least 2 pairs of times and observed."
+        )
+    pairs = [_checked(*group) for group in groups]
+    steps = np.unique(np.concatenate([times[observed] for times, observed in pairs]))
+    at_risk = np.array([len(times) - _count_below(times, steps) for times, _ in pairs])
+    ended = [times[observed] for times, observed in pairs]
+    events = np.array([_count_below(times, steps, "right") - _count_below(times, steps) for times in ended])
+    excess, covariance = _excess(at_risk, events)
+    statistic = float(excess[1:] @ np.linalg.pinv(covariance[1:, 1:]) @ excess[1:])
+    n = sum(len(times) for times, _ in pairs)
+    return TestResult(float(chdtrc(len(groups) - 1, statistic)), statistic, n, f"log-rank, {len(groups)} groups")
+
+
+def _checked(times: ArrayLike, observed: ArrayLike) -> tuple[Floats, Bools]:
+    times, seen = aligned(times=times, observed=observed)
+    if not len(times):
+        raise InputError("times: none. Give at least one observation.")
+    if (times < 0).any():
+        raise InputError(f"times: {times.min():g} at position {times.argmin()} is before 0. Count from the beginning.")
+    if not np.isin(seen, (0, 1)).all():
+        raise InputError("observed: not only true and false. Give true for an end, false for one still going on.")
+    return times, seen.astype(np.bool_)
+
+
+def _risk_table(times: Floats, observed: Bools) -> tuple[Floats, Ints, Ints]:
+    """Distinct times, how many reach each and how many end at it."""
+    steps, step, leaving = np.unique(times, return_inverse=True, return_counts=True)
+    at_risk = leaving[::-1].cumsum()[::-1]
+    return steps, at_risk, np.bincount(step[observed], minlength=len(steps))
+
+
+def _effective(survival: Floats, at_risk: Ints, events: Ints) -> Floats:
+    """How many trials would give the same variance; those at risk before the first end, the last known after all have ended."""
+    hazard = _greenwood(at_risk, events).cumsum()
+    is_inside = (survival > 0) & (survival < 1)
+    size = at_risk.astype(np.float64)
+    size[is_inside] = (1 - survival[is_inside]) / (survival[is_inside] * hazard[is_inside])
+    gone = int((survival > 0).sum())
+    if gone < len(size):
+        size[gone:] = size[gone - 1] if gone and is_inside[gone - 1] else size[gone]
+    return size
+
+
+def _greenwood(at_risk: Ints, events: Ints) -> Floats:
+    """Terms d / (r(r − d)) of Greenwood's sum; 0 where all end, since nothing lasts beyond."""
+    left = at_risk - events
+    return np.divide(events, at_risk * left, out=np.zeros(len(events)), where=left > 0)
+
+
+def _score(share: float, n: float, quantile: float) -> tuple[float, float]:
+    low, high = score_bounds(share, n, quantile)
+    return float(low), float(high)
+
+
+def _first_at_most_half(times: Floats, curve: Floats) -> float | None:
+    below = curve <= 0.5 + 1e-12
+    return float(times[np.argmax(below)]) if below.any() else None
+
+
+def _count_below(times: Floats, steps: Floats, side: Literal["left", "right"] = "left") -> Ints:
+    """How many times lie before each step (with ``right``, at it too)."""
+    return np.searchsorted(np.sort(times), steps, side)
+
+
+def _excess(at_risk: Ints, events: Ints) -> tuple[Floats, Floats]:
+    """Ends beyond the expected in each group, and their covariance under equal hazards."""
+    all_at_risk, all_events = at_risk.sum(axis=0), events.sum(axis=0)
+    share = at_risk / all_at_risk
+    excess = (events - all_events * share).sum(axis=1)
+    scale = all_events * (all_at_risk - all_events) / np.maximum(all_at_risk - 1, 1)
+    return excess, np.diag((scale * share).sum(axis=1)) - (scale * share) @ share.T

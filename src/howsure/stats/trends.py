@@ -1,0 +1,104 @@
+"""A straight line through points, and two bands around it that answer different questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from howsure.errors import InputError
+from howsure.estimates import Estimate
+from howsure.stats._arrays import Floats, aligned, check_level, t_quantile
+
+__all__ = ["Line", "fit_line"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line fitted by least squares: y = intercept + slope·x.
+
+    ``r2`` is the share of the variance of y that it explains (None where y does not vary), ``sigma`` the standard deviation
+    of a point of weight 1 around it (None for two points). ``x_mean``, ``y_mean`` and ``x_spread`` = Σw(x − x̄)² make the bands.
+    """
+
+    slope: Estimate
+    intercept: Estimate
+    r2: float | None
+    sigma: float | None
+    n: int
+    x_mean: float
+    y_mean: float
+    x_spread: float
+    weight: float
+
+    def predict(self, x: ArrayLike) -> Floats:
+        """The line's height at x."""
+        # around the mean, since years squared cost digits
+        assert self.slope.value is not None
+        return self.y_mean + self.slope.value * (np.asarray(x, dtype=np.float64) - self.x_mean)
+
+    def confidence(self, x: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Where the line itself may run at x: low and high. Two points leave it open: ±∞."""
+        return self._band(x, 0.0, level)
+
+    def prediction(self, x: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Where one new point of weight 1 may lie at x: low and high. Wider, as points scatter around the line."""
+        return self._band(x, 1.0, level)
+
+    def _band(self, x: ArrayLike, scatter: float, level: float) -> tuple[Floats, Floats]:
+        check_level(level)
+        height, distance = self.predict(x), np.asarray(x, dtype=np.float64) - self.x_mean
+        if self.sigma is None:
+            return np.full_like(height, -np.inf), np.full_like(height, np.inf)
+        se = self.sigma * np.sqrt(scatter + 1 / self.weight + distance**2 / self.x_spread)
+        reach = t_quantile(level, self.n - 2) * se
+        return height - reach, height + reach
+
+
+def fit_line(x: ArrayLike, y: ArrayLike, *, weights: ArrayLike | None = None, level: float = 0.95) -> Line:
+    """The line of least squares through points, with t intervals on n − 2 degrees of freedom.
+
+    ``weights`` are inverse variances up to a factor; without them all points count alike. Points are taken as independent: those
+    of a running maximum are not, and its band is too narrow. Two points give a line whose slope and intercept have no
+    interval; fewer, or points above one another, give none.
+    """
+    check_level(level)
+    x, y, w = _checked(x, y, weights)
+    x_mean, y_mean = np.average(x, weights=w), np.average(y, weights=w)
+    dx, dy = x - x_mean, y - y_mean
+    x_spread, y_spread = (w * dx**2).sum(), (w * dy**2).sum()
+    slope = (w * dx * dy).sum() / x_spread
+    unexplained = (w * (dy - slope * dx) ** 2).sum()
+    sigma = float(np.sqrt(unexplained / (len(x) - 2))) if len(x) > 2 else None
+    at_zero = np.sqrt(1 / w.sum() + x_mean**2 / x_spread)
+    return Line(
+        slope=_coefficient(slope, 1 / np.sqrt(x_spread), sigma, len(x), level),
+        intercept=_coefficient(y_mean - slope * x_mean, at_zero, sigma, len(x), level),
+        r2=float(1 - unexplained / y_spread) if y_spread else None,
+        sigma=sigma,
+        n=len(x),
+        x_mean=float(x_mean),
+        y_mean=float(y_mean),
+        x_spread=float(x_spread),
+        weight=float(w.sum()),
+    )
+
+
+def _checked(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, ...]:
+    x, y, w = aligned(x=x, y=y, weights=np.ones(np.size(x)) if weights is None else weights)
+    if (w <= 0).any():
+        raise InputError(f"weights: {w.min():g} at position {w.argmin()}. Leave out points without weight.")
+    if len(x) < 2 or np.ptp(x) == 0:
+        raise InputError(
+            f"{len(x)} points at {len(np.unique(x))} values of x make no line. Give at least 2 values of x."
+        )
+    return x, y, w
+
+
+def _coefficient(value: float, factor: float, sigma: float | None, n: int, level: float) -> Estimate:
+    """A coefficient whose standard error is sigma times ``factor``."""
+    if sigma is None:
+        return Estimate.without("too_few", "2 points; an interval needs 3", value=value, level=level)
+    reach = t_quantile(level, n - 2) * sigma * factor
+    return Estimate(value, value - reach, value + reach, level)

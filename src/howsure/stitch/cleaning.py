@@ -1,0 +1,260 @@
+"""From a table of scores to the ones that are fitted; whatever is left out is counted in the notes."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.frames import parts_of
+from howsure.stitch.families import family_of
+from howsure.stitch.solver.problem import Problem
+from howsure.tables import Scores
+
+__all__ = ["DUPLICATES", "Duplicates", "Floors", "clean", "pose"]
+
+Duplicates = Literal["mean", "max", "min"]
+DUPLICATES: tuple[Duplicates, ...] = ("mean", "max", "min")
+Floors: TypeAlias = Mapping[str, float] | str | os.PathLike[str]
+
+_OF_A_MODEL = ("date", "family", "organisation", "compute")
+_OF_A_BENCHMARK = ("benchmark_date", "floor", "ceiling")
+_PAIR = ("model", "benchmark")
+_TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl.Date}
+
+
+def pose(
+    scores: Scores,
+    *,
+    min_benchmarks: int = 4,
+    since: str | datetime.date | None = None,
+    duplicates: Duplicates = "mean",
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    floors: Floors | None = None,
+    by_family: bool = False,
+) -> Problem:
+    """The scores to be fitted; too few of them, and parts that no model joins, are refused.
+
+    ``include`` keeps only the models and benchmarks it names and ``exclude`` leaves out those it names, or single scores as
+    ``model@benchmark``. Models on fewer than ``min_benchmarks`` benchmarks are left out, and with ``since`` those that are older or
+    have no date. Several scores of a model on a benchmark become their mean, max or min. ``floors`` give the score of
+    guessing, by benchmark or in a file with columns benchmark, floor and, if known, ceiling; they replace the table's own.
+    ``by_family`` takes the versions of a family as one model, as old as the first of them.
+    """
+    notes = list(scores.notes)
+    frame = _chosen(_known(scores, floors, notes), include, exclude, notes)
+    if by_family:
+        frame = _merged(frame, notes)
+    frame = _covered(frame, min_benchmarks, notes)
+    if since:
+        frame = _recent(frame, _day(since), notes)
+    problem = Problem.of(_single(frame, duplicates, notes), notes)
+    problem.refuse_too_little()
+    return problem
+
+
+def clean(scores: Scores, *, duplicates: Duplicates = "mean") -> Problem:
+    """All scores of a table, one a pair, be they ever so few."""
+    notes = list(scores.notes)
+    return Problem.of(_single(_known(scores, None, notes), duplicates, notes), notes)
+
+
+def _known(scores: Scores, floors: Floors | None, notes: list[str]) -> pl.DataFrame:
+    """The table with all columns, one value a model or benchmark, and a family for every model."""
+    frame = _whole(scores.frame)
+    for key, columns in (("model", _OF_A_MODEL), ("benchmark", _OF_A_BENCHMARK)):
+        for column in columns:
+            frame = _agreed(frame, key, column)
+    frame = _with_floors(frame, floors, notes)
+    return frame.with_columns(pl.col("family").fill_null(pl.col("model").map_elements(family_of, pl.String)))
+
+
+def _whole(frame: pl.DataFrame) -> pl.DataFrame:
+    """All columns of `Scores`, empty where the table has none; a standard error where the number of items gives one."""
+    there = [
+        pl.col(c.name) if c.name in frame.columns else pl.lit(None, _TYPES[c.kind]).alias(c.name)
+        for c in Scores.columns
+    ]
+    # items are right or wrong at most half-way, so this is the largest standard error that a mean of them has
+    share = (pl.col("score") * pl.col("n_items") + 1) / (pl.col("n_items") + 2)
+    binomial = (share * (1 - share) / pl.col("n_items")).sqrt()
+    return frame.select(there).with_columns(pl.col("se").fill_null(binomial))
+
+
+def _agreed(frame: pl.DataFrame, key: str, column: str) -> pl.DataFrame:
+    """The column with the one value that each model or benchmark has; two values are refused."""
+    values = frame.drop_nulls(column).group_by(key, maintain_order=True).agg(pl.col(column).unique(maintain_order=True))
+    disputed = values.filter(pl.col(column).list.len() > 1)
+    if len(disputed):
+        name, (first, second, *_) = disputed.row(0)
+        other = "benchmark" if key == "model" else "model"
+        where = [frame.filter(pl.col(key) == name, pl.col(column) == value)[other][0] for value in (first, second)]
+        rest = f" The same holds for {len(disputed) - 1} more." if len(disputed) > 1 else ""
+        raise InputError(
+            f"{name} has two values of {column}: {first} ({where[0]}) and {second} ({where[1]}). Give each {key} one.{rest}"
+        )
+    one = values.select(key, pl.col(column).list.first())
+    return frame.drop(column).join(one, on=key, how="left", maintain_order="left")
+
+
+def _with_floors(frame: pl.DataFrame, floors: Floors | None, notes: list[str]) -> pl.DataFrame:
+    if floors is not None:
+        known = _floor_table(floors)
+        absent = sorted(set(known["benchmark"]) - set(frame["benchmark"]))
+        notes += [f"Floors of benchmarks that have no scores here: {', '.join(absent)}."] if absent else []
+        frame = frame.join(known, on="benchmark", how="left", maintain_order="left", suffix="_given")
+        frame = frame.with_columns(pl.coalesce(f"{name}_given", name).alias(name) for name in ("floor", "ceiling"))
+    crossed = frame.filter(pl.col("floor").fill_null(0) >= pl.col("ceiling").fill_null(1))
+    if len(crossed):
+        low, high, name = crossed.select(pl.col("floor").fill_null(0), pl.col("ceiling").fill_null(1), "benchmark").row(
+            0
+        )
+        raise InputError(f"{name}: floor {low:g} is not below ceiling {high:g}. Correct one of them.")
+    return frame
+
+
+def _floor_table(floors: Floors) -> pl.DataFrame:
+    """Floors and ceilings as a checked frame; a file is read as scores are, so that its faults are named by line."""
+    if isinstance(floors, Mapping):
+        rows = pl.DataFrame({"benchmark": list(floors), "floor": list(floors.values())})
+    else:
+        rows = parts_of(Path(floors))[0].parsed().rows.collect()
+        if missing := {"benchmark", "floor"} - set(rows.columns):
+            raise InputError(
+                f"{floors}: no column {min(missing)!r}. A file of floors has benchmark, floor and, if known, ceiling."
+            )
+    checked = Scores(rows, fill={"model": "guessing", "score": 0.0}).frame
+    if (checked["benchmark"].is_duplicated()).any():
+        raise InputError(
+            f"{checked.filter(pl.col('benchmark').is_duplicated())['benchmark'][0]} has two floors. Keep one."
+        )
+    ceiling = pl.col("ceiling") if "ceiling" in checked.columns else pl.lit(None, pl.Float64).alias("ceiling")
+    return checked.select("benchmark", "floor", ceiling)
+
+
+def _chosen(frame: pl.DataFrame, include: Sequence[str], exclude: Sequence[str], notes: list[str]) -> pl.DataFrame:
+    if not (include or exclude):
+        return frame
+    kept, left_out = _named(frame, include), _named(frame, exclude)
+    is_in = pl.lit(True) if not include else kept.pair
+    if kept.models or kept.benchmarks:
+        is_in |= (kept.model if kept.models else pl.lit(True)) & (kept.benchmark if kept.benchmarks else pl.lit(True))
+    left = frame.filter(is_in & ~(left_out.model | left_out.benchmark | left_out.pair))
+    notes.append(f"{len(frame) - len(left):,} of {len(frame):,} scores were left out as asked (include, exclude).")
+    return left
+
+
+@dataclass(frozen=True)
+class _Named:
+    """What a list of models, benchmarks and single scores names."""
+
+    models: list[str]
+    benchmarks: list[str]
+    pairs: list[tuple[str, str]]
+
+    @property
+    def model(self) -> pl.Expr:
+        return pl.col("model").is_in(self.models)
+
+    @property
+    def benchmark(self) -> pl.Expr:
+        return pl.col("benchmark").is_in(self.benchmarks)
+
+    @property
+    def pair(self) -> pl.Expr:
+        each = [(pl.col("model") == model) & (pl.col("benchmark") == benchmark) for model, benchmark in self.pairs]
+        return pl.any_horizontal(pl.lit(False), *each)
+
+
+def _named(frame: pl.DataFrame, entries: Sequence[str]) -> _Named:
+    models, benchmarks = (set(frame[name].unique()) for name in _PAIR)
+    rest = [entry for entry in entries if entry not in models | benchmarks]
+    return _Named(
+        [entry for entry in entries if entry in models],
+        [entry for entry in entries if entry in benchmarks],
+        [_pair(entry, models, benchmarks) for entry in rest],
+    )
+
+
+def _pair(entry: str, models: set[str], benchmarks: set[str]) -> tuple[str, str]:
+    """A single score; names themselves may hold an @."""
+    for at, character in enumerate(entry):
+        model, benchmark = entry[:at], entry[at + 1 :]
+        if character == "@" and model in models and benchmark in benchmarks:
+            return model, benchmark
+    raise OptionError.unknown("model, benchmark or model@benchmark", entry, sorted(models | benchmarks))
+
+
+def _merged(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """The versions of a family as one model; organisation and compute are the first version's."""
+    n_versions = frame["model"].n_unique()
+    frame = frame.with_columns(
+        pl.col("family").alias("model"),
+        pl.col("date").min().over("family"),
+        pl.col("organisation", "compute").sort_by("date", "model", nulls_last=True).first().over("family"),
+    )
+    notes.append(f"{n_versions:,} model versions were taken as {frame['model'].n_unique():,} families.")
+    return frame
+
+
+def _covered(frame: pl.DataFrame, least: int, notes: list[str]) -> pl.DataFrame:
+    if least < 1:
+        raise OptionError(f"min_benchmarks is {least}; it must be at least 1.")
+    n_benchmarks = pl.col("benchmark").n_unique().over("model")
+    left = frame.filter(n_benchmarks >= least)
+    if not len(left):
+        most = frame.select(n_benchmarks.max()).item() if len(frame) else 0
+        raise InputError(f"No model is on {least} benchmarks; the most is {most}. Lower min_benchmarks, or add scores.")
+    if dropped := frame["model"].n_unique() - left["model"].n_unique():
+        notes.append(f"{dropped:,} models were left out: on fewer than {least} benchmarks.")
+    return left
+
+
+def _recent(frame: pl.DataFrame, since: datetime.date, notes: list[str]) -> pl.DataFrame:
+    left = frame.filter(pl.col("date") >= since)
+    undated = frame.filter(pl.col("date").is_null())["model"].n_unique()
+    if not len(left):
+        raise InputError(
+            f"No model is dated {since} or later ({undated:,} have no date). Choose an earlier day for since."
+        )
+    older = frame["model"].n_unique() - left["model"].n_unique() - undated
+    notes += [f"{older:,} models were left out: before {since}."] if older else []
+    notes += [f"{undated:,} models were left out: no date, and since is set."] if undated else []
+    return left
+
+
+def _day(since: str | datetime.date) -> datetime.date:
+    try:
+        return since if isinstance(since, datetime.date) else datetime.date.fromisoformat(since)
+    except ValueError:
+        raise OptionError(f"since {since!r} is not a date. Write it as 2024-01-31.") from None
+
+
+def _single(frame: pl.DataFrame, policy: Duplicates, notes: list[str]) -> pl.DataFrame:
+    """One score a pair; a mean's standard error is that of a mean, if all have one."""
+    if policy not in DUPLICATES:
+        raise OptionError.unknown("policy for duplicates", policy, DUPLICATES)
+    score, se = pl.col("score"), pl.col("se")
+    if policy == "mean":
+        merged = [score.mean(), pl.when(se.null_count() == 0).then((se**2).sum().sqrt() / pl.len()).alias("se")]
+    else:
+        best = score.arg_max() if policy == "max" else score.arg_min()
+        merged = [score.get(best), se.get(best)]
+    spread = (score.max() - score.min()).alias("#spread")
+    rest = [pl.col(name).first() for name in frame.columns if name not in (*_PAIR, "score", "se")]
+    left = frame.group_by(_PAIR, maintain_order=True).agg(*merged, *rest, spread, pl.len().alias("#n"))
+    several = left.filter(pl.col("#n") > 1).sort("#spread", descending=True)
+    if len(several):
+        widest = several.row(0, named=True)
+        notes.append(
+            f"{len(several):,} pairs had several scores, of which the {policy} counts; the widest spread is "
+            f"{widest['#spread']:.2g} ({widest['model']} on {widest['benchmark']})."
+        )
+    return left.drop("#spread", "#n")

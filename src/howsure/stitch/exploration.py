@@ -1,0 +1,242 @@
+"""What a table of scores holds, before anything is fitted to it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from howsure.frames import write_frame
+from howsure.results import Provenance, plain, write_json
+from howsure.stitch.connectivity import Part, find_parts
+from howsure.tables import Scores
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["Exploration", "Overview", "explore"]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A table in numbers.
+
+    ``n_pairs`` counts pairs of model and benchmark that have a score, ``coverage`` their share of all pairs, ``n_several`` those with more than
+    one score. ``n_parts`` is 1 when scores link all models and benchmarks, as one scale needs.
+    """
+
+    n_scores: int
+    n_models: int
+    n_benchmarks: int
+    n_pairs: int
+    coverage: float
+    n_several: int
+    n_undated: int
+    first_date: datetime.date | None
+    last_date: datetime.date | None
+    median_benchmarks_a_model: float
+    median_models_a_benchmark: float
+    n_parts: int
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration:
+    """What a table of scores holds.
+
+    ``models`` and ``benchmarks`` are sorted by how much they are covered; ``least`` says how many models and scores remain when models need at
+    least so many benchmarks; ``overlap`` has the number of models that two benchmarks share, every pair twice and each benchmark with
+    itself; ``months`` counts scores and models by the model's release; ``duplicates`` are pairs with several scores, the widest spread
+    first; ``parts`` are what is linked by scores, the largest first, each with what would join it to the first.
+    """
+
+    overview: Overview
+    models: pl.DataFrame
+    benchmarks: pl.DataFrame
+    least: pl.DataFrame
+    overlap: pl.DataFrame
+    months: pl.DataFrame
+    duplicates: pl.DataFrame
+    parts: pl.DataFrame
+    provenance: Provenance
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a benchmark, the most covered first."""
+        return self.benchmarks
+
+    def as_dict(self) -> dict[str, Any]:
+        """Overview and parts as plain JSON, the other tables left to their files."""
+        told: dict[str, Any] = plain(self.overview)
+        return told | {"parts": plain(self.parts.to_dicts()), "provenance": plain(self.provenance)}
+
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """Overlap, months and coverage, by file name; no months where no model has a date."""
+        from howsure.stitch.charts.scale import draw_coverage, draw_months, draw_overlap
+
+        drawn = {"overlap": draw_overlap(self), "coverage": draw_coverage(self)}
+        return drawn | ({"months": draw_months(self)} if len(self.months) else {})
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write coverage_*.csv, overlap.csv (a matrix), months.csv, duplicates.csv, parts.csv and explore.json."""
+        matrix = self.overlap.pivot("other", index="benchmark", values="n_models")
+        tables = {
+            "coverage_models": self.models,
+            "coverage_benchmarks": self.benchmarks,
+            "coverage_least": self.least,
+            "overlap": matrix,
+            "months": self.months,
+            "duplicates": self.duplicates,
+            "parts": self.parts,
+        }
+        written = [write_frame(table, folder / f"{name}.csv") for name, table in tables.items()]
+        return [*written, write_json(self.as_dict(), folder / "explore.json")]
+
+
+def explore(scores: Scores) -> Exploration:
+    """Counts, coverage, overlap, release months, duplicates, and whether all hangs together."""
+    frame = _with_dates(scores.frame)
+    pairs = frame.group_by("model", "benchmark", maintain_order=True).agg(
+        pl.len().alias("n_scores"), pl.col("score").min().alias("min"), pl.col("score").max().alias("max")
+    )
+    models, benchmarks = _models(frame), _benchmarks(frame)
+    parts = _parts(pairs, models, benchmarks)
+    return Exploration(
+        _overview(frame, pairs, models, benchmarks, len(parts)),
+        models,
+        benchmarks,
+        _least(models),
+        _overlap(pairs, benchmarks["benchmark"].to_list()),
+        _months(frame),
+        _duplicates(pairs),
+        parts,
+        Provenance.of(scores),
+    )
+
+
+def _with_dates(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with its optional date and source columns, empty where it has none."""
+    empty = {"date": pl.Date, "benchmark_date": pl.Date, "organisation": pl.String}
+    return frame.with_columns(
+        pl.lit(None, kind).alias(name) for name, kind in empty.items() if name not in frame.columns
+    )
+
+
+def _models(frame: pl.DataFrame) -> pl.DataFrame:
+    return (
+        frame.group_by("model")
+        .agg(
+            pl.col("benchmark").n_unique().alias("n_benchmarks"),
+            pl.len().alias("n_scores"),
+            pl.col("score").mean().alias("mean"),
+            pl.col("date", "organisation").drop_nulls().first(),
+        )
+        .sort("n_benchmarks", "n_scores", "model", descending=[True, True, False])
+    )
+
+
+def _benchmarks(frame: pl.DataFrame) -> pl.DataFrame:
+    score = pl.col("score")
+    return (
+        frame.group_by("benchmark")
+        .agg(
+            pl.col("model").n_unique().alias("n_models"),
+            pl.len().alias("n_scores"),
+            score.mean().alias("mean"),
+            score.min().alias("min"),
+            score.max().alias("max"),
+            pl.col("benchmark_date").drop_nulls().first().alias("date"),
+            pl.col("date").min().alias("first_model"),
+            pl.col("date").max().alias("last_model"),
+        )
+        .sort("n_models", "n_scores", "benchmark", descending=[True, True, False])
+    )
+
+
+def _overview(
+    frame: pl.DataFrame, pairs: pl.DataFrame, models: pl.DataFrame, benchmarks: pl.DataFrame, n_parts: int
+) -> Overview:
+    n_models, n_benchmarks = len(models), len(benchmarks)
+    return Overview(
+        len(frame),
+        n_models,
+        n_benchmarks,
+        len(pairs),
+        len(pairs) / (n_models * n_benchmarks),
+        int((pairs["n_scores"] > 1).sum()),
+        int(models["date"].null_count()),
+        models["date"].min(),  # type: ignore[arg-type]
+        models["date"].max(),  # type: ignore[arg-type]
+        _median(models["n_benchmarks"]),
+        _median(benchmarks["n_models"]),
+        n_parts,
+    )
+
+
+def _median(counts: pl.Series) -> float:
+    return float(counts.cast(pl.Float64).median() or 0.0)  # type: ignore[arg-type]
+
+
+def _least(models: pl.DataFrame) -> pl.DataFrame:
+    """For each number of benchmarks, how many models have at least so many, and how many scores these are."""
+    counted = (
+        models.group_by("n_benchmarks").agg(pl.len().alias("n_models"), pl.col("n_scores").sum()).sort("n_benchmarks")
+    )
+    return counted.with_columns(pl.col("n_models", "n_scores").cum_sum(reverse=True)).rename(
+        {"n_benchmarks": "at_least"}
+    )
+
+
+def _overlap(pairs: pl.DataFrame, order: Sequence[str]) -> pl.DataFrame:
+    """Models that both benchmarks have: benchmark, other, n_models, in the order given."""
+    mine = pairs.select("model", "benchmark")
+    shared = mine.join(mine.rename({"benchmark": "other"}), on="model").group_by("benchmark", "other").len("n_models")
+    every = pl.DataFrame({"benchmark": order}).join(pl.DataFrame({"other": order}), how="cross")
+    counted = every.join(shared, on=("benchmark", "other"), how="left", maintain_order="left")
+    return counted.with_columns(pl.col("n_models").fill_null(0).cast(pl.Int64))
+
+
+def _months(frame: pl.DataFrame) -> pl.DataFrame:
+    """Scores and models by the month of the model's release, months without any left in: month, n_scores, n_models."""
+    dated = frame.drop_nulls("date").with_columns(pl.col("date").dt.truncate("1mo").alias("month"))
+    if not len(dated):
+        return pl.DataFrame(schema={"month": pl.Date, "n_scores": pl.UInt32, "n_models": pl.UInt32})
+    counted = dated.group_by("month").agg(pl.len().alias("n_scores"), pl.col("model").n_unique().alias("n_models"))
+    whole = counted.sort("month").upsample("month", every="1mo")
+    return whole.with_columns(pl.col("n_scores", "n_models").fill_null(0))
+
+
+def _duplicates(pairs: pl.DataFrame) -> pl.DataFrame:
+    several = pairs.filter(pl.col("n_scores") > 1).with_columns(spread=pl.col("max") - pl.col("min"))
+    return several.sort("spread", "model", "benchmark", descending=[True, False, False])
+
+
+def _parts(pairs: pl.DataFrame, models: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame:
+    """One row a part: n_models, n_benchmarks, models, benchmarks, and the score that would join it to the first part."""
+    names = [frame[column].sort().to_list() for frame, column in ((models, "model"), (benchmarks, "benchmark"))]
+    places = [{name: place for place, name in enumerate(listed)} for listed in names]
+    indices = [
+        pairs[column].replace_strict(place, return_dtype=pl.Int64).to_numpy()
+        for column, place in zip(("model", "benchmark"), places, strict=True)
+    ]
+    parts = find_parts(indices[0], indices[1], names[0], names[1])
+    rows = [_part_row(part, parts[0], models, benchmarks) for part in parts]
+    return pl.DataFrame(rows, schema_overrides={"would_join": pl.String})
+
+
+def _part_row(part: Part, first: Part, models: pl.DataFrame, benchmarks: pl.DataFrame) -> dict[str, Any]:
+    joins = None
+    if part is not first:
+        # the best covered of either side bring most
+        model = models.filter(pl.col("model").is_in(list(part.models)))["model"][0]
+        benchmark = benchmarks.filter(pl.col("benchmark").is_in(list(first.benchmarks)))["benchmark"][0]
+        joins = f"{model} on {benchmark}"
+    return {
+        "n_models": len(part.models),
+        "n_benchmarks": len(part.benchmarks),
+        "models": ", ".join(part.models),
+        "benchmarks": ", ".join(part.benchmarks),
+        "would_join": joins,
+    }

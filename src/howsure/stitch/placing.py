@@ -1,0 +1,166 @@
+"""New models on a finished scale, and the benchmark that would tell most about one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.stitch.cleaning import clean
+from howsure.stitch.solver.gauge import Aligned
+from howsure.stitch.solver.kernels import fit as minimise
+from howsure.stitch.solver.layout import Floats, Prior, Rows
+from howsure.stitch.solver.noise import expected
+from howsure.stitch.solver.problem import Problem
+from howsure.stitch.summaries import interval, states_of_models
+from howsure.tables import Scores
+
+if TYPE_CHECKING:
+    from howsure.stitch.scale import Scale
+
+__all__ = ["next_benchmark", "place"]
+
+_DRAWS = 1000  # of errors, for a scale without replicates
+_ROUNDS = 20  # of weights and capabilities, each from the other
+_SETTLED = 1e-8
+_TOLERANCE, _MOST = 1e-9, 200
+_FAR = 20.0  # beyond the models and benchmarks there are, in units of the capabilities' spread
+
+
+def place(scale: Scale, scores: Scores, *, seed: int = 0) -> pl.DataFrame:
+    """Capabilities of the models of a new table, with the benchmarks frozen; best first.
+
+    Scores on benchmarks that the scale does not know are left out. The interval covers errors of the scores and, where the scale has
+    replicates, that the benchmarks' difficulties and slopes are themselves estimates.
+    """
+    problem = _on_known(scale, clean(scores))
+    rows = problem.rows(1 if scale.estimate.trait is None else 2)
+    theta, weights = _settle(scale, problem, rows)
+    capability = theta[rows.layout.capability]
+    drawn = _redrawn(scale, problem, rows, theta, weights, np.random.default_rng(seed))
+    low, high = interval(drawn, capability, scale.level)
+    state = states_of_models(problem)
+    frame = pl.DataFrame(
+        {
+            "model": problem.models,
+            "capability": capability,
+            "low": np.where(state == "below_range", np.nan, low),
+            "high": np.where(state == "above_range", np.nan, high),
+            "n_benchmarks": problem.n_by_model,
+            "state": state,
+        }
+    )
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None)).sort("capability", "model", descending=[True, False])
+
+
+def next_benchmark(scale: Scale, model: str) -> pl.DataFrame:
+    r"""How much each benchmark that a model lacks would tell about its capability, the most telling first.
+
+    .. math:: I_b = \frac{(s_b\, a_b\, p (1 - p))^2}{\mathrm{Var}(y_b) + \mathrm{Var}(\hat y_b)}, \qquad
+              \mathrm{sd}_{\text{after}} = (J_m + I_b)^{-1/2}
+
+    with p the expected share of the way from floor to ceiling; the second variance is that of the benchmark's own curve, and J is what
+    the model's scores and the prior already tell. Columns benchmark, expected, information, sd_now, sd_after.
+    """
+    m, problem = scale.problem.model_at(model), scale.problem
+    information, value = _information(scale, m)
+    has = np.zeros(len(problem.benchmarks), dtype=bool)
+    has[problem.benchmark[problem.model == m]] = True
+    known = information[has].sum() + (scale.prior.precision if scale.prior.is_learned else 0.0)
+    return pl.DataFrame(
+        {
+            "benchmark": np.array(problem.benchmarks, dtype=object)[~has].tolist(),
+            "expected": value[~has],
+            "information": information[~has],
+            "sd_now": np.full((~has).sum(), known**-0.5),
+            "sd_after": (known + information[~has]) ** -0.5,
+        }
+    ).sort("information", "benchmark", descending=[True, False])
+
+
+def _on_known(scale: Scale, new: Problem) -> Problem:
+    """The new scores on the scale's benchmarks, with the scale's floors and ceilings."""
+    known = scale.problem.benchmarks
+    at = np.array([known.index(name) if name in known else -1 for name in new.benchmarks])
+    kept = at[new.benchmark] >= 0
+    if not kept.any():
+        shown, ours = ", ".join(new.benchmarks[:3]), ", ".join(known[:3])
+        raise InputError(
+            f"None of the new benchmarks ({shown}, …) is on the scale. It knows {ours}, … ({len(known)} in all)."
+        )
+    placed = Problem.of(new.keep(kept).to_frame(), new.notes)
+    return replace(
+        placed,
+        benchmarks=known,
+        benchmark=at[new.benchmark][kept],
+        floors=scale.problem.floors,
+        ceilings=scale.problem.ceilings,
+        benchmark_dates=scale.problem.benchmark_dates,
+    )
+
+
+def _settle(scale: Scale, problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
+    """Capabilities and weights that agree with each other."""
+    theta, prior = _frozen(scale, problem, rows, scale.estimate)
+    weights = _weights(scale, problem, np.full(problem.n_observations, 0.5))
+    for _ in range(_ROUNDS):
+        before, theta = theta, minimise(rows, weights, theta, prior, _TOLERANCE, _MOST).theta
+        weights = _weights(scale, problem, expected(rows, theta)[1])
+        if np.abs(theta - before).max() < _SETTLED:
+            break
+    return theta, weights
+
+
+def _weights(scale: Scale, problem: Problem, share: Floats) -> Floats:
+    if scale.is_by_noise:
+        return 1 / scale.noise.of(share, problem.benchmark, problem.se)
+    return 1 / (problem.ceilings - problem.floors)[problem.benchmark] ** 2
+
+
+def _frozen(scale: Scale, problem: Problem, rows: Rows, of: Aligned) -> tuple[Floats, Prior]:
+    """Where the search starts, and a prior that leaves the benchmarks where `of` has them."""
+    at = rows.layout
+    middle = [scale.prior.mean(None if np.isnat(date) else date.item()) for date in problem.dates]
+    theta, precision = np.zeros(at.size), np.zeros(at.size)
+    theta[at.capability], precision[at.capability] = middle, scale.prior.precision
+    theta[at.difficulty], theta[at.log_slope] = of.difficulty, np.log(of.slope)
+    if of.loading is not None:
+        theta[at.loading], precision[at.trait] = of.loading, 1.0
+    low, high = theta.copy(), theta.copy()
+    reach = _FAR * float(np.std(np.concatenate([of.difficulty, scale.estimate.capability])))
+    for part in (at.capability, at.trait) if at.n_dimensions == 2 else (at.capability,):
+        low[part], high[part] = theta[part] - reach, theta[part] + reach
+    return theta, Prior(theta.copy(), precision, low, high, False)
+
+
+def _redrawn(
+    scale: Scale, problem: Problem, rows: Rows, theta: Floats, weights: Floats, rng: np.random.Generator
+) -> Floats:
+    """Capabilities with errors, prior means and, where there are replicates, benchmarks drawn anew."""
+    at, drawn = rows.layout, scale.replicates
+    n = _DRAWS if drawn is None else len(drawn)
+    scores = problem.score + scale.noise.draw(expected(rows, theta)[1], problem, rng, n)
+    shift = scale.prior.sd * rng.standard_normal((n, at.n_models))
+    out = np.empty((n, at.n_models))
+    for r in range(n):
+        start, prior = _frozen(scale, problem, rows, scale.estimate if drawn is None else drawn.row(r))
+        start[at.capability] = theta[at.capability]
+        prior.mean[at.capability] += shift[r]
+        out[r] = minimise(rows._replace(score=scores[r]), weights, start, prior, _TOLERANCE, _MOST).theta[at.capability]
+    return out
+
+
+def _information(scale: Scale, m: int) -> tuple[Floats, Floats]:
+    """What a score on each benchmark tells about model m, and the score to be expected."""
+    problem, of = scale.problem, scale.estimate
+    floor, span = problem.floors, problem.ceilings - problem.floors
+    share = of.shares(of, m)
+    rise = span * of.slope * share * (1 - share)
+    every = np.arange(len(floor))
+    variance = scale.noise.of(share, every, np.zeros(len(floor)))
+    if scale.replicates is not None:
+        variance = variance + (span * scale.replicates.shares(of, m)).var(axis=0)
+    return rise**2 / variance, floor + span * share

@@ -1,0 +1,188 @@
+"""A planted world: scores drawn from capabilities, difficulties and slopes that are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.special import betaincinv, expit, ndtr
+
+from howsure.errors import OptionError
+from howsure.stitch.connectivity import find_parts
+from howsure.stitch.solver.layout import Floats, Ints
+from howsure.stitch.solver.problem import Problem
+from howsure.tables import Scores
+
+__all__ = ["PER_LOG10_FLOP", "PER_YEAR", "World", "simulate"]
+
+PER_YEAR = 0.9
+"""Capability gained a year at the same training compute."""
+PER_LOG10_FLOP = 0.6
+"""Capability gained by ten times the training compute."""
+
+FIRST_DAY = np.datetime64("2023-01-01")
+ORGANISATIONS = ("Amber", "Basalt", "Cobalt", "Dune", "Ember", "Flint")
+_FLOP_AT_FIRST, _FLOP_A_YEAR, _FLOP_SD = 23.5, 0.5, 0.4  # log10
+_CAPABILITY_SD = 0.5
+_LOG_SLOPE_SD = 0.45
+_NOISE_SD = (0.03, 0.12)  # least and most, half-way up a benchmark's curve
+_CAN_BE_GUESSED, _GUESSING = 0.25, 0.25  # share of benchmarks, and the score of guessing on them
+_LEAST_BENCHMARKS = 4
+_TRIES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Simulated scores and the truth behind them.
+
+    ``models`` has model, capability, date, family, organisation, compute; ``benchmarks`` has benchmark, difficulty, slope, noise_sd, floor, date.
+    Capabilities and difficulties are on a scale of their own: compare differences, or anchor both sides alike.
+    """
+
+    scores: Scores
+    models: pl.DataFrame
+    benchmarks: pl.DataFrame
+
+
+def simulate(
+    *,
+    n_models: int = 80,
+    n_benchmarks: int = 24,
+    years: float = 3.0,
+    density: float = 0.4,
+    correlation: float = 0.45,
+    like: Problem | None = None,
+    seed: int = 0,
+) -> World:
+    r"""Scores of models that get better over time on benchmarks that get harder.
+
+    .. math:: \frac{y - f_b}{1 - f_b} \sim \mathrm{Beta} \text{ with mean } p = \sigma(a_b (C_m - D_b)) \text{ and variance } 4 p (1 - p)\, v_b
+
+    Capability grows with training compute and, at the same compute, with time. Families have up to four models, whose errors on one
+    benchmark correlate by ``correlation``. A model is mostly tested on benchmarks of its time: on ``density`` of all, and at least four.
+    ``like`` takes dates, families and which scores are missing from a real table instead.
+    """
+    rng = np.random.default_rng(seed)
+    if like is not None:
+        models = _models(rng, like.years, like.family, np.array(like.models))
+        benchmarks = _benchmarks_like(rng, like, models)
+        model, benchmark = like.model, like.benchmark
+    else:
+        models = _new_models(rng, n_models, years)
+        benchmarks = _new_benchmarks(rng, n_benchmarks, years)
+        model, benchmark = _linked_pairs(rng, models, benchmarks, density)
+    score = _draw_scores(rng, models, benchmarks, model, benchmark, correlation)
+    pairs = models.drop("capability")[model].hstack(
+        benchmarks.select("benchmark", "floor", benchmark_date="date")[benchmark]
+    )
+    return World(Scores(pairs.with_columns(score=score)), models, benchmarks)
+
+
+def _new_models(rng: np.random.Generator, n: int, years: float) -> pl.DataFrame:
+    """Families of one to four models, released within four months of each other."""
+    family = np.repeat(np.arange(n), rng.integers(1, 5, n))[:n]
+    released = rng.uniform(0, years, n)[family] + rng.uniform(0, 1 / 3, n)
+    maker = rng.integers(0, len(ORGANISATIONS), n)[family]
+    version = np.arange(n) - np.searchsorted(family, family)
+    names = [f"{ORGANISATIONS[o].lower()}-{f + 1}.{v}" for o, f, v in zip(maker, family, version, strict=True)]
+    return _models(rng, released, family, np.array(names), np.array(ORGANISATIONS)[maker])
+
+
+def _models(
+    rng: np.random.Generator, released: Floats, family: Ints, names: np.ndarray, makers: np.ndarray | None = None
+) -> pl.DataFrame:
+    """Capabilities and what is known of the models; half of what time and compute leave open is shared by a family."""
+    n, n_families = len(names), family.max() + 1
+    flop = _FLOP_AT_FIRST + _FLOP_A_YEAR * released + _FLOP_SD * rng.standard_normal(n_families)[family]
+    rest = rng.standard_normal(n_families)[family] + rng.standard_normal(n)
+    capability = PER_YEAR * released + PER_LOG10_FLOP * (flop - _FLOP_AT_FIRST) + _CAPABILITY_SD * rest / np.sqrt(2)
+    return pl.DataFrame(
+        {
+            "model": names,
+            "capability": capability,
+            "date": FIRST_DAY + np.round(released * 365.25).astype("timedelta64[D]"),
+            "family": [f"family {f + 1}" for f in family],
+            "organisation": np.array(ORGANISATIONS)[family % len(ORGANISATIONS)] if makers is None else makers,
+            "compute": 10**flop,
+        }
+    )
+
+
+def _new_benchmarks(rng: np.random.Generator, n: int, years: float) -> pl.DataFrame:
+    """A benchmark is published a little beyond the models of its time, from two years before the first of them."""
+    released = rng.uniform(-2, years, n)
+    a_year = PER_YEAR + PER_LOG10_FLOP * _FLOP_A_YEAR
+    difficulty = a_year * released + rng.normal(0.5, 0.7, n)
+    return _benchmarks(rng, [f"bench-{k + 1:02}" for k in range(n)], difficulty, released)
+
+
+def _benchmarks_like(rng: np.random.Generator, like: Problem, models: pl.DataFrame) -> pl.DataFrame:
+    """A benchmark lies among the models that were tested on it."""
+    n = like.n_by_benchmark
+    middle = np.bincount(like.benchmark, models["capability"].to_numpy()[like.model], minlength=len(n)) / np.maximum(
+        n, 1
+    )
+    return _benchmarks(rng, list(like.benchmarks), middle + rng.normal(0, 0.7, len(n)), np.zeros(len(n)))
+
+
+def _benchmarks(rng: np.random.Generator, names: list[str], difficulty: Floats, released: Floats) -> pl.DataFrame:
+    n = len(names)
+    return pl.DataFrame(
+        {
+            "benchmark": names,
+            "difficulty": difficulty,
+            "slope": np.exp(rng.normal(0, _LOG_SLOPE_SD, n)),
+            "noise_sd": rng.uniform(*_NOISE_SD, n),
+            "floor": np.where(rng.random(n) < _CAN_BE_GUESSED, _GUESSING, 0.0),
+            "date": FIRST_DAY + np.round(released * 365.25).astype("timedelta64[D]"),
+        }
+    )
+
+
+def _linked_pairs(
+    rng: np.random.Generator, models: pl.DataFrame, benchmarks: pl.DataFrame, density: float
+) -> tuple[Ints, Ints]:
+    """Which model is tested on which benchmark, drawn until all hang together."""
+    if not 0 < density <= 1:
+        raise OptionError(f"density is {density:g}; give the share of pairs that have a score, above 0 and up to 1.")
+    for _ in range(_TRIES):
+        model, benchmark = _draw_pairs(rng, models, benchmarks, density)
+        if len(find_parts(model, benchmark, models["model"].to_list(), benchmarks["benchmark"].to_list())) == 1:
+            return model, benchmark
+    raise OptionError(f"At density {density:g} the models and benchmarks do not hang together; raise it.")
+
+
+def _draw_pairs(
+    rng: np.random.Generator, models: pl.DataFrame, benchmarks: pl.DataFrame, density: float
+) -> tuple[Ints, Ints]:
+    """Popular benchmarks that were new when the model was are the likeliest."""
+    n_models, n_benchmarks = len(models), len(benchmarks)
+    age = (
+        (models["date"].to_numpy()[:, None] - benchmarks["date"].to_numpy()[None])
+        .astype("timedelta64[D]")
+        .astype(float)
+    )
+    liking = rng.normal(0, 0.7, n_benchmarks) - np.abs(age / 365.25 - 0.7)
+    liking = liking + rng.gumbel(size=(n_models, n_benchmarks))
+    least = min(_LEAST_BENCHMARKS, n_benchmarks)
+    count = np.clip(np.round(rng.gamma(4, density * n_benchmarks / 4, n_models)), least, n_benchmarks)
+    order = np.argsort(np.argsort(-liking, axis=1), axis=1)
+    model, benchmark = np.nonzero(order < count[:, None])
+    return model.astype(np.int64), benchmark.astype(np.int64)
+
+
+def _draw_scores(
+    rng: np.random.Generator, models: pl.DataFrame, benchmarks: pl.DataFrame, m: Ints, b: Ints, correlation: float
+) -> Floats:
+    """Beta scores whose errors are shared within a family on a benchmark, by a normal copula."""
+    capability = models["capability"].to_numpy()
+    difficulty, slope, noise, floor = (benchmarks[c].to_numpy() for c in ("difficulty", "slope", "noise_sd", "floor"))
+    share = expit(slope[b] * (capability[m] - difficulty[b]))
+    family = models["family"].rank("dense").to_numpy().astype(np.int64)
+    cell = np.unique(family[m] * len(benchmarks) + b, return_inverse=True)[1]
+    shared, own = rng.standard_normal(cell.max() + 1)[cell], rng.standard_normal(len(m))
+    chance = ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
+    size = 1 / (4 * noise[b] ** 2) - 1
+    drawn = betaincinv(share * size, (1 - share) * size, chance)
+    return np.asarray(np.round(floor[b] + (1 - floor[b]) * drawn, 4), np.float64)

@@ -1,0 +1,183 @@
+"""The frontier: models that were among the best on the day of their release, and the line that they make."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.stats._arrays import Bools, Floats, Ints, t_quantile
+from howsure.stats.trends import Line, fit_line
+
+if TYPE_CHECKING:
+    from howsure.stitch.scale import Scale
+
+__all__ = ["DAYS_A_YEAR", "Dated", "Trend", "dates_of", "fit_trend", "frontier_frame", "is_frontier", "years_of"]
+
+DAYS_A_YEAR = 365.25
+_FEWEST = 3  # dates of which a line has an interval
+_DRAWS = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class Dated:
+    """Models whose release date is known: what every trend is made of.
+
+    ``days`` count from 1970. ``drawn`` holds their capabilities in each replicate, one row each, and no row without replicates.
+    """
+
+    models: tuple[str, ...]
+    days: Ints
+    capability: Floats
+    drawn: Floats
+
+    @classmethod
+    def of(cls, scale: Scale) -> Dated:
+        """The dated models of a scale."""
+        problem, value = scale.problem, scale.estimate.capability
+        known = ~np.isnat(problem.dates)
+        if not known.any():
+            raise InputError("No model has a date, so there is no trend. Add the column date to the scores.")
+        drawn = np.empty((0, len(value))) if scale.replicates is None else scale.replicates.capability
+        # a replicate that drew none of a model's scores tells nothing new about it
+        drawn = np.where(np.isnan(drawn), value, drawn)
+        names = tuple(name for name, is_known in zip(problem.models, known, strict=True) if is_known)
+        return cls(names, problem.dates[known].astype(np.int64), value[known], drawn[:, known])
+
+    @cached_property
+    def years(self) -> Floats:
+        """Release dates in years from 1970."""
+        return self.days / DAYS_A_YEAR
+
+
+@dataclass(frozen=True, eq=False)
+class Trend:
+    r"""A line through the frontier, and how far the capabilities' own uncertainty moves it.
+
+    .. math:: \operatorname{Var}\hat y(x) = \sigma^2 \Bigl(\frac1n + \frac{(x - \bar x)^2}{\sum (x_i - \bar x)^2}\Bigr)
+              + \operatorname{Var}_r\, \hat y_r(x)
+
+    The first part is that of ordinary least squares. The second is over replicates, in each of which the line is fitted anew to the same
+    models; it holds what their errors have in common, which no scatter around the line shows. Errors of single models are
+    in both, which errs on the wide side; that the points of a running maximum are not independent errs on the other, and more.
+    ``drawn`` has the height at the mean date and the slope of each replicate's line.
+    """
+
+    line: Line
+    drawn: Floats
+    level: float
+
+    @property
+    def has_replicates(self) -> bool:
+        """Whether the second part is known."""
+        return len(self.drawn) > 1
+
+    def slope(self, *, is_plain: bool = False) -> Estimate:
+        """Capability a year; ``is_plain`` leaves out the second part."""
+        value, sigma = self.line.slope.value, self.line.sigma
+        if value is None or sigma is None:
+            return self.line.slope
+        extra = 0.0 if is_plain else self._moves()[1, 1]
+        reach = t_quantile(self.level, self.line.n - 2) * np.sqrt(sigma**2 / self.line.x_spread + extra)
+        return Estimate(value, value - reach, value + reach, self.level)
+
+    def confidence(self, years: ArrayLike, *, is_plain: bool = False) -> tuple[Floats, Floats]:
+        """Where the line itself may run: low and high."""
+        return self._band(self.line.confidence(years, self.level), years, is_plain=is_plain)
+
+    def prediction(self, years: ArrayLike, *, is_plain: bool = False) -> tuple[Floats, Floats]:
+        """Where one new frontier model may lie: low and high."""
+        return self._band(self.line.prediction(years, self.level), years, is_plain=is_plain)
+
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Heights at the mean date and slopes of lines that vary as both parts say; replicates follow one another, round after round."""
+        line, sigma = self.line, self.line.sigma or 0.0
+        around = self.drawn if self.has_replicates else np.array([[line.y_mean, line.slope.value]])
+        lines = np.tile(around, (-(-_DRAWS // len(around)), 1))
+        wide = sigma * np.sqrt((line.n - 2) / rng.chisquare(line.n - 2, len(lines)))
+        scatter = rng.standard_normal(lines.shape) * np.sqrt([1 / line.weight, 1 / line.x_spread]) * wide[:, None]
+        height, slope = (lines + scatter).T
+        return height, slope
+
+    def _moves(self) -> Floats:
+        return np.cov(self.drawn.T) if self.has_replicates else np.zeros((2, 2))
+
+    def _band(self, plain: tuple[Floats, Floats], years: ArrayLike, *, is_plain: bool) -> tuple[Floats, Floats]:
+        if is_plain:
+            return plain
+        middle, away = self.line.predict(years), np.asarray(years, dtype=np.float64) - self.line.x_mean
+        moves = self._moves()
+        extra = moves[0, 0] + 2 * away * moves[0, 1] + away**2 * moves[1, 1]
+        reach = np.hypot(plain[1] - middle, t_quantile(self.level, self.line.n - 2) * np.sqrt(extra))
+        return middle - reach, middle + reach
+
+
+def is_frontier(days: Ints, capability: Floats, top_n: int = 1) -> Bools:
+    """Which models were among the ``top_n`` on the day of their release, of all that were out by the end of it.
+
+    Leading axes of ``capability`` are replicates.
+    """
+    if top_n < 1:
+        raise OptionError(f"top_n is {top_n}; the frontier is at least the best 1.")
+    best = np.full((*capability.shape[:-1], top_n), -np.inf)
+    found = np.zeros(capability.shape, dtype=bool)
+    for day in np.unique(days):
+        today = days == day
+        new = capability[..., today]
+        best = np.sort(np.concatenate([best, new], axis=-1), axis=-1)[..., -top_n:]
+        found[..., today] = new >= best[..., :1]
+    return found
+
+
+def fit_trend(dated: Dated, *, top_n: int = 1, level: float = 0.95) -> Trend:
+    """The line through the frontier."""
+    chosen = is_frontier(dated.days, dated.capability, top_n)
+    n_days = len(np.unique(dated.days[chosen]))
+    if n_days < _FEWEST:
+        raise InputError(
+            f"The frontier has models of {n_days} dates; a trend needs {_FEWEST}. Raise top_n, or add models with dates."
+        )
+    line = fit_line(dated.years[chosen], dated.capability[chosen], level=level)
+    return Trend(line, _drawn_lines(line, dated.years[chosen], dated.drawn[:, chosen]), level)
+
+
+def frontier_frame(dated: Dated, top_n: int = 1) -> pl.DataFrame:
+    """Dated models in the order of their release: model, date, capability, is_frontier, p_frontier.
+
+    ``p_frontier`` is the share of replicates in which a model was on the frontier.
+    """
+    drawn = is_frontier(dated.days, dated.drawn, top_n)
+    return pl.DataFrame(
+        {
+            "model": dated.models,
+            "date": dates_of(dated.years),
+            "capability": dated.capability,
+            "is_frontier": is_frontier(dated.days, dated.capability, top_n),
+            "p_frontier": drawn.mean(axis=0) if len(drawn) else [None] * len(dated.models),
+        },
+        schema_overrides={"p_frontier": pl.Float64},
+    ).sort("date", "capability", "model")
+
+
+def years_of(date: datetime.date) -> float:
+    """A date in years from 1970."""
+    return (date - datetime.date(1970, 1, 1)).days / DAYS_A_YEAR
+
+
+def dates_of(years: ArrayLike) -> pl.Series:
+    """Years from 1970 as dates; NaN as none."""
+    days = pl.Series(np.asarray(years, dtype=np.float64) * DAYS_A_YEAR, dtype=pl.Float64).fill_nan(None)
+    return days.round().cast(pl.Int32).cast(pl.Date)
+
+
+def _drawn_lines(line: Line, years: Floats, drawn: Floats) -> Floats:
+    """Height at the line's mean date and slope of the line through each replicate's points."""
+    away = years - line.x_mean
+    return np.column_stack([drawn.mean(axis=1), drawn @ away / line.x_spread])

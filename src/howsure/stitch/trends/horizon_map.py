@@ -1,0 +1,263 @@
+"""What capability says about time horizons: how long the tasks are that a model can do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.estimates import Estimate
+from howsure.frames import Part, parts_of, write_frame
+from howsure.results import Provenance, plain, write_json
+from howsure.stats._arrays import Floats, Ints, check_level, codes, t_quantile
+from howsure.stats.bootstrap import hierarchical_weights, percentile
+from howsure.stats.trends import Line, fit_line
+from howsure.stitch.scale import Scale
+
+if TYPE_CHECKING:
+    import altair
+
+    from howsure.frames import Source
+
+__all__ = ["HorizonMap", "held_out_r2", "map_horizons", "read_horizons"]
+
+_SPELLINGS = {
+    "model": ("model", "Model version", "subject"),
+    "minutes": ("minutes", "Time horizon", "horizon"),
+    "low": ("low", "CI_low"),
+    "high": ("high", "CI_high"),
+}
+_FEWEST = 5
+
+
+@dataclass(frozen=True, eq=False)
+class HorizonMap:
+    """Time horizons by capability: ln(minutes) = a + b·capability.
+
+    ``line`` is plain least squares. ``slope`` is its b with an interval that also carries that versions of one family resemble each other and
+    that capabilities are estimates. ``held_out_r2`` is the share of variance explained in families that the line has not seen; it is
+    below 0 where the line does worse than the mean. ``points`` have the models with a published horizon, ``models`` what the line says of all.
+    """
+
+    line: Line
+    slope: Estimate
+    held_out_r2: Estimate
+    points: pl.DataFrame
+    models: pl.DataFrame
+    provenance: Provenance
+
+    @property
+    def doublings(self) -> Estimate:
+        """How often the horizon doubles for one unit of capability."""
+        return self.slope.map(lambda b: b / math.log(2))
+
+    def minutes(self, capability: float) -> Estimate:
+        """The horizon of a model with this capability, with the interval for one new model."""
+        low, high = self.line.prediction(capability, self.slope.level)
+        value = float(self.line.predict(capability))
+        return Estimate(value, float(low), float(high), self.slope.level).map(math.exp)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a model of the scale: model, capability, minutes, low, high, published."""
+        return self.models
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole result as plain JSON, tables left to their files."""
+        return {
+            "n_models": self.line.n,
+            "ln_minutes_per_capability": plain(self.slope),
+            "ln_minutes_per_capability_ols": plain(self.line.slope),
+            "doublings_per_capability": plain(self.doublings),
+            "r2": self.line.r2,
+            "held_out_r2": plain(self.held_out_r2),
+            "provenance": plain(self.provenance),
+        }
+
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """Published horizons over capability, by file name."""
+        from howsure.stitch.charts.trends import draw_horizon_map
+
+        return {"horizon_map": draw_horizon_map(self)}
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write horizon_map.csv, horizon_points.csv and horizon_map.json."""
+        return [
+            write_frame(self.models, folder / "horizon_map.csv"),
+            write_frame(self.points, folder / "horizon_points.csv"),
+            write_json(self.as_dict(), folder / "horizon_map.json"),
+        ]
+
+
+def map_horizons(
+    scale: Scale,
+    horizons: Source | Mapping[str, float],
+    *,
+    level: float = 0.95,
+    n_replicates: int = 1000,
+    seed: int = 0,
+) -> HorizonMap:
+    """Regress published time horizons on capability, and say how well that foretells families it has not seen.
+
+    ``horizons`` is a mapping, frame or file with the columns model and minutes (or Epoch's Model version and Time horizon) and, if known, low and
+    high. ``n_replicates`` resamples of families, each with a replicate's capabilities, make the interval of the held-out share.
+    """
+    check_level(level)
+    table = read_horizons(horizons)
+    place = {name: index for index, name in enumerate(scale.problem.models)}
+    rows = table.filter(pl.col("model").is_in(list(place)))
+    at = np.array([place[name] for name in rows["model"]], dtype=np.int64)
+    family = codes([scale.problem.families[i] for i in at], "family") if len(at) else at
+    if len(at) < _FEWEST or len(set(family.tolist())) < 3:
+        raise InputError(
+            f"{len(at)} of {len(table)} models with a time horizon are on the scale; a map needs {_FEWEST}, of 3 families. "
+            "Their names must be those of the scores."
+        )
+    x, y = scale.estimate.capability[at], np.log(rows["minutes"].to_numpy())
+    drawn = np.empty((0, len(at))) if scale.replicates is None else scale.replicates.capability[:, at]
+    drawn = np.where(np.isnan(drawn), x, drawn)
+    line = fit_line(x, y, level=level)
+    notes = (*scale.provenance.notes, *_notes(len(table), len(at), drawn))
+    settings = {"level": level, "n_replicates": n_replicates, "scale": scale.provenance.settings}
+    return HorizonMap(
+        line,
+        _slope(line, x, y, family, drawn, level),
+        _held_out(x, y, family, drawn, level, n_replicates, seed),
+        _points(scale, rows, line, x, y, family),
+        _predictions(scale, rows, line, level),
+        Provenance(settings, scale.provenance.digest, seed, notes),
+    )
+
+
+def read_horizons(horizons: Source | Mapping[str, float]) -> pl.DataFrame:
+    """Checked horizons: model, minutes, low, high (null where none is given). Rows without minutes are left out."""
+    if isinstance(horizons, Mapping):
+        horizons = pl.DataFrame({"model": list(horizons), "minutes": list(horizons.values())})
+    part = parts_of(horizons)[0].parsed()
+    frame = part.collect(part.rows)
+    found = {ours: next((name for name in names if name in frame.columns), None) for ours, names in _SPELLINGS.items()}
+    for needed in ("model", "minutes"):
+        if found[needed] is None:
+            where = f"{part.path}: " if part.path else ""
+            raise InputError(
+                f"{where}no column {needed!r} in {', '.join(frame.columns)}. Rename the one that holds it."
+            )
+    columns = [
+        (pl.col(theirs) if theirs else pl.lit(None))
+        .cast(pl.String if ours == "model" else pl.Float64, strict=False)
+        .alias(ours)
+        for ours, theirs in found.items()
+    ]
+    named = frame.select(columns)
+    _refuse_wrong(part, frame[str(found["minutes"])], named)
+    return named.drop_nulls(["model", "minutes"])
+
+
+def held_out_r2(x: Floats, y: Floats, family: Ints, weights: Floats | None = None) -> Floats:
+    r"""The share of the variance of y that lines fitted without a point's family explain.
+
+    .. math:: 1 - \frac{\sum w_i (y_i - \hat y_{-f(i)}(x_i))^2}{\sum w_i (y_i - \bar y_{-f(i)})^2}
+
+    ``x`` and ``weights`` may have leading axes. NaN where a family is all there is.
+    """
+    w = np.ones_like(x) if weights is None else weights
+    is_member = (family[:, None] == np.arange(family.max() + 1)).astype(np.float64)
+
+    def others(values: Floats) -> Floats:
+        """For each point the sum over the points of other families."""
+        total = values.sum(axis=-1, keepdims=True) - values @ is_member
+        return np.asarray(total[..., family])
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = others(w)
+        x_mean, y_mean = others(w * x) / n, others(w * y) / n
+        spread = others(w * x * x) / n - x_mean**2
+        slope = np.where(spread > 1e-12, (others(w * x * y) / n - x_mean * y_mean) / spread, np.nan)
+        missed = (w * (y - y_mean - slope * (x - x_mean)) ** 2).sum(axis=-1)
+        return np.asarray(1 - missed / (w * (y - y_mean) ** 2).sum(axis=-1))
+
+
+def _slope(line: Line, x: Floats, y: Floats, family: Ints, drawn: Floats, level: float) -> Estimate:
+    """The slope with the jackknife variance over families and that over replicates."""
+    without = np.array([_raw_slope(x[family != f], y[family != f]) for f in range(family.max() + 1)])
+    n = len(without)
+    variance = (n - 1) / n * ((without - without.mean()) ** 2).sum()
+    if len(drawn) > 1:
+        variance += np.var([_raw_slope(one, y) for one in drawn], ddof=1)
+    value, reach = line.slope.value or 0.0, t_quantile(level, n - 1) * math.sqrt(variance)
+    return Estimate(value, value - reach, value + reach, level)
+
+
+def _raw_slope(x: Floats, y: Floats) -> float:
+    away = x - x.mean()
+    return float(away @ y / (away @ away))
+
+
+def _held_out(
+    x: Floats, y: Floats, family: Ints, drawn: Floats, level: float, n_replicates: int, seed: int
+) -> Estimate:
+    value = float(held_out_r2(x, y, family))
+    rng = np.random.default_rng(seed)
+    weights = hierarchical_weights([family], n_replicates, rng)
+    capability = np.resize(drawn, weights.shape) if len(drawn) else np.broadcast_to(x, weights.shape)
+    found = held_out_r2(capability, y, family, weights)
+    known = found[np.isfinite(found)]
+    if not math.isfinite(value) or len(known) < n_replicates / 2:
+        return Estimate.without("too_few", "the families are too few to leave one out", level=level)
+    low, high = percentile(known, level)
+    return Estimate(value, float(low), float(high), level)
+
+
+def _points(scale: Scale, rows: pl.DataFrame, line: Line, x: Floats, y: Floats, family: Ints) -> pl.DataFrame:
+    held = [fit_line(x[family != f], y[family != f]).predict(x[i]) for i, f in enumerate(family)]
+    return rows.select(
+        "model",
+        pl.Series("family", [scale.problem.families[scale.problem.model_at(name)] for name in rows["model"]]),
+        pl.Series("capability", x),
+        "minutes",
+        "low",
+        "high",
+        pl.Series("fitted", np.exp(line.predict(x))),
+        pl.Series("held_out", np.exp(np.array(held, dtype=np.float64))),
+    ).sort("capability")
+
+
+def _predictions(scale: Scale, rows: pl.DataFrame, line: Line, level: float) -> pl.DataFrame:
+    capability = scale.estimate.capability
+    low, high = line.prediction(capability, level)
+    ends = {"minutes": line.predict(capability), "low": low, "high": high}
+    frame = pl.DataFrame(
+        {"model": scale.problem.models, "capability": capability} | {k: np.exp(v) for k, v in ends.items()}
+    )
+    published = rows.select("model", pl.col("minutes").alias("published"))
+    return frame.join(published, on="model", how="left").sort("capability", "model", descending=[True, False])
+
+
+def _refuse_wrong(part: Part, written: pl.Series, named: pl.DataFrame) -> None:
+    """A horizon is a number above 0, and a model has one."""
+    wrong = (written.is_not_null() & named["minutes"].is_null()) | ~(named["minutes"] > 0).fill_null(True)
+    if written.dtype == pl.String:
+        wrong &= written != ""
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        raise InputError(
+            f"{part.where(row)}: a time horizon of {written[row]} ({named['model'][row]}). Give minutes above 0, or leave it empty."
+        )
+    twice = named.drop_nulls(["model", "minutes"]).filter(pl.col("model").is_duplicated())
+    if len(twice):
+        raise InputError(f"{part.path or 'The horizons'}: {twice['model'][0]} has two of them. Keep one row a model.")
+
+
+def _notes(n_given: int, n_used: int, drawn: Floats) -> list[str]:
+    absent = n_given - n_used
+    notes = [f"{absent} of {n_given} models with a time horizon are not on the scale."] if absent else []
+    if not len(drawn):
+        notes.append(
+            "Intervals take the capabilities as known: the scale has no replicates. Fit it with bootstrap=1000."
+        )
+    return notes

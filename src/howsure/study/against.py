@@ -1,0 +1,297 @@
+"""One judge against people on one dimension: agreement, level, rates, what sways it, calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from howsure.estimates import Estimate
+from howsure.stats._arrays import Bools, Floats
+from howsure.stats.bias import length_bias, position_bias
+from howsure.stats.calibration import Calibration, calibration
+from howsure.stats.corrections import corrected_rate, powered_mean
+from howsure.stats.correlation import Kind, correlation, disattenuate
+from howsure.stats.judges import AlternativeAnnotator, EqualTerms, alternative_annotator_test, equal_terms
+from howsure.stats.means import mean, paired_difference
+from howsure.stats.proportions import wilson
+from howsure.stats.reliability import intraclass, noise_ceiling
+from howsure.study.fidelity import PFI
+from howsure.study.judge import in_slots
+
+__all__ = ["FIGURES", "Against", "Asking", "Scale", "Values", "hold_against"]
+
+FIGURES = {
+    "correlation": "Pearson's r of the judge with people's mean",
+    "rank_correlation": "Spearman's ρ of the same",
+    "noise_ceiling": "the r that a perfect judge could expect",
+    "disattenuated": "r as it would be without people's noise",
+    "judge_with_others": "how well the judge agrees with the raters but one, each left out in turn",
+    "people_with_others": "how well the one left out agrees with them",
+    "judge_minus_people": "the difference of these two",
+    "winning_rate": "share of raters whom the judge may replace",
+    "winning_rate_of_constant": "the same share for a judge that always gives people's commonest rating",
+    "advantage": "chance that the judge is at least as close to the others as a rater is",
+    "mean_people": "people's mean rating",
+    "mean_judge": "the judge's, of the same items",
+    "judge_too_high": "how far the judge rates above people",
+    "mean_powered": "people's mean over all items, with the judge's help (PPI++)",
+    "rate_people": "share of items that people put above the middle",
+    "rate_judge": "share that the judge puts there, of the same items",
+    "sensitivity": "of the items that people put there, the judge's share",
+    "specificity": "of the others, the share that the judge leaves below",
+    "rate_corrected": "people's share of the items that only the judge saw (Rogan and Gladen)",
+    "position_shift": "how much higher the same response is rated in slot 1",
+    "position_consistency": "share of items with the same verdict in both orders",
+    "position_slot_one": "of favourites that changed with the order, the share that went with slot 1",
+    "length_judge": "what the judge gives to twice the length",
+    "length_people": "what people give to it",
+    "length_excess": "the difference: length that people do not reward",
+    "calibration_error": "mean distance from judge to people at the same rating of the judge (ECE), of the scale's width",
+    "brier_score": "mean squared distance, of the width squared",
+    "brier_reliability": "of it, what miscalibration costs",
+    "brier_resolution": "what telling items apart brings",
+    "brier_uncertainty": "how far items differ",
+}
+"""What is told of a judge on a dimension."""
+
+
+@dataclass(frozen=True)
+class Against:
+    """One judge against people on one dimension.
+
+    ``figures`` are the estimates of `FIGURES`; ``may_replace`` says whether the judge may stand in for a rater (None: unknown).
+    ``constant`` is people's commonest rating. ``n_items`` were rated by people and judge, ``n_judge_only`` by the judge alone.
+    """
+
+    judge: str
+    dimension: str
+    scale: tuple[float, float]
+    n_items: int
+    n_judge_only: int
+    n_raters: int
+    figures: Mapping[str, Estimate]
+    may_replace: bool | None
+    constant: float
+    terms: EqualTerms
+    alternative: AlternativeAnnotator
+    calibration: Calibration
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words."""
+        who, test = f"{self.judge} on {self.dimension}", self.alternative
+        if self.may_replace is None:
+            return f"{who}: whether it may stand in for a rater is unknown ({test.winning_rate.reason})."
+        won, among = sum(one.is_beaten for one in test.by_rater), len(test.by_rater)
+        can = "may stand in for a rater" if self.may_replace else "may not stand in for a rater"
+        told = f"{who}: {can}; it holds its own against {won} of {among} raters at ε = {test.epsilon:g}."
+        return told + (
+            f" So would a judge that always says {self.constant:g}: the test shows little here." if self.is_easy else ""
+        )
+
+    @property
+    def is_easy(self) -> bool:
+        """Whether a judge that looks at nothing would pass the test too."""
+        share = self.figures["winning_rate_of_constant"].value
+        return bool(self.may_replace) and share is not None and share >= 0.5
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What every comparison is told."""
+
+    orders: pl.DataFrame | None
+    doublings: Callable[[str, str], float | None]
+    kind: Kind | Literal["match"]
+    design: str
+    epsilon: float
+    level: float
+
+    @property
+    def notes(self) -> list[str]:
+        """What cannot be told for want of input."""
+        return [] if self.orders is not None else ["Position bias is unknown: judge_orders.csv was not given."]
+
+
+@dataclass(frozen=True)
+class Values:
+    """Items, the judge's ratings of them and people's (items × raters), NaN where nobody rated."""
+
+    items: list[str]
+    judge: Floats
+    people: Floats
+
+    @property
+    def is_both(self) -> Bools:
+        """Which items people and judge rated."""
+        return ~np.isnan(self.judge) & ~np.isnan(self.people).all(axis=1)
+
+    @property
+    def mean(self) -> Floats:
+        """People's mean rating of each item that both rated."""
+        return np.asarray(np.nanmean(self.people[self.is_both], axis=1))
+
+    @property
+    def judged_only(self) -> Floats:
+        """The judge's ratings of items that nobody else rated."""
+        return self.judge[~np.isnan(self.judge) & np.isnan(self.people).all(axis=1)]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Between which numbers ratings lie, and whether they set two responses against each other."""
+
+    low: float
+    high: float
+    is_comparison: bool = False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Both ends."""
+        return self.low, self.high
+
+    @property
+    def middle(self) -> float:
+        """Where neither end is favoured."""
+        return (self.low + self.high) / 2
+
+    def unit(self, values: Floats) -> Floats:
+        """Ratings on 0–1."""
+        return (values - self.low) / (self.high - self.low)
+
+
+def hold_against(judge: str, dimension: str, scale: Scale, values: Values, asking: Asking) -> Against | None:
+    """The whole comparison; None where this judge did not rate this dimension."""
+    if np.isnan(values.judge).all():
+        return None
+    terms = equal_terms(values.judge, values.people, asking.kind, level=asking.level)
+    test = alternative_annotator_test(values.judge, values.people, epsilon=asking.epsilon, level=asking.level)
+    judged, mean_rating = values.judge[values.is_both], values.mean
+    constant = _commonest(values.people)
+    blind = np.where(np.isnan(values.judge), np.nan, constant)
+    of_constant = alternative_annotator_test(blind, values.people, epsilon=asking.epsilon, level=asking.level)
+    curve = calibration(scale.unit(judged), scale.unit(mean_rating), level=asking.level)
+    figures = {
+        **_correlations(values, asking),
+        "judge_with_others": terms.judge,
+        "people_with_others": terms.people,
+        "judge_minus_people": terms.difference,
+        "winning_rate": test.winning_rate,
+        "winning_rate_of_constant": of_constant.winning_rate,
+        "advantage": test.advantage,
+        **_levels(values, scale, asking.level),
+        **_rates(values, scale, asking.level),
+        **_position(judge, dimension, scale, asking),
+        **_length(dimension, values, asking),
+        "calibration_error": curve.error,
+        **{
+            f"brier_{name}": getattr(curve.brier, name)
+            for name in ("score", "reliability", "resolution", "uncertainty")
+        },
+    }
+    n_raters = int((~np.isnan(values.people)).any(axis=0).sum())
+    counts = len(judged), len(values.judged_only), n_raters
+    return Against(judge, dimension, scale.bounds, *counts, figures, test.may_replace, constant, terms, test, curve)
+
+
+def _commonest(table: Floats) -> float:
+    """The rating that people gave most often; of several the smallest."""
+    ratings, counts = np.unique(table[~np.isnan(table)], return_counts=True)
+    return float(ratings[counts.argmax()])
+
+
+def _correlations(values: Values, asking: Asking) -> dict[str, Estimate]:
+    judged, table = values.judge[values.is_both], values.people[values.is_both]
+    found = [correlation(judged, values.mean, kind, level=asking.level).estimate for kind in ("pearson", "spearman")]
+    reliability = intraclass(table, level=asking.level)[_ceiling_form(table, asking.design)]
+    return {
+        "correlation": found[0],
+        "rank_correlation": found[1],
+        "noise_ceiling": noise_ceiling(reliability),
+        "disattenuated": disattenuate(found[0], reliability),
+    }
+
+
+def _ceiling_form(table: Floats, design: str) -> str:
+    """Severity shifts all items alike where everybody rates everything, and then no correlation suffers from it."""
+    if design == "unidentified":
+        return "icc_1_k"
+    is_full = not np.isnan(table[:, ~np.isnan(table).all(axis=0)]).any()
+    return "icc_3_k" if is_full or design == "fixed" else "icc_2_k"
+
+
+def _levels(values: Values, scale: Scale, level: float) -> dict[str, Estimate]:
+    judged, people = values.judge[values.is_both], values.mean
+    shared: dict[str, Any] = {"level": level, "bounds": scale.bounds}
+    powered = powered_mean(people, judged, values.judged_only, level=level).estimate
+    if not len(values.judged_only):
+        powered = _no_more(level)
+    return {
+        "mean_people": mean(people, **shared).estimate,
+        "mean_judge": mean(judged, **shared).estimate,
+        "judge_too_high": paired_difference(judged, people, **shared).estimate,
+        "mean_powered": powered,
+    }
+
+
+def _rates(values: Values, scale: Scale, level: float) -> dict[str, Estimate]:
+    """Items above the middle of the scale, by people and by the judge."""
+    is_judged, is_true = values.judge[values.is_both] > scale.middle, values.mean > scale.middle
+    hits, spared = (
+        (int((is_judged & is_true).sum()), int(is_true.sum())),
+        (
+            int((~is_judged & ~is_true).sum()),
+            int((~is_true).sum()),
+        ),
+    )
+    more = values.judged_only > scale.middle
+    corrected = (
+        corrected_rate((int(more.sum()), len(more)), hits, spared, level=level) if len(more) else _no_more(level)
+    )
+    n = len(is_true)
+    return {
+        "rate_people": wilson(int(is_true.sum()), n, level),
+        "rate_judge": wilson(int(is_judged.sum()), n, level),
+        "sensitivity": wilson(*hits, level),
+        "specificity": wilson(*spared, level),
+        "rate_corrected": corrected,
+    }
+
+
+def _no_more(level: float) -> Estimate:
+    return Estimate.without(
+        "too_few", "people rated every item that the judge saw; let it judge others too", level=level
+    )
+
+
+def _position(judge: str, dimension: str, scale: Scale, asking: Asking) -> dict[str, Estimate]:
+    names = "position_shift", "position_consistency", "position_slot_one"
+    if asking.orders is None or dimension == PFI:
+        reason = "the judge's ratings in each order were not given" if asking.orders is None else "told by its parts"
+        return dict.fromkeys(names, Estimate.without("undefined", reason, level=asking.level))
+    slots = in_slots(asking.orders.filter(pl.col("rater") == judge), dimension)
+    if slots is None:
+        return dict.fromkeys(
+            names, Estimate.without("too_few", "no item was judged in both orders", level=asking.level)
+        )
+    neutral = scale.middle if scale.is_comparison else None
+    found = position_bias(*slots, neutral=neutral, bounds=scale.bounds, level=asking.level)
+    return dict(zip(names, (found.shift, found.consistency, found.slot_one), strict=True))
+
+
+def _length(dimension: str, values: Values, asking: Asking) -> dict[str, Estimate]:
+    at = [asking.doublings(item, dimension) for item in values.items]
+    x = np.array([math.nan if one is None else one for one in at])
+    is_used = values.is_both & ~np.isnan(x)
+    if not is_used.any():
+        reason = "the lengths of the texts were not given"
+        nothing = Estimate.without("undefined", reason, level=asking.level)
+        return dict.fromkeys(("length_judge", "length_people", "length_excess"), nothing)
+    people = np.nanmean(values.people[is_used], axis=1)
+    found = length_bias(values.judge[is_used], people, x[is_used], level=asking.level)
+    return {"length_judge": found.judge, "length_people": found.people, "length_excess": found.excess}

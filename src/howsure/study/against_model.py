@@ -1,0 +1,79 @@
+"""People beside an automatic score of the same pairs: how they go together, and how far they could."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from howsure.estimates import Estimate
+from howsure.stats._arrays import Floats
+from howsure.stats.correlation import KINDS, Correlation, correlation, critical_r, disattenuate
+from howsure.stats.means import mean
+from howsure.stats.reliability import noise_ceiling
+from howsure.study.fidelity import PFI, Scored
+from howsure.study.pooling import Design, pooled_mean, row_means
+
+__all__ = ["AgainstModel", "against_model"]
+
+
+@dataclass(frozen=True)
+class AgainstModel:
+    """Correlations of mean human PFI with model scores over pairs, what noise in the ratings allows, and both joined.
+
+    ``ceiling`` is the correlation that a perfect score could be expected to reach with these raters' mean, ``ceiling_from`` the
+    reliability it is the root of; ``disattenuated`` is Pearson's r with a mean free of noise. ``critical`` is the smallest r
+    that so many pairs tell from 0. ``combined`` is the mean over pairs of (model + human)/2, ``model`` and ``human`` its two parts.
+    """
+
+    correlations: Mapping[str, Correlation]
+    ceiling: Estimate
+    ceiling_from: str
+    disattenuated: Estimate
+    critical: float | None
+    model: Estimate
+    human: Estimate
+    combined: Estimate
+    n_pairs: int
+
+
+def against_model(
+    scored: Scored,
+    scores: Mapping[str, float],
+    reliability: Mapping[str, Estimate],
+    *,
+    design: Design = "sampled",
+    level: float = 0.95,
+) -> AgainstModel:
+    """The model's scores held against people, over the pairs that have both.
+
+    Where the same raters rated all pairs, their severity moves all pairs alike and lowers no correlation: the ceiling is then √ICC(3, k).
+    Otherwise it is the root of the coefficient that fits the design.
+    """
+    pairs = [pair for pair in scored.pairs if pair in scores]
+    table = scored.matrix(PFI, pairs)
+    human = row_means(table)
+    is_rated = ~np.isnan(human)
+    table, human = table[is_rated], human[is_rated]
+    model = np.array([scores[pair] for pair in pairs], dtype=np.float64)[is_rated]
+    found: dict[str, Correlation] = {kind: correlation(model, human, kind, level=level) for kind in KINDS}
+    used = _fitting(table, design)
+    of_mean = reliability[used]
+    return AgainstModel(
+        correlations=found,
+        ceiling=noise_ceiling(of_mean),
+        ceiling_from=used,
+        disattenuated=disattenuate(found["pearson"].estimate, of_mean),
+        critical=critical_r(len(human), level=level) if len(human) > 2 else None,
+        model=mean(model, level=level).estimate,
+        human=pooled_mean(table, design, level=level),
+        combined=pooled_mean((table + model[:, None]) / 2, design, level=level),
+        n_pairs=len(human),
+    )
+
+
+def _fitting(table: Floats, design: Design) -> str:
+    if design == "unidentified":
+        return "icc_1_k"
+    return "icc_2_k" if design == "sampled" and np.isnan(table).any() else "icc_3_k"

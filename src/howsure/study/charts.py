@@ -1,0 +1,267 @@
+"""What an analysis looks like: agreement, pairs, people against the model, domains, raters, time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from howsure.charts import Caption, Field, Reference, captioned, estimate_rows, interval_plot
+from howsure.charts.encodings import NAMES, ON_TOP, by_group, position, roles, tooltips
+from howsure.charts.points import points_with_trend
+from howsure.charts.theme import LIGHT, PALETTE, ROW
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from howsure.estimates import Estimate
+    from howsure.study.analyze import Analysis
+
+__all__ = [
+    "draw_agreement",
+    "draw_analysis",
+    "draw_correlations",
+    "draw_domains",
+    "draw_human_model",
+    "draw_pairs",
+    "draw_severity",
+    "draw_timing",
+]
+
+_MOST = 40  # more rows nobody reads in one picture
+_COEFFICIENTS = {
+    "cronbach_alpha": "Cronbach's alpha",
+    "krippendorff_interval": "Krippendorff's alpha",
+    "gwet_ac2_quadratic": "Gwet's AC2",
+}
+_UNIT = (-0.02, 1.02)
+
+
+def draw_analysis(analysis: Analysis) -> dict[str, alt.LayerChart]:
+    """Every chart that the data allow, by file name."""
+    drawn = {"agreement": draw_agreement(analysis), "severity": draw_severity(analysis)}
+    if any(row.pfi.value is not None for row in analysis.findings.pairs):
+        drawn["pairs"] = draw_pairs(analysis)
+    if analysis.findings.model:
+        drawn |= {"human_model": draw_human_model(analysis), "correlations": draw_correlations(analysis)}
+    if analysis.findings.domains.rows:
+        drawn["domains"] = draw_domains(analysis)
+    if any(one.minutes is not None for one in analysis.quality.raters):
+        drawn["timing"] = draw_timing(analysis)
+    return drawn
+
+
+def draw_agreement(analysis: Analysis) -> alt.LayerChart:
+    """How well raters agree on the index and on each dimension, by four coefficients."""
+    found = analysis.findings
+    told = [
+        (name, words, one.coefficients[key])
+        for name, one in found.reliability.items()
+        for key, words in {one.report: _icc(one.report), **_COEFFICIENTS}.items()
+    ]
+    rows = _grouped((name, words, estimate) for name, words, estimate in told)
+    # below −1 a coefficient says no more than "not at all"
+    shown = rows.with_columns(low=pl.when(pl.col("low") >= -1).then("low"), value=pl.col("value").clip(-1))
+    alpha = [one.criterion for one in analysis.judgements if one.criterion.figure.endswith("cronbach_alpha")]
+    first = next(iter(found.reliability.values()))
+    return interval_plot(
+        shown,
+        title="How far do raters agree?",
+        caption=Caption(
+            first.n_items,
+            f"pairs × {len(found.raters)} raters",
+            found.settings.level,
+            "from F for ICC and Cronbach's alpha, over pairs for the others",
+            "1 is perfect agreement, 0 what chance would give",
+        ),
+        label=Field("label", "Dimension"),
+        value=Field("value", "Coefficient", "−1 to 1", domain=(-1.03, 1.03)),
+        group=Field("group", "Coefficient"),
+        reference=Reference(alpha[0].threshold, f"criterion {alpha[0].threshold:g}") if alpha else None,
+        is_sorted=False,
+    )
+
+
+def draw_pairs(analysis: Analysis) -> alt.LayerChart:
+    """The index of each pair."""
+    found = analysis.findings
+    rows = estimate_rows((row.item, row.pfi) for row in found.pairs[:_MOST])
+    return interval_plot(
+        rows,
+        title="Fidelity of each pair",
+        caption=Caption(
+            len(found.raters),
+            "raters",
+            found.settings.level,
+            "over raters, for just this pair",
+            _cut(len(found.pairs), "pairs"),
+        ),
+        label=Field("label", "Pair"),
+        value=Field("value", "PFI", "0–1", domain=_UNIT),
+        reference=Reference(0.5, "neutral"),
+    )
+
+
+def draw_human_model(analysis: Analysis) -> alt.LayerChart:
+    """Mean human fidelity against the model's score, pair by pair."""
+    found, model = analysis.findings, analysis.findings.model
+    assert model is not None
+    both = [row for row in found.pairs if row.model is not None and row.pfi.value is not None]
+    rows = estimate_rows((row.item, row.pfi) for row in both).with_columns(
+        model=pl.Series([row.model for row in both], dtype=pl.Float64),
+        domain=pl.Series([row.domain or "" for row in both], dtype=pl.String),
+    )
+    pearson = model.correlations["pearson"].estimate
+    return points_with_trend(
+        rows,
+        title="People against the model",
+        caption=Caption(
+            len(both),
+            "pairs",
+            found.settings.level,
+            "over raters, for just this pair",
+            f"Pearson's r {pearson}; noise ceiling of r {model.ceiling}",
+        ),
+        x=Field("model", "Model's score", "0–1"),
+        y=Field("value", "Human PFI", "0–1"),
+        label=Field("label", "Pair"),
+        group=Field("domain", "Domain") if 1 < len({row.domain for row in both}) <= len(PALETTE) else None,
+        named=[row.item for row in both] if len(both) <= 12 else [],
+    )
+
+
+def draw_correlations(analysis: Analysis) -> alt.LayerChart:
+    """Each correlation of people with the model, beside the ceiling that noise in the ratings sets."""
+    model = analysis.findings.model
+    assert model is not None
+    told = {kind.capitalize(): one.estimate for kind, one in model.correlations.items()}
+    told |= {"Pearson, free of noise": model.disattenuated, "Noise ceiling": model.ceiling}
+    at = model.ceiling.value
+    return interval_plot(
+        estimate_rows(told),
+        title="How far do people and the model go together?",
+        caption=Caption(
+            model.n_pairs,
+            "pairs",
+            analysis.findings.settings.level,
+            "on Fisher's scale; of the ceiling from F",
+            f"The ceiling is √{_icc(model.ceiling_from)}: what a perfect score could be expected to reach",
+        ),
+        label=Field("label", "Measure"),
+        value=Field("value", "Correlation", "−1 to 1", domain=(-1.03, 1.03)),
+        reference=None if at is None else Reference(at, f"ceiling {at:.2f}"),
+        is_sorted=False,
+    )
+
+
+def draw_domains(analysis: Analysis) -> alt.LayerChart:
+    """Human fidelity of each domain in the expected order, beside the model's scores."""
+    found = analysis.findings
+    rows = estimate_rows((row.domain, row.human) for row in found.domains.rows)
+    rows = rows.with_columns(group=pl.lit("people"))
+    model = [
+        {"label": row.domain, "value": row.model, "state": "ok", "text": f"{row.model:.2f}", "group": "model"}
+        for row in found.domains.rows
+        if row.model is not None
+    ]
+    drawn = pl.concat([rows, pl.DataFrame(model, schema={n: rows.schema[n] for n in model[0]})], how="diagonal") if model else rows  # fmt: skip
+    is_single = any(row.n_pairs == 1 for row in found.domains.rows)
+    return interval_plot(
+        drawn,
+        title="Fidelity by domain",
+        caption=Caption(
+            sum(row.n_pairs for row in found.domains.rows),
+            "pairs",
+            found.settings.level,
+            "over raters, for just this pair, where a domain has one pair" if is_single else "over pairs and raters",
+            f"Expected: {found.settings.order}" if found.domains.ends else "",
+        ),
+        label=Field("label", "Domain"),
+        value=Field("value", "PFI", "0–1", domain=_UNIT),
+        group=Field("group", "Judged by") if model else None,
+        is_sorted=False,
+    )
+
+
+def draw_severity(analysis: Analysis) -> alt.LayerChart:
+    """How much lower or higher each rater rates than the others."""
+    is_out = {one.rater: one.is_excluded for one in analysis.quality.raters}
+    shown = sorted(analysis.raters, key=lambda row: row.severity.value or 0.0)[:_MOST]
+    rows = _grouped((row.rater, "left out" if is_out[row.rater] else "counted", row.severity) for row in shown)
+    return interval_plot(
+        rows.sort("group", maintain_order=True),
+        title="How severe is each rater?",
+        caption=Caption(
+            len(analysis.raters),
+            "raters",
+            analysis.findings.settings.level,
+            "over pairs",
+            f"Each against the mean of the others who count, pair by pair; below 0 is severe. {_cut(len(analysis.raters), 'raters')}".strip(),
+        ),
+        label=Field("label", "Rater"),
+        value=Field("value", "PFI minus the others'", "0–1 scale"),
+        group=Field("group", "Rater is") if any(is_out.values()) else None,
+        reference=Reference(0, "as the others"),
+    )
+
+
+def draw_timing(analysis: Analysis) -> alt.LayerChart:
+    """Minutes of each rater, over the span that was planned."""
+    import altair as alt
+
+    known = [one for one in analysis.quality.raters if one.minutes is not None][:_MOST]
+    rows = pl.DataFrame(
+        {
+            "label": [one.rater for one in known],
+            "minutes": [one.minutes for one in known],
+            "group": ["left out" if one.is_excluded else "counted" for one in known],
+        }
+    ).sort("minutes", descending=True)
+    low, high = analysis.quality.rules.target_minutes
+    field = Field("minutes", "Time taken", "minutes", domain=(0, 1.05 * max(high, *rows["minutes"])))
+    drawn = roles(rows, label="label", x=field, group="group")
+    groups = Field("group", "Rater is") if drawn["group"].n_unique() > 1 else None
+    x = position("x", drawn, "x", field)
+    names = alt.Y(
+        "label:N",
+        title="Rater",
+        sort=drawn["label"].to_list(),
+        axis=alt.Axis(grid=True, gridDash=[1, 3], **NAMES, **ON_TOP),
+    )
+    tips = tooltips(drawn, label=Field("label", "Rater"), x=field)
+    dots = alt.Chart(drawn).mark_point(size=90, stroke=LIGHT["paper"], strokeWidth=1)
+    chart = alt.LayerChart(
+        layer=[
+            _span(low, high, x),
+            dots.encode(x=alt.X(**x), y=names, tooltip=tips, **by_group(drawn, groups, "shape")),
+        ],
+        height=max(len(drawn), 2) * ROW,
+    )
+    mean = analysis.findings.figures["minutes"]
+    method = f"each time is a fact; mean of those who count {mean}, {analysis.findings.settings.level:.0%} interval"
+    note = f"Shaded: the target of {low:g} to {high:g} minutes. {_cut(len(analysis.quality.raters), 'raters')}".strip()
+    return captioned(
+        chart, title="How long did raters take?", caption=Caption(len(drawn), "raters", None, method, note)
+    )
+
+
+def _span(low: float, high: float, x: dict[str, Any]) -> alt.Chart:
+    import altair as alt
+
+    span: alt.Chart = alt.Chart(pl.DataFrame({"x": [float(low)], "end": [float(high)]})).mark_rect(opacity=0.18)
+    return span.encode(x=alt.X(**x), x2=alt.X2("end"), color=alt.value(LIGHT["edge"]))
+
+
+def _grouped(told: Iterable[tuple[str, str, Estimate]]) -> pl.DataFrame:
+    rows = list(told)
+    groups = pl.Series([group for _, group, _ in rows], dtype=pl.String)
+    return estimate_rows((label, estimate) for label, _, estimate in rows).with_columns(group=groups)
+
+
+def _icc(name: str) -> str:
+    return f"ICC({name[4]},{name[6]})"
+
+
+def _cut(n: int, what: str) -> str:
+    return f"The first {_MOST} of {n} {what}" if n > _MOST else ""

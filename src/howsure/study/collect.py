@@ -1,0 +1,283 @@
+"""Raters' answers and the sealed key → a table of ratings in which + always means the target."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.frames import write_frame
+from howsure.pages import (
+    BuiltPage,
+    Quiz,
+    Received,
+    Refusal,
+    Result,
+    answer_rows,
+    quality_signs,
+    read_pages,
+    read_results,
+)
+from howsure.pages.packet import LINKS
+from howsure.pages.records import ItemRecord, QuizRecord
+from howsure.results import Provenance, plain, write_json
+from howsure.study.build import KEY, Key, Placed
+from howsure.study.design import AGAIN, ATTENTION
+from howsure.study.page import ANSWER, COMMENTS, GUESS, option_value
+from howsure.study.protocol import Dimension, Study
+from howsure.tables import Ratings
+
+__all__ = ["AnswerSet", "Answered", "Gathered", "collect", "gather", "live_signs", "oriented"]
+
+RATER_COLUMNS = {
+    "rater": pl.String,
+    "minutes": pl.Float64,
+    "complete": pl.Float64,
+    "quiz": pl.Float64,
+    "slot_one": pl.Float64,
+    "comments": pl.String,
+    "digest": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One item as one rater answered it; ``values`` are as the page recorded them, slots and letters and all."""
+
+    placed: Placed
+    values: Mapping[str, int | str]
+    position: int | None = None
+    seconds: float | None = None
+    revisions: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AnswerSet:
+    """Everything one rater answered, and where it came from."""
+
+    rater: str
+    source: str
+    items: tuple[Answered, ...]
+    digest: str
+    minutes: float | None = None
+    quiz: float | None = None
+    comments: str | None = None
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Ratings of everyone who counts, one row a rater beside them, and who does not count and why."""
+
+    ratings: Ratings
+    raters: pl.DataFrame
+    refused: tuple[Refusal, ...]
+    provenance: Provenance
+
+    def to_frame(self) -> pl.DataFrame:
+        """The ratings: rater, item, dimension, value, seconds, revisions, position."""
+        return self.ratings.frame
+
+    def as_dict(self) -> dict[str, Any]:
+        """How much came in, from whom, and what was refused."""
+        told = {"ratings": len(self.ratings), "raters": self.raters.to_dicts(), "refused": self.refused}
+        return plain(told | {"provenance": self.provenance})  # type: ignore[no-any-return]
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write ratings.csv, raters.csv, refused.csv and collect.json."""
+        refused = pl.DataFrame(
+            [(one.source, one.reason) for one in self.refused], {"source": pl.String, "reason": pl.String}, orient="row"
+        )
+        return [
+            self.ratings.write(folder / "ratings.csv"),
+            write_frame(self.raters, folder / "raters.csv"),
+            write_frame(refused, folder / "refused.csv"),
+            write_json(self.as_dict(), folder / "collect.json"),
+        ]
+
+
+def collect(
+    files: Iterable[str | os.PathLike[str]],
+    key: str | os.PathLike[str],
+    *,
+    pages: str | os.PathLike[str] | None = None,
+) -> Gathered:
+    """The ratings in raters' files: ``collect(["answers/"], "packet/key.json").save(Path("out"))``.
+
+    A file counts when it is whole, answers one of the pages in `pages` (the key's folder when left out), and its rater gave no
+    other. The pages must carry the digest of this very key.
+    """
+    opened = Key.read(key)
+    built = list(read_pages(pages or Path(key).parent).values())
+    for page in built:
+        if page.page.commitment != opened.commitment:
+            raise InputError(
+                f"{key}: not the key that the pages in {pages or Path(key).parent} were sealed with (SHA-256 {opened.commitment[:8]}… "
+                f"against {page.page.commitment[:8] or 'none'}…). Give the key from the same build, unchanged."
+            )
+    found = read_results(files, built)
+    sets = [_answer_set(opened, one) for one in found.results]
+    # answers may lie in the packet's folder, beside files that are none
+    refused = [one for one in found.refused if Path(one.source).name not in (KEY, LINKS)]
+    return gather(opened.study, sets, refused, sealed=opened.commitment)
+
+
+def gather(study: Study, sets: Sequence[AnswerSet], refused: Sequence[Refusal] = (), *, sealed: str = "") -> Gathered:
+    """Answer sets as tables, turned so that + is the target; `sealed` is the digest of the key that says where it was."""
+    if not sets:
+        reasons = " ".join(map(str, refused[:3])) or "No file was given."
+        raise InputError(f"No answers count ({len(refused)} refused). {reasons}")
+    rows = [row for one in sets for row in _rating_rows(study, one)]
+    raters = pl.DataFrame([_rater_row(study, one) for one in sets], RATER_COLUMNS, orient="row")
+    notes = tuple(str(refusal) for refusal in refused)
+    ratings = Ratings(_without_empty(pl.DataFrame(rows, infer_schema_length=None)))
+    settings = {"sealed": sealed, "study": study.digest, "title": study.title}
+    made = Provenance.of(ratings, seed=study.seed, notes=notes, **settings)
+    return Gathered(ratings, raters, tuple(refused), made)
+
+
+def oriented(study: Study, answered: Answered) -> Iterator[tuple[str, float, str]]:
+    """Dimension, value and the question it came from: comparisons turned so that + is the target."""
+    target = answered.placed.target
+    if target is None:
+        if ANSWER in answered.values:
+            yield "attention", float(_is_right(study, answered)), ANSWER
+        return
+    for dimension in study.dimensions:
+        for name, slot in dimension.fields:
+            if name in answered.values:
+                yield _dimension(dimension, slot, target), _value(dimension, answered.values[name], target), name
+    if (guess := answered.values.get(GUESS)) is not None:
+        slot_of = {"first": 1, "second": 2}
+        yield GUESS, 0.5 if guess not in slot_of else float(slot_of[str(guess)] == target), GUESS
+
+
+def live_signs(key: Key) -> Callable[[BuiltPage, Result], list[str]]:
+    """What to look at in a finished answer set while people can still be asked; for the collector's ``checks``.
+
+    To the signs of every page it adds wrong attention items, repeats that contradict the first time, and minutes off target.
+    """
+
+    def signs(page: BuiltPage, result: Result) -> list[str]:
+        one = _answer_set(key, Received(result, page, result.rater))
+        return [*quality_signs(page, result), *_odd(key.study, one)]
+
+    return signs
+
+
+# from a page's result
+
+
+def _answer_set(key: Key, received: Received) -> AnswerSet:
+    placed = key.placed(received.page.page.rater)
+    by_screen: dict[str, list[dict[str, Any]]] = {}
+    for row in answer_rows([received]):
+        by_screen.setdefault(row["screen"], []).append(row)
+    items = [_answered(placed[screen], rows) for screen, rows in by_screen.items() if screen in placed]
+    return AnswerSet(
+        rater=received.rater,
+        source=received.source,
+        items=tuple(items),
+        digest=received.result.digest,
+        minutes=received.seconds / 60,
+        quiz=_quiz_share(received),
+        comments=_comments(received),
+    )
+
+
+def _answered(placed: Placed, rows: Sequence[dict[str, Any]]) -> Answered:
+    values = {row["question"]: row["value"] for row in rows}
+    revisions = {row["question"]: row["revisions"] for row in rows}
+    return Answered(placed, values, rows[0]["position"], rows[0]["seconds"], revisions)
+
+
+def _quiz_share(received: Received) -> float | None:
+    """The share of right answers at the last try."""
+    for screen in received.page.page.screens:
+        record = received.result.screens[screen.id]
+        if isinstance(screen, Quiz) and isinstance(record, QuizRecord):
+            last = record.tries[-1]
+            return sum(screen.is_right(name, answer) for name, answer in last.items()) / len(screen.questions)
+    return None
+
+
+def _comments(received: Received) -> str | None:
+    for record in received.result.screens.values():
+        if isinstance(record, ItemRecord) and COMMENTS in record.answers:
+            return str(record.answers[COMMENTS])
+    return None
+
+
+# from answers to rows
+
+
+def _dimension(dimension: Dimension, slot: int | None, target: int) -> str:
+    if slot is None:
+        return dimension.rated[0]
+    return dimension.rated[0] if slot == target else dimension.rated[1]
+
+
+def _value(dimension: Dimension, answer: int | str, target: int) -> float:
+    if dimension.kind == "choice":
+        letters = {option_value(place): code for place, code in enumerate(dimension.codes)}
+        return letters[str(answer)]
+    # labels of a comparison run from Response 1 (low) to Response 2 (high)
+    turn = -1 if dimension.kind == "comparison" and target == 1 else 1
+    return float(turn * int(answer)) + 0.0  # no −0 in tables
+
+
+def _is_right(study: Study, answered: Answered) -> bool:
+    item = next(one for one in study.attention if ATTENTION + one.id == answered.placed.item)
+    return answered.values.get(ANSWER) == option_value(item.options.index(item.right))
+
+
+def _rating_rows(study: Study, one: AnswerSet) -> Iterator[dict[str, Any]]:
+    for answered in one.items:
+        for dimension, value, name in oriented(study, answered):
+            yield {
+                "rater": one.rater,
+                "item": answered.placed.item,
+                "dimension": dimension,
+                "value": value,
+                "seconds": answered.seconds,
+                "revisions": answered.revisions.get(name),
+                "position": answered.position,
+            }
+
+
+def _without_empty(rows: pl.DataFrame) -> pl.DataFrame:
+    """Without optional columns that nobody filled."""
+    return rows.select(column for column in rows if column.null_count() < len(rows))
+
+
+def _rater_row(study: Study, one: AnswerSet) -> tuple[Any, ...]:
+    pairs = [answered for answered in one.items if answered.placed.target]
+    slot_one = sum(answered.placed.target == 1 for answered in pairs) / len(pairs) if pairs else None
+    minutes = None if one.minutes is None else round(one.minutes, 2)
+    return one.rater, minutes, _complete(study, one), one.quiz, slot_one, one.comments, one.digest
+
+
+def _complete(study: Study, one: AnswerSet) -> float:
+    """The share of questions answered, of all that a rater is asked."""
+    n_questions = sum(len(dimension.fields) for dimension in study.dimensions) + study.ask_guess
+    n_asked = n_questions * (len(study.pairs) + study.repeats) + len(study.attention)
+    return sum(len(answered.values) for answered in one.items) / n_asked
+
+
+def _odd(study: Study, one: AnswerSet) -> Iterator[str]:
+    wrong = [a for a in one.items if a.placed.target is None and not _is_right(study, a)]
+    if wrong:
+        yield f"{len(wrong)} of {len(study.attention)} attention items wrong"
+    values = {(a.placed.item, name): value for a in one.items for name, value, _ in oriented(study, a)}
+    for dimension in study.dimensions:
+        first = {item: value for (item, name), value in values.items() if name == dimension.name and value}
+        turned = [item for item in first if first.get(item + AGAIN, first[item]) * first[item] < 0]
+        if dimension.kind == "comparison" and turned:
+            yield f"{dimension.name} turned round when shown again ({len(turned)} of {study.repeats})"
+    low, high = study.target_minutes
+    if one.minutes is not None and not low / 2 <= one.minutes <= high * 2:
+        yield f"{one.minutes:.1f} min, where {low:g} to {high:g} are expected"

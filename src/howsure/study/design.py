@@ -1,0 +1,108 @@
+"""Who sees what in which order: settled from a seed before anyone rates, and balanced over raters.
+
+Orders are rows of Williams' Latin squares: over a square each pair stands once in each place, and follows each other pair equally
+often. Slots come in mirrored couples of raters: where one has the target first, the other has it second, so over an even
+number of raters each pair's target is in slot 1 for exactly half, and each rater has it there for half of the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.study.protocol import Study
+
+__all__ = ["AGAIN", "ATTENTION", "Shown", "arrange", "design_frame", "williams"]
+
+AGAIN, ATTENTION = "/again", "attention/"
+"""How tables mark a pair that is shown again, and an attention item."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One item as one rater meets it: its name in tables, and the slot that holds the target (None: no pair)."""
+
+    item: str
+    target: int | None = None
+
+    @property
+    def pair(self) -> str:
+        """The pair's id."""
+        return self.item.removesuffix(AGAIN)
+
+
+def arrange(study: Study, n_raters: int) -> list[list[Shown]]:
+    """The items of each rater in the order shown.
+
+    The pairs a rater saw first are shown again at the end, slots swapped: as far apart as can be, and over raters each pair
+    takes its turn. Attention items stand between pairs.
+    """
+    if n_raters < 1:
+        raise OptionError(f"{n_raters} raters leave nobody to rate. Give at least 1.")
+    rng = np.random.default_rng(study.seed)
+    n_pairs = len(study.pairs)
+    rows = zip(_orders(rng, n_pairs, n_raters), _slots(rng, n_pairs, n_raters), strict=True)
+    return [_with_attention(rng, study, _items(study, order, slots)) for order, slots in rows]
+
+
+def williams(n: int) -> list[list[int]]:
+    """Williams' design for `n` treatments: `n` rows when n is even, twice as many when it is odd."""
+    zigzag = [(place + 1) // 2 if place % 2 else (n - place // 2) % n for place in range(n)]
+    square = [[(value + row) % n for value in zigzag] for row in range(n)]
+    return square if n % 2 == 0 else square + [row[::-1] for row in square]
+
+
+def design_frame(raters: Sequence[str], shown: Sequence[Sequence[Shown]]) -> pl.DataFrame:
+    """One row an item of a rater: rater, position, item, target (its slot). This un-blinds: it stays with the key."""
+    rows = [
+        (rater, position, one.item, one.target)
+        for rater, items in zip(raters, shown, strict=True)
+        for position, one in enumerate(items, 1)
+    ]
+    return pl.DataFrame(
+        rows, {"rater": pl.String, "position": pl.Int64, "item": pl.String, "target": pl.Int64}, orient="row"
+    )
+
+
+def _orders(rng: np.random.Generator, n_pairs: int, n_raters: int) -> Iterator[list[int]]:
+    """Rows of freshly shuffled squares, each used up before the next begins."""
+    served = 0
+    while served < n_raters:
+        rows, names = williams(n_pairs), rng.permutation(n_pairs)
+        for square in (rows[:n_pairs], rows[n_pairs:]):
+            for row in rng.permutation(len(square))[: n_raters - served]:
+                yield [int(names[place]) for place in square[row]]
+                served += 1
+
+
+def _slots(rng: np.random.Generator, n_pairs: int, n_raters: int) -> list[list[int]]:
+    """For each rater the slot of each pair's target."""
+    rows: list[list[int]] = []
+    while len(rows) < n_raters:
+        ones_first = rng.integers(2)
+        halves = np.array([1 + (place + ones_first) % 2 for place in range(n_pairs)])
+        drawn = rng.permutation(halves)
+        couple = [drawn.tolist(), (3 - drawn).tolist()]
+        rows += couple
+    rows = rows[:n_raters]
+    return [rows[place] for place in rng.permutation(n_raters)]
+
+
+def _items(study: Study, order: Sequence[int], slots: Sequence[int]) -> list[Shown]:
+    first = [Shown(study.pairs[place].id, slots[place]) for place in order]
+    return first + [Shown(one.item + AGAIN, 3 - (one.target or 0)) for one in first[: study.repeats]]
+
+
+def _with_attention(rng: np.random.Generator, study: Study, items: Sequence[Shown]) -> list[Shown]:
+    """Attention items in gaps drawn between the first item and the last, two in one gap only when there is no other way."""
+    n_items, gaps = len(study.attention), range(1, max(len(items), 2))
+    drawn = [int(gap) for _ in range(-(-n_items // len(gaps))) for gap in rng.permutation(gaps)]
+    spots = sorted(zip(drawn, rng.permutation(n_items).tolist(), strict=False))
+    merged = list(items)
+    for gap, place in reversed(spots):
+        merged.insert(gap, Shown(ATTENTION + study.attention[place].id))
+    return merged

@@ -1,0 +1,267 @@
+"""How often a planned study would meet its criteria: thousands of such studies, drawn and judged at once.
+
+A study is drawn as normal scores: what one rater gives to one pair is the pair's fidelity, the rater's severity and noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtri, stdtrit
+
+from howsure.errors import OptionError
+from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
+from howsure.stats.correlation import critical_r
+from howsure.stats.proportions import score_bounds
+from howsure.study.simulate import DOMAIN_SHARE, DOMAINS, MODEL_MEAN, MODEL_SD, domain_levels
+from howsure.study.verdict import CRITERIA, Criterion
+
+__all__ = [
+    "ALPHA",
+    "COMBINED",
+    "DIFFERENCE",
+    "FIDELITY",
+    "FIGURES",
+    "PEARSON",
+    "Chances",
+    "Design",
+    "Figure",
+    "Outcome",
+    "Setting",
+    "draw_ratings",
+    "figures",
+    "play",
+]
+
+FIGURES = ALPHA, PEARSON, FIDELITY, DIFFERENCE, COMBINED = (
+    "pfi.cronbach_alpha",
+    "pearson",
+    "pfi",
+    "domain_difference",
+    "pfi_combined",
+)
+"""The figures of an analysis that a plan can foretell."""
+
+
+@dataclass(frozen=True, order=True)
+class Design:
+    """How many pairs are rated by how many raters, each rater all of them."""
+
+    pairs: int
+    raters: int
+
+    def __post_init__(self) -> None:
+        if self.pairs < 3 or self.raters < 2:
+            raise OptionError(f"{self}: a study needs 3 pairs for a correlation and 2 raters for their agreement.")
+
+    @property
+    def domain(self) -> Ints:
+        """The number of each pair's domain: pairs are dealt over five, or as many as there are pairs."""
+        return np.arange(self.pairs) % min(self.pairs, len(DOMAINS))
+
+    def __str__(self) -> str:
+        return f"{self.pairs} × {self.raters}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is true of pairs, raters and model scores.
+
+    ``icc`` is the reliability of one rater's score, ICC(2,1); ``severity`` the share of its error that is the rater's severity;
+    ``fidelity`` the mean and ``spread`` the standard deviation of pairs; ``correlation`` that of model scores with fidelity.
+    """
+
+    icc: float = 0.5
+    severity: float = 0.2
+    fidelity: float = 0.85
+    spread: float = 0.1
+    correlation: float = 0.9
+    has_domains: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.icc < 1 or not 0 <= self.severity < 1:
+            raise OptionError("icc lies between 0 and 1, and severity is a share from 0 to below 1.")
+        if not -1 < self.correlation < 1:
+            raise OptionError(f"correlation {self.correlation:g} is not between −1 and 1.")
+        if self.spread <= 0 or not 0 <= self.fidelity <= 1:
+            raise OptionError("fidelity lies between 0 and 1, and spread is above 0.")
+
+    @property
+    def noise(self) -> float:
+        """The variance of one rating's error."""
+        return self.spread**2 * (1 - self.icc) / self.icc
+
+    @property
+    def consistency(self) -> float:
+        """ICC(3,1): the reliability of one rater where severity does no harm, as in a correlation over pairs that all rate."""
+        return self.spread**2 / (self.spread**2 + (1 - self.severity) * self.noise)
+
+
+@dataclass(frozen=True)
+class Chances:
+    """How often a criterion is met by the estimate alone (``met``), and passes or fails with its whole interval."""
+
+    met: float
+    passed: float
+    failed: float
+
+    @property
+    def inconclusive(self) -> float:
+        """How often the interval decides nothing."""
+        return 1 - self.passed - self.failed
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The chances of each criterion by name, and of all at once: all are met, all pass, at least one fails."""
+
+    by_criterion: Mapping[str, Chances]
+    joint: Chances
+
+
+Figure = tuple[Floats, Floats, Floats]
+"""Value, low and high in each study; infinite ends where nothing bounds it."""
+
+
+def play(
+    design: Design,
+    setting: Setting,
+    criteria: Sequence[Criterion] = CRITERIA,
+    *,
+    is_empty: bool = False,
+    n_simulations: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Outcome:
+    """The chances of the criteria in simulated studies. ``is_empty``: pairs do not differ, so raters share nothing but noise.
+
+    For a correlation to be met it must also differ from 0.
+    """
+    rng = np.random.default_rng(seed)
+    found = figures(*draw_ratings(design, setting, n_simulations, rng, is_empty=is_empty), design.domain, level=level)
+    critical = critical_r(design.pairs, level=level)
+    met, passed, failed = zip(*(_judged(one, found, critical) for one in criteria), strict=True)
+    chances = [Chances(*(float(one.mean()) for one in three)) for three in zip(met, passed, failed, strict=True)]
+    joint = np.logical_and.reduce(met), np.logical_and.reduce(passed), np.logical_or.reduce(failed)
+    names = [one.name for one in criteria]
+    return Outcome(dict(zip(names, chances, strict=True)), Chances(*(float(one.mean()) for one in joint)))
+
+
+def _judged(criterion: Criterion, found: Mapping[str, Figure], critical: float) -> tuple[Bools, Bools, Bools]:
+    """Whether each study meets a criterion by the estimate, passes it, fails it; as `judge_criterion` has it of one."""
+    if criterion.figure not in found:
+        raise OptionError.unknown("figure that a plan can foretell", criterion.figure, FIGURES)
+    value, low, high = found[criterion.figure]
+    least = criterion.threshold
+    if criterion.direction == "at_most":
+        return value <= least, high <= least, low > least
+    bar = max(least, critical) if criterion.figure == PEARSON else least
+    return value >= bar, low >= least, high < least
+
+
+def draw_ratings(
+    design: Design, setting: Setting, n: int, rng: np.random.Generator, *, is_empty: bool = False
+) -> tuple[Floats, Floats]:
+    """Scores of ``n`` studies by pair and rater, and the model's score of each pair in standard deviations."""
+    share = DOMAIN_SHARE if setting.has_domains else 0.0
+    own = rng.standard_normal((n, design.pairs))
+    standing = math.sqrt(share) * domain_levels(design.domain) + math.sqrt(1 - share) * own
+    rest = rng.standard_normal((n, design.pairs))
+    model = setting.correlation * standing + math.sqrt(1 - setting.correlation**2) * rest
+    pairs = setting.fidelity + (0.0 if is_empty else setting.spread) * standing
+    severity = math.sqrt(setting.severity * setting.noise) * rng.standard_normal((n, 1, design.raters))
+    error = math.sqrt((1 - setting.severity) * setting.noise) * rng.standard_normal((n, design.pairs, design.raters))
+    return pairs[:, :, None] + severity + error, model
+
+
+def figures(scores: Floats, model: Floats, domain: Ints, *, level: float = 0.95) -> dict[str, Figure]:
+    """What an analysis would find in each study: each of `FIGURES` by name."""
+    means = scores.mean(axis=2)
+    joined = (scores + (MODEL_MEAN + MODEL_SD * model)[:, :, None]) / 2
+    found = (
+        _alpha(scores, level),
+        _correlation(means, model, level),
+        _mean(scores, level),
+        _difference(scores[:, domain == 0], scores[:, domain == domain.max()], level),
+        _mean(joined, level),
+    )
+    return dict(zip(FIGURES, found, strict=True))
+
+
+def _mean_squares(scores: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of pairs, raters and error in each study."""
+    _, n, k = scores.shape
+    by_pair, by_rater = scores.mean(axis=2), scores.mean(axis=1)
+    item, rater = k * by_pair.var(axis=1, ddof=1), n * by_rater.var(axis=1, ddof=1)
+    total = scores.var(axis=(1, 2)) * n * k
+    return item, rater, (total - (n - 1) * item - (k - 1) * rater) / ((n - 1) * (k - 1))
+
+
+def _alpha(scores: Floats, level: float) -> Figure:
+    """Cronbach's alpha with Feldt's interval."""
+    _, n, k = scores.shape
+    item, _, error = _mean_squares(scores)
+    df, ratio = (n - 1, (n - 1) * (k - 1)), error / item
+    low, high = (1 - ratio * fdtri(*df, tail) for tail in ((1 + level) / 2, (1 - level) / 2))
+    return 1 - ratio, low, high
+
+
+def _correlation(means: Floats, model: Floats, level: float) -> Figure:
+    """Pearson's r with Fisher's interval."""
+    n = means.shape[1]
+    x, y = means - means.mean(axis=1, keepdims=True), model - model.mean(axis=1, keepdims=True)
+    r = (x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+    if n < 4:
+        return _open(r)
+    far = normal_quantile(level) / math.sqrt(n - 3)
+    return r, np.tanh(np.arctanh(r) - far), np.tanh(np.arctanh(r) + far)
+
+
+def _mean(scores: Floats, level: float) -> Figure:
+    """The mean over pairs and raters that both stand for others, within 0 and 1, as `crossed_mean` has it of one study."""
+    _, n, k = scores.shape
+    item, rater, error = _mean_squares(scores)
+    parts = [(item, n - 1, 1 / (n * k)), (rater, k - 1, 1 / (n * k))]
+    se, df = _combined(parts, (error, (n - 1) * (k - 1), 1 / (n * k)))
+    mean = scores.mean(axis=(1, 2))
+    share = np.clip(mean, 1e-9, 1 - 1e-9)
+    low, high = score_bounds(share, share * (1 - share) / se**2, stdtrit(df, (1 + level) / 2))
+    return mean, low, high
+
+
+def _difference(first: Floats, last: Floats, level: float) -> Figure:
+    """By how much the first domain is above the last, as `crossed_difference` has it of one study."""
+    value = first.mean(axis=(1, 2)) - last.mean(axis=(1, 2))
+    n_first, n_last, k = first.shape[1], last.shape[1], first.shape[2]
+    if min(n_first, n_last) < 2:
+        return _open(value)
+    squares = [_mean_squares(group) for group in (first, last)]
+    weights = np.array([n_first - 1, n_last - 1]) / (n_first + n_last - 2)
+    item, error = (sum(w * group[place] for w, group in zip(weights, squares, strict=True)) for place in (0, 2))
+    h, df = 1 / n_first + 1 / n_last, n_first + n_last - 2
+    rater = (first.mean(axis=1) - last.mean(axis=1)).var(axis=1, ddof=1) / h
+    se, df_all = _combined([(item, df, h / k), (rater, k - 1, h / k)], (error, df * (k - 1), h / k))
+    far = stdtrit(df_all, (1 + level) / 2) * se
+    return value, value - far, value + far
+
+
+def _open(value: Floats) -> Figure:
+    """A figure that nothing bounds."""
+    return value, np.full_like(value, -np.inf), np.full_like(value, np.inf)
+
+
+_Part = tuple[Floats, int, float]
+"""A mean square of each study, its degrees of freedom, and its factor in the variance."""
+
+
+def _combined(parts: Sequence[_Part], error: _Part) -> tuple[Floats, Floats]:
+    """Standard errors and Satterthwaite's degrees of freedom; a part that is less than error alone would give adds nothing."""
+    used = [np.where(square > error[0], factor, 0.0) for square, _, factor in parts]
+    terms = [share * square for share, (square, _, _) in zip(used, parts, strict=True)]
+    terms.append((error[2] - sum(used)) * error[0])
+    variance = np.sum(terms, axis=0)
+    spread = sum(term**2 / df for term, (_, df, _) in zip(terms, [*parts, error], strict=True))
+    return np.sqrt(variance), np.maximum(variance**2 / spread, 1.0)

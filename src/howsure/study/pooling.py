@@ -1,0 +1,40 @@
+"""One mean of many ratings, as sure as the design allows."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from howsure.estimates import Estimate
+from howsure.stats._arrays import Floats
+from howsure.stats.crossed import crossed_mean
+from howsure.stats.means import Bounds, clustered_mean
+
+__all__ = ["Design", "design_of", "pooled_mean", "row_means"]
+
+Design = Literal["sampled", "fixed", "unidentified"]
+
+
+def design_of(table: Floats) -> Design:
+    """Who the raters are, as the table of pairs × raters shows: ``sampled`` where raters share pairs, else ``unidentified``."""
+    is_there = ~np.isnan(table)
+    n_raters = int(is_there.any(axis=0).sum())
+    return "sampled" if n_raters and is_there.sum() / n_raters >= 2 else "unidentified"
+
+
+def pooled_mean(table: Floats, design: Design, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Estimate:
+    """The mean of all ratings: over pairs and raters where raters are a sample, over pairs alone otherwise."""
+    if design == "sampled":
+        return crossed_mean(table, level=level, bounds=bounds).estimate
+    is_there = ~np.isnan(table)
+    counts = is_there.sum(axis=1)
+    totals = np.where(is_there, table, 0.0).sum(axis=1)
+    return clustered_mean(totals[counts > 0], counts[counts > 0], level=level, bounds=bounds).estimate
+
+
+def row_means(table: Floats) -> Floats:
+    """The mean of each row, NaN where it is empty."""
+    is_there = ~np.isnan(table)
+    counts = is_there.sum(axis=1)
+    return np.asarray(np.where(is_there, table, 0.0).sum(axis=1) / np.where(counts, counts, np.nan))

@@ -1,0 +1,258 @@
+"""An automatic judge against people: may it stand in for a rater, how far off is it, and what sways it?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.frames import write_frame
+from howsure.results import Provenance, plain, write_json
+from howsure.stats.correlation import Kind
+from howsure.study.against import Against, Asking, Scale, Values, hold_against
+from howsure.study.fidelity import PFI, is_pair, parts_of, score
+from howsure.study.judge import Orders
+from howsure.study.protocol import Study
+from howsure.study.reliability import DESIGNS
+from howsure.tables import Column, Ratings, Table
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Lengths", "Validation", "validate"]
+
+
+class Lengths(Table):
+    """How long each item is, where there is no study file to count in; of a pair, the target's length over the comparison's."""
+
+    columns = (
+        Column("item", "the pair or text", required=True),
+        Column("length", "words or letters, or a ratio of them", "number", required=True, above=0),
+    )
+    key = ("item",)
+    told_by = ("item", "length")
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Judges against people, dimension by dimension."""
+
+    rows: tuple[Against, ...]
+    raters: tuple[str, ...]
+    level: float
+    provenance: Provenance
+
+    @property
+    def judges(self) -> list[str]:
+        """Who was judged here."""
+        return list(dict.fromkeys(row.judge for row in self.rows))
+
+    def of(self, judge: str) -> list[Against]:
+        """The rows of one judge."""
+        return [row for row in self.rows if row.judge == judge]
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a judge, dimension and figure: judge, dimension, figure, value, low, high, state, reason."""
+        rows = [
+            (row.judge, row.dimension, name, e.value, e.low, e.high, e.state, e.reason or None)
+            for row in self.rows
+            for name, e in row.figures.items()
+        ]
+        numbers = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+        texts = dict.fromkeys(("judge", "dimension", "figure"), pl.String)
+        return pl.DataFrame(rows, schema={**texts, **numbers, "state": pl.String, "reason": pl.String}, orient="row")
+
+    def curves(self) -> pl.DataFrame:
+        """One row a bin of the calibration curves, on the unit scale."""
+        names = ("judge", "dimension", "from", "to", "predicted", "value", "low", "high")
+        rows = [
+            (
+                row.judge,
+                row.dimension,
+                b.low,
+                b.high,
+                b.prediction,
+                b.outcome.value,
+                b.outcome.low,
+                b.outcome.high,
+                b.n_items,
+            )
+            for row in self.rows
+            for b in row.calibration.curve
+        ]
+        kinds = {name: pl.String if name in ("judge", "dimension") else pl.Float64 for name in names}
+        return pl.DataFrame(rows, schema={**kinds, "n_items": pl.Int64}, orient="row")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON: judges → dimensions → figures."""
+        told: dict[str, Any] = {
+            judge: {row.dimension: self._told(row) for row in self.of(judge)} for judge in self.judges
+        }
+        made: dict[str, Any] = plain({"judges": told, "raters": self.raters, "provenance": self.provenance})
+        return made
+
+    def charts(self) -> dict[str, alt.LayerChart]:
+        """Charts by file name."""
+        from howsure.study.charts_judge import judge_charts
+
+        return judge_charts(self)
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write validation.json, validation.csv and calibration.csv."""
+        return [
+            write_json(self.as_dict(), folder / "validation.json"),
+            write_frame(self.to_frame(), folder / "validation.csv"),
+            write_frame(self.curves(), folder / "calibration.csv"),
+        ]
+
+    def _told(self, row: Against) -> dict[str, Any]:
+        counts = {
+            "scale": row.scale,
+            "n_items": row.n_items,
+            "n_judge_only": row.n_judge_only,
+            "n_raters": row.n_raters,
+        }
+        by_rater = [
+            {"rater": self.raters[one.rater], "n_items": one.n_items, "advantage": one.advantage, "p_adjusted": one.p_adjusted, "is_beaten": one.is_beaten}
+            for one in row.alternative.by_rater
+        ]  # fmt: skip
+        verdict = {"may_replace": row.may_replace, "sentence": row.sentence, "by_rater": by_rater}
+        return {**counts, **verdict, "calibration_noise": row.calibration.noise, "figures": row.figures}
+
+
+def validate(
+    people: Ratings,
+    judge: Ratings,
+    *,
+    study: Study | None = None,
+    orders: Orders | None = None,
+    lengths: Lengths | None = None,
+    kind: Kind | Literal["match"] = "pearson",
+    design: str = "sampled",
+    epsilon: float = 0.2,
+    level: float = 0.95,
+) -> Validation:
+    """Every judge in `judge` against the ratings of `people`, on each dimension that both rated.
+
+    ``study`` names the scales and the lengths of texts; without it scales are those of the default protocol or what was seen, and ``lengths``
+    may say how long each item is. ``orders`` has the judge's ratings in each slot order (``judge_orders.csv``), for position bias. ``kind`` is
+    how agreement is measured on equal terms, ``design`` who the raters are (as in `assess`), ``epsilon`` how much worse than a rater
+    the judge may be for being cheaper.
+
+    Items are taken as independent. Where both rated the parts of the fidelity index, the index is a dimension of its own.
+    """
+    if design not in DESIGNS:
+        raise OptionError.unknown("design", design, DESIGNS)
+    together = _together(people, judge, orders)
+    scales, notes = _scales(together, study)
+    rows = _with_index(together, study)
+    sides = _side(rows, _PEOPLE), _side(rows, _JUDGE)
+    shared = [name for name in scales if all(name in set(side["dimension"]) for side in sides)]
+    if not shared:
+        raise InputError(
+            f"People and judge share no dimension: {_names(sides[0])} and {_names(sides[1])}. Use the same names."
+        )
+    asking = Asking(orders.frame if orders else None, _doublings(study, lengths), kind, design, epsilon, level)
+    raters = sides[0]["rater"].unique().sort().to_list()
+    found = [
+        hold_against(name, dimension, scales[dimension], _values(sides, name, dimension, raters), asking)
+        for name in sides[1]["rater"].unique(maintain_order=True)
+        for dimension in shared
+    ]
+    settings: dict[str, Any] = {
+        "kind": kind,
+        "design": design,
+        "epsilon": epsilon,
+        "level": level,
+        "judge": judge.digest,
+    }
+    made = Provenance.of(people, notes=(*notes, *asking.notes), **settings)
+    return Validation(tuple(row for row in found if row), tuple(raters), level, made)
+
+
+_PEOPLE, _JUDGE, _ORDERS = "people/", "judge/", "orders/"
+
+
+def _together(people: Ratings, judge: Ratings, orders: Orders | None) -> Ratings:
+    """All ratings of pairs in one table, so that every scale is the same for all; the rater's name says whose they are."""
+    frames = {_PEOPLE: people.frame, _JUDGE: judge.frame}
+    if orders is not None:
+        slot = pl.col("target_slot").cast(pl.String)
+        told = orders.frame.filter(pl.col("value").is_not_null())
+        frames[_ORDERS] = told.with_columns(rater=slot + pl.lit("/") + pl.col("rater"))
+    rows = [
+        frame.filter(is_pair(), ~pl.col("dimension").is_in(["guess", "attention"])).select(
+            (pl.lit(whose) + pl.col("rater")).alias("rater"), "item", "dimension", "value"
+        )
+        for whose, frame in frames.items()
+    ]
+    return Ratings(pl.concat(rows))
+
+
+def _with_index(ratings: Ratings, study: Study | None) -> pl.DataFrame:
+    """The rows, and those of the fidelity index where a comparison shows that it is one."""
+    if not any(part.kind == "comparison" for part in parts_of(ratings, study)[0]):
+        return ratings.frame
+    scored = score(ratings, study).frame.filter(pl.col(PFI).is_not_null())
+    index = scored.select("rater", "item", pl.lit(PFI).alias("dimension"), pl.col(PFI).alias("value"))
+    return pl.concat([ratings.frame, index])
+
+
+def _side(rows: pl.DataFrame, whose: str) -> pl.DataFrame:
+    mine = rows.filter(pl.col("rater").str.starts_with(whose))
+    return mine.with_columns(pl.col("rater").str.strip_prefix(whose))
+
+
+def _scales(ratings: Ratings, study: Study | None) -> tuple[dict[str, Scale], tuple[str, ...]]:
+    parts, notes = parts_of(ratings, study)
+    found = {column: Scale(part.low, part.high, part.kind == "comparison") for part in parts for column in part.columns}
+    return found | {PFI: Scale(0.0, 1.0)}, notes
+
+
+def _names(side: pl.DataFrame) -> str:
+    return ", ".join(side["dimension"].unique().sort().to_list()[:6])
+
+
+def _values(sides: tuple[pl.DataFrame, pl.DataFrame], judge: str, dimension: str, raters: list[str]) -> Values:
+    people, judged = (side.filter(pl.col("dimension") == dimension) for side in sides)
+    by_item = dict(judged.filter(pl.col("rater") == judge).select("item", "value").iter_rows())
+    items = sorted({*by_item, *people["item"]})
+    row, column = ({name: at for at, name in enumerate(names)} for names in (items, raters))
+    table = np.full((len(items), len(raters)), np.nan)
+    for rater, item, value in people.select("rater", "item", "value").iter_rows():
+        table[row[item], column[rater]] = value
+    return Values(items, np.array([by_item.get(item, math.nan) for item in items]), table)
+
+
+def _doublings(study: Study | None, lengths: Lengths | None) -> Callable[[str, str], float | None]:
+    """How long an item is on a dimension, as a logarithm to base 2; of two responses, how much longer the target is."""
+    if lengths is not None:
+        by_item = {item: math.log2(length) for item, length in lengths.frame.select("item", "length").iter_rows()}
+        return lambda item, dimension: _turned(by_item.get(item), dimension)
+    if study is None:
+        return lambda item, dimension: None
+    words = {pair.id: (_log_words(pair.target), _log_words(pair.comparison)) for pair in study.pairs}
+
+    def doublings(item: str, dimension: str) -> float | None:
+        if item not in words:
+            return None
+        target, comparison = words[item]
+        end = dimension.partition(":")[2]
+        return target if end == "target" else comparison if end == "comparison" else target - comparison
+
+    return doublings
+
+
+def _turned(doublings: float | None, dimension: str) -> float | None:
+    """A pair's length is its target's over the comparison's: what is asked of the comparison sees it the other way round."""
+    return -doublings if doublings is not None and dimension.endswith(":comparison") else doublings
+
+
+def _log_words(text: str) -> float:
+    return math.log2(len(text.split()))

@@ -1,0 +1,149 @@
+"""Whether criteria hold: by the whole interval, never by the point alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.study.yaml_lines import Document, read_yaml
+
+__all__ = [
+    "CRITERIA",
+    "Criterion",
+    "Direction",
+    "Judgement",
+    "Verdict",
+    "judge_all",
+    "judge_criterion",
+    "overall",
+    "read_criteria",
+]
+
+Verdict = Literal["pass", "fail", "inconclusive"]
+Direction = Literal["at_least", "at_most"]
+
+
+def judge_criterion(estimate: Estimate, threshold: float, direction: Direction = "at_least") -> Verdict:
+    """``pass`` when the whole interval meets the threshold, ``fail`` when none of it does, else ``inconclusive``.
+
+    An open end, or a figure without an interval, decides nothing: a point estimate alone is inconclusive.
+
+    >>> judge_criterion(Estimate(0.81, 0.77, 0.85), 0.75)
+    'pass'
+    >>> judge_criterion(Estimate(0.90, 0.55, 0.98), 0.75)
+    'inconclusive'
+    """
+    low, high = estimate.low, estimate.high
+    if direction == "at_most":
+        low, high, threshold = _mirrored(high), _mirrored(low), -threshold
+    if low is not None and low >= threshold:
+        return "pass"
+    return "fail" if high is not None and high < threshold else "inconclusive"
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A figure of an analysis, and what it must reach."""
+
+    name: str
+    figure: str
+    threshold: float
+    direction: Direction = "at_least"
+
+    def __str__(self) -> str:
+        return f"{self.figure} {'≥' if self.direction == 'at_least' else '≤'} {self.threshold:g}"
+
+
+CRITERIA = (
+    Criterion("inter-rater reliability", "pfi.cronbach_alpha", 0.75),
+    Criterion("model–human correlation", "pearson", 0.70),
+    Criterion("mean human fidelity", "pfi", 0.75),
+    Criterion("domain pattern", "domain_difference", 0.0),
+    Criterion("combined fidelity", "pfi_combined", 0.80),
+)
+"""The bundled protocol's: four criteria of success, and the target for the combined score."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A criterion, the figure it was held against, and whether it holds."""
+
+    criterion: Criterion
+    estimate: Estimate
+    verdict: Verdict
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+        if self.verdict == "inconclusive" and (self.estimate.low is None or self.estimate.high is None):
+            return self.estimate.reason or "the figure has no interval"
+        words = {
+            "pass": "the whole interval meets it",
+            "fail": "the whole interval misses it",
+            "inconclusive": "the interval reaches to both sides of it",
+        }
+        return words[self.verdict]
+
+
+def judge_all(figures: Mapping[str, Estimate], criteria: Sequence[Criterion] = CRITERIA) -> tuple[Judgement, ...]:
+    """Every criterion against its figure."""
+    for one in criteria:
+        if one.figure not in figures:
+            raise OptionError.unknown("figure", one.figure, list(figures))
+    return tuple(
+        Judgement(one, figures[one.figure], judge_criterion(figures[one.figure], one.threshold, one.direction))
+        for one in criteria
+    )
+
+
+def overall(judgements: Sequence[Judgement]) -> Verdict:
+    """``pass`` when all pass, ``fail`` when one fails, else ``inconclusive``."""
+    found = {one.verdict for one in judgements}
+    return "fail" if "fail" in found else "pass" if found == {"pass"} else "inconclusive"
+
+
+def read_criteria(path: str | os.PathLike[str]) -> tuple[Criterion, ...]:
+    """Criteria from a YAML file: a list of ``name``, ``figure``, ``threshold`` and ``direction`` (at_least when left out)."""
+    document = read_yaml(Path(path))
+    listed = document.value
+    if not isinstance(listed, list) or not listed:
+        raise InputError(
+            f"{path}: not a list of criteria. Write `- name: …` with figure, threshold and direction below."
+        )
+    found = tuple(_criterion(document, place, entry) for place, entry in enumerate(listed))
+    names = [one.name for one in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"{path}: two criteria are called {twice!r}. Give each a name of its own.")
+    return found
+
+
+def _criterion(document: Document, place: int, entry: Any) -> Criterion:
+    where = f"{document.path}{document.line_of([place])}"
+    if not isinstance(entry, dict):
+        raise InputError(f"{where}: a criterion has name, figure and threshold; this is {entry!r}.")
+    fields: dict[str, type | tuple[type, ...]] = {
+        "name": str,
+        "figure": str,
+        "threshold": (int, float),
+        "direction": str,
+    }
+    if strange := next((name for name in entry if name not in fields), None):
+        raise InputError(f"{where}: {strange!r} is no field of a criterion. Choose from: {', '.join(fields)}.")
+    given = {"direction": "at_least", **entry}
+    for name, kind in fields.items():
+        if not isinstance(given.get(name), kind) or isinstance(given[name], bool):
+            raise InputError(
+                f"{where}: {name} is {given.get(name)!r}; write {'a number' if name == 'threshold' else 'a text'}."
+            )
+    if given["direction"] not in get_args(Direction):
+        raise InputError(f"{where}: direction {given['direction']!r} is neither at_least nor at_most.")
+    return Criterion(**given)
+
+
+def _mirrored(number: float | None) -> float | None:
+    return None if number is None else -number

@@ -1,0 +1,179 @@
+"""What the results look like: averages beside yardsticks, survival over turns, kinds of errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from howsure.charts import Caption, Field, captioned, line_with_band
+from howsure.charts.encodings import NAMES, ON_TOP, position, roles, tooltips
+from howsure.charts.theme import DASHES, LIGHT, PALETTE, ROW
+from howsure.track.results import COMPLETE
+from howsure.track.samples import DIRECT
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from howsure.estimates import Estimate
+    from howsure.track.results import Results, Row
+    from howsure.track.yardsticks import Board
+
+__all__ = ["ERROR_WORDS", "draw_averages", "draw_errors", "draw_survival"]
+
+ERROR_WORDS = {
+    "format": "wrong format",
+    "stale": "stale answer",
+    "tie": "wrong tie rule",
+    "rank": "one rank off",
+    "other": "other",
+    COMPLETE: "no error",
+}
+_MOST_CURVES = len(PALETTE)
+_MOST_BARS = 60
+_ORDER = ("model", "human", "baseline")
+_AVERAGE = Field("value", "Average", "right turns")
+
+
+def draw_averages(results: Results, board: Board) -> alt.LayerChart:
+    """Right turns of each model, with and without the state shown; guessing, baselines and people as lines with bands."""
+    import altair as alt
+
+    shown = _with_bars(results, board)
+    bars = _estimates((row.model, _solver(row), row.average) for row in shown)
+    drawn = {"random", *(row.model for row in shown)}  # what `random` measured is there exactly
+    lines = _estimates(("", y.name, y.average) for y in results.yardsticks if y.board == board and y.name not in drawn)
+    ends = [number for rows in (bars, lines) for name in ("value", "high") for number in rows[name].drop_nulls()]
+    field = Field("value", "Average", "right turns", domain=(0, 1.03 * max(ends, default=1.0)))
+    x = position("x", bars, "value", field)
+    n_rows = bars.select("label", "group").n_unique()
+    (band, line), (bar, interval) = _lines(lines, x), _bars(bars, x)
+    chart = alt.LayerChart(layer=[band, bar, line, interval], height=max(n_rows, 2) * ROW)
+    note = "Bands around the dashed lines: for guessing, where the average of one run lies; for others, the interval"
+    caption = Caption(sum(row.n for row in shown), "games", results.level, "clustered by sequence", note)
+    return captioned(chart, title=f"How many turns: {board.title}", caption=caption, mark="Black bars")
+
+
+def draw_survival(results: Results, board: Board) -> alt.LayerChart:
+    """The share of games that last beyond each turn, one curve a model and solver."""
+    known = [(row, row.lasting) for row in _sorted(results, board) if row.lasting]
+    shown, n_more = known[:_MOST_CURVES], len(known[_MOST_CURVES:])
+    curves = pl.concat([curve.to_frame().with_columns(group=pl.lit(_name(row))) for row, curve in shown])
+    note = f"{n_more} more in survival.csv" if n_more else ""
+    n = sum(row.n for row, _ in shown)
+    return line_with_band(
+        curves,
+        title=f"Still right: {board.title}",
+        caption=Caption(n, "games", results.level, "Wilson's with Greenwood's variance", note),
+        x=Field("turns", "Right turns", "number", domain=(0, board.length)),
+        y=Field("survival", "Games that last longer", "0–1", domain=(0, 1)),
+        group=Field("group", "Player"),
+        is_step=True,
+    )
+
+
+def draw_errors(results: Results, board: Board) -> alt.LayerChart:
+    """What ended the games, as shares of each model's and solver's."""
+    import altair as alt
+
+    known = [row for row in _sorted(results, board) if row.n][:_MOST_BARS]
+    rows = pl.DataFrame(
+        [
+            {"label": _name(row), "group": ERROR_WORDS[kind], "value": count / row.n, "count": count, "order": place}
+            for row in known
+            for place, (kind, count) in enumerate(row.errors.items())
+            if count
+        ]
+    )
+    words = list(ERROR_WORDS.values())
+    scale = alt.Scale(domain=words, range=[*PALETTE[: len(words) - 1], LIGHT["line"]])
+    told = {
+        "label": Field("label", "Player"),
+        "group": Field("group", "Ended by"),
+        "count": Field("count", "Games", "number"),
+    }
+    bars = alt.Chart(rows).encode(
+        x=alt.X(**position("x", rows, "value", Field("value", "Share of games", "0–1", domain=(0, 1)))),
+        y=_names(rows),
+        fill=alt.Fill("group:N", title=None, scale=scale, legend=alt.Legend(columns=len(words), symbolType="square")),
+        order=alt.Order("order:Q"),
+        tooltip=tooltips(rows, **told),
+    )
+    layer = bars.mark_bar(stroke=LIGHT["paper"], strokeWidth=1)
+    caption = Caption(sum(row.n for row in known), "games", None, "shares of these games, as counted")
+    chart = alt.LayerChart(layer=[layer], height=max(len(known), 2) * ROW)
+    return captioned(chart, title=f"What came first: {board.title}", caption=caption)
+
+
+def _sorted(results: Results, board: Board) -> list[Row]:
+    """Models first, then people, then baselines."""
+    return sorted(results.on(board), key=lambda row: _ORDER.index(row.kind))
+
+
+def _with_bars(results: Results, board: Board) -> list[Row]:
+    """The models; where there is none, whoever played."""
+    rows = _sorted(results, board)
+    return ([row for row in rows if row.kind == "model"] or rows)[:_MOST_BARS]
+
+
+def _estimates(told: Any) -> pl.DataFrame:
+    """Rows in the roles label, group, value, low, high, with what a pointer is told."""
+    rows: list[tuple[str, str, Estimate]] = list(told)
+    cells = [(label, group, one.value, one.low, one.high) for label, group, one in rows]
+    names = ("label", "group", "value", "low", "high")
+    kinds = (pl.String, pl.String, pl.Float64, pl.Float64, pl.Float64)
+    frame = pl.DataFrame(cells, schema=dict(zip(names, kinds, strict=True)), orient="row")
+    return roles(frame, **{name: name for name in names})
+
+
+def _lines(rows: pl.DataFrame, x: dict[str, Any]) -> tuple[alt.Chart, alt.Chart]:
+    """Bands and lines of yardsticks, across all bars."""
+    import altair as alt
+
+    names = rows["group"].to_list()
+    hues, dashes = (
+        [values[1:][place % (len(values) - 1)] for place in range(len(names))] for values in (PALETTE[1:], DASHES)
+    )
+    legend = alt.Legend(symbolType="stroke", symbolSize=250, symbolStrokeWidth=2.5, columns=4)
+    told: dict[str, Any] = {"title": "Yardstick", "legend": legend}
+    stroke = alt.Stroke("group:N", scale=alt.Scale(domain=names, range=hues), **told)
+    dash = alt.StrokeDash("group:N", scale=alt.Scale(domain=names, range=dashes), **told)
+    base = alt.Chart(rows).encode(tooltip=tooltips(rows, group=Field("group", "Yardstick"), told=_AVERAGE))
+    band = base.transform_filter("datum.low != null").mark_rect(color=LIGHT["edge"], opacity=0.25)
+    return (
+        band.encode(x=alt.X(**x | {"field": "low"}), x2=alt.X2("high")),
+        base.mark_rule(strokeWidth=2).encode(x=alt.X(**x), stroke=stroke, strokeDash=dash),
+    )
+
+
+def _bars(rows: pl.DataFrame, x: dict[str, Any]) -> tuple[alt.Chart, alt.Chart]:
+    """Bars, and their intervals."""
+    import altair as alt
+
+    solvers = rows["group"].unique(maintain_order=True).to_list()
+    scale = alt.Scale(domain=solvers, range=list(PALETTE[: len(solvers)]))
+    legend = alt.Legend(symbolType="square") if solvers != [""] else None
+    offset: dict[str, Any] = {"yOffset": alt.YOffset("group:N", sort=solvers)} if len(solvers) > 1 else {}
+    tips = tooltips(rows, label=Field("label", "Player"), group=Field("group", "State"), told=_AVERAGE)
+    base = alt.Chart(rows).encode(y=_names(rows), tooltip=tips, **offset)
+    interval = base.transform_filter("datum.low != null").mark_rule(strokeWidth=2.5, color=LIGHT["ink"])
+    return (
+        base.mark_bar().encode(x=alt.X(**x), fill=alt.Fill("group:N", title="State", scale=scale, legend=legend)),
+        interval.encode(x=alt.X(**x | {"field": "low"}), x2=alt.X2("high")),
+    )
+
+
+def _names(rows: pl.DataFrame) -> alt.Y:
+    import altair as alt
+
+    order = rows["label"].unique(maintain_order=True).to_list()
+    return alt.Y("label:N", title="Player", sort=order, axis=alt.Axis(grid=False, **NAMES, **ON_TOP))
+
+
+def _solver(row: Row) -> str:
+    """How the state is kept, as the literature says it; nothing to say of players that are no model."""
+    return "" if row.kind != "model" else "implicit" if row.solver == DIRECT else row.solver
+
+
+def _name(row: Row) -> str:
+    return row.model if row.solver == DIRECT else f"{row.model}, {row.solver}"

@@ -1,0 +1,210 @@
+"""The game for people, one number at a time: they type the answer, may stop and go on later, and never see a number again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.safe_io import read_bytes, write_atomic
+from howsure.track.game import Game, Referee
+from howsure.track.reading import FILE, kept_in
+from howsure.track.run import SAMPLES
+from howsure.track.samples import Sample, Samples
+from howsure.track.sequence import Setting
+from howsure.track.statistics import shown, statistic
+
+__all__ = ["Paused", "Screen", "play_human", "typed"]
+
+QUIT = "q"
+
+
+class Screen(Protocol):
+    """What a person looks at: it shows one thing at a time and keeps nothing."""
+
+    def show(self, text: str) -> None:
+        """Put `text` in the place of all that was there."""
+
+    def ask(self, prompt: str) -> str | None:
+        """What is typed after `prompt`; None when the person has gone."""
+
+
+@dataclass(frozen=True)
+class Paused:
+    """A game that was left before its end: enough to go on with it, and no number of it."""
+
+    name: str
+    variant: str
+    seed: int
+    setting: str
+    length: int
+    n_right: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def load(cls, path: Path) -> Paused | None:
+        """The game kept in `path`, or None."""
+        if not path.exists():
+            return None
+        try:
+            kept = cls(**json.loads(read_bytes(path)))
+            kept.referee()
+        except (ValueError, TypeError, OptionError):
+            raise InputError(
+                f"{path}: not a game that can be gone on with. Delete the file to begin a new one."
+            ) from None
+        return kept
+
+    def save(self, path: Path) -> None:
+        """Keep the game in `path`."""
+        write_atomic(path, json.dumps(asdict(self)) + "\n")
+
+    def numbers(self) -> list[int]:
+        """All numbers of the game."""
+        return Setting.of(self.setting, self.length).numbers(self.seed)
+
+    def referee(self) -> Referee:
+        """The referee as he stood when the game was left."""
+        referee = Referee(self.variant, self.length)
+        for number in self.numbers()[: self.n_right]:
+            referee.show(number)
+            referee.judge(referee.statistic.answer())
+        return referee
+
+
+def play_human(
+    name: str,
+    variant: str,
+    folder: Path,
+    screen: Screen,
+    *,
+    setting: Setting | None = None,
+    seed: int | None = None,
+    clock: Callable[[], float] = monotonic,
+) -> Samples | None:
+    """Play one game, or go on with the one that `name` left; None when it is left again.
+
+    The game is added to ``samples.csv`` in `folder`, and all games there are returned. Without `seed` it is the first sequence that `name` has not
+    played. Something that is no number is asked for again: a slip of the finger says nothing of the memory.
+    """
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise OptionError(f"The name {name!r} may have letters, digits, points, hyphens and underscores only.")
+    statistic(variant)  # says now if there is none
+    paused_in = folder / f"paused-{name}-{variant}.json"
+    game = Paused.load(paused_in) or _new_game(name, variant, folder, setting or Setting(), seed)
+    screen.show(_welcome(game))
+    if _ask(screen, "Press Enter to begin. ") is None:
+        return None
+    ended = _turns(game, paused_in, screen, clock)
+    if ended is None:
+        return None
+    played, seconds = ended
+    samples = _with_sample(folder, game, played, seconds)
+    samples.write(folder / FILE)
+    paused_in.unlink(missing_ok=True)
+    screen.show(_goodbye(game, played))
+    _ask(screen, "Press Enter to leave. ")
+    return samples
+
+
+def typed(text: str) -> float | None:
+    """The number that a person typed, with or without brackets; None where there is none.
+
+    >>> typed("40.5"), typed("[median: 40,5]"), typed("forty")
+    (40.5, 40.5, None)
+    """
+    found = re.fullmatch(r"\s*(?:\[\w+:)?\s*(\d{1,15})(?:[.,](\d{1,15}))?\s*\]?\s*", text)
+    return float(f"{found[1]}.{found[2] or 0}") if found else None
+
+
+def _new_game(name: str, variant: str, folder: Path, setting: Setting, seed: int | None) -> Paused:
+    if seed is None:
+        past = kept_in(folder)
+        mine = pl.col("model") == _player(name), pl.col("variant") == variant, pl.col("setting") == setting.label
+        played = set(past.frame.filter(*mine)["seed"]) if past else set()
+        seed = next((one for one in range(SAMPLES) if one not in played), 0)
+    return Paused(name, variant, seed, setting.label, setting.length)
+
+
+def _turns(game: Paused, paused_in: Path, screen: Screen, clock: Callable[[], float]) -> tuple[Game, float] | None:
+    """Number after number; what was reached is kept after every right answer, so that nothing can be lost."""
+    referee, started = game.referee(), clock()
+    numbers, lines = game.numbers(), Setting.of(game.setting, game.length).lines(game.seed)
+    for turn in range(game.n_right, game.length):
+        referee.show(numbers[turn])
+        answer = _answer(screen, turn, game, numbers[turn], lines[turn])
+        seconds = game.seconds + clock() - started
+        if answer is None:
+            replace(game, n_right=turn, seconds=seconds).save(paused_in)
+            return None
+        if not referee.judge(answer):
+            break
+        replace(game, n_right=turn + 1, seconds=seconds).save(paused_in)
+    return referee.game, game.seconds + clock() - started
+
+
+def _answer(screen: Screen, turn: int, game: Paused, number: int, line: str) -> float | None:
+    """The number that was typed, asked for until there is one; None to leave."""
+    trouble = ""
+    while True:
+        above = f"{line}\n\n" if line else ""
+        screen.show(f"Turn {turn + 1} of {game.length}\n\n{above}    {number}\n\n{trouble}")
+        text = _ask(screen, f"{game.variant.capitalize()} of all so far ({QUIT} to stop): ")
+        answer = None if text is None else typed(text)
+        if text is None or answer is not None:
+            return answer
+        trouble = f"{text.strip()[:40]!r} is no number. Type digits, such as 7 or 40.5.\n\n"
+
+
+def _ask(screen: Screen, prompt: str) -> str | None:
+    text = screen.ask(prompt)
+    return None if text is None or text.strip().lower() == QUIT else text
+
+
+def _welcome(game: Paused) -> str:
+    kind = statistic(game.variant)
+    told = [
+        f"Numbers come one at a time. After each, type {kind.task}.",
+        kind.rule,
+        "A number is gone when you have answered. Keep it in your head: no notes, no calculator. The first wrong answer ends the game.",
+        f"Type {QUIT} to stop; the same command goes on from there.",
+    ]
+    if game.n_right:
+        told.append(f"You go on after {game.n_right} right turns.")
+    return "\n\n".join(told) + "\n\n"
+
+
+def _goodbye(game: Paused, played: Game) -> str:
+    if played.is_complete:
+        return f"All {played.length} turns right. Well done.\n\n"
+    assert played.truth is not None
+    return f"Not quite: the {game.variant} was {shown(played.truth)}. You had {played.max_length} turns right.\n\n"
+
+
+def _with_sample(folder: Path, game: Paused, played: Game, seconds: float) -> Samples:
+    past, setting = kept_in(folder), Setting.of(game.setting, game.length)
+    told = {"model": _player(game.name), "variant": game.variant, "seed": game.seed}
+    sample = Sample.of(
+        played,
+        model=_player(game.name),
+        variant=game.variant,
+        seed=game.seed,
+        setting=setting,
+        kind="human",
+        seconds=round(seconds, 3),
+    )
+    if not past:
+        return Samples.of([sample])
+    before = len(past.frame.filter(**told, setting=game.setting, length=game.length))
+    return Samples.union([past, Samples.of([replace(sample, attempt=before + 1)])])
+
+
+def _player(name: str) -> str:
+    return f"human/{name}"

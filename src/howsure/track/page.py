@@ -1,0 +1,114 @@
+"""The game in a browser: one offline page with a practice round and several games, and what comes back from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from howsure.errors import InputError, OptionError
+from howsure.pages import (
+    BuiltPage,
+    Game,
+    Number,
+    Page,
+    Reading,
+    Received,
+    build_page,
+    opaque_id,
+    read_results,
+    step_rows,
+)
+from howsure.pages.protocol import Screen
+from howsure.track.game import Referee
+from howsure.track.prompts import turn_message
+from howsure.track.run import SAMPLES
+from howsure.track.samples import Sample, Samples
+from howsure.track.sequence import Setting
+from howsure.track.statistics import shown, statistic
+
+__all__ = ["collect_page", "make_page"]
+
+PRACTICE_SEED, PRACTICE_LENGTH = SAMPLES, 6  # no sequence of the eval is given away
+_INSTRUMENT = "track"
+
+
+def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: Setting | None = None) -> BuiltPage:
+    """A page on which a person practises once, with right or wrong after each answer, and then plays `n_games`.
+
+    Games show the sequences from `first_seed` on. The first wrong answer ends a game; the page asks for the player's name.
+    """
+    if n_games < 1:
+        raise OptionError(f"{n_games} games leave nothing to play. Give at least 1.")
+    setting = setting or Setting()
+    kind = statistic(variant)
+    practice = replace(setting, length=min(PRACTICE_LENGTH, setting.length))
+    games = [_game(f"Game {n + 1} of {n_games}", variant, first_seed + n, setting) for n in range(n_games)]
+    text = (
+        f"Numbers come one at a time. After each, type {kind.task}. {kind.rule}\n\nA number is gone when you have answered. "
+        "Keep it in your head: no notes, no calculator. The first wrong answer ends a game. First comes a short practice round "
+        "that tells you after each answer whether it was right."
+    )
+    told: dict[str, str | int] = {
+        "variant": variant,
+        "setting": setting.label,
+        "length": setting.length,
+        "first_seed": first_seed,
+    }
+    screens: tuple[Screen, ...] = (
+        Reading(id=opaque_id(_INSTRUMENT, "rules"), title=f"Track the {variant}", text=text),
+        _game("Practice", variant, PRACTICE_SEED, practice, is_practice=True),
+        *games,
+    )
+    return build_page(Page(instrument=_INSTRUMENT, title="Track the Stat", screens=screens, settings=told))
+
+
+def collect_page(page: BuiltPage, results: Iterable[str | os.PathLike[str]]) -> Samples:
+    """The games that came back, judged again number by number; practice does not count.
+
+    What is refused, and why, is in the table's notes.
+    """
+    if page.page.instrument != _INSTRUMENT:
+        raise InputError(
+            f"This page belongs to {page.page.instrument}, not to {_INSTRUMENT}. Name the page that was played."
+        )
+    collected = read_results(results, [page])
+    refused = tuple(str(refusal) for refusal in collected.refused)
+    if not collected.results:
+        raise InputError("No result of this page is there. " + " ".join(refused))
+    return Samples.of((s for received in collected.results for s in _samples(received)), notes=refused)
+
+
+def _game(title: str, variant: str, seed: int, setting: Setting, *, is_practice: bool = False) -> Game:
+    state, steps = statistic(variant)(), []
+    for number, line in zip(setting.numbers(seed), setting.lines(seed), strict=True):
+        state.update(number)
+        steps.append((turn_message(number, line), [shown(state.answer())]))
+    answer = Number(name="answer", text=f"{variant.capitalize()} of all numbers so far", decimals=1)
+    ending = {"stop": "end", "tells": True} if is_practice else {"stop": "wrong"}
+    return Game.hiding(steps, answer=answer, id=opaque_id(_INSTRUMENT, seed), title=title, **ending)
+
+
+def _samples(received: Received) -> list[Sample]:
+    """One sample a game of one person."""
+    told = received.page.page.settings
+    setting = Setting.of(str(told["setting"]), int(told["length"]))
+    games = [screen.id for screen in received.page.page.screens if isinstance(screen, Game)][1:]
+    rows = step_rows([received])
+    return [
+        _sample(received.rater, str(told["variant"]), int(told["first_seed"]) + n, setting, played)
+        for n, screen in enumerate(games)
+        if (played := [row for row in rows if row["screen"] == screen])
+    ]
+
+
+def _sample(rater: str, variant: str, seed: int, setting: Setting, played: Sequence[dict[str, object]]) -> Sample:
+    referee = Referee(variant, setting.length)
+    for number, row in zip(setting.numbers(seed), played, strict=False):
+        referee.show(number)
+        if not referee.judge(float(str(row["answer"]))):
+            break
+    seconds = sum(float(str(row["seconds"])) for row in played)
+    return Sample.of(
+        referee.game, model=f"human/{rater}", variant=variant, seed=seed, setting=setting, kind="human", seconds=seconds
+    )

@@ -1,0 +1,181 @@
+"""One row a game, whoever played it: the table that runs write and reports read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.tables import Attempts, Column, Table
+from howsure.track.game import ERROR_KINDS, ErrorKind, Game
+from howsure.track.sequence import STANDARD, Setting
+from howsure.track.statistics import VARIANTS
+
+if TYPE_CHECKING:
+    from howsure.frames import Part, Source
+
+__all__ = ["DIRECT", "EXPLICIT", "GROUP", "Sample", "Samples", "load_samples"]
+
+DIRECT, EXPLICIT = "direct", "explicit"
+
+GROUP = ("model", "solver", "variant", "setting", "length")
+"""What makes games comparable: figures are of one player with one solver on one board."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How one game went, and who played it under which conditions.
+
+    ``max_length`` counts right turns, of ``length`` possible. ``failure`` says why a game was broken off by no fault of the player (the server failed,
+    the reply was cut off): such a sample counts in no figure. Tokens are those of the whole game.
+    """
+
+    model: str
+    variant: str
+    seed: int
+    max_length: int
+    length: int
+    error_kind: ErrorKind | None = None
+    solver: str = DIRECT
+    kind: str = "model"
+    setting: str = STANDARD
+    attempt: int = 1
+    failure: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    seconds: float | None = None
+
+    @property
+    def violation(self) -> int:
+        """1 where the reply's format ended the game."""
+        return int(self.error_kind == "format")
+
+    @classmethod
+    def of(
+        cls,
+        game: Game,
+        *,
+        model: str,
+        variant: str,
+        seed: int,
+        setting: Setting,
+        solver: str = DIRECT,
+        kind: str = "model",
+        seconds: float | None = None,
+    ) -> Sample:
+        """The sample of a game that was played to its end."""
+        return cls(
+            model,
+            variant,
+            seed,
+            game.max_length,
+            game.length,
+            game.error_kind,
+            solver,
+            kind,
+            setting.label,
+            seconds=seconds,
+        )
+
+
+def _count(name: str, meaning: str) -> Column:
+    return Column(name, meaning, "whole", low=0)
+
+
+class Samples(Table):
+    """Games of models, baselines and people: one row a game."""
+
+    columns = (
+        Column("model", "who played", required=True),
+        Column("solver", "direct, or explicit where the state was shown", required=True),
+        Column("variant", "what was tracked", required=True, choices=VARIANTS),
+        Column("setting", "what differs from the original conditions", required=True),
+        Column("seed", "which sequence", "whole", required=True, low=0),
+        Column("attempt", "1 for the first game with this sequence, then 2, …", "whole", required=True, low=1),
+        Column("length", "how many numbers there were to come", "whole", required=True, low=1),
+        Column("max_length", "how many turns were right", "whole", required=True, low=0),
+        Column("violation", "1 where the reply's format ended the game", "whole", required=True, low=0, high=1),
+        Column("error_kind", "what ended the game", choices=ERROR_KINDS),
+        Column("failure", "why the game was broken off by no fault of the player"),
+        _count("input_tokens", "tokens read"),
+        _count("output_tokens", "tokens written"),
+        _count("reasoning_tokens", "of these, hidden reasoning"),
+        Column("seconds", "how long the game took", "number", low=0),
+        Column("kind", "human, model or baseline", required=True, choices=("human", "model", "baseline")),
+    )
+    key = (*GROUP, "seed", "attempt")
+    told_by = ("model", "seed")
+
+    @classmethod
+    def of(cls, samples: Iterable[Sample], *, notes: Sequence[str] = ()) -> Samples:
+        """The table of these games."""
+        rows = [{name: getattr(sample, name) for name in _SCHEMA} for sample in samples]
+        if not rows:
+            raise InputError("There is no sample: nothing was played.")
+        return cls(pl.DataFrame(rows, schema=_SCHEMA), notes=notes)
+
+    def over(self, older: Samples | None) -> Samples:
+        """These games, and of `older` ones those of players that have none here on the same board."""
+        if older is None:
+            return self
+        rest = older.frame.join(self.frame, on=GROUP, how="anti")
+        return Samples.union([Samples(rest, notes=older.notes), self]) if len(rest) else self
+
+    def attempts(self, *, by: Literal["sequence", "board"] = "sequence", at: int | None = None) -> Attempts:
+        """The games as attempts, scored by the share of turns that were right, or with ``at`` by whether that many were; broken-off ones are left out.
+
+        A task is one sequence, so that players are compared on the same numbers; or with ``by="board"`` one statistic under one setting, which is
+        played again and again with fresh numbers, in the order of the rows. A model with explicit state is a subject of its own.
+        """
+        shortest = min(self.frame["length"])
+        if at is not None and not 1 <= at <= shortest:
+            raise OptionError(
+                f"Whether {at} turns were right is not known of games of {shortest} numbers. Choose 1 to {shortest}."
+            )
+        subject = pl.when(pl.col("solver") == DIRECT).then("model").otherwise(pl.format("{} ({})", "model", "solver"))
+        condition = pl.when(pl.col("setting") != STANDARD).then(pl.format(" {}", "setting")).otherwise(pl.lit(""))
+        board = pl.format("track/{}{}/{}", "variant", condition, "length")
+        played = self.frame.filter(pl.col("failure").is_null())
+        right = pl.col("max_length")
+        shaped = (played.sort("attempt") if by == "sequence" else played).select(
+            subject.alias("subject"),
+            "kind",
+            (pl.format("{}/{}", board, "seed") if by == "sequence" else board).alias("task"),
+            (right / pl.col("length") if at is None else (right >= at).cast(pl.Float64)).alias("score"),
+            pl.format("track/{}", "variant").alias("domain"),
+            "seconds",
+        )
+        order = pl.int_range(1, pl.len() + 1).over("subject", "task")
+        return Attempts(shaped.with_columns(order.alias("attempt")), notes=self.notes)
+
+    def _check_groups(self, parts: Sequence[Part]) -> None:
+        super()._check_groups(parts)
+        failed = pl.col("failure").is_not_null()
+        is_complete = pl.col("max_length") == pl.col("length")
+        format_error = (pl.col("error_kind") == "format").fill_null(False)
+        is_odd = (
+            (pl.col("max_length") > pl.col("length"))
+            | (~failed & (is_complete != pl.col("error_kind").is_null()))
+            | (format_error != (pl.col("violation") == 1))
+        )
+        odd = self.lazy.filter(is_odd).head(1).collect()
+        if len(odd):
+            row = odd.row(0, named=True)
+            raise InputError(
+                f"{row['model']} on {row['variant']}, seed {row['seed']}: {row['max_length']} of {row['length']} turns right, violation {row['violation']} and "
+                f"error {row['error_kind'] or 'none'} do not go together. A game ends by an error or with all turns right; violation is 1 for 'format' only."
+            )
+
+
+_TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64}
+_SCHEMA = {column.name: _TYPES[column.kind] for column in Samples.columns}
+assert set(_SCHEMA) == {field.name for field in fields(Sample)} | {"violation"}
+
+
+def load_samples(paths: Source) -> Samples:
+    """The games in one or several ``samples.csv``."""
+    return Samples(paths)

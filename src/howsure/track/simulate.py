@@ -1,0 +1,102 @@
+"""Solvers with a known memory: how long they last is drawn, and what would come out of endlessly many games is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from howsure.track.game import ErrorKind
+from howsure.track.samples import DIRECT, EXPLICIT, Sample, Samples
+from howsure.track.sequence import LENGTH
+
+__all__ = ["MEMORIES", "Memory", "Truth", "World", "simulate"]
+
+
+@dataclass(frozen=True)
+class Memory:
+    r"""How soon a solver errs.
+
+    .. math:: P(T \ge t \mid z) = e^{-z \Lambda(t)}, \quad \Lambda(t) = \sum_{i \le t} (\text{slip} + \text{decay} \cdot i), \quad
+              P(T \ge t) = \Big(1 + \frac{\Lambda(t)}{k}\Big)^{-k}
+
+    T is the number of right turns. ``slip`` is the risk in every turn, ``decay`` what each number to remember adds to it. z is the difficulty of a sequence, which all solvers meet
+    alike: gamma distributed with mean 1 and shape k (``sameness``; the larger, the more alike are sequences). ``violations`` is the share of
+    errors that are malformed replies.
+    """
+
+    slip: float
+    decay: float = 0.0
+    violations: float = 0.0
+
+    def burden(self, length: int) -> np.ndarray:
+        """Λ(0), Λ(1), … Λ(length)."""
+        return np.concatenate([[0.0], np.cumsum(self.slip + self.decay * np.arange(1, length + 1))])
+
+
+MEMORIES: Mapping[tuple[str, str], Memory] = {
+    ("amber-1", DIRECT): Memory(0.02, 0.01, violations=0.1),
+    ("amber-1", EXPLICIT): Memory(0.02, 0.001, violations=0.1),
+    ("basalt-1", DIRECT): Memory(0.005, 0.002),
+    ("basalt-1", EXPLICIT): Memory(0.005),
+}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What endlessly many games would give; ``survival`` is the share with at least 0, 1, … right turns."""
+
+    survival: np.ndarray
+    violation_rate: float
+
+    @property
+    def average(self) -> float:
+        """The mean number of right turns."""
+        return float(self.survival[1:].sum())
+
+    @property
+    def stddev(self) -> float:
+        """Its standard deviation."""
+        turns = np.arange(1, len(self.survival))
+        return float(np.sqrt(((2 * turns - 1) * self.survival[1:]).sum() - self.average**2))
+
+
+@dataclass(frozen=True)
+class World:
+    """Simulated games, and the truth by model and solver."""
+
+    samples: Samples
+    truth: Mapping[tuple[str, str], Truth]
+
+
+def simulate(
+    memories: Mapping[tuple[str, str], Memory] = MEMORIES,
+    *,
+    variant: str = "median",
+    n_samples: int = 250,
+    length: int = LENGTH,
+    sameness: float = 4.0,
+    seed: int = 0,
+) -> World:
+    """Games of every (model, solver) over the same `n_samples` sequences."""
+    rng = np.random.default_rng(seed)
+    difficulty = rng.gamma(sameness, 1 / sameness, n_samples)
+    samples: list[Sample] = []
+    truth = {}
+    for (model, solver), memory in memories.items():
+        burden = memory.burden(length)
+        patience = rng.standard_exponential(n_samples) / difficulty
+        turns = np.searchsorted(burden, patience, side="left") - 1
+        is_malformed = rng.random(n_samples) < memory.violations
+        samples += [
+            Sample(model, variant, one, int(t), length, _kind(int(t), length, is_malformed=bool(bad)), solver)
+            for one, (t, bad) in enumerate(zip(turns, is_malformed, strict=True))
+        ]
+        survival = (1 + burden / sameness) ** -sameness
+        truth[model, solver] = Truth(survival, memory.violations * float(1 - survival[-1]))
+    return World(Samples.of(samples), truth)
+
+
+def _kind(turns: int, length: int, *, is_malformed: bool) -> ErrorKind | None:
+    return None if turns == length else "format" if is_malformed else "other"

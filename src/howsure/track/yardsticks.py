@@ -1,0 +1,83 @@
+"""What to compare with: guessing (exactly), the players that need no model, and people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from howsure.estimates import Estimate
+from howsure.stats._arrays import normal_quantile
+from howsure.stats.means import mean
+from howsure.track.chance import expected_random
+from howsure.track.samples import DIRECT, Samples
+from howsure.track.sequence import LENGTH, STANDARD, Setting
+
+__all__ = ["GUESSING", "PEOPLE", "Board", "Yardstick", "boards", "yardsticks"]
+
+GUESSING, PEOPLE = "random (exact)", "people"
+
+
+@dataclass(frozen=True)
+class Board:
+    """What is played: results on different boards cannot be compared."""
+
+    variant: str
+    setting: str
+    length: int
+
+    @property
+    def title(self) -> str:
+        """The board in words."""
+        conditions = [f"{self.length} numbers"] if self.length != LENGTH else []
+        conditions += [self.setting] if self.setting != STANDARD else []
+        return ", ".join([self.variant, *conditions])
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """An average number of right turns to compare with.
+
+    For guessing it is exact, and the interval is where the average of one run of ``random`` would lie; for others it is measured.
+    """
+
+    board: Board
+    name: str
+    average: Estimate
+
+
+def boards(samples: Samples) -> list[Board]:
+    """What was played, in the order of the samples."""
+    return [
+        Board(*row) for row in samples.frame.select("variant", "setting", "length").unique(maintain_order=True).rows()
+    ]
+
+
+def yardsticks(samples: Samples, *, level: float = 0.95) -> tuple[Yardstick, ...]:
+    """Guessing, baselines and people on every board that was played."""
+    found: list[Yardstick] = []
+    for board in boards(samples):
+        games = samples.frame.filter(**vars(board))
+        played = games.filter(pl.col("failure").is_null())
+        found.append(Yardstick(board, GUESSING, _guessing(board, games["seed"].unique().sort().to_list(), level)))
+        players = played.filter(pl.col("kind") == "baseline", pl.col("solver") == DIRECT)
+        for (name,), part in players.group_by("model", maintain_order=True):
+            found.append(Yardstick(board, str(name), _average(part, part["seed"], board, level)))
+        people = played.filter(pl.col("kind") == "human")
+        if len(people):
+            # two people on one sequence differ more than one person on two
+            clusters = people["model" if people["model"].n_unique() > 1 else "seed"]
+            found.append(Yardstick(board, PEOPLE, _average(people, clusters, board, level)))
+    return tuple(found)
+
+
+def _guessing(board: Board, seeds: list[int], level: float) -> Estimate:
+    exact = expected_random(board.variant, seeds, Setting.of(board.setting, board.length))
+    reach = normal_quantile(level) * exact.run_sd
+    return Estimate(exact.average, max(exact.average - reach, 0.0), exact.average + reach, level)
+
+
+def _average(part: pl.DataFrame, clusters: pl.Series, board: Board, level: float) -> Estimate:
+    turns = part["max_length"].to_numpy().astype(np.float64)
+    return mean(turns, clusters.to_numpy(), level=level, bounds=(0, board.length)).estimate
