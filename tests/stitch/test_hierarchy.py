@@ -102,8 +102,8 @@ def test_folds_are_even_and_repeatable(problem):
 
 
 def test_wrong_methods_and_folds_are_told(problem):
-    with pytest.raises(OptionError, match=r"No model of the scores called 'asay'. Did you mean 'howsure'"):
-        held_out_errors(problem, ["asay"])
+    with pytest.raises(OptionError, match=r"No model of the scores called 'howsur'. Did you mean 'howsure'"):
+        held_out_errors(problem, ["howsur"])
     with pytest.raises(InputError, match="folds: 2 for"):
         held_out_errors(problem, ["howsure"], folds=np.zeros(2, dtype=int))
 
