@@ -3,7 +3,7 @@
 import gzip
 import io
 import os
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -207,6 +207,30 @@ def test_the_digest_tells_tables_apart_and_formats_not(tmp_path):
     assert {Attempts(as_path(tmp_path, ending)).digest for ending in FORMATS} == {digest}
     assert len(digest) == 16
     assert Attempts(FRAME.with_columns(pl.lit(0.25).alias("score"))).digest != digest
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        (pl.Series([[1, 2], []]), "[1,2]"),
+        (pl.Series([{"x": 1, "y": ["a"]}, None]), '{"x":1,"y":["a"]}'),
+        (pl.Series([[1.0, 2.0], [3.0, 4.0]], dtype=pl.Array(pl.Float64, 2)), "[1.0,2.0]"),
+        (pl.Series([b"\xff", b"a"]), "ff"),
+        (pl.Series([[b"\xff"], []]), "[b'\\xff']"),
+        (pl.Series([timedelta(days=1), None]), "P1D"),
+    ],
+    ids=["list", "struct", "array", "bytes", "list of bytes", "duration"],
+)
+def test_columns_that_text_cannot_hold_are_digested_and_written(tmp_path, column, shown):
+    frame = FRAME.head(2).with_columns(column.alias("extra"))
+    frame.write_parquet(tmp_path / "kept.parquet")
+    table = Attempts(tmp_path / "kept.parquet")
+    assert table.digest == Attempts(frame).digest
+    assert table.digest != Attempts(frame.with_columns(pl.col("extra").reverse())).digest
+    table.write(tmp_path / "kept.csv")
+    assert Attempts(tmp_path / "kept.csv").frame["extra"][0] == shown
+    table.write(tmp_path / "kept.jsonl")
+    assert len(Attempts(tmp_path / "kept.jsonl")) == 2
 
 
 def test_a_table_tells_what_it_holds():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     One: TypeAlias = Rows | "Part" | str | os.PathLike[str]
     Source: TypeAlias = One | Sequence[One]
 
-__all__ = ["FORMATS", "Part", "expand", "format_of", "json_lines", "parts_of", "write_frame"]
+__all__ = ["FORMATS", "Part", "as_text", "expand", "format_of", "json_lines", "parts_of", "write_frame"]
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _LONGEST_LINE = 64 * 2**20
@@ -162,7 +162,7 @@ def write_frame(frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str]
     packed = target.suffix.lower() == ".gz"
     if packed and kind == "parquet":
         raise InputError(f"{target}: parquet is compressed already; leave out .gz.")
-    lazy = frame.lazy()
+    lazy = frame.lazy() if kind == "parquet" else as_text(frame.lazy(), keep_nested=kind == "jsonl")
     # An open file, not its path: after a failure polars' threads may still create what a path names.
     with atomic_path(target) as temporary, temporary.open("wb") as stream:
         sink: IO[bytes] = io.BytesIO() if packed else stream
@@ -175,6 +175,34 @@ def write_frame(frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str]
         if isinstance(sink, io.BytesIO):
             stream.write(_gzip(sink.getvalue()))
     return target
+
+
+def as_text(rows: pl.LazyFrame, *, keep_nested: bool = False) -> pl.LazyFrame:
+    """The rows with those columns as text that a text format cannot hold: lists and structs as JSON, bytes as hex digits.
+
+    ``keep_nested`` leaves lists and structs as they are, for a format that has them.
+    """
+    schema = rows.collect_schema()
+    written = (_written(name, dtype, keep_nested=keep_nested) for name, dtype in schema.items())
+    return rows.with_columns(column for column in written if column is not None)
+
+
+def _written(name: str, dtype: pl.DataType, *, keep_nested: bool) -> pl.Expr | None:
+    column = pl.col(name)
+    if dtype == pl.Binary:
+        return column.bin.encode("hex")
+    if dtype == pl.Duration:
+        return column.dt.to_string()
+    if dtype == pl.Object or (dtype.is_nested() and "Binary" in repr(dtype)):  # polars cannot write these itself
+        return column.map_elements(_told, return_dtype=pl.String)
+    if not dtype.is_nested() or keep_nested:
+        return None
+    told = pl.struct(column.alias("v")).struct.json_encode().str.strip_prefix('{"v":').str.strip_suffix("}")
+    return pl.when(column.is_not_null()).then(told).alias(name)
+
+
+def _told(value: Any) -> str:
+    return str(value.to_list() if isinstance(value, pl.Series) else value)
 
 
 def _frame(rows: Rows) -> pl.LazyFrame:

@@ -18,7 +18,7 @@ import polars as pl
 
 from howsure.columns import Column, Rule, rules, typed, typed_name
 from howsure.errors import InputError, OptionError, closest
-from howsure.frames import Part, parts_of, write_frame
+from howsure.frames import Part, as_text, parts_of, write_frame
 
 if TYPE_CHECKING:
     from howsure.frames import Source
@@ -107,7 +107,8 @@ class Table:
     @cached_property
     def digest(self) -> str:
         """A short SHA-256 of the rows, to say later which input made a result."""
-        return hashlib.sha256(self.frame.write_csv().encode()).hexdigest()[:16]
+        rows = as_text(self.frame.lazy()).collect()
+        return hashlib.sha256(rows.write_csv().encode()).hexdigest()[:16]
 
     def __len__(self) -> int:
         return int(self.lazy.select(pl.len()).collect().item())
