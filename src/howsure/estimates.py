@@ -97,6 +97,8 @@ class Estimate:
             low = _end(self.low, self.low_state, "−∞", digits)
             high = _end(self.high, self.high_state, "∞", digits)
             text += f" [{low}, {high}]"
+        elif self.low_state == "undefined":
+            text += " [undefined]"
         if self.state in ("undefined", "unbounded", "too_few"):
             text += f" {self.state.replace('_', ' ')}"
         return text

@@ -5,6 +5,7 @@
     means          a mean or a difference of means over clusters, with an interval that stays honest at the edges
     proportions    Wilson and Clopper–Pearson intervals
     bootstrap      nested resampling as row weights; percentile, basic and BCa intervals
+    replicates     the one policy for replicates without a number: intervals, P(A > B), P(best)
     permutation    sign-flip, permutation and McNemar tests
     multiplicity   p-values of many tests: Holm, Benjamini–Hochberg
     power          what a comparison of two models can show before it is run

@@ -1,0 +1,223 @@
+"""Intervals and probabilities from bootstrap replicates of which some have no number: one policy for the whole package.
+
+A replicate is a number, or
+
+- ±inf: known to lie below or above the range. It is usable and counts beyond that end.
+- NaN: failed (no slope, no convergence, no data). It could lie anywhere, so it counts beyond both ends.
+
+The shares of both kinds are reported. With more than 10 % failed replicates there is no interval (state ``undefined``). In P(A > B) a failed
+replicate, and a pair beyond the same end, counts ½.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from howsure.estimates import Estimate
+from howsure.stats._arrays import Floats, check_level
+
+__all__ = [
+    "MOST_FAILED",
+    "Interval",
+    "probability_best",
+    "probability_greater",
+    "replicate_differences",
+    "replicate_interval",
+]
+
+MOST_FAILED = 0.10
+"""With a larger share of failed replicates an interval is undefined."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Interval:
+    """Percentile intervals of replicates, one for each position of ``draws[0]``.
+
+    Attributes
+    ----------
+    low, high : array
+        The ends: −inf or inf where an end lies beyond the range or is open, NaN without an interval.
+    state : array of str
+        ``ok``, ``undefined`` (more than 10 % of the replicates failed) or ``too_few`` (no replicates).
+    low_state, high_state : array of str
+        ``ok``; ``below_range`` or ``above_range``, where enough replicates are known to lie there; ``unbounded``, where failed replicates
+        open the end; or the interval's own state.
+    share_below, share_above, share_failed : array
+        Shares of replicates below the range, above the range, and failed.
+    n_replicates : int
+        The number of replicates, failed ones included.
+    """
+
+    low: Floats
+    high: Floats
+    state: NDArray[np.str_]
+    low_state: NDArray[np.str_]
+    high_state: NDArray[np.str_]
+    share_below: Floats
+    share_above: Floats
+    share_failed: Floats
+    n_replicates: int
+
+    def reason(self, *position: int) -> str:
+        """Why there is no interval at this position, or nothing."""
+        if self.state[position] == "ok":
+            return ""
+        if not self.n_replicates:
+            return "no replicates"
+        n_failed = round(float(self.share_failed[position]) * self.n_replicates)
+        return f"{n_failed:,} of {self.n_replicates:,} replicates failed; an interval allows {MOST_FAILED:.0%}"
+
+    def estimate(self, value: float, *position: int, level: float = 0.95, reason: str = "") -> Estimate:
+        """An estimate with this interval: `value` is finite, `level` the nominal coverage.
+
+        Ends beyond the range are None with their state; without an interval both have its state, and its reason is added.
+        """
+        ends = {name: float(getattr(self, name)[position]) for name in ("low", "high")}
+        states: dict[str, Any] = {name: str(getattr(self, name)[position]) for name in ("low_state", "high_state")}
+        told = "; ".join(text for text in (reason, self.reason(*position)) if text)
+        numbers = {name: end if np.isfinite(end) else None for name, end in ends.items()}
+        return Estimate(value, numbers["low"], numbers["high"], level, reason=told, **states)
+
+
+def replicate_interval(draws: ArrayLike, level: float) -> Interval:
+    """Percentile interval of bootstrap replicates.
+
+    The low end is the (1 − level)/2 quantile of the replicates with the failed ones at −inf, the high end the (1 + level)/2 quantile with the
+    failed ones at inf. Quantiles are interpolated between neighbours, as numpy's default; next to an infinite one the outer neighbour is taken.
+
+    Parameters
+    ----------
+    draws : array, shape (n_replicates, …)
+        ±inf marks a replicate beyond the range, NaN one that failed; a failed replicate counts beyond both ends.
+    level : float
+        Coverage, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        State `undefined` if more than 10 % of the replicates failed, `too_few` if there are none.
+
+    Raises
+    ------
+    OptionError
+        If `level` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> found = replicate_interval([1.0, 2.0, 3.0, 4.0, float("inf")], 0.5)
+    >>> float(found.low), float(found.high), float(found.share_above)
+    (2.0, 4.0, 0.2)
+    """
+    check_level(level)
+    values = np.asarray(draws, dtype=np.float64)
+    n, shape = len(values), values.shape[1:]
+    if not n:
+        none = {name: np.full(shape, np.nan) for name in ("low", "high", "share_below", "share_above", "share_failed")}
+        few = {name: np.full(shape, "too_few", "U11") for name in ("state", "low_state", "high_state")}
+        return Interval(**none, **few, n_replicates=0)
+    failed, below, above = np.isnan(values), np.isneginf(values), np.isposinf(values)
+    n_failed, n_below, n_above = (np.asarray(kind.sum(axis=0)) for kind in (failed, below, above))
+    is_defined = n_failed <= MOST_FAILED * n
+    place = round((n - 1) * (1 - level) / 2, 9)  # (1 − 0.95)/2 is a little above 0.025
+    low = _low_end(np.where(failed, -np.inf, values), place)
+    high = -_low_end(np.where(failed, -np.inf, -values), place)
+    known = int(place)  # an end is known to lie beyond the range where so many replicates do, not counting failed ones
+    states = [
+        np.select(
+            [~is_defined, np.isfinite(end), (end < 0) & (n_below > known), (end > 0) & (n_above > known)],
+            ["undefined", "ok", "below_range", "above_range"],
+            "unbounded",
+        )
+        for end in (low, high)
+    ]
+    return Interval(
+        low=np.where(is_defined, low, np.nan),
+        high=np.where(is_defined, high, np.nan),
+        state=np.where(is_defined, "ok", "undefined"),
+        low_state=states[0],
+        high_state=states[1],
+        share_below=n_below / n,
+        share_above=n_above / n,
+        share_failed=n_failed / n,
+        n_replicates=n,
+    )
+
+
+def probability_greater(a: ArrayLike, b: ArrayLike) -> Floats:
+    """P(A > B) over paired replicates.
+
+    Parameters
+    ----------
+    a, b : array, shape (n_replicates, …)
+        Replicates of both, drawn together; ±inf beyond the range, NaN failed. A failed replicate of either, a tie, and a pair beyond the same
+        end each count ½.
+
+    Returns
+    -------
+    array, shape (…)
+        Probabilities; NaN without replicates.
+
+    Examples
+    --------
+    >>> inf, nan = float("inf"), float("nan")
+    >>> float(probability_greater([2.0, inf, inf, nan], [1.0, 5.0, inf, 3.0]))
+    0.75
+    """
+    first, second = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+    if not len(first):
+        return np.full(first.shape[1:], np.nan)
+    return np.asarray((1 + (first > second).mean(axis=0) - (first < second).mean(axis=0)) / 2)
+
+
+def probability_best(draws: ArrayLike) -> Floats:
+    """The probability that each of k candidates has the highest value.
+
+    In each replicate a candidate that failed has 1/k, as nothing is known of it; the rest goes to the highest of the others, and those that share the
+    highest place (two above the range, for example) share it equally.
+
+    Parameters
+    ----------
+    draws : array, shape (n_replicates, k)
+        One column per candidate; ±inf beyond the range, NaN failed.
+
+    Returns
+    -------
+    array, shape (k,)
+        Probabilities that add up to 1; NaN without replicates.
+
+    Examples
+    --------
+    >>> probability_best([[3.0, 2.0], [1.0, 2.0], [float("nan"), 2.0], [4.0, 2.0]]).tolist()
+    [0.625, 0.375]
+    """
+    values = np.asarray(draws, dtype=np.float64)
+    n, k = values.shape
+    if not n:
+        return np.full(k, np.nan)
+    failed = np.isnan(values)
+    known = np.where(failed, -np.inf, values)
+    is_best = ~failed & (known == known.max(axis=1, keepdims=True))
+    left = 1 - failed.sum(axis=1, keepdims=True) / k
+    shares = is_best * left / np.maximum(is_best.sum(axis=1, keepdims=True), 1)
+    return np.asarray((shares + failed / k).mean(axis=0))
+
+
+def replicate_differences(a: ArrayLike, b: ArrayLike) -> Floats:
+    """A − B of paired replicates: NaN where either failed or both lie beyond the same end, ±inf where one lies beyond the range."""
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # inf − inf: nothing is known of the difference
+        return np.asarray(first - second)
+
+
+def _low_end(values: Floats, place: float) -> Floats:
+    """The value at a position of the order (axis 0), interpolated; −inf where the lower neighbour is."""
+    below = int(place)
+    ordered = np.partition(values, [below, min(below + 1, len(values) - 1)], axis=0)
+    lower, upper = ordered[below], ordered[min(below + 1, len(values) - 1)]
+    is_plain = np.isfinite(lower) & np.isfinite(upper)
+    steps = np.subtract(upper, lower, out=np.zeros_like(lower), where=is_plain)
+    return np.asarray(lower + (place - below) * steps)
