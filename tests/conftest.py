@@ -51,7 +51,7 @@ def browser_page(chromium: Any) -> Iterator[Callable[..., Any]]:
         context = chromium.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce", **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda said: said.type in ("error", "warning") and troubles.append(said.text))
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("request", lambda request: _is_outside(request.url) and troubles.append(f"request to {request.url}"))

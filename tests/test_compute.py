@@ -159,8 +159,7 @@ def test_an_error_in_progress_ends_the_run():
     before = threading.active_count()
     with pytest.raises(RuntimeError, match="enough"):
         replicate(normals, 1000, seed=SEED, batch=4, workers=2, progress=refuse)
-    time.sleep(0.1)
-    assert threading.active_count() <= before
+    _until(lambda: threading.active_count() <= before)
 
 
 @pytest.mark.parametrize(
@@ -203,14 +202,13 @@ def test_refused(options, told):
 # Ctrl-C
 
 INTERRUPTED = """
-import itertools, json, sys, time
+import json, time
 from howsure.compute import Stopped, replicate
 
-calls = itertools.count()
-
 def work(rng, size):
+    (batch,) = rng.bit_generator.seed_seq.spawn_key
     drawn = rng.normal(size=size)
-    if next(calls) >= {quick}:
+    if batch >= {quick}:
         time.sleep({seconds})
     return drawn
 
@@ -232,7 +230,7 @@ def interrupt(options: dict[str, object], *, quick: int, seconds: float) -> tupl
             for _ in range(quick):
                 assert process.stdout.readline(), process.stderr.read()
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=8)
+            out, err = process.communicate(timeout=50)  # the slow batches take 60 s
         finally:
             process.kill()
     assert (process.returncode, err) == (0, "")
@@ -333,9 +331,9 @@ class Cluster:
 
 
 def _until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not is_so():
-        assert time.monotonic() < deadline, "the cluster did not come up"
+        assert time.monotonic() < deadline, "it never became true"
         time.sleep(0.05)
 
 
@@ -410,7 +408,7 @@ def test_a_lost_workers_batches_are_computed_again(cluster, tmp_path):
             victim.kill()
 
     there = replicate(work, 500, seed=SEED, batch=5, cluster=cluster.address, progress=kill_when_busy)
-    assert victim.wait(1) == -signal.SIGKILL
+    assert victim.wait(30) == -signal.SIGKILL
     assert [path.name for path in tmp_path.iterdir()] == [str(victim.pid)]  # it was lost with a batch under way
     assert np.array_equal(there, replicate(slow_pids(0), 500, seed=SEED, batch=5)[0])
 

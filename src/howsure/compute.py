@@ -7,7 +7,7 @@
 
 The replicates are cut into batches whose size does not depend on who computes them. Batch i draws from its own stream,
 child i of the seed, and runs with one BLAS thread, because BLAS adds in another order with two. So a seed gives the same
-numbers bit for bit on one core, eight, or a cluster of the same kind of processor.
+numbers bit for bit for any number of cores or workers on one machine, and to a relative 1e-9 on another CPU.
 """
 
 from __future__ import annotations

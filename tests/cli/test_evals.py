@@ -5,11 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
 import pytest
+
+from servers.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 ATTEMPTS = ROOT / "examples/evals/attempts.csv"
@@ -106,18 +107,12 @@ def test_coverage_is_the_same_for_a_seed(as_json):
 
 
 def test_ctrl_c_stops_at_once_and_says_what_is_written():
-    process = subprocess.Popen(
-        [sys.executable, "-m", "howsure", "coverage", "-n", "200000"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=20)[1]
-    assert process.returncode == 130
-    assert told.startswith("howsure: stopped after")
-    assert "no other was written" in told
+    terminal = Terminal(sys.executable, "-m", "howsure", "coverage", "-n", "200000")
+    terminal.until("simulating")
+    terminal.process.send_signal(signal.SIGINT)
+    told = terminal.until("no other was written")
+    assert "howsure: stopped after" in told
+    assert terminal.end() == 130
 
 
 def test_the_shell_completes_verbs():

@@ -12,7 +12,7 @@ import pytest
 from servers.openai_server import ChatServer, completion, cut, failure, faulty, hang, no_choices, raw
 
 
-def post(server, *said, path="/v1/chat/completions", timeout=10, **options):
+def post(server, *said, path="/v1/chat/completions", timeout=60, **options):
     """Status, headers and body; messages are by turns the user's and the assistant's."""
     messages = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(said)]
     line = http.client.HTTPConnection(urlsplit(server.base_url).netloc, timeout=timeout)
@@ -55,7 +55,7 @@ def test_messages_in_parts_are_read():
 
 def test_models_are_listed_and_other_addresses_are_not_found():
     with ChatServer(lambda request: "", model="mine") as server:
-        line = http.client.HTTPConnection(urlsplit(server.base_url).netloc, timeout=10)
+        line = http.client.HTTPConnection(urlsplit(server.base_url).netloc, timeout=60)
         line.request("GET", "/v1/models")
         listed = json.loads(line.getresponse().read())
         line.request("GET", "/nothing")
@@ -114,13 +114,13 @@ def test_closing_does_not_wait_for_what_hangs():
             while not server.requests:
                 time.sleep(0.01)
         with pytest.raises(http.client.RemoteDisconnected):
-            asked.result(timeout=10)
+            asked.result(timeout=60)
 
 
 def test_nothing_is_left_after_closing():
     before = threading.active_count()
     with ChatServer(lambda request: "a") as server:
-        idle = http.client.HTTPConnection(urlsplit(server.base_url).netloc, timeout=10)
+        idle = http.client.HTTPConnection(urlsplit(server.base_url).netloc, timeout=60)
         idle.request("GET", "/v1/models")
         idle.getresponse().read()
     assert threading.active_count() == before

@@ -47,7 +47,7 @@ def serving(folder):
         yield links
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
 
 
 def heading(page):

@@ -1,13 +1,9 @@
 """The game for people: played by a script, left and taken up again, and through a real terminal."""
 
 import json
-import os
-import pty
 import re
-import select
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -17,6 +13,7 @@ from howsure.track.human import Paused, play_human, typed
 from howsure.track.samples import load_samples
 from howsure.track.sequence import Setting, numbers
 from howsure.track.statistics import shown, statistic
+from servers.terminal import Terminal
 
 COMMAND = [sys.executable, "-c", "from howsure.cli.track import app; app()"]
 
@@ -151,38 +148,9 @@ def test_what_people_type(text, number):
     assert typed(text) == number
 
 
-class Terminal:
-    """The command in a pseudo-terminal, as a person has it."""
-
-    def __init__(self, *arguments, verb="human"):
-        self.master, slave = pty.openpty()
-        self.process = subprocess.Popen([*COMMAND, verb, *map(str, arguments)], stdin=slave, stdout=slave, stderr=slave)
-        os.close(slave)
-
-    def until(self, words, seconds=60):
-        """All that is written until `words` are."""
-        seen, deadline = "", time.monotonic() + seconds
-        while words not in seen:
-            ready, _, _ = select.select([self.master], [], [], max(deadline - time.monotonic(), 0))
-            assert ready, f"waited for {words!r}, saw {seen!r}"
-            try:
-                seen += os.read(self.master, 65536).decode()
-            except OSError:
-                break
-        return seen
-
-    def type(self, line):
-        os.write(self.master, f"{line}\n".encode())
-
-    def end(self):
-        code = self.process.wait(60)
-        os.close(self.master)
-        return code
-
-
 def test_played_in_a_terminal_left_and_taken_up_again(tmp_path):
     right = answers("median", 0, 5)
-    terminal = Terminal("--name", "ann", "--length", "5", "-o", tmp_path)
+    terminal = Terminal(*COMMAND, "human", "--name", "ann", "--length", "5", "-o", tmp_path)
     opening = terminal.until("Press Enter")
     assert "\x1b[?1049h" in opening  # a screen of its own, which keeps nothing to scroll back to
     terminal.type("")
@@ -195,7 +163,7 @@ def test_played_in_a_terminal_left_and_taken_up_again(tmp_path):
     assert "goes on from here" in terminal.until("goes on from here")
     assert terminal.end() == 0
 
-    terminal = Terminal("--name", "ann", "--length", "5", "-o", tmp_path)
+    terminal = Terminal(*COMMAND, "human", "--name", "ann", "--length", "5", "-o", tmp_path)
     assert "after 2 right turns" in terminal.until("Press Enter")
     terminal.type("")
     for answer in [*right[2:4], "0"]:
@@ -213,7 +181,7 @@ def test_played_in_a_terminal_left_and_taken_up_again(tmp_path):
 def test_a_person_plays_through_inspect_leaves_and_goes_on(tmp_path):
     right = answers("median", 0, 4)
     who = ("--model", "human/ann", "--length", "4", "--samples", "1", "-o", tmp_path)
-    terminal = Terminal(*who, verb="run")
+    terminal = Terminal(*COMMAND, "run", *who)
     for answer in [right[0], "abc", right[1], "q"]:
         shown_text = terminal.until("to stop): ")
         terminal.type(answer)
@@ -221,7 +189,7 @@ def test_a_person_plays_through_inspect_leaves_and_goes_on(tmp_path):
     assert "63" not in shown_text  # only the newest number
     terminal.until("stopped")
     assert terminal.end() == 130
-    terminal = Terminal(*who, verb="run")
+    terminal = Terminal(*COMMAND, "run", *who)
     for answer in [right[2], "0"]:
         terminal.until("to stop): ")
         terminal.type(answer)
