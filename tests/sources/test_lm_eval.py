@@ -247,7 +247,7 @@ def test_the_first_usable_metric_is_read_and_told_unless_one_is_chosen(tmp_path)
     path = samples(tmp_path, rows)
     table = read(path)
     assert table.frame["score"].to_list() == [1, 1]
-    assert any("scored by acc; --metric chooses among perplexity, length, acc_norm" in note for note in table.notes)
+    assert any("scored by acc; --metric chooses among length, acc_norm" in note for note in table.notes)
     assert read(path, metric="acc_norm").frame["score"].to_list() == [0.5, 0.5]
 
 
@@ -255,8 +255,54 @@ def test_a_metric_where_lower_is_better_is_not_read(tmp_path):
     results(tmp_path, {"gsm8k": GSM8K}, higher_is_better={"gsm8k": {"loss": False, "acc": True}})
     path = samples(tmp_path, [sample(0, loss=0.25, acc=1)])
     assert read(path, metric="acc").frame["score"].to_list() == [1]
-    with pytest.raises(OptionError, match="No metric called 'loss'"):
+    assert "gsm8k: left out because lower is better: loss." in read(path).notes
+    with pytest.raises(OptionError, match="Lower values of loss are better"):
         read(path, metric="loss")
+
+
+LOWER = ["bits_per_byte", "brier_score", "byte_perplexity", "toxicity", "wer", "ter", "pct_stereotype"]
+
+
+@pytest.mark.parametrize("metric", LOWER)
+def test_a_metric_is_lower_is_better_by_its_name_where_the_file_says_nothing(tmp_path, metric):
+    tasks = {"it": {f"{metric},none": 0.4, "acc,none": 0.5}}
+    table = read(results(tmp_path, tasks, drop=("higher_is_better",)))
+    assert table.frame["score"].to_list() == [0.5]
+    assert f"Left out because lower is better: {metric} on it." in table.notes
+    path = samples(tmp_path / "alone", [sample(0, **{metric: 0.4, "acc": 1})])
+    attempts = read(path)
+    assert attempts.frame["score"].to_list() == [1]
+    assert f"gsm8k: left out because lower is better: {metric}." in attempts.notes
+
+
+def test_what_a_file_says_of_a_metric_goes_before_its_name(tmp_path):
+    tasks = {"it": {"error_found,none": 0.4, "score,none": 0.3}}
+    told = {
+        "it": {
+            "metric_list": [
+                {"metric": "error_found", "higher_is_better": True},
+                {"metric": "score", "higher_is_better": False},
+            ]
+        }
+    }
+    table = read(results(tmp_path, tasks, drop=("higher_is_better",), configs=told))
+    assert table.frame["score"].to_list() == [0.4]
+    assert table.notes == ("Left out because lower is better: score on it.",)
+
+
+def test_a_direction_that_nobody_says_is_told(tmp_path):
+    table = read(results(tmp_path, {"it": {"vibe,none": 0.4}}, drop=("higher_is_better",)))
+    assert table.notes == ("Read as higher is better, which neither file nor name says: vibe on it.",)
+    attempts = read(samples(tmp_path / "alone", [sample(0, vibe=1)]))
+    assert attempts.notes == ("gsm8k: vibe is read as higher is better, which neither file nor name says.",)
+
+
+@pytest.mark.parametrize("filling", [0, 100_000])
+def test_results_are_recognised_in_whichever_order_their_keys_stand(tmp_path, filling):
+    path = results(tmp_path, {"arc": {"acc,none": 0.5}}, configs={"arc": {"text": "x" * filling}})
+    path.write_text(json.dumps(json.loads(path.read_text()), sort_keys=True))
+    assert recognise(path).source == "lm_eval"
+    assert read(path).frame["score"].to_list() == [0.5]
 
 
 def test_identical_documents_are_further_attempts(tmp_path):

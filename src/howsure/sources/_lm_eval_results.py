@@ -14,12 +14,23 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.frames import Part
 from howsure.safe_io import read_bytes
-from howsure.sources._sniff import head
+from howsure.sources._sniff import head, keys
 from howsure.tables import Scores
 
-__all__ = ["Choice", "Results", "is_results", "load_results", "read_scores", "unsanitised"]
+__all__ = ["Choice", "Results", "is_higher_better", "is_results", "load_results", "read_scores", "unsanitised"]
 
 _VALUE_NAME = re.compile(r'"[^",]+,[^",]+"\s*:')
+_BESIDE_RESULTS = frozenset({"configs", "versions", "n-shot", "group_subtasks"})  # keys that other JSON files lack
+_LOWER = frozenset(
+    {"perplexity", "ppl", "brier", "toxicity", "wer", "cer", "ter", "loss", "nll", "mse", "mae", "rmse", "error"}
+    | {"errors", "distance", "stereotype", "ece", "bpb", "bits", "latency"}
+)
+_HIGHER = frozenset(
+    {"acc", "accuracy", "exact", "em", "match", "f1", "mcc", "bleu", "bleurt", "chrf", "rouge", "rouge1", "rouge2"}
+    | {"rougel", "rougelsum", "meteor", "bertscore", "mc1", "mc2", "pass", "precision", "recall", "auc", "auroc"}
+    | {"ndcg", "correct", "verify", "win", "success", "likelihood"}
+)
+_LOWER_IN_FULL = frozenset({"likelihood_diff"})
 
 
 @dataclass(frozen=True)
@@ -65,9 +76,16 @@ class Results:
         nested = _inner(self.held, "group_subtasks")
         return {*_inner(self.held, "groups"), *(name for name, members in nested.items() if members)}
 
-    def is_lower_better(self, task: str, metric: str) -> bool:
-        """Only where the file says so: older ones do not."""
-        return _inner(self.held, "higher_is_better", task).get(metric) is False
+    def says_higher_is_better(self, task: str, metric: str) -> bool | None:
+        """What the file says of a metric, in its summary or in the task's configuration; older ones say nothing."""
+        listed = _inner(self.held, "configs", task).get("metric_list")
+        told = {
+            str(one.get("metric")): one.get("higher_is_better")
+            for one in (listed if isinstance(listed, list) else [])
+            if isinstance(one, dict)
+        } | _inner(self.held, "higher_is_better", task)
+        said = told.get(metric)
+        return said if isinstance(said, bool) else None
 
     def values(self) -> Iterator[_Value]:
         """Every aggregate of a task that is no group."""
@@ -78,16 +96,35 @@ class Results:
                 metric, comma, filtered = named.partition(",")
                 if comma and not metric.endswith("_stderr"):
                     se = entries.get(f"{metric}_stderr,{filtered}")
-                    lower = self.is_lower_better(task, metric)
-                    yield _Value(self.path, self.model, task, metric, filtered, value, se, n_items, lower)
+                    is_higher = is_higher_better(metric, self, task)
+                    yield _Value(self.path, self.model, task, metric, filtered, value, se, n_items, is_higher)
+
+
+def is_higher_better(metric: str, run: Results | None, task: str) -> bool | None:
+    """Whether higher values of a metric are better: as the file says, else as its name says; None where neither does."""
+    said = run.says_higher_is_better(task, metric) if run else None
+    if said is not None:
+        return said
+    words = set(re.split(r"[^a-z0-9]+", metric.lower()))
+    if metric.lower() in _LOWER_IN_FULL or words & _LOWER:
+        return False
+    return True if words & _HIGHER else None
 
 
 def is_results(path: Path) -> bool:
-    """Whether a file begins as the harness's results do."""
+    """Whether a file holds what the harness's results do, in whichever order its keys stand."""
     if not path.name.endswith((".json", ".json.gz")):
         return False
-    start = head(path)
-    return bool(re.match(r'\s*\{\s*"results"\s*:\s*\{', start) and _VALUE_NAME.search(start))
+    there = set(keys(path))
+    if "results" in there and _VALUE_NAME.search(head(path)):
+        return True
+    if not there & {"results", *_BESIDE_RESULTS}:
+        return False
+    try:
+        tasks = _inner(load_results(path).held, "results")
+    except InputError:
+        return False
+    return any("," in name for task in tasks for name in _inner(tasks, task))
 
 
 def load_results(path: Path) -> Results:
@@ -118,7 +155,12 @@ def read_scores(runs: Sequence[Results], chosen: Choice) -> Scores:
     return Scores(
         [part for part in parts if part],
         divide_by=chosen.divide_by,
-        notes=[*_group_notes(runs), *_left_out_notes(narrowed, chosen.divide_by), *_several_notes(names)],
+        notes=[
+            *_group_notes(runs),
+            *_left_out_notes(narrowed, chosen.divide_by),
+            *_direction_notes(kept),
+            *_several_notes(names),
+        ],
     )
 
 
@@ -140,7 +182,7 @@ class _Value:
     score: Any
     se: Any
     n_items: Any
-    is_lower_better: bool
+    is_higher_better: bool | None
 
     @property
     def name(self) -> str:
@@ -149,7 +191,7 @@ class _Value:
 
     def why_not(self, divide_by: float) -> str | None:
         """Why this is not a score, or None."""
-        if self.is_lower_better:
+        if self.is_higher_better is False:
             return "lower is better"
         if not _is_number(self.score):
             return "not a number"
@@ -186,6 +228,11 @@ def _left_out_notes(values: Sequence[_Value], divide_by: float) -> list[str]:
     return [
         f"Left out because {reason}: {_some(list(dict.fromkeys(told)))}." for reason, told in sorted(by_reason.items())
     ]
+
+
+def _direction_notes(values: Sequence[_Value]) -> list[str]:
+    unknown = list(dict.fromkeys(f"{one.name} on {one.task}" for one in values if one.is_higher_better is None))
+    return [f"Read as higher is better, which neither file nor name says: {_some(unknown)}."] if unknown else []
 
 
 def _several_notes(names: dict[str, dict[str, None]]) -> list[str]:

@@ -17,7 +17,15 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.frames import Part, parts_of
 from howsure.sources import Progress
-from howsure.sources._lm_eval_results import Choice, Results, is_results, load_results, read_scores, unsanitised
+from howsure.sources._lm_eval_results import (
+    Choice,
+    Results,
+    is_higher_better,
+    is_results,
+    load_results,
+    read_scores,
+    unsanitised,
+)
 from howsure.sources._reading import counted, number_attempts
 from howsure.sources._sniff import keys
 from howsure.tables import Attempts, Scores
@@ -106,6 +114,7 @@ class _Samples:
     frame: pl.DataFrame
     metrics: list[str]
     filters: list[str]
+    direction: dict[str, bool | None]
 
     def usable(self, divide_by: float) -> list[str]:
         """The metrics whose numbers are scores."""
@@ -131,12 +140,14 @@ def _open_samples(path: Path, load: Callable[[Path], Results]) -> _Samples:
         raise InputError(f"{path}: its lines have no doc_id, as samples of lm-evaluation-harness do.")
     beside = _results_beside(path, named["stamp"])
     run = load(beside) if beside else None
-    metrics = [name for name in _metrics(part, there) if not (run and run.is_lower_better(named["eval"], name))]
+    direction = {name: is_higher_better(name, run, named["eval"]) for name in _metrics(part, there)}
+    metrics = [name for name, is_higher in direction.items() if is_higher is not False]
     known = [name for name in ("doc_id", "doc_hash", "filter") if name in there]
     frame = part.collect(part.rows.select(*known, *metrics).with_row_index("#row"))
     filters = frame["filter"].drop_nulls().unique(maintain_order=True).to_list() if "filter" in there else []
     model = run.model if run else unsanitised(path.parent.resolve().name)
-    return _Samples(path, named["eval"], model, named["stamp"] and named["stamp"][:10], frame, metrics, filters)
+    day = named["stamp"] and named["stamp"][:10]
+    return _Samples(path, named["eval"], model, day, frame, metrics, filters, direction)
 
 
 def _results_beside(path: Path, stamp: str | None) -> Path | None:
@@ -153,6 +164,8 @@ def _metrics(part: Part, there: Sequence[str]) -> list[str]:
 
 
 def _read_attempts(files: Sequence[_Samples], chosen: Choice) -> Attempts:
+    if chosen.metric and all(samples.direction.get(chosen.metric) is False for samples in files):
+        raise OptionError(f"Lower values of {chosen.metric} are better; attempts need a score where higher is better.")
     chosen.refuse_unknown(
         (name for samples in files for name in samples.metrics), (name for samples in files for name in samples.filters)
     )
@@ -179,6 +192,10 @@ def _samples_part(samples: _Samples, chosen: Choice) -> tuple[Part | None, list[
         return None, [f"{samples.path}: left out, as it has no {chosen.metric or 'metric from 0 to 1'} to read."]
     if others := [name for name in samples.metrics if name != metric and not chosen.metric]:
         told.append(f"{samples.eval_name}: scored by {metric}; --metric chooses among {', '.join(others)}.")
+    if lower := [name for name, is_higher in samples.direction.items() if is_higher is False]:
+        told.append(f"{samples.eval_name}: left out because lower is better: {', '.join(lower)}.")
+    if samples.direction[metric] is None:
+        told.append(f"{samples.eval_name}: {metric} is read as higher is better, which neither file nor name says.")
     document = "doc_hash" if "doc_hash" in frame.columns else "doc_id"
     rows = frame.select(
         pl.lit(samples.model).alias("subject"),
