@@ -1,5 +1,7 @@
 """The table of games: it loads back as it was, and refuses what cannot be."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -43,6 +45,8 @@ def test_a_game_becomes_a_sample():
         ({"error_kind": None}, "3 of 10 turns right"),
         ({"max_length": 10}, "error rank"),
         ({"variant": "mean"}, "variant mean is not one of median, mode"),
+        ({"failure": "api"}, "error rank, failure api"),
+        ({"error_kind": None, "failure": "weather"}, "failure weather is not one of api"),
         ({"kind": "robot"}, "kind robot is not one of"),
         ({"seed": -1}, "seed -1 is below 0"),
     ],
@@ -87,12 +91,47 @@ def test_attempts_are_scored_by_the_share_of_turns_and_leave_out_what_broke_off(
             sample(seed=1, error_kind=None, failure="api"),
         ]
     ).attempts()
-    assert table.frame.select("subject", "task", "attempt", "score").rows() == [
-        ("m", "track/mode/10/0", 1, 1.0),
-        ("m (explicit)", "track/mode high=10/10/0", 1, 0.3),
-        ("m", "track/mode/10/0", 2, 0.3),
+    assert table.frame.select("subject", "task", "attempt", "score", "solver").rows() == [
+        ("m", "track/mode/10/0", 1, 1.0, "direct"),
+        ("m", "track/mode high=10 explicit/10/0", 1, 0.3, "explicit"),
+        ("m", "track/mode/10/0", 2, 0.3, "direct"),
     ]
     assert set(table.frame["kind"]) == {"model"}
+    assert table.notes[-1] == "1 of 4 games broke off and have no score."
+
+
+def test_a_broken_off_game_counts_where_it_had_enough_right_turns():
+    broken = {"error_kind": None, "failure": "api"}
+    table = Samples.of([sample(), sample(seed=1, max_length=5, **broken), sample(seed=2, **broken)]).attempts(at=4)
+    assert table.frame.select("task", "score").rows() == [("track/mode/10/0", 0.0), ("track/mode/10/1", 1.0)]
+    with pytest.raises(InputError, match="All 1 games broke off"):
+        Samples.of([sample(**broken)]).attempts()
+
+
+def test_boards_are_never_one_task_or_domain():
+    boards = [{}, {"length": 20}, {"setting": "high=10"}, {"solver": "explicit"}, {"variant": "median"}]
+    frame = Samples.of([sample(**board) for board in boards]).attempts().frame
+    assert frame["domain"].n_unique() == frame["task"].n_unique() == len(boards)
+    assert frame["subject"].unique().to_list() == ["m"], "what is shown to a model makes no other model of it"
+
+
+def test_how_a_game_ended_is_a_column(tmp_path):
+    broken = {"error_kind": None}
+    ends = [
+        (sample(), "error"),
+        (sample(max_length=10, error_kind=None), "complete"),
+        (sample(failure="api", **broken), "interrupted"),
+        (sample(failure="time_limit", **broken), "interrupted"),
+        (sample(failure="token_limit", **broken), "limit"),
+        (sample(failure="context", **broken), "limit"),
+        (sample(failure="refusal", **broken), "no_answer"),
+        (sample(failure="cut", **broken), "no_answer"),
+    ]
+    table = Samples.of([replace(game, seed=seed) for seed, (game, _) in enumerate(ends)])
+    assert table.frame["ended_by"].to_list() == [end for _, end in ends]
+    path = tmp_path / "older.csv"
+    table.frame.drop("ended_by").write_csv(path)
+    assert load_samples(path).frame["ended_by"].equals(table.frame["ended_by"])
 
 
 def test_baselines_are_attempts_of_baselines():

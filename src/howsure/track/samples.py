@@ -10,6 +10,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.tables import Attempts, Column, Table
+from howsure.track.endings import ENDINGS, FAILURES, IS_CENSORED, ended_by
 from howsure.track.game import ERROR_KINDS, ErrorKind, Game
 from howsure.track.sequence import STANDARD, Setting
 from howsure.track.statistics import VARIANTS
@@ -29,8 +30,8 @@ GROUP = ("model", "solver", "variant", "setting", "length")
 class Sample:
     """How one game went, and who played it under which conditions.
 
-    ``max_length`` counts right turns, of ``length`` possible. ``failure`` says why a game was broken off by no fault of the player (the server failed,
-    the reply was cut off): such a sample counts in no figure. Tokens are those of the whole game.
+    ``max_length`` counts right turns, of ``length`` possible. ``failure`` says why a game broke off without an answer to judge
+    (`howsure.track.endings.FAILURES`). Tokens are those of the whole game.
     """
 
     model: str
@@ -100,7 +101,8 @@ class Samples(Table):
         Column("max_length", "how many turns were right", "whole", required=True, low=0),
         Column("violation", "1 where the reply's format ended the game", "whole", required=True, low=0, high=1),
         Column("error_kind", "what ended the game", choices=ERROR_KINDS),
-        Column("failure", "why the game was broken off by no fault of the player"),
+        Column("failure", "why the game broke off without an answer to judge", choices=tuple(FAILURES)),
+        Column("ended_by", "how the game ended; made from error_kind and failure", choices=ENDINGS),
         _count("input_tokens", "tokens read"),
         _count("output_tokens", "tokens written"),
         _count("reasoning_tokens", "of these, hidden reasoning"),
@@ -113,10 +115,10 @@ class Samples(Table):
     @classmethod
     def of(cls, samples: Iterable[Sample], *, notes: Sequence[str] = ()) -> Samples:
         """The table of these games."""
-        rows = [{name: getattr(sample, name) for name in _SCHEMA} for sample in samples]
+        rows = [{name: getattr(sample, name) for name in _OF_SAMPLE} for sample in samples]
         if not rows:
             raise InputError("There is no sample: nothing was played.")
-        return cls(pl.DataFrame(rows, schema=_SCHEMA), notes=notes)
+        return cls(pl.DataFrame(rows, schema={name: _SCHEMA[name] for name in _OF_SAMPLE}), notes=notes)
 
     def over(self, older: Samples | None) -> Samples:
         """These games, and of `older` ones those of players that have none here on the same board."""
@@ -126,31 +128,48 @@ class Samples(Table):
         return Samples.union([Samples(rest, notes=older.notes), self]) if len(rest) else self
 
     def attempts(self, *, by: Literal["sequence", "board"] = "sequence", at: int | None = None) -> Attempts:
-        """The games as attempts, scored by the share of turns that were right, or with ``at`` by whether that many were; broken-off ones are left out.
+        """The games as attempts, scored by the share of turns that were right, or with ``at`` by whether that many were.
 
-        A task is one sequence, so that players are compared on the same numbers; or with ``by="board"`` one statistic under one setting, which is
-        played again and again with fresh numbers, in the order of the rows. A model with explicit state is a subject of its own.
+        A game that broke off has no score, unless it had ``at`` right turns by then; such games are left out, and a note counts them.
+        A task is one sequence, so that players are compared on the same numbers; or with ``by="board"`` one board, which is
+        played again and again with fresh numbers, in the order of the rows. A board is what is tracked, under which setting, with how many
+        numbers, and whether the state is shown: its name is the ``domain``. ``solver`` says the last alone.
         """
         shortest = min(self.frame["length"])
         if at is not None and not 1 <= at <= shortest:
             raise OptionError(
                 f"Whether {at} turns were right is not known of games of {shortest} numbers. Choose 1 to {shortest}."
             )
-        subject = pl.when(pl.col("solver") == DIRECT).then("model").otherwise(pl.format("{} ({})", "model", "solver"))
-        condition = pl.when(pl.col("setting") != STANDARD).then(pl.format(" {}", "setting")).otherwise(pl.lit(""))
-        board = pl.format("track/{}{}/{}", "variant", condition, "length")
-        played = self.frame.filter(pl.col("failure").is_null())
         right = pl.col("max_length")
-        shaped = (played.sort("attempt") if by == "sequence" else played).select(
-            subject.alias("subject"),
+        is_known = ~IS_CENSORED if at is None else ~IS_CENSORED | (right >= at)
+        known = self.frame.filter(is_known)
+        if known.is_empty():
+            raise InputError(
+                f"All {len(self.frame):,} games broke off, so none has a score. Go on with the run, or raise its limits."
+            )
+        board = _board_name()
+        shaped = (known.sort("attempt") if by == "sequence" else known).select(
+            pl.col("model").alias("subject"),
             "kind",
             (pl.format("{}/{}", board, "seed") if by == "sequence" else board).alias("task"),
             (right / pl.col("length") if at is None else (right >= at).cast(pl.Float64)).alias("score"),
-            pl.format("track/{}", "variant").alias("domain"),
+            board.alias("domain"),
+            "solver",
             "seconds",
         )
         order = pl.int_range(1, pl.len() + 1).over("subject", "task")
-        return Attempts(shaped.with_columns(order.alias("attempt")), notes=self.notes)
+        n_left = len(self.frame) - len(known)
+        left = [f"{n_left:,} of {len(self.frame):,} games broke off and have no score."] if n_left else []
+        return Attempts(shaped.with_columns(order.alias("attempt")), notes=(*self.notes, *left))
+
+    @classmethod
+    def _check(cls, part: Part, divide_by: float) -> pl.LazyFrame:
+        checked = super()._check(part, divide_by)
+        there = checked.collect_schema().names()
+        absent = [pl.lit(None, pl.String).alias(name) for name in ("failure", "error_kind") if name not in there]
+        whole = checked.with_columns(absent).with_columns(ended_by())
+        ours = [name for name in _SCHEMA if name in {*there, "failure", "error_kind", "ended_by"}]
+        return whole.select(*ours, pl.exclude(ours))
 
     def _check_groups(self, parts: Sequence[Part]) -> None:
         super()._check_groups(parts)
@@ -160,6 +179,7 @@ class Samples(Table):
         is_odd = (
             (pl.col("max_length") > pl.col("length"))
             | (~failed & (is_complete != pl.col("error_kind").is_null()))
+            | (failed & (is_complete | pl.col("error_kind").is_not_null()))
             | (format_error != (pl.col("violation") == 1))
         )
         odd = self.lazy.filter(is_odd).head(1).collect()
@@ -167,13 +187,23 @@ class Samples(Table):
             row = odd.row(0, named=True)
             raise InputError(
                 f"{row['model']} on {row['variant']}, seed {row['seed']}: {row['max_length']} of {row['length']} turns right, violation {row['violation']} and "
-                f"error {row['error_kind'] or 'none'} do not go together. A game ends by an error or with all turns right; violation is 1 for 'format' only."
+                f"error {row['error_kind'] or 'none'}, failure {row['failure'] or 'none'} do not go together. A game ends by an error, by a failure or with all turns right; violation is 1 for 'format' only."
             )
 
 
 _TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64}
 _SCHEMA = {column.name: _TYPES[column.kind] for column in Samples.columns}
-assert set(_SCHEMA) == {field.name for field in fields(Sample)} | {"violation"}
+_OF_SAMPLE = [name for name in _SCHEMA if name != "ended_by"]
+assert set(_OF_SAMPLE) == {field.name for field in fields(Sample)} | {"violation"}
+
+
+def _board_name() -> pl.Expr:
+    """What is played, as one text: results on different boards cannot be compared."""
+    conditions = [
+        pl.when(pl.col(name) != usual).then(pl.format(" {}", name)).otherwise(pl.lit(""))
+        for name, usual in (("setting", STANDARD), ("solver", DIRECT))
+    ]
+    return pl.format("track/{}{}{}/{}", "variant", *conditions, "length")
 
 
 def load_samples(paths: Source) -> Samples:
