@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 import polars as pl
 
 from howsure.errors import InputError, MissingExtraError, closest
+from howsure.outside_text import guarded, unguarded
 from howsure.safe_io import atomic_path, read_bytes
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def write_frame(frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str]
         elif kind == "jsonl":
             lazy.sink_ndjson(sink)
         else:
-            lazy.sink_csv(sink, separator="\t" if kind == "tsv" else ",")
+            guarded(lazy).sink_csv(sink, separator="\t" if kind == "tsv" else ",")
         if isinstance(sink, io.BytesIO):
             stream.write(_gzip(sink.getvalue()))
     return target
@@ -265,7 +266,7 @@ def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...]) -> pl.LazyF
         source = glob.escape(str(data)) if isinstance(data, Path) else data
         named = pl.scan_ndjson(source, infer_schema_length=_LINES_FOR_NAMES).collect_schema().names()
         return pl.scan_ndjson(source, schema=dict.fromkeys([*named, *expect], pl.String))
-    rows = pl.scan_csv(data, infer_schema=False, separator="\t" if kind == "tsv" else ",", glob=False)
+    rows = unguarded(pl.scan_csv(data, infer_schema=False, separator="\t" if kind == "tsv" else ",", glob=False))
     return rows.filter(pl.any_horizontal(pl.all() != ""))  # blank lines are no rows
 
 

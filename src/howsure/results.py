@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from howsure._version import __version__
 from howsure.estimates import Estimate
+from howsure.outside_text import json_text
 from howsure.safe_io import write_atomic
 from howsure.tables import Table
 
@@ -62,4 +62,4 @@ def plain(value: Any) -> Any:
 
 def write_json(value: Any, path: Path) -> Path:
     """Write a result as JSON; NaN and infinity are our mistake and raise."""
-    return write_atomic(path, json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    return write_atomic(path, json_text(plain(value), indent=1) + "\n")

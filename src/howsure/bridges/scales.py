@@ -15,6 +15,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.frames import write_frame
+from howsure.outside_text import unguarded
 from howsure.results import Provenance, columns_of, plain, write_json
 from howsure.stats._arrays import check_level
 from howsure.stats.correlation import correlation
@@ -138,7 +139,7 @@ def read_scale(path: Path, level: float = 50) -> tuple[str, pl.DataFrame]:
     if not found or found[0].name not in names:
         raise InputError(f"{path}: holds no scale. Name a folder or file of {', '.join(names)}.")
     kind = names[found[0].name]
-    frame = pl.read_csv(found[0], infer_schema_length=None)
+    frame = unguarded(pl.scan_csv(found[0], infer_schema_length=None)).collect()
     column = {"capability": "capability", "minutes": "minutes", "attempts": "horizon"}[kind]
     if column not in frame.columns:
         raise InputError(f"{found[0]}: has no column {column!r}, so it is not what Howsure wrote. Name its folder.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from xml.etree import ElementTree
 
 from howsure.charts.encodings import MAX_ROWS
 from howsure.errors import OptionError
+from howsure.outside_text import drawn
 from howsure.safe_io import write_atomic
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def to_spec(chart: ChartType) -> Spec:
     import altair as alt
 
     with alt.theme.enable("none"), alt.data_transformers.enable("default", max_rows=None):
-        spec: Spec = _printable(chart.to_dict(validate=False))  # each part was checked when it was made
+        spec: Spec = drawn(chart.to_dict(validate=False))  # each part was checked when it was made
     _refuse_outside_data(spec)
     _refuse_many_rows(spec)
     return spec
@@ -97,18 +97,6 @@ _WRITERS: dict[str, Callable[[Spec], str | bytes]] = {
 
 def _on_white(spec: Spec) -> Spec:
     return spec | {"background": "white"}
-
-
-def _printable(part: Any) -> Any:
-    """Control characters, which no SVG may hold, as the sign for a character that cannot be shown."""
-    if isinstance(part, str):
-        return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", part)
-    if isinstance(part, dict):
-        return {name: _printable(inner) for name, inner in part.items()}
-    return [_printable(inner) for inner in part] if isinstance(part, list) else part
-
-
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 
 def _refuse_outside_data(part: Any) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from howsure.charts.bundle import bundle
 from howsure.charts.export import Spec, svg
 from howsure.charts.theme import FONT, color_css
+from howsure.outside_text import templates
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -114,6 +115,4 @@ def _asset(name: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    return Environment(loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined)
+    return templates(_asset)

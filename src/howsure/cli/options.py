@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import Console, print_error, progress_bar
 from howsure.errors import HowsureError, InputError, OptionError
+from howsure.outside_text import one_line
 
 if TYPE_CHECKING:
     from howsure.tables import Attempts, Scores, Table
@@ -157,10 +158,10 @@ def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
     try:
         function(**given)
     except HowsureError as error:
-        print(f"howsure: {error}", file=sys.stderr)
+        print_error(str(error))
         raise SystemExit(2) from None
     except KeyboardInterrupt as stop:
-        print(f"howsure: {stop or 'stopped'}; files named as written are whole, no other was written.", file=sys.stderr)
+        print_error(f"{stop or 'stopped'}; files named as written are whole, no other was written.")
         raise SystemExit(130) from None
 
 
@@ -168,8 +169,12 @@ def _show_log() -> None:
     """What the library says while it works, as notes to whoever looks."""
     import logging
 
+    class Note(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return f"note: {one_line(super().format(record))}"
+
     log, shown = logging.getLogger("howsure"), logging.StreamHandler()
-    shown.setFormatter(logging.Formatter("note: %(message)s"))
+    shown.setFormatter(Note())
     log.addHandler(shown)
     log.setLevel(logging.INFO)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Console", "progress_bar"]
+from howsure.outside_text import json_text, one_line, several_lines
+
+__all__ = ["Console", "print_error", "progress_bar"]
 
 _SECONDS_BEFORE_A_BAR = 0.7
 _ANY = 10_000  # columns: as wide as a table would like to be
@@ -27,19 +28,19 @@ class Console:
     def say(self, text: str) -> None:
         """A line of the result, for people."""
         if not self.is_json:
-            print(text)
+            print(several_lines(text))
 
     def notes(self, notes: Iterable[str]) -> None:
         """What to know about the input or the result, on standard error."""
         if not self.is_quiet:
             for note in notes:
-                print(f"note: {note}", file=sys.stderr)
+                print(f"note: {one_line(note)}", file=sys.stderr)
 
     def wrote(self, paths: Sequence[Path]) -> None:
         """Which files are there now."""
         if not self.is_quiet and paths:
             folder = paths[0].parent
-            print(f"wrote {folder}/: {', '.join(path.name for path in paths)}", file=sys.stderr)
+            print(one_line(f"wrote {folder}/: {', '.join(path.name for path in paths)}"), file=sys.stderr)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:
         """A table for people: figures to the right, and no column that says `all` in every row."""
@@ -49,13 +50,13 @@ class Console:
         from rich.console import Console as Terminal
         from rich.table import Table
 
-        cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+        cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]
         drawn = Table(box=rich.box.SIMPLE_HEAD)
         told = [position for position in range(len(columns)) if {row[position] for row in cells} != {"all"}]
         for position in told:
-            name, column = columns[position], [row[position] for row in cells if row[position]]
+            name, column = one_line(columns[position]), [row[position] for row in cells if row[position]]
             drawn.add_column(
-                name, justify="right" if column and all(map(_is_figure, column)) else "left", overflow="fold"
+                _escape(name), justify="right" if column and all(map(_is_figure, column)) else "left", overflow="fold"
             )
         for row in cells:
             drawn.add_row(*(_escape(row[position]) for position in told))
@@ -63,7 +64,11 @@ class Console:
         is_wide = terminal.measure(drawn, options=terminal.options.update(width=_ANY)).maximum > terminal.width
         body = _stacked([columns[position] for position in told], cells, told) if is_wide else drawn
         terminal.print(
-            f"[bold]{_escape(title)}[/bold]", body, f"[dim]{_escape(caption)}[/dim]", sep="\n", highlight=False
+            f"[bold]{_escape(several_lines(title))}[/bold]",
+            body,
+            f"[dim]{_escape(several_lines(caption))}[/dim]",
+            sep="\n",
+            highlight=False,
         )
 
     def json(self, value: Any) -> None:
@@ -71,7 +76,7 @@ class Console:
         from howsure.results import plain
 
         if self.is_json:
-            print(json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False))
+            print(json_text(plain(value), indent=1))
 
 
 @contextmanager
@@ -113,9 +118,17 @@ def _stacked(names: Sequence[str], rows: Sequence[Sequence[str]], told: Sequence
     blocks = []
     for row in rows:
         first, *rest = (_escape(row[position]) for position in told)
-        figures = [f"  [dim]{name}[/dim] {cell}" for name, cell in zip(names[1:], rest, strict=True) if cell]
+        figures = [
+            f"  [dim]{_escape(one_line(name))}[/dim] {cell}" for name, cell in zip(names[1:], rest, strict=True) if cell
+        ]
         blocks.append("\n".join([f"[bold]{first}[/bold]", *figures]))
     return "\n".join(["", *blocks, ""])
+
+
+def print_error(message: str) -> None:
+    """Why the command ends, on standard error: one line, or further lines that are indented."""
+    first, *more = several_lines(message).splitlines() or [""]
+    print("\n  ".join([f"howsure: {first}", *more]), file=sys.stderr)
 
 
 def _escape(text: str) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 
 from howsure.charts import Caption, Field, estimate_rows, interval_plot
 from howsure.demo.parts import Figure, Part, Planted
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Report, Section, TableBlock, Text
 from howsure.report.leads import with_lead
 from howsure.report.together import together
@@ -131,4 +132,4 @@ def _chart(figure: Figure, planted: Sequence[Planted]) -> alt.LayerChart:
 def _csv(part: Part) -> str:
     from howsure.demo.parts import frame_of
 
-    return frame_of([part], part.made.seed or 0).drop("seed").write_csv()
+    return csv_text(frame_of([part], part.made.seed or 0).drop("seed"))

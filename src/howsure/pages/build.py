@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from howsure.errors import InputError
+from howsure.outside_text import templates
 from howsure.pages.protocol import Page
 from howsure.pages.strict_json import canonical, digest, parse
 from howsure.safe_io import read_bytes, write_atomic
@@ -175,8 +176,4 @@ def _text(path: Path) -> str:
 
 @cache
 def _templates() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    return Environment(
-        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    return templates(asset, trim_blocks=True, lstrip_blocks=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from howsure.bridges.judged import Corrected, JudgedHorizons
 from howsure.bridges.scales import SCALES, ScaleMap
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock
 from howsure.report.leads import with_lead
 
@@ -18,7 +19,7 @@ def corrected_section(found: Corrected) -> Section:
         *(ChartBlock(chart) for chart in found.charts().values()),
         TableBlock(columns, rows, "One row a model: rate of success, with interval."),
         Method(_CORRECTED),
-        Download("corrected.csv", found.to_frame().write_csv()),
+        Download("corrected.csv", csv_text(found.to_frame())),
     ]
     section = Section("How often do models succeed, once the judge is corrected?", blocks)
     return with_lead(section, "Corrected success rate", [(row.model, row.powered) for row in found.rows])
@@ -43,7 +44,7 @@ def map_section(found: ScaleMap) -> Section:
         *(ChartBlock(chart) for chart in found.charts().values()),
         TableBlock(columns, rows, "Slopes are doublings of a horizon, or units of capability, for each of the first."),
         Method(_MAP),
-        Download("scale_models.csv", found.models.write_csv()),
+        Download("scale_models.csv", csv_text(found.models)),
     ]
     told = [
         f"{SCALES[k.y][0]} goes with {SCALES[k.x][0].lower()}: r = {k.correlation} over {len(k.points)} models."

@@ -8,6 +8,7 @@ from howsure.estimates import Estimate, chance
 from howsure.evals.compare import Comparison
 from howsure.evals.power import Plan
 from howsure.evals.summary import ALL, Summary
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
 
@@ -38,7 +39,7 @@ def summary_section(summary: Summary, truth: Truth | None = None) -> Section:
         "attempts that this standard error implies, and stays between 0 and 1. The design effect is how many times "
         "larger the variance is than if all attempts were independent."
     )
-    download = Download("summary.csv", summary.to_frame().write_csv())
+    download = Download("summary.csv", csv_text(summary.to_frame()))
     table = _table(rows, "Mean score of each subject, with interval.")
     section = Section("How well did each do?", [ChartBlock(summary.chart()), table, Method(method), download])
     groups = {row.task for row in summary.rows}
@@ -69,7 +70,7 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
         f"sign-flip test of whole clusters otherwise, corrected for the number of pairs ({settings['correction']}). "
         "“From repeats” is the share of the squared standard error that more repeats would remove; the rest needs more tasks."
     )
-    download = Download("compare.csv", comparison.to_frame().write_csv())
+    download = Download("compare.csv", csv_text(comparison.to_frame()))
     table = _table(rows, "Difference of each pair, with interval.")
     sure = [
         pair for pair in comparison.pairs if pair.p_adjusted is not None and pair.p_adjusted < 1 - settings["level"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from howsure.estimates import chance
 from howsure.horizon.attempts import AttemptHorizons, Horizon
 from howsure.horizon.size import StudySize
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
 
@@ -36,7 +37,7 @@ def size_sections(found: StudySize) -> list[Section]:
     columns = ["Tasks", "Learners", "Learners × tasks", "Interval reaches ±"]
     table = TableBlock(columns, rows, "One row a design; 0.2 means from n/1.2 to n·1.2.")
     chart = ChartBlock(found.charts()["size"])
-    download = Download("size.csv", found.to_frame().write_csv())
+    download = Download("size.csv", csv_text(found.to_frame()))
     return [Section("How large must the study be?", [Text(told), chart, table, Method(_SIZE), download])]
 
 
@@ -51,7 +52,7 @@ def _headline_section(found: AttemptHorizons, charts: dict[str, ChartBlock]) -> 
         charts["horizons"],
         _table(found.rows, "Horizon in attempts of each model, with interval."),
         Method(_METHOD),
-        Download("horizons.csv", found.to_frame().write_csv()),
+        Download("horizons.csv", csv_text(found.to_frame())),
     ]
     rows = [(model, row.horizon) for model, row in found.headline().items()]
     return with_lead(
@@ -61,7 +62,7 @@ def _headline_section(found: AttemptHorizons, charts: dict[str, ChartBlock]) -> 
 
 def _groups_section(found: AttemptHorizons) -> Section:
     table = _table(found.domains, "One row a group of tasks, model, definition and level.", is_grouped=True)
-    return Section("By domain", [table, Download("domains.csv", found.domains_frame().write_csv())])
+    return Section("By domain", [table, Download("domains.csv", csv_text(found.domains_frame()))])
 
 
 def _pairs_section(found: AttemptHorizons) -> Section:
@@ -71,7 +72,7 @@ def _pairs_section(found: AttemptHorizons) -> Section:
     columns = ["A", "B", "Definition", "Level", "A / B", "P(A > B)", "Shared tasks"]
     caption = "Over the same replicates: how many times as large A's horizon is, and the probability that it is larger."
     return Section(
-        "Who is ahead?", [TableBlock(columns, rows, caption), Download("pairs.csv", found.pairs_frame().write_csv())]
+        "Who is ahead?", [TableBlock(columns, rows, caption), Download("pairs.csv", csv_text(found.pairs_frame()))]
     )
 
 
@@ -83,7 +84,7 @@ def _novices_section(found: AttemptHorizons, charts: dict[str, ChartBlock]) -> S
     titles = {"attempt": "Attempt", "success": "Success", "low": "Low", "high": "High", "answers": "Answers"}
     table = TableBlock.of(found.novices, "Novices' success over all tasks, by attempt.", titles)
     blocks: list[Block] = [charts["curve_sample"], table, charts["difficulty"], charts["censoring"]]
-    return Section("The novices", [*blocks, Download("tasks.csv", found.tasks.write_csv())])
+    return Section("The novices", [*blocks, Download("tasks.csv", csv_text(found.tasks))])
 
 
 def _table(rows: tuple[Horizon, ...], caption: str, *, is_grouped: bool = False) -> TableBlock:

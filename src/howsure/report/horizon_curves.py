@@ -5,6 +5,7 @@ from __future__ import annotations
 from howsure.estimates import Estimate
 from howsure.horizon.curve_families import FAMILIES
 from howsure.horizon.curves import Curves, TaskCurve
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 
 __all__ = ["curves_sections"]
@@ -37,8 +38,8 @@ def _curves_section(curves: Curves, chart: ChartBlock) -> Section:
             "One row a task. “<1” is above the level from the start, “>” after the last attempt observed.",
         ),
         Method(_METHOD.format(level=curves.level, replicates=curves.provenance.settings["replicates"])),
-        Download("curves.csv", curves.to_frame().write_csv()),
-        Download("curve_points.csv", curves.points.write_csv()),
+        Download("curves.csv", csv_text(curves.to_frame())),
+        Download("curve_points.csv", csv_text(curves.points)),
     ]
     return Section("How do novices learn?", blocks)
 
@@ -69,7 +70,7 @@ def _families_section(curves: Curves, chart: ChartBlock) -> Section:
         "AIC = 2 k − 2 log L with k parameters; the smallest wins. AIC takes answers as independent; answers of one learner are not, so small "
         "differences decide little. The isotonic curve does not compete."
     )
-    download = Download("families.csv", curves.families.write_csv())
+    download = Download("families.csv", csv_text(curves.families))
     return Section("Which curve suits?", [Text(f"Won: {told}."), chart, table, Method(method), download])
 
 
@@ -87,5 +88,5 @@ def _attrition_section(curves: Curves, chart: ChartBlock) -> Section:
         "n_leavers · n_stayers / (n_leavers + n_stayers). A difference that is surely larger than 5 points is warned about. In the lower chart, those still there at an "
         "attempt are compared with all who began the same tasks, by their first answers."
     )
-    download = Download("attrition.csv", curves.attrition.to_frame().write_csv())
+    download = Download("attrition.csv", csv_text(curves.attrition.to_frame()))
     return Section("Who leaves early?", [Text(told), KeyNumbers(numbers), chart, Method(method), download])

@@ -8,6 +8,7 @@ from howsure.horizon.durations import duration, times, told
 from howsure.horizon.sensitivity import FACTORS, Sensitivity
 from howsure.horizon.time import TimeHorizons
 from howsure.horizon.trend import HorizonTrend
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
 
@@ -50,7 +51,7 @@ def time_sections(found: TimeHorizons) -> list[Section]:
         _horizons(found),
         *own[1:],
         Method(method),
-        Download("time_horizons.csv", found.to_frame().write_csv()),
+        Download("time_horizons.csv", csv_text(found.to_frame())),
     ]
     level = found.levels[0]
     rows = [(model, found.minutes(model, level)) for model in found.models]
@@ -83,7 +84,7 @@ def trend_sections(found: HorizonTrend) -> list[Section]:
         ["Model", "Released", f"{found.success:g} % horizon", "In the trend"], rows, "Models by release."
     )
     charts = [ChartBlock(chart) for chart in found.charts().values()]
-    download = Download("trend.csv", found.to_frame().write_csv())
+    download = Download("trend.csv", csv_text(found.to_frame()))
     blocks: list[Block] = [Text(text), *charts, table, Method(method), download]
     return [
         Section("How fast do horizons double?", blocks, found=[f"The longest time horizon doubles in {found.told}."])
@@ -104,7 +105,7 @@ def comparison_sections(found: HorizonComparison) -> list[Section]:
     )
     table = TableBlock(columns, rows, "Time horizons of both, with intervals.")
     charts = [ChartBlock(chart) for chart in found.charts().values()]
-    download = Download("compare.csv", found.to_frame().write_csv())
+    download = Download("compare.csv", csv_text(found.to_frame()))
     return [Section("Whose tasks are longer?", [Text(text), table, *charts, Method(method), download])]
 
 
@@ -145,4 +146,4 @@ def _widest(shaken: Sensitivity, factor: str, level: float) -> str:
 
 
 def _download(shaken: Sensitivity) -> Download:
-    return Download("sensitivity.csv", shaken.to_frame().write_csv())
+    return Download("sensitivity.csv", csv_text(shaken.to_frame()))

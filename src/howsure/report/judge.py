@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from howsure.estimates import chance
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.study.against import FIGURES, Against
 from howsure.study.charts_judge import draw_agreement, draw_bias, draw_calibration
@@ -123,7 +124,7 @@ def _bias(validation: Validation, judge: str, rows: list[Against]) -> Section:
         *([ChartBlock(curve)] if curve else []),
         _table(rows, _CALIBRATION, "Calibration, on the unit scale.", noise="Error by chance alone"),
         Method(_BIAS_METHOD),
-        Download("calibration.csv", validation.curves().write_csv()),
+        Download("calibration.csv", csv_text(validation.curves())),
     ]
     return Section(f"{judge}: what sways it, and can a rating be taken at its word?", blocks)
 
@@ -155,7 +156,7 @@ _BIAS_METHOD = (
 
 def _everything(validation: Validation) -> Section:
     words = "\n".join(f"{name}: {told}" for name, told in FIGURES.items())
-    download = Download("validation.csv", validation.to_frame().write_csv())
+    download = Download("validation.csv", csv_text(validation.to_frame()))
     return Section("All figures", [Method(words, "What each figure is"), download])
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from howsure.estimates import Estimate
+from howsure.outside_text import templates
 from howsure.report.blocks import Block, ChartBlock, Download, KeyNumbers, Method, Report, TableBlock, Text
 from howsure.report.cells import shown_columns
 from howsure.report.store import ENDING, save_sections
@@ -153,8 +154,4 @@ def _text(name: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    return Environment(
-        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    return templates(_text, trim_blocks=True, lstrip_blocks=True)

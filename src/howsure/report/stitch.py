@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from howsure.estimates import Estimate, chance
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
 from howsure.stitch.charts.scale import draw_scale
@@ -75,8 +76,8 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
     charts = [ChartBlock(chart) for chart in draw_scale(scale).values()]
     tables = [_models(scale, truth), _benchmarks(scale)]
     downloads = [
-        Download("models.csv", scale.models.write_csv()),
-        Download("benchmarks.csv", scale.benchmarks.write_csv()),
+        Download("models.csv", csv_text(scale.models)),
+        Download("benchmarks.csv", csv_text(scale.benchmarks)),
     ]
     blocks: list[Block] = [Text(text), *charts, *tables, Method(method), *downloads]
     rows = [(row["model"], _estimate(row, scale.level)) for row in scale.models.head(2).to_dicts()]
@@ -105,7 +106,7 @@ def forecast_section(found: Forecast) -> Section:
         blocks.append(_table(found.backtest.summary, "Forecasts made from earlier scores alone, against what came."))
     reach = found.provenance.settings["reach"]
     blocks.append(TableBlock(columns, rows, f"When the frontier scores {reach:.0%} on each benchmark, at {level:.0%}."))
-    download = Download("forecast.csv", found.path.write_csv())
+    download = Download("forecast.csv", csv_text(found.path))
     told = f"The best models' capability rises by {trend.slope()} a year."
     return Section("Where is it going?", [*blocks, Method(method), download], found=[told])
 
@@ -169,7 +170,7 @@ def robustness_section(found: Robustness) -> Section:
     blocks: list[Block] = [Text("\n\n".join(found.summary)), *map(ChartBlock, found.charts().values()), factors]
     return Section(
         "What do the conclusions rest on?",
-        [*blocks, _validation(found), Method(method), Download("refits.csv", found.variants.write_csv())],
+        [*blocks, _validation(found), Method(method), Download("refits.csv", csv_text(found.variants))],
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
+from howsure.outside_text import json_text
 from howsure.report.blocks import (
     Block,
     Cell,
@@ -58,7 +59,7 @@ def save_sections(report: Report, path: Path) -> Path:
             for one in report.sections
         ],
     }
-    return write_atomic(path, json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+    return write_atomic(path, json_text(told, separators=(",", ":")))
 
 
 def load_sections(path: Path) -> Report:

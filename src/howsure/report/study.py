@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from howsure.estimates import Estimate, chance
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 from howsure.study.analyze import Analysis
 from howsure.study.quality import Checked
@@ -90,8 +91,8 @@ def _quality(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
     blocks += [
         _without_empty(TableBlock(columns, raters, "Each rater.")),
         Method(_quality_method(found)),
-        Download("raters.csv", found.raters_frame().write_csv()),
-        Download("exclusions.csv", quality.exclusions_frame().write_csv()),
+        Download("raters.csv", csv_text(found.raters_frame())),
+        Download("exclusions.csv", csv_text(quality.exclusions_frame())),
     ]
     return Section("Whose answers count?", blocks)
 
@@ -135,7 +136,7 @@ def _fidelity(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
         blocks += [_without_empty(TableBlock(["Domain", "Pairs", "PFI", "Model"], domains, "Each domain."))]
     return Section(
         "How faithful is the target?",
-        [*blocks, Method(_FIDELITY), Download("pairs.csv", found.pairs_frame().write_csv())],
+        [*blocks, Method(_FIDELITY), Download("pairs.csv", csv_text(found.pairs_frame()))],
     )
 
 

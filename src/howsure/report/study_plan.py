@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from howsure.outside_text import csv_text
 from howsure.report.blocks import ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 from howsure.study.plan import Plan
 from howsure.study.plan_words import share
@@ -22,7 +23,7 @@ def plan_section(plan: Plan) -> Section:
                 plan.criteria_frame(), "Share of simulated studies of the asked-for design, by world and criterion."
             ),
             Method(_METHOD),
-            Download("plan.csv", plan.to_frame().write_csv()),
+            Download("plan.csv", csv_text(plan.to_frame())),
         ],
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
 from howsure.track.charts import draw_averages, draw_errors, draw_survival
@@ -33,7 +34,7 @@ def _board_section(results: Results, board: Board, *, has_notes: bool) -> Sectio
         _hazards(results, board),
         ChartBlock(draw_errors(results, board)),
         Method(_METHOD.format(level=results.level)),
-        Download("track.csv", results.to_frame().write_csv()),
+        Download("track.csv", csv_text(results.to_frame())),
     ]
     rows = [
         (row.model if row.solver == DIRECT else f"{row.model} ({row.solver})", row.average) for row in results.on(board)

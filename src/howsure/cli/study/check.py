@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -57,10 +56,11 @@ def check(
 
 
 def _schema(output: Output) -> None:
+    from howsure.outside_text import json_text
     from howsure.results import write_json
     from howsure.study.protocol import Study
 
     if output.out:
         output.console.wrote([write_json(Study.schema(), output.out / "study.schema.json")])
     else:
-        print(json.dumps(Study.schema(), indent=1, ensure_ascii=False))
+        print(json_text(Study.schema(), indent=1))

@@ -1,0 +1,134 @@
+"""Text from outside (names, comments, file names, error messages of others), made safe for where it is shown.
+
+A stranger's text can colour or clear a terminal, reverse the letters of a name, or start a formula in a spreadsheet.
+Everything that leaves Howsure passes one of these functions::
+
+    one_line, several_lines    terminal: characters that cannot be seen are written as escapes, such as \\x1b or \\u202e
+    templates                  HTML: the same, and markup is escaped
+    drawn                      charts: the same, in every text of a specification
+    json_text                  JSON: the same value, with invisible characters as JSON escapes
+    csv_text, guarded          CSV: text that a spreadsheet would take for a formula starts with an apostrophe
+    unguarded                  reading CSV: takes that apostrophe away again
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+    from jinja2 import Environment
+
+__all__ = ["csv_text", "drawn", "guarded", "json_text", "one_line", "several_lines", "templates", "unguarded"]
+
+# Control characters, soft hyphen, direction marks and overrides, separators and fillers without width, lone surrogates,
+# byte order marks, annotation marks, tags, and what is no character. Joiners stay: emoji and many scripts need them.
+_UNSEEN = (
+    r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    r"\ufffe\uffff\U000e0000-\U000e007f"
+)
+_ONE_LINE = re.compile(f"[{_UNSEEN}]")
+_SEVERAL_LINES = re.compile(f"(?![\t\n])[{_UNSEEN}]")
+_IN_JSON = re.compile(f"(?![\n])[{_UNSEEN}]")
+_SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+# What Excel, LibreOffice or Google Sheets may take for a formula: these signs, also in full width, after any blanks.
+_SIGNS = r"(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])"
+_FORMULA = rf"^'*{_SIGNS}"
+_GUARDED = rf"^'(?P<text>'*{_SIGNS})"
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+
+
+def one_line(text: str) -> str:
+    r"""A name or another short text on one line: what cannot be seen, line breaks included, is written as an escape.
+
+    >>> one_line("gpt\x1b[31m\u202e4")
+    'gpt\\x1b[31m\\u202e4'
+    """
+    return _ONE_LINE.sub(_escape, text)
+
+
+def several_lines(text: str) -> str:
+    r"""A message that may have several lines: as `one_line`, but line breaks and tabs stay."""
+    return _SEVERAL_LINES.sub(_escape, text)
+
+
+def json_text(value: Any, **options: Any) -> str:
+    r"""A value as JSON that a terminal can show and a file can hold: invisible characters and lone surrogates as ``\uXXXX``.
+
+    A reader gets the value back as it was. NaN and infinity are our own mistake and raise.
+    """
+    return _IN_JSON.sub(_json_escape, json.dumps(value, ensure_ascii=False, allow_nan=False, **options))
+
+
+def drawn(part: Any) -> Any:
+    """A chart's specification with every text as `several_lines` shows it."""
+    if isinstance(part, str):
+        return several_lines(part)
+    if isinstance(part, dict):
+        return {drawn(name): drawn(inner) for name, inner in part.items()}
+    return [drawn(inner) for inner in part] if isinstance(part, list) else part
+
+
+def templates(load: Callable[[str], str], **options: Any) -> Environment:
+    """Templates of HTML pages in which every value is shown as `several_lines` and its markup is escaped."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def seen(value: Any) -> Any:
+        return several_lines(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    return Environment(
+        loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined, finalize=seen, **options
+    )
+
+
+def csv_text(frame: pl.DataFrame) -> str:
+    """A frame as CSV in which no text starts a formula."""
+    return guarded(frame.lazy()).collect().write_csv()
+
+
+def guarded(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The frame with an apostrophe before each text (headers too) that a spreadsheet would take for a formula.
+
+    Columns of numbers and texts that are a number stay as they are. A text that already starts with apostrophes before
+    such a sign gets one more, so that `unguarded` gives back exactly what was there.
+    """
+    import polars as pl
+
+    schema = frame.collect_schema()
+    is_formula = pl.col(pl.String).str.contains(_FORMULA) & ~pl.col(pl.String).str.contains(f"^{_NUMBER}$")
+    guard = pl.when(is_formula).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep()
+    texts = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).with_columns(guard)
+    names = {
+        name: f"'{name}" for name in schema.names() if re.match(_FORMULA, name) and not re.fullmatch(_NUMBER, name)
+    }
+    return texts.rename(names) if names else texts
+
+
+def unguarded(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The frame without the apostrophes that `guarded` put before texts and headers."""
+    import polars as pl
+
+    names = {name: name[1:] for name in frame.collect_schema().names() if re.match(_GUARDED, name)}
+    texts = frame.with_columns(pl.col(pl.String).str.replace(_GUARDED, "${text}"))
+    return texts.rename(names) if names else texts
+
+
+def _escape(found: re.Match[str]) -> str:
+    letter = found[0]
+    code = ord(letter)
+    return _SHORT.get(letter) or (
+        f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    )
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
