@@ -21,6 +21,7 @@ if importlib.util.find_spec("inspect_ai") is None:
     pytest.skip("logs are made with Inspect, which is not installed", allow_module_level=True)
 
 MODEL = "mockllm/model"
+SHARED = Path(__file__).parents[3] / "shared/data/formats/inspect"
 
 
 @pytest.fixture(scope="session")
@@ -500,11 +501,68 @@ def test_a_damaged_log_is_named_in_one_line(arith, tmp_path, monkeypatch, name):
     monkeypatch.setattr(safe_io, "_FREE_BYTES", 2**20)
     shutil.copy(arith, tmp_path / "good.eval")
     path = damaged(name, arith, tmp_path)
-    for asked in (path, tmp_path):
+    for asked, strict in ((path, False), (tmp_path, True)):
         with pytest.raises(InputError) as caught:
-            inspect_logs.read([asked])
+            inspect_logs.read([asked], strict=strict)
         assert str(caught.value).startswith(f"{path}: ")
         assert "\n" not in str(caught.value)
+    table = inspect_logs.read([tmp_path])
+    assert len(table) == 36
+    (told,) = table.notes
+    assert told.startswith("1 file was not read (damaged; --strict stops instead): bad.eval (")
+
+
+def test_a_folder_with_nothing_readable_is_an_error(arith, tmp_path):
+    for name in ("a.eval", "b.eval"):
+        (tmp_path / name).write_bytes(arith.read_bytes()[:-5000])
+    with pytest.raises(InputError, match=r"a\.eval: .* \(and 1 other files cannot be read either\)"):
+        inspect_logs.read([tmp_path])
+
+
+def test_files_of_a_folder_that_are_no_logs_are_named(arith, tmp_path):
+    shutil.copy(arith, tmp_path / "log.eval")
+    (tmp_path / "deep").mkdir()
+    for name in ("README.md", "deep/listing.json"):
+        (tmp_path / name).write_text("{}")
+    assert inspect_logs.read([tmp_path]).notes == (
+        "2 files were not read (no Inspect log): README.md, deep/listing.json.",
+    )
+
+
+def reordered(source, target, order):
+    held = json.loads(source.read_text())
+    target.write_text(json.dumps({key: held[key] for key in order(held)}))
+    return target
+
+
+@pytest.mark.parametrize(
+    "order",
+    [sorted, lambda held: sorted(held, reverse=True), lambda held: [key for key in held if key != "version"]],
+    ids=["sorted", "reversed", "without version"],
+)
+def test_a_json_log_is_recognised_in_whichever_order_its_keys_stand(made, tmp_path, order):
+    path = reordered(made / "edited.json", tmp_path / "log.json", order)
+    assert recognise(path).source == "inspect_logs"
+    assert rows(path).drop("source").equals(rows(made / "edited.json").drop("source"))
+
+
+def test_a_json_log_whose_samples_come_first_is_recognised(tmp_path):
+    path = by_hand(tmp_path / "first.json", ["C"] * 2000)
+    reordered(path, path, lambda held: sorted(held, key=lambda key: key != "samples"))
+    assert inspect_logs.recognise(path)
+    assert len(rows(path)) == 2000
+    (tmp_path / "other.json").write_text(json.dumps({"samples": ["x" * 80] * 2000}))
+    assert inspect_logs.recognise(tmp_path / "other.json") is None
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the logs of other people are not beside the project")
+def test_real_logs_that_others_wrote_are_all_read_or_named():
+    table = read(SHARED)
+    assert table.frame.group_by("subject").len().sort("subject").rows() == [
+        ("anthropic/claude-sonnet-4-0", 5),
+        ("ollama/qwen2.5:0.5b", 3),
+    ]
+    assert table.notes == ("1 log without samples was left out: simpleqa_verified on anthropic/claude-opus-4-6.",)
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ class Reading:
     mapping: Annotated[Path | None, _option("Files: a mapping kept by `howsure convert --save-mapping`.")] = None
     percent: Annotated[bool, _option("Scores are percentages.", "--percent")] = False
     divide_by: Annotated[float | None, _option("Scores run from 0 to this number.")] = None
+    strict: Annotated[bool, _option("Stop at a damaged file instead of skipping it.", "--strict")] = False
 
     @property
     def scale(self) -> float:
@@ -70,7 +71,9 @@ class Reading:
     @property
     def options(self) -> dict[str, Any]:
         """What the source is told beside the scale."""
-        told = {name: getattr(self, name) for name in ("scorer", "family", "metric", "filter", "table", "mapping")}
+        told = {
+            name: getattr(self, name) for name in ("scorer", "family", "metric", "filter", "table", "mapping", "strict")
+        }
         return told | {"rename": _pairs("--map", self.map), "fill": _pairs("--set", self.set)}
 
     def read(self, inputs: list[str], console: Console) -> Table:

@@ -138,7 +138,7 @@ def load_results(path: Path) -> Results:
     return Results(path, held)
 
 
-def read_scores(runs: Sequence[Results], chosen: Choice) -> Scores:
+def read_scores(runs: Sequence[Results], chosen: Choice, *, notes: Sequence[str] = ()) -> Scores:
     """What is a score among the values of all runs; what is not is told in the notes."""
     values = [value for run in runs for value in run.values()]
     chosen.refuse_unknown((value.metric for value in values), (value.filter for value in values))
@@ -156,6 +156,7 @@ def read_scores(runs: Sequence[Results], chosen: Choice) -> Scores:
         [part for part in parts if part],
         divide_by=chosen.divide_by,
         notes=[
+            *notes,
             *_group_notes(runs),
             *_left_out_notes(narrowed, chosen.divide_by),
             *_direction_notes(kept),

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
+from howsure.errors import InputError
 from howsure.frames import Part
 from howsure.sources import Progress
 
-__all__ = ["counted", "number_attempts"]
+__all__ = ["counted", "files_below", "number_attempts", "read_each", "unread"]
+
+_SHOWN = 8  # files named one by one in a note; the rest are counted
+_Read = TypeVar("_Read")
 
 
 def counted(paths: Sequence[Path], progress: Progress | None) -> Iterator[Path]:
@@ -21,6 +27,50 @@ def counted(paths: Sequence[Path], progress: Progress | None) -> Iterator[Path]:
         yield path
         if progress:
             progress(done, len(once))
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """All files of a folder and of the folders in it, in the order of names, but for hidden ones."""
+    for root, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(root, name) for name in sorted(names) if not name.startswith("."))
+
+
+def read_each(
+    paths: Sequence[Path], load: Callable[[Path], _Read], *, strict: bool, progress: Progress | None
+) -> tuple[list[_Read], list[str]]:
+    """What `load` makes of each file, and a note on those that are damaged: they are skipped, unless ``strict``.
+
+    Raises the first file's fault when none can be read.
+    """
+    loaded: list[_Read] = []
+    faults: dict[Path, InputError] = {}
+    for path in counted(paths, progress):
+        try:
+            loaded.append(load(path))
+        except InputError as error:
+            if strict:
+                raise
+            faults[path] = error
+    if faults and not loaded:
+        first = next(iter(faults.values()))
+        rest = f" (and {len(faults) - 1:,} other files cannot be read either)" if len(faults) > 1 else ""
+        raise InputError(f"{first}{rest}") from None
+    told = [f"{path.name} ({str(fault).removeprefix(f'{path}: ')})" for path, fault in faults.items()]
+    return loaded, unread(told, "damaged; --strict stops instead")
+
+
+def unread(names: Sequence[str], why: str) -> list[str]:
+    """A note that counts and names files that were not read, or none where there are none."""
+    if not names:
+        return []
+    count = "1 file was" if len(names) == 1 else f"{len(names):,} files were"
+    rest = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return [f"{count} not read ({why}): {', '.join(names[:_SHOWN])}{rest}."]
+
+
+def _refuse(error: OSError) -> None:
+    raise InputError(f"{error.filename}: cannot be read ({error.strerror}).")
 
 
 def number_attempts(parts: Sequence[Part], *, order: str | None = None) -> list[Part]:

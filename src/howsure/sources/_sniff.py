@@ -12,7 +12,7 @@ import polars as pl
 
 from howsure.frames import format_of
 
-__all__ = ["head", "keys"]
+__all__ = ["head", "json_outline", "keys"]
 
 _BYTES = 64 * 2**10
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?|[\[{]|[\]}]|"', re.DOTALL)
@@ -47,8 +47,16 @@ def _columns(path: Path) -> tuple[str, ...]:
 
 
 def _json_keys(text: str) -> tuple[str, ...]:
-    """Top-level keys of all objects as far as the text goes: it may be pretty-printed, or break off anywhere."""
-    found: dict[str, None] = {}
+    return tuple(json_outline(text))
+
+
+def json_outline(text: str) -> dict[str, tuple[str, ...]]:
+    """Top-level keys of all objects, each with the keys of the object in it, as far as the text goes.
+
+    The text may be pretty-printed, or break off anywhere.
+    """
+    found: dict[str, dict[str, None]] = {}
+    inner: dict[str, None] = {}
     depth = 0
     for token in _TOKEN.finditer(text):
         mark = token[0][0]
@@ -56,7 +64,9 @@ def _json_keys(text: str) -> tuple[str, ...]:
             break
         if mark == '"':
             if depth == 1 and token[2]:
-                found[token[1]] = None
+                inner = found.setdefault(token[1], {})
+            elif depth == 2 and token[2]:
+                inner[token[1]] = None
         else:
             depth += 1 if mark in "[{" else -1
-    return tuple(found)
+    return {key: tuple(names) for key, names in found.items()}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from howsure.errors import InputError, need
 from howsure.safe_io import Archive, read_bytes
+from howsure.sources._sniff import head, json_outline
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -29,8 +30,12 @@ Settings: TypeAlias = dict[tuple[str, str], str]
 """Values as text, by where they were set and by name."""
 
 _KNOWN_VERSIONS = frozenset({2})
-_VERSION = re.compile(rb'\s*\{\s*"version"\s*:\s*(\d+)')
-_HEAD = re.compile(_VERSION.pattern + rb'\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{')
+_FIRST_VERSION = re.compile(rb'\s*\{\s*"version"\s*:\s*(\d{1,9})\b')
+_LOG_KEYS = frozenset(
+    {"version", "status", "eval", "plan", "results", "stats", "error", "invalidated", "log_updates", "samples"}
+    | {"reductions", "location", "etag", "tags", "metadata", "eval_set_id"}
+)
+_EVAL_KEYS = frozenset({"task", "task_id", "run_id", "created", "dataset", "model"})
 _HEADER, _START, _SUMMARIES, _JOURNAL = "header.json", "_journal/start.json", "summaries.json", "_journal/summaries/"
 _TOLD_IN_FULL = re.compile(rb'"invalidation"\s*:\s*\{|"history"\s*:\s*\[\s*\{')
 
@@ -88,6 +93,16 @@ class _Spec:
 
 
 @dataclass(slots=True)
+class _JustEval:
+    eval: _Spec
+
+
+@dataclass(slots=True)
+class _JustVersion:
+    version: int = 2
+
+
+@dataclass(slots=True)
 class _Result:
     scorer: str | None = None
 
@@ -138,14 +153,21 @@ class Log:
 
 
 def is_log(path: Path) -> bool:
-    """Whether the file's name, or the head of a ``.json`` file, is that of a log."""
+    """Whether the file's name, or what a ``.json`` file holds, is that of a log, in whichever order its keys stand."""
     if path.suffix != ".json":
         return path.suffix == ".eval"
+    start = head(path)
+    there = json_outline(start)
+    if "eval" in there:
+        return len(_EVAL_KEYS & set(there["eval"])) > 1
+    # "eval" may stand behind samples that are longer than the head
+    if not there or not _LOG_KEYS.issuperset(there) or path.stat().st_size <= len(start.encode()):
+        return False
     try:
-        with path.open("rb") as stream:
-            return _HEAD.match(stream.read(512)) is not None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+        _parsed(_JustEval, read_bytes(path), str(path))
+    except InputError:
+        return False
+    return True
 
 
 def read_log(path: Path, family: str | None) -> Log:
@@ -172,7 +194,7 @@ def _from_archive(path: Path, family: str | None) -> Log | None:
         if name is None:
             raise InputError(f"{path}: not an Inspect log: it has neither {_HEADER} nor {_START}.")
         header = archive.read(name)
-        if not _is_known(header):
+        if not _is_known(header, f"{path}: {name}"):
             return None
         log: Log = _parsed(Log, header, f"{path}: {name}")
         is_suspect = log.invalidated or _may_be_edited(archive)
@@ -182,7 +204,7 @@ def _from_archive(path: Path, family: str | None) -> Log | None:
 
 def _from_json(path: Path) -> Log | None:
     data = read_bytes(path)
-    return _parsed(Log, data, str(path)) if _is_known(data) else None
+    return _parsed(Log, data, str(path)) if _is_known(data, str(path)) else None
 
 
 def _from_inspect(path: Path) -> Log:
@@ -199,9 +221,11 @@ def _from_inspect(path: Path) -> Log:
     return read
 
 
-def _is_known(data: bytes) -> bool:
-    version = _VERSION.match(data)
-    return version is None or int(version[1]) in _KNOWN_VERSIONS
+def _is_known(data: bytes, where: str) -> bool:
+    """Whether the version is one that is read here; a log without one is of the current version, as in Inspect."""
+    first = _FIRST_VERSION.match(data)
+    version = int(first[1]) if first else _parsed(_JustVersion, data, where).version
+    return version in _KNOWN_VERSIONS
 
 
 def _may_be_edited(archive: Archive) -> bool:

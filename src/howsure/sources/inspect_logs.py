@@ -5,11 +5,11 @@ The rows come from the samples, never from the log's own reduced metrics, and ar
 
 from __future__ import annotations
 
+import functools
 import json
 import math
-import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from howsure.errors import InputError, OptionError
+from howsure.sources._reading import files_below, read_each, unread
 from howsure.sources.inspect_format import Log, Sample, Score, Settings, is_log, read_log
 from howsure.tables import Attempts
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
 
 ABOUT = "Inspect AI eval logs (.eval and .json), single files or folders"
-OPTIONS = frozenset({"scorer", "family"})
+OPTIONS = frozenset({"scorer", "family", "strict"})
 
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _FOLDED_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -39,7 +40,7 @@ def recognise(path: Path) -> str | None:
     """Why this is an Inspect log or a folder that holds one, or None."""
     if path.is_file():
         return "it is an Inspect log" if is_log(path) else None
-    first = next(_logs_below(path), None) if path.is_dir() else None
+    first = next((file for file in files_below(path) if is_log(file)), None) if path.is_dir() else None
     return f"it holds Inspect logs ({first.relative_to(path)})" if first else None
 
 
@@ -50,19 +51,18 @@ def read(
     progress: Progress | None = None,
     scorer: str | None = None,
     family: str | None = None,
+    strict: bool = False,
 ) -> Attempts:
     """The samples of all logs as attempts of the model at ``<eval>/<sample id>``, one for each epoch.
 
     ``scorer`` is the name of a scorer, or ``name.key`` where its values are dictionaries; without it the first one counts.
     ``family`` names a field of the samples' metadata that groups similar samples, as in Inspect's ``stderr(cluster=…)``.
     ``divide_by`` brings numbers to 0–1 and leaves C, I, P, N and true or false alone.
+    Other files of a folder, and logs that are damaged, are skipped and named in the notes; ``strict`` stops at a damaged log.
     """
-    files = _files(paths)
-    logs = []
-    for done, path in enumerate(files, 1):
-        logs.append(read_log(path, family))
-        if progress:
-            progress(done, len(files))
+    files, others = _files(paths)
+    load = functools.partial(read_log, family=family)
+    logs, skipped = read_each(files, load, strict=strict, progress=progress)
     notes = _Notes()
     runs = _newest(sorted(logs, key=_age), notes)
     domains = _domains(runs)
@@ -70,29 +70,24 @@ def read(
     frame = pl.concat([reading.frame(scorer, family, divide_by) for reading in readings])
     _tell_repeats(runs, domains, notes)
     if frame.is_empty():
-        raise InputError(f"{paths[0]}: no sample has a score. {' '.join(notes.told())}")
-    return Attempts(_numbered(frame, notes), notes=notes.told())
+        raise InputError(f"{paths[0]}: no sample has a score. {' '.join([*skipped, *others, *notes.told()])}")
+    numbered = _numbered(frame, notes)
+    return Attempts(numbered, notes=[*skipped, *others, *notes.told()])
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
+def _files(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """The logs, each once, and a note on the other files of the folders."""
     found: dict[Path, Path] = {}
+    others: dict[Path, str] = {}
     for path in paths:
-        below = [path] if path.is_file() else list(_logs_below(path))
-        if not below:
+        below = [path] if path.is_file() else list(files_below(path))
+        logs = [file for file in below if file == path or is_log(file)]
+        if not logs:
             raise InputError(f"{path}: holds no Inspect log (an .eval file, or a .json file that Inspect wrote).")
-        found |= {one.resolve(): one for one in below}
-    return list(found.values())
-
-
-def _logs_below(folder: Path) -> Iterator[Path]:
-    for root, folders, names in os.walk(folder, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        paths = (Path(root, name) for name in sorted(names) if not name.startswith("."))
-        yield from (path for path in paths if is_log(path))
-
-
-def _refuse(error: OSError) -> None:
-    raise InputError(f"{error.filename}: cannot be read ({error.strerror}).")
+        found |= {file.resolve(): file for file in logs}
+        others |= {file.resolve(): str(file.relative_to(path)) for file in below if file not in logs}
+    named = [name for file, name in others.items() if file not in found]
+    return list(found.values()), unread(named, "no Inspect log")
 
 
 def _age(log: Log) -> tuple[datetime, float, str]:
@@ -175,6 +170,8 @@ class _Reading:
         if self._log.status != "success":
             where = f"{self._log.label}, {self._log.status}"
             self._notes.count("{n} log{s} did not end in success, and the complete samples count", where)
+        if not self._samples:
+            self._notes.count("{n} log{s} without samples {were} left out", self._log.label)
         chosen = self._choose(scorer)
         rows = []
         for sample in self._samples:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,14 +26,14 @@ from howsure.sources._lm_eval_results import (
     read_scores,
     unsanitised,
 )
-from howsure.sources._reading import counted, number_attempts
+from howsure.sources._reading import files_below, number_attempts, read_each, unread
 from howsure.sources._sniff import keys
 from howsure.tables import Attempts, Scores
 
 __all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
 
 ABOUT = "lm-evaluation-harness: results_*.json as scores, samples_*.jsonl as attempts, or a folder of either"
-OPTIONS = frozenset({"metric", "filter", "table"})
+OPTIONS = frozenset({"metric", "filter", "table", "strict"})
 
 _STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
 _SAMPLES_NAME = re.compile(rf"samples_(?P<eval>.+?)(?:_(?P<stamp>{_STAMP}))?\.jsonl(?:\.gz)?")
@@ -46,7 +46,7 @@ _NOT_METRICS = frozenset(
 def recognise(path: Path) -> str | None:
     """Results by what is in them, samples by their name and first line, a folder by one of either in it."""
     if path.is_dir():
-        found = next(_in_folder(path), None)
+        found = next((file for file in files_below(path) if recognise(file)), None)
         return f"it holds {found.name}" if found else None
     if is_results(path):
         return 'it holds results named "metric,filter"'
@@ -63,13 +63,14 @@ def read(
     metric: str | None = None,
     filter: str | None = None,  # noqa: A002 - the harness's own word
     table: str | None = None,
+    strict: bool = False,
 ) -> Scores | Attempts:
     """Aggregates as Scores or samples as Attempts; `table` says which where both are given.
 
     `metric` and `filter` narrow what is read. Without them every aggregate is a benchmark of its own, and of each eval's
-    samples the first metric and filter are taken.
+    samples the first metric and filter are taken. Damaged files are skipped and named in the notes, unless ``strict``.
     """
-    files = [file for path in paths for file in (sorted(_in_folder(path)) if path.is_dir() else [path])]
+    files, others = _files(paths)
     if not files:
         raise InputError(f"{paths[0]}: holds neither results_*.json nor samples_*.jsonl of lm-evaluation-harness.")
     results = [file for file in files if file.name.endswith((".json", ".json.gz"))]
@@ -78,15 +79,24 @@ def read(
     chosen = Choice(metric, filter, divide_by)
     loaded = functools.cache(load_results)  # many samples lie beside one results file
     if wanted == "scores":
-        return read_scores([load_results(path) for path in counted(results, progress)], chosen)
-    return _read_attempts([_open_samples(path, loaded) for path in counted(samples, progress)], chosen)
+        runs, skipped = read_each(results, load_results, strict=strict, progress=progress)
+        return read_scores(runs, chosen, notes=[*skipped, *others, *unread([s.name for s in samples], "samples")])
+    opened, skipped = read_each(samples, lambda path: _open_samples(path, loaded), strict=strict, progress=progress)
+    return _read_attempts(opened, chosen, notes=[*skipped, *others])
 
 
-def _in_folder(folder: Path) -> Iterator[Path]:
-    """Results and samples in a folder, in its folders (one a model), or in theirs."""
-    for depth in ("", "*/", "*/*/"):
-        yield from (path for path in folder.glob(f"{depth}*.json") if is_results(path))
-        yield from (path for path in folder.glob(f"{depth}samples_*.jsonl*") if recognise(path))
+def _files(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Results and samples, and a note on the other files of the folders."""
+    files, others = [], []
+    for path in paths:
+        if path.is_dir():
+            below = list(files_below(path))
+            ours = [file for file in below if recognise(file)]
+            files += ours
+            others += [str(file.relative_to(path)) for file in below if file not in ours]
+        else:
+            files.append(path)
+    return files, unread(others, "neither results nor samples of lm-evaluation-harness")
 
 
 def _wanted(table: str | None, results: Sequence[Path], samples: Sequence[Path]) -> str:
@@ -163,17 +173,17 @@ def _metrics(part: Part, there: Sequence[str]) -> list[str]:
     return [name for name in there if name not in _NOT_METRICS]
 
 
-def _read_attempts(files: Sequence[_Samples], chosen: Choice) -> Attempts:
+def _read_attempts(files: Sequence[_Samples], chosen: Choice, *, notes: Sequence[str]) -> Attempts:
     if chosen.metric and all(samples.direction.get(chosen.metric) is False for samples in files):
         raise OptionError(f"Lower values of {chosen.metric} are better; attempts need a score where higher is better.")
     chosen.refuse_unknown(
         (name for samples in files for name in samples.metrics), (name for samples in files for name in samples.filters)
     )
-    parts, notes = [], []
+    parts, told = [], [*notes]
     for samples in files:
-        part, told = _samples_part(samples, chosen)
+        part, more = _samples_part(samples, chosen)
         parts += [part] if part else []
-        notes += told
+        told += more
     if not parts:
         raise InputError(
             f"{files[0].path}: no metric with values from 0 to 1. Check --metric, --filter and --divide-by."
@@ -181,8 +191,8 @@ def _read_attempts(files: Sequence[_Samples], chosen: Choice) -> Attempts:
     numbered = number_attempts(parts)
     again = sum(int(part.rows.select((pl.col("attempt") > 1).sum()).collect().item()) for part in numbered)
     if again:
-        notes.append(f"{again:,} samples repeat a document of the same model and eval, and are its further attempts.")
-    return Attempts(numbered, divide_by=chosen.divide_by, notes=list(dict.fromkeys(notes)))
+        told.append(f"{again:,} samples repeat a document of the same model and eval, and are its further attempts.")
+    return Attempts(numbered, divide_by=chosen.divide_by, notes=list(dict.fromkeys(told)))
 
 
 def _samples_part(samples: _Samples, chosen: Choice) -> tuple[Part | None, list[str]]:

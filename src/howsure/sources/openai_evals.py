@@ -16,14 +16,14 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.frames import Part, format_of, json_lines
 from howsure.sources import Progress
-from howsure.sources._reading import counted, number_attempts
+from howsure.sources._reading import number_attempts, read_each
 from howsure.sources._sniff import keys
 from howsure.tables import Attempts
 
 __all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
 
 ABOUT = "event logs of openai/evals (jsonl with a spec on the first line)"
-OPTIONS = frozenset({"metric"})
+OPTIONS = frozenset({"metric", "strict"})
 
 _EVENT = {"run_id", "event_id", "sample_id", "type", "data"}
 
@@ -37,19 +37,25 @@ def recognise(path: Path) -> str | None:
 
 
 def read(
-    paths: Sequence[Path], *, divide_by: float = 1, progress: Progress | None = None, metric: str | None = None
+    paths: Sequence[Path],
+    *,
+    divide_by: float = 1,
+    progress: Progress | None = None,
+    metric: str | None = None,
+    strict: bool = False,
 ) -> Attempts:
     """Every match, or every event with the metric, as an attempt; a sample's second event is its second attempt.
 
     `metric` names a number of the ``metrics`` events; without it matches are taken, or else the first metric.
+    Of several files, damaged ones are skipped and named in the notes, unless ``strict``.
     """
-    logs = [_read_log(path) for path in counted(paths, progress)]
+    logs, skipped = read_each(paths, _read_log, strict=strict, progress=progress)
     if metric and not any(metric in log.metrics for log in logs):
         raise OptionError.unknown("metric", metric, dict.fromkeys(name for log in logs for name in log.metrics))
     parts = [_part(log, metric or log.default) for log in logs if log.scores(metric or log.default)]
     if not parts:
         raise InputError(f"{paths[0]}: no event carries a score (match or metrics); nothing can be read from it.")
-    return Attempts(number_attempts(parts), divide_by=divide_by, notes=_notes(logs, metric))
+    return Attempts(number_attempts(parts), divide_by=divide_by, notes=[*skipped, *_notes(logs, metric)])
 
 
 @dataclass
