@@ -1,4 +1,4 @@
-"""What every result carries: what made it, and how it goes to JSON."""
+"""What made a result, and how values go to JSON."""
 
 from __future__ import annotations
 

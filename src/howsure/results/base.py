@@ -1,0 +1,173 @@
+"""What all results share: tables, JSON, saving, loading, a short repr and a table in notebooks."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate, State
+from howsure.frames import write_frame
+from howsure.results.provenance import Provenance, plain, write_json
+from howsure.results.storage import ENDING, is_equal, read_value, write_value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Result", "readable"]
+
+_ROWS_SHOWN = 20
+
+
+class Result:
+    """Base of every result: a frozen dataclass that names itself and declares its tables.
+
+    A subclass sets ``name`` (also the stem of its files) and defines `tables`; the first table is the main one. An estimate
+    ``x`` takes the columns ``x``, ``x_low``, ``x_high`` and ``x_state`` (`howsure.results.columns_of`).
+
+    >>> summary = howsure.summary(attempts)             # doctest: +SKIP
+    >>> summary.to_frame()                              # doctest: +SKIP
+    >>> summary.save("out")                             # doctest: +SKIP
+    >>> Summary.load("out").equals(summary)             # doctest: +SKIP
+    True
+    """
+
+    name: ClassVar[str]
+    provenance: Provenance
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep the short repr: a dataclass would write one of its own."""
+        super().__init_subclass__(**options)
+        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables by name, the main one first; ``NAME.csv`` is each table's file."""
+        raise NotImplementedError
+
+    def to_frame(self, table: str | None = None) -> pl.DataFrame:
+        """One table as a polars frame.
+
+        Parameters
+        ----------
+        table : str, optional
+            Its name; without it, the main table.
+        """
+        tables = self.tables
+        if table is None:
+            return next(iter(tables.values()))
+        if table not in tables:
+            raise OptionError.unknown("table", table, tuple(tables))
+        return tables[table]
+
+    def to_pandas(self, table: str | None = None) -> pd.DataFrame:
+        """One table as a pandas frame; see `to_frame`."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_frame(table).to_dict(as_series=False))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tables and the provenance as plain JSON values."""
+        rows = {name: plain(frame.fill_nan(None).to_dicts()) for name, frame in self.tables.items()}
+        return {**rows, "provenance": plain(self.provenance)}
+
+    def charts(self) -> Mapping[str, Any]:
+        """The charts by name; ``NAME.png`` is each chart's file."""
+        return {}
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the tables as csv, the result as JSON, and a file that `load` reads, into a folder.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder; it is made if it does not exist.
+
+        Returns
+        -------
+        list of Path
+            The files written.
+        """
+        folder = Path(path)
+        return [
+            *(write_frame(frame, folder / f"{name}.csv") for name, frame in self.tables.items()),
+            write_json(self.as_dict(), folder / f"{self.name}.json"),
+            write_value(self, folder / f"{self.name}{ENDING}"),
+        ]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The result that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder given to `save`, or the file in it that ends in ``.result.zip``.
+        """
+        where = Path(path)
+        if where.is_dir():
+            stem = getattr(cls, "name", "*")
+            files = sorted(where.glob(f"{stem}{ENDING}"))
+            if len(files) != 1:
+                found = ", ".join(file.name for file in files) or "none"
+                raise InputError(f"{where}: expected one file {stem}{ENDING}, found {found}. Name the file.")
+            where = files[0]
+        if not where.exists():
+            raise InputError(f"{where}: no such file or folder.")
+        result = read_value(where)
+        if not isinstance(result, cls):
+            raise InputError(f"{where}: is a {type(result).__name__}, not a {cls.__name__}.")
+        return result
+
+    def equals(self, other: object) -> bool:
+        """Whether both have the same type and exactly the same values; NaN equals NaN."""
+        return is_equal(self, other)
+
+    def __repr__(self) -> str:
+        """The type, the size of the main table and its first columns."""
+        frame = self.to_frame()
+        names = ", ".join(frame.columns[:6]) + (", …" if frame.width > 6 else "")
+        rows = "row" if frame.height == 1 else "rows"
+        return f"<{type(self).__name__}: {frame.height:,} {rows} ({names})>"
+
+    def _repr_html_(self) -> str:
+        """The main table, for notebooks: estimates with their intervals in one cell."""
+        frame = readable(self.to_frame().head(_ROWS_SHOWN))
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in frame.columns)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in frame.iter_rows()
+        )
+        left = self.to_frame().height - frame.height
+        more = f"<p>… and {left:,} more rows: <code>.to_frame()</code></p>" if left > 0 else ""
+        caption = html.escape(f"{type(self).__name__}")
+        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def readable(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table as text for people: ``x``, ``x_low``, ``x_high`` and ``x_state`` become one column ``x``, such as 0.78 [0.73, 0.83].
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        A table whose estimates follow the rule of `columns_of`.
+    """
+    estimates = [name for name in frame.columns if {f"{name}_low", f"{name}_high"} <= set(frame.columns)]
+    ends = {f"{name}{end}" for name in estimates for end in ("_low", "_high", "_state")}
+    shown = [name for name in frame.columns if name not in ends]
+    rows = [[_cell(row, name, is_estimate=name in estimates) for name in shown] for row in frame.iter_rows(named=True)]
+    return pl.DataFrame(rows, schema=dict.fromkeys(shown, pl.String), orient="row")
+
+
+def _cell(row: Mapping[str, Any], name: str, *, is_estimate: bool) -> str:
+    value = row[name]
+    if is_estimate:
+        state: State = row.get(f"{name}_state") or ("undefined" if value is None else "ok")
+        return str(Estimate(value, row[f"{name}_low"], row[f"{name}_high"], state=state))
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
