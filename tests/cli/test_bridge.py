@@ -25,7 +25,7 @@ def test_verdicts_are_corrected_and_give_a_horizon(tmp_path, command):
     judged(tmp_path)
     told = command(
         *("bridge", "judged", "verdicts.csv", "--labels", "labels.csv", "--novices", "novices.csv"),
-        *("--draws", 4, "-o", "out", "--json"),
+        *("--bootstrap", 100, "-o", "out", "--json"),
         cwd=tmp_path,
     )
     assert told.returncode == 0, told.stderr

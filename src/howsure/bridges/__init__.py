@@ -4,7 +4,7 @@
 
     track     games of Track the Stat  → attempts at learning it → learning curves, N-attempt horizons
     scores    attempts at any eval     → scores with standard errors → a place on the capability scale
-    judged    a judge's verdicts, some labelled by people → corrected rates → attempts whose horizon carries the judge's doubt
+    judged    a judge's verdicts, some labelled by people → corrected rates → horizons that include the judge's errors
     scales    capability, time horizon and N-attempt horizon, on the models they share
 """
 

@@ -1,25 +1,25 @@
-"""A judge's verdicts, some of them labelled by people: what the true rates are, and horizons that carry the judge's doubt."""
+"""A judge's verdicts, some of them labelled by people: the true rates, and horizons that include the judge's errors."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from howsure.compute import replicate
 from howsure.errors import InputError
-from howsure.estimates import Estimate, State
+from howsure.estimates import Estimate, chance
 from howsure.frames import write_frame
-from howsure.horizon.attempts import attempt_horizons
+from howsure.horizon.encounter import Encounter, Replicates
+from howsure.horizon.shared import Shared, shared_tasks
 from howsure.results import Provenance, columns_of, plain, write_json
-from howsure.stats._arrays import Floats, check_level, normal_quantile, t_quantile
-from howsure.stats.corrections import corrected_rate, powered_mean
+from howsure.stats._arrays import Floats, Ints, check_level
+from howsure.stats.corrections import corrected_rate, powered_mean, powered_scores
+from howsure.stats.judge_errors import draw_judge_errors, errors_differ, impute_counts, success_given_verdict
 from howsure.stats.means import mean
 from howsure.tables import Attempts, Ratings
 
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Corrected", "CorrectedRow", "JudgedHorizon", "JudgedHorizons", "correct", "judged_horizons"]
 
 _PASS = 0.5
-_PRIOR = 0.5  # of each kind, before anything is seen: Jeffreys
 _FEWEST = 3
-_MANY = 1e6  # degrees of freedom from which t is normal
+_ALIKE = 0.05  # a smaller p value says that the judge's errors differ between models
+_N_CHANCES = 400  # draws that make P(success | verdict) of the corrected attempts
+_HALF = np.array([0.5])
 
 
 @dataclass(frozen=True)
@@ -53,36 +54,42 @@ class CorrectedRow:
 class Corrected:
     """Corrected rates of all models, and the attempts with people's labels beside the judge's verdicts.
 
-    ``frame`` has the judged attempts with ``label`` (null where no person looked).
+    ``frame`` has the judged attempts with ``label`` (null where no person looked); ``p_alike`` is the p value of the hypothesis that the judge's sensitivity
+    and specificity are the same for all models (None with one model).
     """
 
     rows: tuple[CorrectedRow, ...]
     frame: pl.DataFrame
+    p_alike: float | None
     provenance: Provenance
 
-    @cached_property
-    def agreement(self) -> dict[bool, tuple[float, float]]:
-        """By the judge's verdict: how many of the labelled attempts people call a success, of how many."""
-        known = self.frame.drop_nulls("label")
-        verdict, label = known["score"].to_numpy() >= _PASS, known["label"].to_numpy()
-        return {
-            passed: (float(label[verdict == passed].sum()), float((verdict == passed).sum()))
-            for passed in (False, True)
-        }
+    @property
+    def errors_differ(self) -> bool:
+        """Whether the judge's sensitivity or specificity differs between models (5 % level)."""
+        return self.p_alike is not None and self.p_alike < _ALIKE
+
+    @property
+    def method(self) -> str:
+        """What horizons are corrected by: ``bayes`` (errors common to all models) or ``ppi`` (each model's own labels)."""
+        return "ppi" if self.errors_differ else "bayes"
 
     def attempts(self) -> Attempts:
-        """The attempts with each score replaced by the label, or by the chance of success that labels give such a verdict."""
-        chance = {passed: good / n for passed, (good, n) in self.agreement.items()}
-        return self._scored(np.where(self._passed, chance[True], chance[False]))
+        """The attempts with each score replaced by the label, or by P(success | verdict, model) where there is none.
 
-    def draws(self, n: int, seed: int = 0) -> Iterator[Attempts]:
-        """Attempts as they may have been: unlabelled outcomes drawn, each time with other chances of the judge being right."""
-        for child in np.random.default_rng(seed).spawn(n):
-            chance = {
-                passed: child.beta(good + _PRIOR, n - good + _PRIOR) for passed, (good, n) in self.agreement.items()
-            }
-            p = np.where(self._passed, chance[True], chance[False])
-            yield self._scored((child.random(len(p)) < p).astype(np.float64))
+        Sensitivity and specificity are those over all models, or the model's own where they differ.
+        """
+        models = self.frame["subject"].unique(maintain_order=True).to_list()
+        labelled, unlabelled = _counts(self.frame, [(model, None) for model in models])
+        groups = [[row] for row in range(len(models))] if self.errors_differ else [list(range(len(models)))]
+        expected = np.empty((len(models), 2))
+        for rows in groups:
+            drawn = draw_judge_errors(labelled[rows], unlabelled[rows], _N_CHANCES, np.random.default_rng(0))
+            passed, failed = success_given_verdict(drawn.rates, drawn.sensitivity[:, None], drawn.specificity[:, None])
+            expected[rows] = np.stack([failed.mean(axis=0), passed.mean(axis=0)], axis=1)
+        model = self.frame["subject"].replace_strict(models, range(len(models)), return_dtype=pl.Int64).to_numpy()
+        verdict = (self.frame["score"].to_numpy() >= _PASS).astype(np.int64)
+        score = pl.col("label").fill_null(pl.Series("expected", expected[model, verdict]))
+        return Attempts(self.frame.with_columns(score.alias("score")).drop("label"))
 
     def to_frame(self) -> pl.DataFrame:
         """One row a model: model, n, n_labelled, and value, low, high, state of judged, powered and corrected."""
@@ -95,7 +102,8 @@ class Corrected:
 
     def as_dict(self) -> dict[str, Any]:
         """The whole result as plain JSON."""
-        return {"rows": plain(self.rows), "provenance": plain(self.provenance)}
+        settings = {"p_alike": self.p_alike, "method": self.method}
+        return {"rows": plain(self.rows), **settings, "provenance": plain(self.provenance)}
 
     def charts(self) -> dict[str, alt.LayerChart]:
         """Rates as judged and corrected, by file name."""
@@ -110,14 +118,6 @@ class Corrected:
             write_json(self.as_dict(), folder / "corrected.json"),
             self.attempts().write(folder / "attempts.csv"),
         ]
-
-    @cached_property
-    def _passed(self) -> Any:
-        return self.frame["score"].to_numpy() >= _PASS
-
-    def _scored(self, unlabelled: Floats) -> Attempts:
-        score = pl.col("label").fill_null(pl.Series("chance", unlabelled))
-        return Attempts(self.frame.with_columns(score.alias("score")).drop("label"))
 
 
 def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95) -> Corrected:
@@ -141,15 +141,19 @@ def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95) -> Corr
     rows = tuple(
         _row(str(name), part, frame, level) for (name,), part in frame.group_by("subject", maintain_order=True)
     )
-    made = Provenance.of(attempts, level=level, labels=labels.digest, n_labelled=len(known), notes=labels.notes)
-    return Corrected(rows, frame, made)
+    labelled, _ = _counts(frame, [(row.model, None) for row in rows])
+    p_alike = errors_differ(labelled)
+    notes = (*labels.notes, *_notes(frame, p_alike))
+    made = Provenance.of(attempts, level=level, labels=labels.digest, n_labelled=len(known), notes=notes)
+    return Corrected(rows, frame, p_alike, made)
 
 
 @dataclass(frozen=True)
 class JudgedHorizon:
-    """A model's horizon with the judge's doubt in the interval.
+    """A model's horizon with the judge's errors in the interval.
 
-    ``as_judged`` is what the verdicts alone would give; ``from_judge`` is the share of the variance that the judge's errors bring.
+    ``as_judged`` is what the verdicts alone would give; ``from_judge`` is the share of the variance that more labels would remove (None with PPI++,
+    or where replicates leave the range).
     """
 
     model: str
@@ -191,26 +195,185 @@ class JudgedHorizons:
 
 
 def judged_horizons(
-    corrected: Corrected, novices: Attempts, *, n_draws: int = 20, level: float = 0.95, seed: int = 0, **options: Any
+    corrected: Corrected,
+    novices: Attempts,
+    *,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    last: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> JudgedHorizons:
-    r"""N-attempt horizons from judged attempts, with the judge's uncertainty carried along.
+    r"""N-attempt horizons (matching) from judged attempts, with the judge's errors in the interval.
 
-    The outcomes that no person saw are drawn ``n_draws`` times, each time with other error rates of the judge; horizons of the draws are
-    pooled on the log scale after Rubin (1987): :math:`T = W + (1 + 1/m) B`, the mean variance within draws and the variance between them.
+    Where the judge errs alike on all models, every replicate draws its sensitivity and specificity and each model's success rate anew, then the
+    outcomes that no person saw by P(success | verdict, model, task), then novices and tasks as `attempt_horizons` does. Where its errors
+    differ between models (``corrected.p_alike`` below 0.05), each model's success is estimated by PPI++ from its own labels with the
+    horizon's weights (every task the same), and the bootstrap goes over tasks with their labels and verdicts.
+
+    Parameters
+    ----------
+    corrected : Corrected
+        The verdicts and labels.
+    novices : Attempts
+        Attempts of people at the same tasks.
+    n_bootstrap : int
+        Replicates that make the intervals.
+    level : float
+        Their coverage, between 0 and 1.
+    seed : int
+        Of the replicates.
+    last : int, optional
+        Novices' attempts after this one are excluded.
+    progress : callable, optional
+        Called with the number of replicates that are done and their total.
     """
+    check_level(level)
     people = novices.lazy.filter(pl.col("kind") == "human")
-    asked = {"level": level, "seed": seed, **options}
+    verdicts = corrected.frame.with_columns((pl.col("score") >= _PASS).cast(pl.Float64)).drop("label")
+    together = Attempts(pl.concat([people, verdicts.lazy()], how="diagonal_relaxed"))
+    shared = shared_tasks(together, last=last)
+    as_judged = _own_horizons(_encounter(shared, shared.successes), n_bootstrap, level, seed)
+    if corrected.errors_differ:
+        found = _powered(corrected, shared, n_bootstrap, level, seed)
+        shares: list[float | None] = [None] * len(shared.models)
+    else:
+        found, shares = _imputed(corrected, shared, n_bootstrap, level, seed, progress)
+    rows = tuple(map(JudgedHorizon, shared.models, found, as_judged, shares))
+    order = sorted(rows, key=lambda row: -(row.horizon.value or 0))
+    settings = {**corrected.provenance.settings, "n_bootstrap": n_bootstrap, "level": level, "last": last}
+    settings |= {"method": corrected.method, "novices": novices.digest}
+    notes = tuple(dict.fromkeys((*corrected.provenance.notes, *shared.notes)))
+    return JudgedHorizons(tuple(order), Provenance(settings, corrected.provenance.digest, seed, notes))
 
-    def horizons(models: Attempts) -> Mapping[str, Estimate]:
-        together = Attempts(pl.concat([people, models.lazy], how="diagonal_relaxed"))
-        return {name: row.horizon for name, row in attempt_horizons(together, **asked).headline().items()}
 
-    as_judged = horizons(Attempts(corrected.frame.drop("label")))
-    drawn = [horizons(attempts) for attempts in corrected.draws(n_draws, seed)]
-    pooled = {name: _pooled([one[name] for one in drawn], level) for name in as_judged}
-    rows = tuple(JudgedHorizon(name, pooled[name][0], found, pooled[name][1]) for name, found in as_judged.items())
-    told = {"n_draws": n_draws, **corrected.provenance.settings, **asked}
-    return JudgedHorizons(rows, Provenance(told, corrected.provenance.digest, seed, corrected.provenance.notes))
+def _encounter(shared: Shared, successes: Floats, n: Floats | None = None) -> Encounter:
+    counts = replace(shared, successes=successes, n=shared.n if n is None else n, squares=None)
+    return Encounter(counts, ("matching",), _HALF)
+
+
+def _own_horizons(encounter: Encounter, n: int, level: float, seed: int) -> list[Estimate]:
+    drawn = encounter.replicates(n, seed=seed)
+    return [encounter.horizon(drawn, row, 0, 0, level) for row in range(len(encounter.shared.models))]
+
+
+def _imputed(
+    corrected: Corrected,
+    shared: Shared,
+    n: int,
+    level: float,
+    seed: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[Estimate], list[float | None]]:
+    """Horizons with outcomes drawn anew in every replicate, and the share of their variance that the judge brings."""
+    tasks = shared.tasks["task"].to_list()
+    cells = [_counts(corrected.frame, [(model, task) for task in tasks]) for model in shared.models]
+    # attempts at tasks that novices did not try tell about the judge, but not about the model's rate on the others
+    rest = corrected.frame.filter(~pl.col("task").is_in(tasks))
+    elsewhere = _counts(rest, [(model, None) for model in shared.models])
+    labelled = np.concatenate([np.stack([one[0].sum(axis=0) for one in cells]), elsewhere[0]])
+    unlabelled = np.concatenate([np.stack([one[1].sum(axis=0) for one in cells]), elsewhere[1]])
+
+    def work(rng: np.random.Generator, size: int) -> tuple[Floats, ...]:
+        judge = draw_judge_errors(labelled, unlabelled, size, rng)
+        drawn = []
+        for one in range(size):
+            errors = float(judge.sensitivity[one]), float(judge.specificity[one])
+            outcomes = [impute_counts(*cell, judge.rates[one, m], *errors, rng) for m, cell in enumerate(cells)]
+            encounter = _encounter(shared, np.stack(outcomes).astype(np.float64))
+            drawn.append((encounter.shared.successes, encounter.horizons, *encounter.draw(rng, 1)))
+        successes, points, *sampled = zip(*drawn, strict=True)
+        return np.stack(successes), np.stack(points), *(np.concatenate(part) for part in sampled)
+
+    successes, points, *sampled = replicate(work, n, seed=seed, progress=progress)
+    drawn = Replicates(*sampled)
+    encounter = _encounter(shared, successes.mean(axis=0))
+    models = range(len(shared.models))
+    found = [encounter.horizon(drawn, row, 0, 0, level) for row in models]
+    return found, [_share_of_variance(points[:, row, 0, 0], drawn.horizons[:, row, 0, 0]) for row in models]
+
+
+def _share_of_variance(part: Floats, whole: Floats) -> float | None:
+    """The variance of `part` over that of `whole` on the log scale, from the middle 68 %; None where that leaves the range."""
+    ends = [np.quantile(draws, [0.16, 0.84], method="nearest") for draws in (part, whole) if not np.isnan(draws).any()]
+    if len(ends) < 2 or not np.isfinite(ends).all() or ends[1][0] == ends[1][1]:
+        return None
+    inner, outer = (float(np.log(high / low)) for low, high in ends)
+    return min((inner / outer) ** 2, 1.0)
+
+
+def _powered(corrected: Corrected, shared: Shared, n: int, level: float, seed: int) -> list[Estimate]:
+    """Horizons from PPI++ of each model, every task with the same weight; a model with few labels has none."""
+    tasks = shared.tasks["task"].to_list()
+    successes, counts, few = shared.successes.copy(), shared.n.copy(), dict[int, str]()
+    for row, model in enumerate(shared.models):
+        own = corrected.frame.filter(pl.col("subject") == model, pl.col("task").is_in(tasks))
+        labels, verdicts = _binary(own["label"]), _binary(own["score"])
+        if (known := int((~np.isnan(labels)).sum())) < _FEWEST:
+            few[row] = (
+                f"{known} labelled attempts of this model; {_FEWEST} are needed, as the judge's errors differ between models"
+            )
+            continue
+        column = own["task"].replace_strict(tasks, range(len(tasks)), return_dtype=pl.Int64).to_numpy()
+        weights = 1 / np.bincount(column, minlength=len(tasks))[column]
+        scores = powered_scores(labels, verdicts, weights)
+        successes[row] = np.bincount(column, scores, len(tasks))
+        if len(tasks) == 1:  # the bootstrap draws runs as 0 or 1: as many as would leave the mean as unsure as it is
+            successes[row], counts[row] = _as_runs(scores)
+    encounter = _encounter(shared, successes, counts)
+    found = _own_horizons(encounter, n, level, seed)
+    return [Estimate.without("too_few", few[row], level=level) if row in few else one for row, one in enumerate(found)]
+
+
+def _as_runs(scores: Floats) -> tuple[float, float]:
+    """Successes and runs of a binomial with the mean and the standard error of these scores."""
+    share, variance = float(np.clip(scores.mean(), 0, 1)), float(scores.var(ddof=1)) / len(scores)
+    n = share * (1 - share) / variance if variance else float(len(scores))
+    n = max(round(n), 2)
+    return share * n, n
+
+
+def _counts(frame: pl.DataFrame, cells: list[tuple[str, str | None]]) -> tuple[Ints, Ints]:
+    """Labelled attempts by label and verdict, and unlabelled ones by verdict, for each (model, task); a task of None is any."""
+    keys = ["subject"] if cells[0][1] is None else ["subject", "task"]
+    place = {cell[: len(keys)]: row for row, cell in enumerate(cells)}
+    labelled, unlabelled = np.zeros((len(cells), 2, 2), np.int64), np.zeros((len(cells), 2), np.int64)
+    shaped = frame.select(*keys, verdict=pl.col("score") >= _PASS, is_good=pl.col("label") >= _PASS)
+    for *key, verdict, is_good, n in shaped.group_by(*keys, "verdict", "is_good").len().iter_rows():
+        if (row := place.get(tuple(key))) is None:
+            continue
+        if is_good is None:
+            unlabelled[row, int(verdict)] = n
+        else:
+            labelled[row, int(is_good), int(verdict)] = n
+    return labelled, unlabelled
+
+
+def _binary(values: pl.Series) -> Floats:
+    """1 from 0.5 on, 0 below, NaN for null."""
+    return (values >= _PASS).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _notes(frame: pl.DataFrame, p_alike: float | None) -> list[str]:
+    told = []
+    for column, what in (("score", "verdicts"), ("label", "labels")):
+        between = int(((frame[column] > 0) & (frame[column] < 1)).sum())
+        if between:
+            told.append(
+                f"{between:,} {what} lie between 0 and 1; from {_PASS} on they count as a success, in Rogan–Gladen and in horizons."
+            )
+    if p_alike is None:
+        return told
+    if p_alike < _ALIKE:
+        said = "differ between models, so Rogan–Gladen, which takes them as equal, is biased; horizons use PPI++ of each model"
+    else:
+        said = "do not differ significantly between models; horizons use those of all models together"
+    return [*told, f"The judge's sensitivity and specificity {said} (permutation test, p {_p(p_alike)})."]
+
+
+def _p(value: float) -> str:
+    text = chance(value) or ""
+    return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
 def _labels(labels: Ratings) -> pl.DataFrame:
@@ -249,38 +412,3 @@ def _row(model: str, own: pl.DataFrame, everyone: pl.DataFrame, level: float) ->
         len(own),
         len(seen),
     )
-
-
-def _pooled(drawn: Sequence[Estimate], level: float) -> tuple[Estimate, float | None]:
-    """One estimate for those of all draws, and the share of its variance that lies between draws."""
-    unknown: list[State] = [one.state for one in drawn if one.state != "ok"]
-    if unknown:
-        (state, _), *_ = Counter(unknown).most_common()
-        reason = f"{len(unknown)} of {len(drawn)} draws of the judge's errors give no horizon"
-        return Estimate.without(state, reason, level=level), None
-    logs = np.log([one.value for one in drawn])  # type: ignore[arg-type]
-    between = (1 + 1 / len(logs)) * float(logs.var(ddof=1))
-    within = float(np.mean([_log_variance(one) for one in drawn]))
-    df = (len(logs) - 1) * (1 + within / between) ** 2 if between else math.inf
-    far = (t_quantile(level, df) if df < _MANY else normal_quantile(level)) * math.sqrt(within + between)
-    value = math.exp(float(logs.mean()))
-    # where an end of some draw lies beyond what was observed, so does that of all
-    low = next((one for one in drawn if one.low_state != "ok"), None)
-    high = next((one for one in drawn if one.high_state != "ok"), None)
-    pooled = Estimate(
-        value,
-        low.low if low else value * math.exp(-far),
-        high.high if high else value * math.exp(far),
-        level,
-        low_state=low.low_state if low else "ok",
-        high_state=high.high_state if high else "ok",
-    )
-    return pooled, between / (within + between) if within + between else None
-
-
-def _log_variance(found: Estimate) -> float:
-    """The variance of a log horizon that its interval tells; from the half that is not open, where one is."""
-    assert found.value is not None
-    ends = [(found.low, found.low_state), (found.high, found.high_state)]
-    halves = [abs(math.log(end / found.value)) for end, state in ends if end and state == "ok"]
-    return float(np.mean(np.square(halves))) / normal_quantile(found.level) ** 2 if halves else 0.0

@@ -138,9 +138,9 @@ def judged(
     ],
     novices: Annotated[
         Path | None,
-        typer.Option(help="Attempts of novices, for horizons that carry the judge's doubt.", show_default=False),
+        typer.Option(help="Attempts of novices, for horizons that include the judge's errors.", show_default=False),
     ] = None,
-    draws: Annotated[int, typer.Option(min=2, help="Draws of the judge's errors, for horizons.")] = 20,
+    bootstrap: Annotated[int, typer.Option(min=2, help="Replicates that make the intervals of horizons.")] = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -154,16 +154,22 @@ def judged(
     from howsure.bridges.judged import correct, judged_horizons
     from howsure.tables import Attempts, Ratings
 
-    found = correct(reading.attempts(inputs, output.console), Ratings(labels), level=level)
+    verdicts = reading.attempts(inputs, output.console)
+    found = correct(verdicts, Ratings(labels), level=level)
     rows = [(r.model, r.judged, r.powered, r.corrected, r.n, r.n_labelled) for r in found.rows]
     names = ("model", f"judged [{level:.0%}]", "PPI++", "Rogan–Gladen", "attempts", "labelled")
+    output.console.notes([note for note in found.provenance.notes if note not in verdicts.notes])
     output.console.table("Success, as judged and corrected", names, rows)
     if novices:
-        horizons = judged_horizons(found, Attempts(novices), n_draws=draws, level=level, seed=seed)
+        with progress_bar("resampling", output.console) as progress:
+            horizons = judged_horizons(
+                found, Attempts(novices), n_bootstrap=bootstrap, level=level, seed=seed, progress=progress
+            )
+        output.console.notes([note for note in horizons.provenance.notes if note not in found.provenance.notes])
         told = [(r.model, r.horizon, r.as_judged, _share(r.from_judge)) for r in horizons.rows]
         heads = ("model", f"attempts [{level:.0%}]", "as judged", "variance from the judge")
         output.console.table("Attempts a novice would need", heads, told)
-        keep(horizons, output, "judged_horizons", "Horizons with the judge's doubt", "bridges.judged_section")
+        keep(horizons, output, "judged_horizons", "Horizons, judge corrected", "bridges.judged_section")
     output.console.json(found.as_dict() | ({"horizons": horizons.as_dict()["rows"]} if novices else {}))
     keep(found, output, "corrected", "A judge, corrected", "bridges.corrected_section")
 

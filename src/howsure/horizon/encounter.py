@@ -84,7 +84,11 @@ class Encounter:
     ) -> Replicates:
         """`n` replicates, the same for a seed."""
         self.learners, self.families, self.horizons  # noqa: B018  before threads need them at once
-        return Replicates(*replicate(self._draw, n, seed=seed, cluster=cluster, progress=progress))
+        return Replicates(*replicate(self.draw, n, seed=seed, cluster=cluster, progress=progress))
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
+        """`size` replicates as the fields of `Replicates`, drawn with `rng`."""
+        return self._draw_runs(rng, size) if self.is_alone else self._draw_tasks(rng, size)
 
     def horizon(self, drawn: Replicates, row: int, place: int, rank: int, level: float) -> Estimate:
         """The horizon of model `row` by definition `place` at level `rank`, with its interval and states."""
@@ -137,9 +141,6 @@ class Encounter:
     def _everything(self) -> Model:
         everything = np.ones(len(self.shared.tasks))
         return Model(everything, everything)
-
-    def _draw(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
-        return self._draw_runs(rng, size) if self.is_alone else self._draw_tasks(rng, size)
 
     def _draw_runs(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         """Learners and the runs at one task, drawn again."""

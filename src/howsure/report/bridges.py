@@ -26,11 +26,11 @@ def corrected_section(found: Corrected) -> Section:
 
 
 def judged_section(found: JudgedHorizons) -> Section:
-    """Horizons that carry the judge's doubt."""
+    """Horizons that include the judge's errors."""
     rows: list[list[Cell]] = [[r.model, r.horizon, r.as_judged, r.from_judge] for r in found.rows]
     columns = ["Model", "Horizon", "As judged", "Share of the variance from the judge"]
     table = TableBlock(columns, rows, "Attempts that a novice would need, with interval.")
-    section = Section("Which attempt of a novice, with the judge's doubt?", [table, Method(_JUDGED)])
+    section = Section("Which attempt of a novice, once the judge is corrected?", [table, Method(_JUDGED)])
     return with_lead(section, "Horizon in novice attempts, judge corrected", [(r.model, r.horizon) for r in found.rows])
 
 
@@ -57,11 +57,12 @@ def map_section(found: ScaleMap) -> Section:
 _CORRECTED = (
     "PPI++: the mean label plus λ times what the judge says of the attempts that no person saw, minus what it says of those that were seen; λ is chosen so that the variance is least. It "
     "uses each model's own labels.\n\nRogan and Gladen: (p + specificity − 1)/(sensitivity + specificity − 1), with sensitivity and specificity from the labels of all models; it takes the "
-    "judge to err alike on every model. Which attempts are labelled must not depend on the verdicts."
+    "judge to err alike on every model, and a permutation test says whether it does. Which attempts are labelled must not depend on the verdicts."
 )
 _JUDGED = (
-    "Outcomes that no person saw are drawn again and again from the labels' chances of success given the verdict, which are drawn themselves. Horizons of the draws are pooled on the log scale "
-    "after Rubin: T = W + (1 + 1/m)·B."
+    "Where the judge's sensitivity and specificity do not differ between models, every replicate draws both, and each model's success rate, from their posterior; then the outcomes that no "
+    "person saw by P(success | verdict, model, task); then families, tasks and learners. Where they differ, each model's success is estimated by PPI++ from its own labels, with the same "
+    "weight for every task, and the bootstrap goes over tasks with their labels and verdicts."
 )
 _MAP = (
     "Models are joined by name. Horizons are taken as log₂, and a line by least squares runs through the models that have both; the band is where one new model may lie. The error of the first "

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.stats._arrays import check_level, finite, normal_quantile, t_quantile
+from howsure.stats._arrays import Floats, check_level, finite, normal_quantile, t_quantile
 from howsure.stats._ratings import certain
 from howsure.stats.means import mean
 from howsure.stats.proportions import wilson
 
-__all__ = ["PoweredMean", "corrected_rate", "powered_mean"]
+__all__ = ["PoweredMean", "corrected_rate", "powered_mean", "powered_scores"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,39 @@ def powered_mean(labels: ArrayLike, judged: ArrayLike, judged_only: ArrayLike, *
     variance = float(((rest - rest.mean()) ** 2).sum()) / ((n - 2) * n) + weight**2 * float(more.var(ddof=1)) / n_more
     alone = mean(y, level=level, bounds=None).estimate
     return PoweredMean(_around(value, math.sqrt(variance), n - 2, level), alone, weight, n, n_more)
+
+
+def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> Floats:
+    r"""One number per item whose weighted mean is the PPI++ estimate of the weighted mean label.
+
+    .. math:: z_i = \lambda f_i + c + \frac{1_i}{\rho}\,(y_i - \lambda f_i - c), \qquad \lambda = \frac{\operatorname{cov}(y, f)}{\operatorname{var} f}
+
+    with c the weighted mean of y − λf over labelled items and ρ their share of the weights. With equal weights the mean of z is the
+    value of `powered_mean`. Errors of labels and verdicts are both in z, so a bootstrap of z has the right spread. z may leave 0–1.
+
+    Parameters
+    ----------
+    labels : array
+        y of all items, NaN where an item has no label; at least three have one.
+    judged : array
+        f, the judge's verdicts on the same items.
+    weights : array
+        How much each item counts, positive.
+    """
+    y, f, w = np.asarray(labels, np.float64), finite(judged, "judged"), finite(weights, "weights")
+    is_known = ~np.isnan(y)
+    if is_known.sum() < 3:
+        raise InputError(f"{is_known.sum()} labelled items; 3 are needed.")
+    if is_known.all():
+        return y
+    spread = float(np.cov(f, aweights=w))
+    covariance = float(np.cov(y[is_known], f[is_known], aweights=w[is_known])[0, 1])
+    most = len(y) / (~is_known).sum()  # where powered_mean's λ is 1
+    trust = float(np.clip(covariance / spread, 0, most)) if spread else 0.0
+    rest = y - trust * f
+    centre = np.average(rest[is_known], weights=w[is_known])
+    share = w[is_known].sum() / w.sum()
+    return np.asarray(trust * f + centre + np.where(is_known, (rest - centre) / share, 0.0))
 
 
 def corrected_rate(
