@@ -23,7 +23,7 @@ FLOORS = [
     {"tables"},
     {"frames", "columns"},
     {"safe_io", "estimates"},
-    {"errors", "outside_text", "_version", "_lazy", "compiled"},
+    {"errors", "interruptions", "outside_text", "_version", "_lazy", "compiled"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(SRC.rglob("*.py"))

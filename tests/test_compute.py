@@ -531,3 +531,8 @@ def test_ctrl_c_during_a_cluster_run_leaves_the_cluster_free(cluster):
     assert total == 1000
     assert finished == replicate(lambda rng, size: rng.normal(size=size), done, seed=SEED, batch=10).tolist()
     assert replicate(slow_pids(0), 10, seed=SEED, cluster=cluster.address)[0].shape == (10,)
+
+
+def test_more_replicates_than_fit_in_memory_are_refused():
+    with pytest.raises(OptionError, match=r"replicates need [\d,]+ GB of memory.* Ask for at most"):
+        replicate(lambda rng, size: np.zeros((size, 1000)), 10**9, seed=1, workers=1)

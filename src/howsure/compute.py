@@ -23,7 +23,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial, reduce
 from importlib import metadata
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from howsure._version import __version__
 from howsure.errors import HowsureError, OptionError, need
+from howsure.interruptions import cut_short
 
 __all__ = ["Stopped", "replicate"]
 
@@ -86,7 +87,8 @@ def replicate(
     on its workers, and ``work`` is sent there with all that it refers to. A lost worker's batches are computed again by others.
     ``progress(done, n)`` is called in the calling thread.
 
-    What ``work`` raises comes out at once; Ctrl-C raises `Stopped`. Neither waits for batches under way.
+    What ``work`` raises comes out at once; Ctrl-C raises `Stopped`, or, within `howsure.interruptions.keep_finished`, gives
+    fewer than `n` replicates. Neither waits for batches under way.
     """
     _check(n, seed, batch, workers, cluster)
     job = _Job(work, n, batch, seed)
@@ -100,6 +102,8 @@ def replicate(
                     progress(collected.n_done, n)
     except KeyboardInterrupt as interrupt:
         done = collected.n_leading
+        if done and cut_short(done, n):
+            return cast("Drawn", collected.first(done))
         raise Stopped(collected.first(done) if done else None, done, n) from interrupt
     return cast("Drawn", collected.first(n))
 
@@ -157,6 +161,7 @@ class _Collected:
         parts = [np.asarray(part) for part in (drawn if isinstance(drawn, tuple) else (drawn,))]
         if not self._arrays:
             self._is_tuple = isinstance(drawn, tuple)
+            self._refuse_too_many(parts)
             self._arrays = [np.empty((self._job.n, *part.shape[1:]), part.dtype) for part in parts]
         # assignment alone would stretch a scalar over the rows and cut floats to integers
         found, expected = _form(parts), _form([array[rows] for array in self._arrays])
@@ -167,6 +172,16 @@ class _Collected:
         self._is_in[index] = True
         self.n_done += rows.stop - rows.start
 
+    def _refuse_too_many(self, parts: list[NDArray[Any]]) -> None:
+        """Replicates that would fill more than half of this machine's memory are refused before they are computed."""
+        bytes_each = sum(part.dtype.itemsize * math.prod(part.shape[1:]) for part in parts)
+        room = _memory() / 2
+        if bytes_each * self._job.n > room:
+            raise OptionError(
+                f"{self._job.n:,} replicates need {bytes_each * self._job.n / 2**30:,.0f} GB of memory, and half of this machine's is {room / 2**30:,.1f} GB. "
+                f"Ask for at most {int(room / max(1, bytes_each)):,}; 1,000 are enough for most intervals."
+            )
+
     @property
     def n_leading(self) -> int:
         """Replicates before the first that is missing."""
@@ -176,6 +191,14 @@ class _Collected:
     def first(self, n: int) -> NDArray[Any] | tuple[NDArray[Any], ...]:
         arrays = tuple(array[:n] for array in self._arrays)
         return arrays if self._is_tuple else arrays[0]
+
+
+def _memory() -> float:
+    """This machine's memory in bytes, where the system tells; otherwise 8 GB."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return 8.0 * 2**30
 
 
 def _form(arrays: list[NDArray[Any]]) -> Form:
@@ -233,9 +256,7 @@ def _on_threads(job: _Job, n_threads: int) -> Batches:
 
 
 def _side_by_side(job: _Job, n_threads: int) -> Batches:
-    todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for index in range(job.n_batches):
-        todo.put(index)
+    todo = iter(range(job.n_batches))  # the interpreter's lock gives each number to one thread
     done: queue.SimpleQueue[Batch | BaseException] = queue.SimpleQueue()
     is_over = threading.Event()
     for _ in range(n_threads):
@@ -254,18 +275,18 @@ def _side_by_side(job: _Job, n_threads: int) -> Batches:
 
 def _serve(
     job: _Job,
-    todo: queue.SimpleQueue[int],
+    todo: Iterator[int],
     done: queue.SimpleQueue[Batch | BaseException],
     is_over: threading.Event,
 ) -> None:
     """Draw batches until none is left or nobody wants them."""
-    with suppress(queue.Empty):
-        while not is_over.is_set():
-            index = todo.get_nowait()
-            try:
-                done.put(job(index))
-            except BaseException as error:  # noqa: BLE001  the calling thread raises it
-                done.put(error)
+    for index in todo:
+        if is_over.is_set():
+            return
+        try:
+            done.put(job(index))
+        except BaseException as error:  # noqa: BLE001  the calling thread raises it
+            done.put(error)
 
 
 def _on_cluster(job: _Job, address: str) -> Batches:

@@ -56,12 +56,12 @@ def several_lines(text: str) -> str:
     return _SEVERAL_LINES.sub(_escape, text)
 
 
-def json_text(value: Any, **options: Any) -> str:
+def json_text(value: Any, *, is_ascii: bool = False, **options: Any) -> str:
     r"""A value as JSON that a terminal can show and a file can hold: invisible characters and lone surrogates as ``\uXXXX``.
 
     A reader gets the value back as it was. NaN and infinity are our own mistake and raise.
     """
-    return _IN_JSON.sub(_json_escape, json.dumps(value, ensure_ascii=False, allow_nan=False, **options))
+    return _IN_JSON.sub(_json_escape, json.dumps(value, ensure_ascii=is_ascii, allow_nan=False, **options))
 
 
 def drawn(part: Any) -> Any:

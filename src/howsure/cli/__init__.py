@@ -6,7 +6,26 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command `howsure`."""
+    """Run the command `howsure`.
+
+    The exit code is 0, 2 for what the user can mend (also when standard output could not be written), 130 or 143 after
+    Ctrl-C or SIGTERM. A reader that left early, as `head` does, is no error.
+    """
+    import sys
+
+    from howsure.cli.streams import guard_streams
+
+    printed = guard_streams()
     from howsure.cli.app import app
 
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        sys.stdout.flush()
+        failure = printed.failure if printed else None
+        if end.code or failure is None or isinstance(failure, BrokenPipeError):
+            raise
+        from howsure.cli.output import print_error
+
+        print_error(f"standard output could not be written ({failure.strerror}); files named as written are whole.")
+        raise SystemExit(2) from None

@@ -12,9 +12,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import signal
 import sys
+import threading
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +26,7 @@ import typer
 
 from howsure.cli.output import Console, print_error, progress_bar
 from howsure.errors import HowsureError, InputError, OptionError
+from howsure.interruptions import interruption_notes, keep_finished
 from howsure.outside_text import one_line
 
 if TYPE_CHECKING:
@@ -158,14 +162,37 @@ def _spread(function: Callable[..., None], name: str, hints: dict[str, Any]) -> 
 def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
     if sys.stderr.isatty() and not any(getattr(value, "quiet", False) for value in given.values()):
         _show_log()
+    with keep_finished(), _terminated_as_interrupted() as terminated:
+        try:
+            function(**given)
+        except HowsureError as error:
+            print_error(str(error))
+            raise SystemExit(2) from None
+        except KeyboardInterrupt as stop:
+            print_error(f"{stop or 'stopped'}; files named as written are whole, no other was written.")
+            raise SystemExit(143 if terminated else 130) from None
+        if interruption_notes():
+            print_error(" ".join(interruption_notes()))
+            raise SystemExit(143 if terminated else 130)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[list[int]]:
+    """Within the block SIGTERM does what Ctrl-C does; the list holds it when it came."""
+    came: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt("terminated")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
-        function(**given)
-    except HowsureError as error:
-        print_error(str(error))
-        raise SystemExit(2) from None
-    except KeyboardInterrupt as stop:
-        print_error(f"{stop or 'stopped'}; files named as written are whole, no other was written.")
-        raise SystemExit(130) from None
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _show_log() -> None:

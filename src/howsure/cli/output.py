@@ -76,7 +76,8 @@ class Console:
         from howsure.results import plain
 
         if self.is_json:
-            print(json_text(plain(value), indent=1))
+            is_ascii = not (sys.stdout.encoding or "ascii").lower().startswith("utf")
+            print(json_text(plain(value), is_ascii=is_ascii, indent=1))
 
 
 @contextmanager

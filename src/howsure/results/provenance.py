@@ -11,6 +11,7 @@ from typing import Any
 
 from howsure._version import __version__
 from howsure.estimates import Estimate
+from howsure.interruptions import interruption_notes
 from howsure.outside_text import json_text
 from howsure.safe_io import write_atomic
 from howsure.tables import Table
@@ -27,6 +28,9 @@ class Provenance:
     seed: int | None = None
     notes: tuple[str, ...] = ()
     version: str = field(default=__version__)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(dict.fromkeys((*self.notes, *interruption_notes()))))
 
     @classmethod
     def of(cls, table: Table, *, seed: int | None = None, notes: Sequence[str] = (), **settings: Any) -> Provenance:

@@ -88,7 +88,7 @@ def draw_replicates(
     work = partial(_refit, solution, gauge, resample)
     *parts, converged = replicate(work, n, seed=seed, batch=batch, workers=workers, cluster=cluster, progress=progress)
     kept = converged & np.isfinite(parts[1]).all(axis=1)
-    return Replicates.of([part[kept] for part in parts], int(n - kept.sum()))
+    return Replicates.of([part[kept] for part in parts], int(len(kept) - kept.sum()))
 
 
 def _refit(

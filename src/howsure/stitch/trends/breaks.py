@@ -53,10 +53,10 @@ def find_break(
         return BreakTest(None, None, None, nothing, nothing, 0, "too_few", reason)
     knot, statistic = found
     drawn = replicate(partial(_statistics, days, capability, top_n), n_simulations, seed=seed, batch=100)
-    p = (1 + int((drawn >= statistic).sum())) / (1 + n_simulations)
+    p = (1 + int((drawn >= statistic).sum())) / (1 + len(drawn))
     before, after = _slopes(x, y, x[knot], level)
     day = datetime.date(1970, 1, 1) + datetime.timedelta(days=round(x[knot] * DAYS_A_YEAR))
-    return BreakTest(day, statistic, p, before, after, n_simulations)
+    return BreakTest(day, statistic, p, before, after, len(drawn))
 
 
 def _sorted(days: Ints, capability: Floats, chosen: Bools) -> tuple[Floats, Floats]:
