@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -45,6 +46,48 @@ def test_intervals_hold(kind):
     ]
     found = [correlation(*pairs(rng, 12, rho), kind).estimate for _ in range(500)]
     assert 0.925 < np.mean([one.covers(truth) for one in found]) < 0.985
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ((1, 2, 3, 4, 5), (2, 1, 3, 4, 5)),
+        ((1, 2, 3, 4, 5), (1, 2, 3, 4, 5)),
+        ((1, 1, 2, 3, 3, 4), (2, 1, 1, 3, 4, 4)),
+    ],
+)
+def test_rank_correlations_of_few_pairs_have_exact_p_values(x, y):
+    """By hand: every arrangement is tried with SciPy's own statistics."""
+    for kind, test in (("spearman", scipy.stats.spearmanr), ("kendall", scipy.stats.kendalltau)):
+        all_found = np.array([abs(test(x, one).statistic) for one in itertools.permutations(y)])
+        exact = np.mean(all_found >= abs(test(x, y).statistic) - 1e-9)
+        assert correlation(x, y, kind).p == pytest.approx(exact)
+
+
+def test_five_pairs_with_two_swapped_are_not_significant():
+    assert correlation(range(5), (1, 0, 2, 3, 4), "spearman").p == pytest.approx(10 / 120)
+    assert correlation(range(5), range(5), "spearman").p == pytest.approx(2 / 120)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_perfect_correlation_has_a_p_above_0(kind):
+    for n in (3, 9, 12):
+        assert correlation(range(n), range(n), kind).p == pytest.approx(2 / math.factorial(n), rel=1e-6)
+    assert correlation([1] * 10 + [2] * 2, [0] * 10 + [5] * 2, kind).p > 0
+
+
+def test_pairs_of_few_clusters_are_taken_as_such():
+    rng = np.random.default_rng(4)
+    cluster = np.repeat(np.arange(20), 5)
+    covered = {"pairs": 0, "clusters": 0}
+    for _ in range(150):
+        x, y = rng.normal(size=(2, 20))[:, cluster] * 0.8 + rng.normal(size=(2, 100)) * 0.6
+        covered["pairs"] += correlation(x, y).estimate.covers(0.0)
+        found = correlation(x, y, clusters=cluster)
+        covered["clusters"] += found.estimate.covers(0.0)
+        assert found.estimate.covers(0.0) is (found.p >= 0.05)
+    assert covered["pairs"] < 125
+    assert covered["clusters"] >= 135, covered  # 142.5 expected, standard deviation 2.7
 
 
 def test_pearson_holds_at_5_pairs():

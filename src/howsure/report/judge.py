@@ -5,7 +5,7 @@ from __future__ import annotations
 from howsure.estimates import chance
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
-from howsure.study.against import FIGURES, Against
+from howsure.study.against import FIGURES, OF_CATEGORIES, Against
 from howsure.study.charts_judge import draw_agreement, draw_bias, draw_calibration
 from howsure.study.validate import Validation
 
@@ -20,11 +20,9 @@ def judge_sections(validation: Validation) -> list[Section]:
 
 def _of(validation: Validation, judge: str) -> list[Section]:
     rows = validation.of(judge)
-    return [
-        _agreement(validation, judge, rows),
-        _corrections(judge, rows),
-        _bias(validation, judge, rows),
-    ]
+    if validation.is_categorical:
+        return [_agreement(validation, judge, rows)]
+    return [_agreement(validation, judge, rows), _corrections(judge, rows), _bias(validation, judge, rows)]
 
 
 def _agreement(validation: Validation, judge: str, rows: list[Against]) -> Section:
@@ -52,11 +50,14 @@ def _agreement(validation: Validation, judge: str, rows: list[Against]) -> Secti
         if against
         else []
     )
+    shown = {
+        name: title for name, title in _AGREEMENT.items() if name in OF_CATEGORIES or not validation.is_categorical
+    }
     blocks: list[Block] = [
         *notes,
         Text("\n\n".join(row.sentence for row in rows)),
         ChartBlock(draw_agreement(validation, judge)),
-        _table(rows, _AGREEMENT, "Agreement of judge and people, with intervals."),
+        _table(rows, shown, "Agreement of judge and people, with intervals."),
         *tested,
         Method(_AGREEMENT_METHOD),
     ]
@@ -76,10 +77,11 @@ _AGREEMENT = {
 }
 _AGREEMENT_METHOD = (
     "Each rater in turn is left out. The judge and that rater are compared with the mean of the others on the same items, so that neither meets a "
-    "reference with less noise; intervals come from a jackknife over items.\n\n"
+    "reference with less noise; intervals come from a jackknife over items, or over clusters of items where these were named. For categories, agreement is the share of "
+    "the others who gave the same category.\n\n"
     "The ceiling is the root of the reliability of people's mean: what a perfect judge could expect to reach with these raters.\n\n"
     "The alternative-annotator test (Calderon, Reichart and Dror 2025) asks whether the judge is worse than a rater by ε or more, with "
-    "Benjamini and Yekutieli's correction; it needs 30 items and 3 raters. From half of the raters on, the judge may stand in. Where most ratings "
+    "Benjamini and Yekutieli's correction; it needs 30 items and 3 raters. Closeness to the other raters is the squared distance, for categories the share of exact matches. From half of the raters on, the judge may stand in. Where most ratings "
     "are alike, a judge that always gives the commonest one passes too, and the test then shows little."
 )
 
@@ -119,14 +121,14 @@ def _bias(validation: Validation, judge: str, rows: list[Against]) -> Section:
     curve = draw_calibration(validation, judge)
     blocks: list[Block] = [
         ChartBlock(draw_bias(validation, judge)),
-        _table(rows, _POSITION, "What the slot does, in units of the rating."),
-        _table(rows, _LENGTH, "What twice the length brings, in units of the rating."),
+        _table(rows, _POSITION, "Position bias, in units of the rating."),
+        _table(rows, _LENGTH, "Effect of twice the length, in units of the rating."),
         *([ChartBlock(curve)] if curve else []),
         _table(rows, _CALIBRATION, "Calibration, on the unit scale.", noise="Error by chance alone"),
         Method(_BIAS_METHOD),
         Download("calibration.csv", csv_text(validation.curves())),
     ]
-    return Section(f"{judge}: what sways it, and can a rating be taken at its word?", blocks)
+    return Section(f"{judge}: bias and calibration", blocks)
 
 
 _POSITION = {

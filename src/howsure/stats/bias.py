@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Floats, aligned, check_level, t_quantile
+from howsure.stats import jackknife
+from howsure.stats._arrays import Floats, Ints, aligned, check_level, codes, t_quantile
 from howsure.stats._ratings import certain
-from howsure.stats.means import Bounds, paired_difference
-from howsure.stats.proportions import clopper_pearson
+from howsure.stats.means import Bounds, paired_difference, share
 
 __all__ = ["LengthBias", "PositionBias", "length_bias", "position_bias"]
 
@@ -34,7 +35,13 @@ class PositionBias:
 
 
 def position_bias(
-    first: ArrayLike, second: ArrayLike, *, neutral: float | None = None, bounds: Bounds = None, level: float = 0.95
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    neutral: float | None = None,
+    bounds: Bounds = None,
+    clusters: Any = None,
+    level: float = 0.95,
 ) -> PositionBias:
     r"""How far verdicts follow the slot, from judging every item in both orders.
 
@@ -44,24 +51,23 @@ def position_bias(
     Where ratings weigh two responses against each other, ``neutral`` is the rating of a tie: then a verdict is the favourite, and
     favourites that change with the order are counted by the slot they follow. Without it a verdict is the rating itself. A judge that
     is merely unsure is inconsistent too, but has neither a shift nor a favourite slot. The shift has a t interval over items, cut at
-    what ``bounds`` of the ratings allow; the shares have exact ones.
+    what ``bounds`` of the ratings allow; the shares have exact ones. With ``clusters`` (one label per item) all three are over clusters.
     """
     first, second = aligned(first=first, second=second)
-    n = len(first)
-    shift = paired_difference(first, second, level=level, bounds=bounds).estimate
+    code = None if clusters is None else codes(clusters, "clusters")
+    shift = paired_difference(first, second, code, level=level, bounds=bounds).estimate
     if neutral is None:
         no_favourite = Estimate.without("undefined", "asked of one response: no favourite", level=level)
-        same = int(np.isclose(first, second).sum())
-        return PositionBias(shift, clopper_pearson(same, n, level), no_favourite, n)
+        same = share(np.isclose(first, second), code, is_exact=True, level=level)
+        return PositionBias(shift, same, no_favourite, len(first))
     one, two = np.sign(first - neutral), np.sign(second - neutral)
-    with_slot_one, with_slot_two = int(((one > 0) & (two < 0)).sum()), int(((one < 0) & (two > 0)).sum())
-    changed = with_slot_one + with_slot_two
+    is_changed = one * two < 0
     slot_one = (
-        clopper_pearson(with_slot_one, changed, level)
-        if changed
+        share(one[is_changed] > 0, None if code is None else code[is_changed], is_exact=True, level=level)
+        if is_changed.any()
         else Estimate.without("undefined", "no favourite changed with the order", level=level)
     )
-    return PositionBias(shift, clopper_pearson(int((one == two).sum()), n, level), slot_one, n)
+    return PositionBias(shift, share(one == two, code, is_exact=True, level=level), slot_one, len(first))
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,9 @@ class LengthBias:
     n_items: int
 
 
-def length_bias(judge: ArrayLike, people: ArrayLike, doublings: ArrayLike, *, level: float = 0.95) -> LengthBias:
+def length_bias(
+    judge: ArrayLike, people: ArrayLike, doublings: ArrayLike, *, clusters: Any = None, level: float = 0.95
+) -> LengthBias:
     r"""How much more the judge rewards length than people do.
 
     .. math:: f_i - \bar y_i = a + \beta x_i + e_i
@@ -90,20 +98,23 @@ def length_bias(judge: ArrayLike, people: ArrayLike, doublings: ArrayLike, *, le
     narrower part of the scale than people has smaller slopes throughout, of length too.
 
     The interval is t on n − 2 degrees of freedom with the standard error of MacKinnon and White (1985), HC3, which allows for
-    items of unequal noise.
+    items of unequal noise. With ``clusters`` (one label per item) it is a jackknife over clusters, t on their number − 1 degrees of freedom.
     """
     check_level(level)
     judge, people, x = aligned(judge=judge, people=people, doublings=doublings)
-    by_judge, by_people, excess = (_slope(x, y, level) for y in (judge, people, judge - people))
+    code = None if clusters is None else codes(clusters, "clusters")
+    by_judge, by_people, excess = (_slope(x, y, code, level) for y in (judge, people, judge - people))
     return LengthBias(by_judge, by_people, excess, len(x))
 
 
-def _slope(x: Floats, y: Floats, level: float) -> Estimate:
+def _slope(x: Floats, y: Floats, code: Ints | None, level: float) -> Estimate:
     n = len(x)
     if n < _FEWEST_POINTS:
         return Estimate.without("too_few", f"{n} items; {_FEWEST_POINTS} are needed", level=level)
     if np.ptp(x) == 0:
         return Estimate.without("undefined", "all lengths are the same", level=level)
+    if code is not None:
+        return _slope_over_clusters(x, y, code, level)
     x, y = x - x.mean(), y - y.mean()
     spread = float(x @ x)
     slope = float(x @ y) / spread
@@ -116,3 +127,12 @@ def _slope(x: Floats, y: Floats, level: float) -> Estimate:
         return certain(slope, "every item lies on the line, so nothing tells how rarely one would not", level)
     far = t_quantile(level, n - 2) * se
     return Estimate(slope, slope - far, slope + far, level)
+
+
+def _slope_over_clusters(x: Floats, y: Floats, code: Ints, level: float) -> Estimate:
+    def slope(x: Floats, y: Floats) -> float:
+        away = x - x.mean()
+        return float(away @ y) / float(away @ away) if np.ptp(x) else math.nan
+
+    left_out = [slope(np.delete(x, part), np.delete(y, part)) for part in jackknife.groups(len(x), code)]
+    return jackknife.estimate(slope(x, y), left_out, level)

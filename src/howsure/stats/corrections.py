@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Floats, check_level, finite, normal_quantile, t_quantile
+from howsure.stats._arrays import Floats, check_level, codes, finite, normal_quantile, t_quantile
 from howsure.stats._ratings import certain
 from howsure.stats.means import mean
 from howsure.stats.proportions import wilson
@@ -32,7 +33,15 @@ class PoweredMean:
     n_unlabelled: int
 
 
-def powered_mean(labels: ArrayLike, judged: ArrayLike, judged_only: ArrayLike, *, level: float = 0.95) -> PoweredMean:
+def powered_mean(
+    labels: ArrayLike,
+    judged: ArrayLike,
+    judged_only: ArrayLike,
+    *,
+    clusters: Any = None,
+    clusters_only: Any = None,
+    level: float = 0.95,
+) -> PoweredMean:
     r"""The mean label of all items, from few that people labelled and many that only the judge saw (PPI++).
 
     .. math:: \hat\theta = \bar y + \lambda (\bar f_{only} - \bar f), \qquad
@@ -41,7 +50,10 @@ def powered_mean(labels: ArrayLike, judged: ArrayLike, judged_only: ArrayLike, *
 
     ``labels`` y and ``judged`` f are of the same n items, ``judged_only`` of N others; both must be drawn from the same population.
     λ is kept within 0 and 1, so a useless judge costs nothing. Angelopoulos, Duchi and Zrnic (2023), *PPI++*; their normal interval
-    holds 90 % at 10 labels, so here t is used on n − 2 degrees of freedom, one of them spent on λ.
+    contains the true value in 90 % of simulated data sets with 10 labels, so here t is used on n − 2 degrees of freedom, one of them spent on λ.
+
+    ``clusters`` and ``clusters_only`` (one label per item, given together) say which items belong together. The variance is then that of the sum
+    over clusters of what their items add to θ̂, and n in the degrees of freedom is the number of clusters with labelled items.
     """
     check_level(level)
     y, f, more = finite(labels, "labels"), finite(judged, "judged"), finite(judged_only, "judged_only")
@@ -56,9 +68,22 @@ def powered_mean(labels: ArrayLike, judged: ArrayLike, judged_only: ArrayLike, *
     weight = float(np.clip(np.cov(y, f)[0, 1] / ((1 + n / n_more) * spread), 0, 1)) if spread else 0.0
     value = float(y.mean() + weight * (more.mean() - f.mean()))
     rest = y - weight * f
-    variance = float(((rest - rest.mean()) ** 2).sum()) / ((n - 2) * n) + weight**2 * float(more.var(ddof=1)) / n_more
-    alone = mean(y, level=level, bounds=None).estimate
-    return PoweredMean(_around(value, math.sqrt(variance), n - 2, level), alone, weight, n, n_more)
+    if clusters is None or clusters_only is None:
+        n_units = n
+        variance = (
+            float(((rest - rest.mean()) ** 2).sum()) / ((n - 2) * n) + weight**2 * float(more.var(ddof=1)) / n_more
+        )
+    else:
+        code = codes([*clusters, *clusters_only], "clusters")
+        parts = np.concatenate([(rest - rest.mean()) / n, weight * (more - more.mean()) / n_more])
+        n_units = len(np.unique(code[:n]))
+        n_clusters = int(code.max()) + 1
+        variance = float((np.bincount(code, parts) ** 2).sum()) * n_clusters / max(n_clusters - 1, 1)
+    alone = mean(y, clusters, level=level, bounds=None).estimate
+    if n_units < 3:
+        reason = f"{n_units} clusters with labelled items; 3 are needed"
+        return PoweredMean(Estimate.without("too_few", reason, value=value, level=level), alone, weight, n, n_more)
+    return PoweredMean(_around(value, math.sqrt(variance), n_units - 2, level), alone, weight, n, n_more)
 
 
 def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> Floats:

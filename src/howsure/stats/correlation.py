@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import gammaln, hyp2f1
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, hyp2f1, stdtr
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
+from howsure.stats import jackknife
 from howsure.stats._arrays import Floats, aligned, check_level, normal_quantile, t_quantile
 from howsure.stats._ratings import certain
 
@@ -29,6 +32,7 @@ __all__ = [
 Kind = Literal["pearson", "spearman", "kendall"]
 KINDS: tuple[Kind, ...] = ("pearson", "spearman", "kendall")
 _SPENT = {"pearson": 3, "spearman": 3, "kendall": 4}
+_EXACT_BELOW = 10  # pairs: 9 have 362,880 arrangements
 
 
 @dataclass(frozen=True)
@@ -41,15 +45,22 @@ class Correlation:
     kind: Kind
 
 
-def correlation(x: ArrayLike, y: ArrayLike, kind: Kind = "pearson", *, level: float = 0.95) -> Correlation:
+def correlation(
+    x: ArrayLike, y: ArrayLike, kind: Kind = "pearson", *, clusters: Any = None, level: float = 0.95
+) -> Correlation:
     r"""The correlation of paired scores with an interval on Fisher's scale.
 
     .. math:: \tanh\big(\operatorname{artanh} r \pm z \, se\big), \qquad
               se^2 = \frac{1}{n - 3}, \quad \frac{1 + r^2/2}{n - 3}, \quad \frac{0.437}{n - 4}
 
-    for ``pearson`` (Fisher 1921), ``spearman`` (Bonett and Wright 2000) and ``kendall``, which is τ_b (Fieller et al. 1957). The
-    p-values are SciPy's: from t, except for Kendall's without ties, which are exact for few pairs. Scores that never vary have
-    no correlation; a perfect one has no interval, as nothing tells how rarely it fails.
+    for ``pearson`` (Fisher 1921), ``spearman`` (Bonett and Wright 2000) and ``kendall``, which is τ_b (Fieller et al. 1957). Scores that
+    never vary have no correlation; a perfect one has no interval, as no pair shows how far others may be off.
+
+    The p-values of rank correlations are exact below 10 pairs: the share of all arrangements of ``y`` with a correlation at least as far
+    from 0, ties included. Otherwise they are SciPy's, from t or from the normal distribution, and never below the exact p of a perfect correlation.
+
+    ``clusters`` (one label per pair) are pairs that belong together. Interval and p-value then come from a jackknife over clusters on
+    Fisher's scale, with t on the number of clusters − 1 degrees of freedom.
     """
     check_level(level)
     if kind not in KINDS:
@@ -67,6 +78,8 @@ def correlation(x: ArrayLike, y: ArrayLike, kind: Kind = "pearson", *, level: fl
         return Correlation(
             certain(value, "no pair is off, so nothing tells how rarely one would be", level), p, n, kind
         )
+    if clusters is not None:
+        return _over_clusters(x, y, kind, value, clusters, level)
     far = normal_quantile(level) * _spread(value, n, kind)
     low, high = (math.tanh(math.atanh(value) + end) for end in (-far, far))
     return Correlation(Estimate(value, low, high, level), p, n, kind)
@@ -148,8 +161,56 @@ def _lacking(x: Floats, y: Floats, level: float) -> Estimate | None:
 def _p_value(x: Floats, y: Floats, kind: Kind) -> float:
     from scipy import stats
 
+    if kind != "pearson" and len(x) < _EXACT_BELOW:
+        return _exact_p(x, y, kind)
     test = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}[kind]
-    return float(test(x, y).pvalue)
+    p = float(test(x, y).pvalue)
+    return max(p, _p_of_perfect(y)) if abs(coefficient(x, y, kind)) == 1 else p
+
+
+def _exact_p(x: Floats, y: Floats, kind: Kind) -> float:
+    """The share of all arrangements of y whose rank correlation with x is at least as far from 0."""
+    from scipy.stats import rankdata
+
+    orders = _orders(len(x))
+    if kind == "kendall":
+        signs = [np.sign(np.subtract.outer(scores, scores)).astype(np.int8) for scores in (x, y)]
+        pairs = itertools.combinations(range(len(x)), 2)
+        found = sum(int(signs[0][i, j]) * signs[1][orders[:, i], orders[:, j]].astype(np.float64) for i, j in pairs)
+    else:
+        ranks = [rankdata(scores) for scores in (x, y)]
+        found = (ranks[1] - ranks[1].mean())[orders] @ (ranks[0] - ranks[0].mean())
+    # the first arrangement is the one observed
+    far = np.abs(np.asarray(found))
+    return float((far >= far[0] - 1e-9 * (1 + far[0])).mean())
+
+
+@functools.cache
+def _orders(n: int) -> NDArray[np.int8]:
+    """All arrangements of 0 … n − 1, one per row, the first in order."""
+    flat = itertools.chain.from_iterable(itertools.permutations(range(n)))
+    return np.fromiter(flat, dtype=np.int8).reshape(-1, n)
+
+
+def _p_of_perfect(y: Floats) -> float:
+    """The two-sided exact p of a perfect correlation: the arrangements that leave y as it is, twice, of all."""
+    ties = np.unique(y, return_counts=True)[1]
+    return 2 * math.exp(float(gammaln(ties + 1.0).sum() - gammaln(len(y) + 1.0)))
+
+
+def _over_clusters(x: Floats, y: Floats, kind: Kind, value: float, clusters: Any, level: float) -> Correlation:
+    left_out = np.array(
+        [coefficient(np.delete(x, part), np.delete(y, part), kind) for part in jackknife.groups(len(x), clusters)]
+    )
+    with np.errstate(divide="ignore"):
+        turned = np.arctanh(left_out)
+    found = jackknife.estimate(math.atanh(value), np.where(np.isfinite(turned), turned, np.nan), level)
+    if found.value is None or found.low is None:
+        return Correlation(found.map(math.tanh), None, len(x), kind)
+    df = len(left_out) - 1
+    se = (found.value - found.low) / t_quantile(level, df)
+    p = 2 * float(stdtr(df, -abs(found.value) / se))
+    return Correlation(found.map(math.tanh), p, len(x), kind)
 
 
 def _spread(value: float, n: int, kind: Kind) -> float:

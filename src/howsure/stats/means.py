@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats, aligned, check_level, cluster_sums, finite, normal_quantile, t_quantile
-from howsure.stats.proportions import score_bounds
+from howsure.stats.proportions import clopper_pearson, score_bounds, wilson
 
-__all__ = ["Bounds", "Mean", "clustered_mean", "mean", "paired_difference", "unpaired_difference"]
+__all__ = ["Bounds", "Mean", "clustered_mean", "mean", "paired_difference", "share", "unpaired_difference"]
 
 Bounds = tuple[float, float] | None
 _Ends = tuple[float, float]
@@ -86,6 +86,18 @@ def mean(scores: ArrayLike, clusters: Any = None, *, level: float = 0.95, bounds
     totals, counts = cluster_sums(values, clusters)
     squares = cluster_sums(values**2, clusters)[0]
     return clustered_mean(totals, counts, squares=squares, level=level, bounds=bounds)
+
+
+def share(is_hit: ArrayLike, clusters: Any = None, *, is_exact: bool = False, level: float = 0.95) -> Estimate:
+    """The share of entries that are true: Wilson's interval (Clopper and Pearson's with ``is_exact``), or one over ``clusters``.
+
+    ``clusters`` labels entries that belong together, one label per entry; see `clustered_mean` for that interval.
+    """
+    hits = np.asarray(is_hit, dtype=np.bool_)
+    if clusters is None or not len(hits):
+        interval = clopper_pearson if is_exact else wilson
+        return interval(int(hits.sum()), len(hits), level)
+    return mean(hits.astype(np.float64), clusters, level=level).estimate
 
 
 def paired_difference(

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Bools, Floats
+from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.stats.bias import length_bias, position_bias
 from howsure.stats.calibration import Calibration, calibration
 from howsure.stats.corrections import corrected_rate, powered_mean
 from howsure.stats.correlation import Kind, correlation, disattenuate
 from howsure.stats.judges import AlternativeAnnotator, EqualTerms, alternative_annotator_test, equal_terms
-from howsure.stats.means import mean, paired_difference
-from howsure.stats.proportions import wilson
-from howsure.stats.reliability import intraclass, noise_ceiling
+from howsure.stats.means import mean, paired_difference, share
 from howsure.study.fidelity import PFI
 from howsure.study.judge import in_slots
+from howsure.study.reliability import noise_ceiling_of
 
 __all__ = ["FIGURES", "Against", "Asking", "Scale", "Values", "hold_against"]
 
@@ -89,10 +88,9 @@ class Against:
             return f"{who}: whether it may stand in for a rater is unknown ({test.winning_rate.reason})."
         won, among = sum(one.is_beaten for one in test.by_rater), len(test.by_rater)
         can = "may stand in for a rater" if self.may_replace else "may not stand in for a rater"
-        told = f"{who}: {can}; it holds its own against {won} of {among} raters at ε = {test.epsilon:g}."
-        return told + (
-            f" So would a judge that always says {self.constant:g}: the test shows little here." if self.is_easy else ""
-        )
+        told = f"{who}: {can}; it passes the alternative-annotator test against {won} of {among} raters (ε = {test.epsilon:g})."
+        blind = f" A judge that always gives {self.constant:g} passes too, so the test shows little here."
+        return told + (blind if self.is_easy else "")
 
     @property
     def is_easy(self) -> bool:
@@ -103,28 +101,42 @@ class Against:
 
 @dataclass(frozen=True)
 class Asking:
-    """What every comparison is told."""
+    """The settings of every comparison; ``clusters`` has the cluster of each item, where items belong together."""
 
     orders: pl.DataFrame | None
     doublings: Callable[[str, str], float | None]
     kind: Kind | Literal["match"]
     design: str
+    clusters: Mapping[str, str] | None
     epsilon: float
     level: float
 
     @property
+    def is_categorical(self) -> bool:
+        """Whether ratings are labels without order or distance."""
+        return self.kind == "match"
+
+    @property
     def notes(self) -> list[str]:
-        """What cannot be told for want of input."""
-        return [] if self.orders is not None else ["Position bias is unknown: judge_orders.csv was not given."]
+        """What is unknown or undefined, and why."""
+        notes = [] if self.orders is not None else ["Position bias is unknown: judge_orders.csv was not given."]
+        if self.is_categorical:
+            notes.append(f"With kind match, ratings are categories: {_OF_CODES} and not given.")
+        return notes
 
 
 @dataclass(frozen=True)
 class Values:
-    """Items, the judge's ratings of them and people's (items × raters), NaN where nobody rated."""
+    """Items, the judge's ratings of them and people's (items × raters), NaN where nobody rated; ``clusters`` labels items that belong together."""
 
     items: list[str]
     judge: Floats
     people: Floats
+    clusters: Ints | None = None
+
+    def clusters_of(self, is_used: Bools) -> Ints | None:
+        """The labels of these items."""
+        return None if self.clusters is None else self.clusters[is_used]
 
     @property
     def is_both(self) -> Bools:
@@ -137,9 +149,14 @@ class Values:
         return np.asarray(np.nanmean(self.people[self.is_both], axis=1))
 
     @property
+    def is_judged_only(self) -> Bools:
+        """Which items the judge rated and nobody else."""
+        return ~np.isnan(self.judge) & np.isnan(self.people).all(axis=1)
+
+    @property
     def judged_only(self) -> Floats:
         """The judge's ratings of items that nobody else rated."""
-        return self.judge[~np.isnan(self.judge) & np.isnan(self.people).all(axis=1)]
+        return self.judge[self.is_judged_only]
 
 
 @dataclass(frozen=True)
@@ -169,13 +186,17 @@ def hold_against(judge: str, dimension: str, scale: Scale, values: Values, askin
     """The whole comparison; None where this judge did not rate this dimension."""
     if np.isnan(values.judge).all():
         return None
-    terms = equal_terms(values.judge, values.people, asking.kind, level=asking.level)
-    test = alternative_annotator_test(values.judge, values.people, epsilon=asking.epsilon, level=asking.level)
+    measure: Literal["closeness", "match"] = "match" if asking.is_categorical else "closeness"
+    shared: dict[str, Any] = {"clusters": values.clusters, "level": asking.level}
+    terms = equal_terms(values.judge, values.people, asking.kind, **shared)
+    test = alternative_annotator_test(values.judge, values.people, measure, epsilon=asking.epsilon, **shared)
     judged, mean_rating = values.judge[values.is_both], values.mean
     constant = _commonest(values.people)
     blind = np.where(np.isnan(values.judge), np.nan, constant)
-    of_constant = alternative_annotator_test(blind, values.people, epsilon=asking.epsilon, level=asking.level)
-    curve = calibration(scale.unit(judged), scale.unit(mean_rating), level=asking.level)
+    of_constant = alternative_annotator_test(blind, values.people, measure, epsilon=asking.epsilon, **shared)
+    curve = calibration(
+        scale.unit(judged), scale.unit(mean_rating), clusters=values.clusters_of(values.is_both), level=asking.level
+    )
     figures = {
         **_correlations(values, asking),
         "judge_with_others": terms.judge,
@@ -194,9 +215,28 @@ def hold_against(judge: str, dimension: str, scale: Scale, values: Values, askin
             for name in ("score", "reliability", "resolution", "uncertainty")
         },
     }
+    if asking.is_categorical:
+        undefined = Estimate.without("undefined", f"categories: {_OF_CODES}", level=asking.level)
+        figures |= {name: undefined for name in figures if name not in OF_CATEGORIES}
+        curve = replace(curve, curve=(), noise=None)
     n_raters = int((~np.isnan(values.people)).any(axis=0).sum())
     counts = len(judged), len(values.judged_only), n_raters
     return Against(judge, dimension, scale.bounds, *counts, figures, test.may_replace, constant, terms, test, curve)
+
+
+OF_CATEGORIES = (
+    "judge_with_others",
+    "people_with_others",
+    "judge_minus_people",
+    "winning_rate",
+    "winning_rate_of_constant",
+    "advantage",
+    "position_consistency",
+    "position_slot_one",
+)
+"""The figures that are defined for categories too: they use no distance and no average of codes."""
+
+_OF_CODES = "averages and correlations of their codes are meaningless"
 
 
 def _commonest(table: Floats) -> float:
@@ -207,34 +247,30 @@ def _commonest(table: Floats) -> float:
 
 def _correlations(values: Values, asking: Asking) -> dict[str, Estimate]:
     judged, table = values.judge[values.is_both], values.people[values.is_both]
-    found = [correlation(judged, values.mean, kind, level=asking.level).estimate for kind in ("pearson", "spearman")]
-    reliability = intraclass(table, level=asking.level)[_ceiling_form(table, asking.design)]
+    shared: dict[str, Any] = {"clusters": values.clusters_of(values.is_both), "level": asking.level}
+    found = [correlation(judged, values.mean, kind, **shared).estimate for kind in ("pearson", "spearman")]
+    possible = noise_ceiling_of(table, asking.design, **shared)
     return {
         "correlation": found[0],
         "rank_correlation": found[1],
-        "noise_ceiling": noise_ceiling(reliability),
-        "disattenuated": disattenuate(found[0], reliability),
+        "noise_ceiling": possible.ceiling,
+        "disattenuated": disattenuate(found[0], possible.reliability),
     }
-
-
-def _ceiling_form(table: Floats, design: str) -> str:
-    """Severity shifts all items alike where everybody rates everything, and then no correlation suffers from it."""
-    if design == "unidentified":
-        return "icc_1_k"
-    is_full = not np.isnan(table[:, ~np.isnan(table).all(axis=0)]).any()
-    return "icc_3_k" if is_full or design == "fixed" else "icc_2_k"
 
 
 def _levels(values: Values, scale: Scale, level: float) -> dict[str, Estimate]:
     judged, people = values.judge[values.is_both], values.mean
+    clusters, clusters_only = (values.clusters_of(is_used) for is_used in (values.is_both, values.is_judged_only))
     shared: dict[str, Any] = {"level": level, "bounds": scale.bounds}
-    powered = powered_mean(people, judged, values.judged_only, level=level).estimate
+    powered = powered_mean(
+        people, judged, values.judged_only, clusters=clusters, clusters_only=clusters_only, level=level
+    ).estimate
     if not len(values.judged_only):
         powered = _no_more(level)
     return {
-        "mean_people": mean(people, **shared).estimate,
-        "mean_judge": mean(judged, **shared).estimate,
-        "judge_too_high": paired_difference(judged, people, **shared).estimate,
+        "mean_people": mean(people, clusters, **shared).estimate,
+        "mean_judge": mean(judged, clusters, **shared).estimate,
+        "judge_too_high": paired_difference(judged, people, clusters, **shared).estimate,
         "mean_powered": powered,
     }
 
@@ -242,25 +278,30 @@ def _levels(values: Values, scale: Scale, level: float) -> dict[str, Estimate]:
 def _rates(values: Values, scale: Scale, level: float) -> dict[str, Estimate]:
     """Items above the middle of the scale, by people and by the judge."""
     is_judged, is_true = values.judge[values.is_both] > scale.middle, values.mean > scale.middle
-    hits, spared = (
-        (int((is_judged & is_true).sum()), int(is_true.sum())),
-        (
-            int((~is_judged & ~is_true).sum()),
-            int((~is_true).sum()),
-        ),
-    )
-    more = values.judged_only > scale.middle
+    clusters = values.clusters_of(values.is_both)
+    more, more_clusters = values.judged_only > scale.middle, values.clusters_of(values.is_judged_only)
+    of_true, of_false = (None if clusters is None else clusters[is_used] for is_used in (is_true, ~is_true))
+    hits, spared = (is_judged[is_true], of_true), (~is_judged[~is_true], of_false)
     corrected = (
-        corrected_rate((int(more.sum()), len(more)), hits, spared, level=level) if len(more) else _no_more(level)
+        corrected_rate(*(_trials(*one) for one in ((more, more_clusters), hits, spared)), level=level)
+        if len(more)
+        else _no_more(level)
     )
-    n = len(is_true)
     return {
-        "rate_people": wilson(int(is_true.sum()), n, level),
-        "rate_judge": wilson(int(is_judged.sum()), n, level),
-        "sensitivity": wilson(*hits, level),
-        "specificity": wilson(*spared, level),
+        "rate_people": share(is_true, clusters, level=level),
+        "rate_judge": share(is_judged, clusters, level=level),
+        "sensitivity": share(*hits, level=level),
+        "specificity": share(*spared, level=level),
         "rate_corrected": corrected,
     }
+
+
+def _trials(is_hit: Bools, clusters: Ints | None) -> tuple[float, float]:
+    """Hits and trials; with clusters as many independent trials as would give the standard error over clusters."""
+    n = float(len(is_hit))
+    effect = mean(is_hit.astype(np.float64), clusters).design_effect if clusters is not None and n else None
+    n /= max(effect or 1.0, 1.0)
+    return float(is_hit.mean()) * n if n else 0.0, n
 
 
 def _no_more(level: float) -> Estimate:
@@ -279,8 +320,11 @@ def _position(judge: str, dimension: str, scale: Scale, asking: Asking) -> dict[
         return dict.fromkeys(
             names, Estimate.without("too_few", "no item was judged in both orders", level=asking.level)
         )
+    first, second, items = slots
+    # an item that only the orders name stands for itself
+    clusters = None if asking.clusters is None else [asking.clusters.get(item, f"item {item}") for item in items]
     neutral = scale.middle if scale.is_comparison else None
-    found = position_bias(*slots, neutral=neutral, bounds=scale.bounds, level=asking.level)
+    found = position_bias(first, second, neutral=neutral, bounds=scale.bounds, clusters=clusters, level=asking.level)
     return dict(zip(names, (found.shift, found.consistency, found.slot_one), strict=True))
 
 
@@ -293,5 +337,7 @@ def _length(dimension: str, values: Values, asking: Asking) -> dict[str, Estimat
         nothing = Estimate.without("undefined", reason, level=asking.level)
         return dict.fromkeys(("length_judge", "length_people", "length_excess"), nothing)
     people = np.nanmean(values.people[is_used], axis=1)
-    found = length_bias(values.judge[is_used], people, x[is_used], level=asking.level)
+    found = length_bias(
+        values.judge[is_used], people, x[is_used], clusters=values.clusters_of(is_used), level=asking.level
+    )
     return {"length_judge": found.judge, "length_people": found.people, "length_excess": found.excess}

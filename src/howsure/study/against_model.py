@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Floats
 from howsure.stats.correlation import KINDS, Correlation, correlation, critical_r, disattenuate
 from howsure.stats.means import mean
-from howsure.stats.reliability import noise_ceiling
 from howsure.study.fidelity import PFI, Scored
 from howsure.study.pooling import Design, pooled_mean, row_means
+from howsure.study.reliability import noise_ceiling_of
 
 __all__ = ["AgainstModel", "against_model"]
 
@@ -39,18 +38,9 @@ class AgainstModel:
 
 
 def against_model(
-    scored: Scored,
-    scores: Mapping[str, float],
-    reliability: Mapping[str, Estimate],
-    *,
-    design: Design = "sampled",
-    level: float = 0.95,
+    scored: Scored, scores: Mapping[str, float], *, design: Design = "sampled", level: float = 0.95
 ) -> AgainstModel:
-    """The model's scores held against people, over the pairs that have both.
-
-    Where the same raters rated all pairs, their severity moves all pairs alike and lowers no correlation: the ceiling is then √ICC(3, k).
-    Otherwise it is the root of the coefficient that fits the design.
-    """
+    """The model's scores compared with people, over the pairs that have both; the noise ceiling is that of these pairs."""
     pairs = [pair for pair in scored.pairs if pair in scores]
     table = scored.matrix(PFI, pairs)
     human = row_means(table)
@@ -58,22 +48,15 @@ def against_model(
     table, human = table[is_rated], human[is_rated]
     model = np.array([scores[pair] for pair in pairs], dtype=np.float64)[is_rated]
     found: dict[str, Correlation] = {kind: correlation(model, human, kind, level=level) for kind in KINDS}
-    used = _fitting(table, design)
-    of_mean = reliability[used]
+    possible = noise_ceiling_of(table, design, level=level)
     return AgainstModel(
         correlations=found,
-        ceiling=noise_ceiling(of_mean),
-        ceiling_from=used,
-        disattenuated=disattenuate(found["pearson"].estimate, of_mean),
+        ceiling=possible.ceiling,
+        ceiling_from=possible.coefficient,
+        disattenuated=disattenuate(found["pearson"].estimate, possible.reliability),
         critical=critical_r(len(human), level=level) if len(human) > 2 else None,
         model=mean(model, level=level).estimate,
         human=pooled_mean(table, design, level=level),
         combined=pooled_mean((table + model[:, None]) / 2, design, level=level),
         n_pairs=len(human),
     )
-
-
-def _fitting(table: Floats, design: Design) -> str:
-    if design == "unidentified":
-        return "icc_1_k"
-    return "icc_2_k" if design == "sampled" and np.isnan(table).any() else "icc_3_k"

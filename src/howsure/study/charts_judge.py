@@ -30,7 +30,8 @@ def judge_charts(validation: Validation) -> dict[str, alt.LayerChart]:
     for number, judge in enumerate(validation.judges, 1):
         end = f"-{number}" if len(validation.judges) > 1 else ""
         drawn[f"agreement{end}"] = draw_agreement(validation, judge)
-        drawn[f"bias{end}"] = draw_bias(validation, judge)
+        if not validation.is_categorical:
+            drawn[f"bias{end}"] = draw_bias(validation, judge)
         curve = draw_calibration(validation, judge)
         drawn |= {f"calibration{end}": curve} if curve else {}
     return drawn
@@ -47,7 +48,10 @@ def draw_agreement(validation: Validation, judge: str) -> alt.LayerChart:
         told,
         title=f"{judge}: does it agree with people as they agree with one another?",
         caption=_caption(
-            rows, validation, "jackknife over items", "Each rater in turn is left out, and both meet the rest"
+            rows,
+            validation,
+            f"jackknife over {_units(validation)}",
+            "Each rater in turn is left out, and both meet the rest",
         ),
         label=_DIMENSION,
         value=Field("value", "Agreement with the other raters", unit),
@@ -71,8 +75,10 @@ def draw_bias(validation: Validation, judge: str) -> alt.LayerChart:
     }
     return interval_plot(
         _rows(rows, known),
-        title=f"{judge}: what sways it",
-        caption=_caption(rows, validation, "t over items", "1 is the whole width of the dimension's scale"),
+        title=f"{judge}: bias",
+        caption=_caption(
+            rows, validation, f"t over {_units(validation)}", "1 is the whole width of the dimension's scale"
+        ),
         label=_DIMENSION,
         value=Field("value", "Change of the rating", "of the scale's width"),
         group=Field("group", "Cause"),
@@ -92,7 +98,7 @@ def draw_calibration(validation: Validation, judge: str) -> alt.LayerChart | Non
         caption=_caption(
             validation.of(judge),
             validation,
-            "score interval over items",
+            f"score interval over {_units(validation)}",
             "On the line people's mean equals the judge's rating",
         ),
         mark="Bars",
@@ -135,6 +141,10 @@ def _rows(rows: Sequence[Against], by_group: dict[str, list[Estimate]]) -> pl.Da
 def _in_widths(row: Against, name: str) -> Estimate:
     low, high = row.scale
     return row.figures[name].map(lambda number: number / (high - low))
+
+
+def _units(validation: Validation) -> str:
+    return "clusters of items" if validation.provenance.settings.get("cluster") else "items"
 
 
 def _caption(rows: Sequence[Against], validation: Validation, method: str, note: str) -> Caption:

@@ -76,7 +76,7 @@ def find(
     spread = {name: variance_components(_raw(scored, name), level=level) for name in agreed}
     domains = profile(scored, facts.domains, facts.scores, order=settings.order, level=level, seed=settings.seed)
     model = (
-        against_model(scored, facts.scores, agreed[PFI].coefficients, design=settings.design, level=level)
+        against_model(scored, facts.scores, design=settings.design, level=level)
         if facts.scores and PFI in agreed
         else None
     )

@@ -129,8 +129,8 @@ def summarise_replies(study: Study, model: str, replies: Sequence[Reply], *, lev
     )
 
 
-def in_slots(orders: pl.DataFrame, dimension: str) -> tuple[Floats, Floats] | None:
-    """A model's ratings of the same responses in slot 1 and in slot 2, or None where no item was rated in both orders."""
+def in_slots(orders: pl.DataFrame, dimension: str) -> tuple[Floats, Floats, list[str]] | None:
+    """A model's ratings of the same responses in slot 1 and in slot 2, and the items; None where no item was rated in both orders."""
     rated = orders.filter(pl.col("dimension") == dimension, pl.col("value").is_not_null())
     wide = rated.filter(pl.len().over("item") == 2).pivot(on="target_slot", index="item", values="value")
     if not {"1", "2"} <= set(wide.columns):
@@ -138,7 +138,8 @@ def in_slots(orders: pl.DataFrame, dimension: str) -> tuple[Floats, Floats] | No
     with_target_first, with_target_second = wide["1"].to_numpy(), wide["2"].to_numpy()
     # the comparison stands in slot 1 where the target stands in slot 2
     is_turned = dimension.endswith(":comparison")
-    return (with_target_second, with_target_first) if is_turned else (with_target_first, with_target_second)
+    slots = (with_target_second, with_target_first) if is_turned else (with_target_first, with_target_second)
+    return *slots, wide["item"].to_list()
 
 
 def _orders(study: Study, model: str, replies: Sequence[Reply]) -> pl.DataFrame:
@@ -177,5 +178,5 @@ def _position(study: Study, orders: pl.DataFrame, level: float) -> dict[str, Pos
         if slots:
             neutral = 0.0 if dimension.kind == "comparison" else None
             bounds = dimension.low, dimension.high
-            found[name] = position_bias(*slots, neutral=neutral, bounds=bounds, level=level)
+            found[name] = position_bias(*slots[:2], neutral=neutral, bounds=bounds, level=level)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,12 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.frames import parts_of, write_frame
 from howsure.results import Provenance, plain, write_json
-from howsure.stats.reliability import choose_icc, reliability_table
+from howsure.stats import jackknife
+from howsure.stats._arrays import Floats
+from howsure.stats.reliability import choose_icc, intraclass, noise_ceiling, reliability_table
 from howsure.tables import Ratings
 
-__all__ = ["DESIGNS", "Reliability", "assess", "read_ratings"]
+__all__ = ["DESIGNS", "NoiseCeiling", "Reliability", "assess", "noise_ceiling_of", "read_ratings"]
 
 DESIGNS = ("unidentified", "sampled", "fixed")
 _NUMBER = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
@@ -81,6 +84,51 @@ def assess(
     return Reliability(
         reliability_table(matrix, level=level), choice.name, choice.sentence, n_items, n_raters, missing, made
     )
+
+
+@dataclass(frozen=True)
+class NoiseCeiling:
+    """The correlation that a perfect score could be expected to reach with these raters' mean, and the reliability it is the root of.
+
+    ``coefficient`` names that reliability (``icc_1_k``, ``icc_2_k`` or ``icc_3_k``).
+    """
+
+    ceiling: Estimate
+    reliability: Estimate
+    coefficient: str
+
+
+def noise_ceiling_of(table: Floats, design: str, *, clusters: Any = None, level: float = 0.95) -> NoiseCeiling:
+    r"""The noise ceiling :math:`\sqrt{ICC(\cdot, k)}` of the items that a correlation is computed over.
+
+    Parameters
+    ----------
+    table : array, items × raters
+        Just the items of the correlation, NaN where nobody rated: reliability depends on how much the items differ.
+    design : str
+        Who the raters are, as in `assess`. Where everybody rated everything, rater bias (severity) moves all items alike and lowers no
+        correlation, so ``icc_3_k`` is used; with gaps it is ``icc_2_k`` for sampled raters.
+    clusters : sequence, optional
+        One label per item: the interval is then a jackknife over clusters of −log(1 − ICC).
+    level : float
+        Coverage of the interval, 0.95 by default.
+    """
+    used = table[:, ~np.isnan(table).all(axis=0)]
+    if design == "unidentified":
+        name = "icc_1_k"
+    else:
+        name = "icc_3_k" if design == "fixed" or not np.isnan(used).any() else "icc_2_k"
+    reliability = intraclass(used, level=level)[name]
+    if clusters is not None and reliability.low is not None and reliability.value is not None:
+        left_out = [
+            _turned(intraclass(np.delete(used, part, axis=0))[name]) for part in jackknife.groups(len(used), clusters)
+        ]
+        reliability = jackknife.estimate(_turned(reliability), left_out, level).map(lambda number: -math.expm1(-number))
+    return NoiseCeiling(noise_ceiling(reliability), reliability, name)
+
+
+def _turned(reliability: Estimate) -> float:
+    return math.nan if reliability.value is None or reliability.value >= 1 else -math.log1p(-reliability.value)
 
 
 def read_ratings(path: str | Path) -> Ratings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,10 +14,12 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.frames import write_frame
 from howsure.results import Provenance, plain, write_json
+from howsure.stats._arrays import codes
 from howsure.stats.correlation import Kind
 from howsure.study.against import Against, Asking, Scale, Values, hold_against
 from howsure.study.fidelity import PFI, is_pair, parts_of, score
 from howsure.study.judge import Orders
+from howsure.study.pooling import Design, design_of
 from howsure.study.protocol import Study
 from howsure.study.reliability import DESIGNS
 from howsure.tables import Column, Ratings, Table
@@ -47,6 +49,11 @@ class Validation:
     raters: tuple[str, ...]
     level: float
     provenance: Provenance
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether ratings were taken as categories."""
+        return any(row.terms.kind == "match" for row in self.rows)
 
     @property
     def judges(self) -> list[str]:
@@ -134,40 +141,65 @@ def validate(
     orders: Orders | None = None,
     lengths: Lengths | None = None,
     kind: Kind | Literal["match"] = "pearson",
-    design: str = "sampled",
+    design: Design | None = None,
+    cluster: str | None = None,
     epsilon: float = 0.2,
     level: float = 0.95,
 ) -> Validation:
-    """Every judge in `judge` against the ratings of `people`, on each dimension that both rated.
+    """Every judge in `judge` compared with the ratings of `people`, on each dimension that both rated.
 
-    ``study`` names the scales and the lengths of texts; without it scales are those of the default protocol or what was seen, and ``lengths``
-    may say how long each item is. ``orders`` has the judge's ratings in each slot order (``judge_orders.csv``), for position bias. ``kind`` is
-    how agreement is measured on equal terms, ``design`` who the raters are (as in `assess`), ``epsilon`` how much worse than a rater
-    the judge may be for being cheaper.
+    Parameters
+    ----------
+    people, judge : Ratings
+        Who rated what. A judge may rate items that people did not.
+    study : Study, optional
+        Names the scales and the lengths of texts; without it scales are those of the default protocol or as wide as the answers.
+    orders : Orders, optional
+        The judge's ratings in each slot order (``judge_orders.csv``), for position bias.
+    lengths : Lengths, optional
+        How long each item is, where there is no study.
+    kind : str
+        How agreement is measured: a correlation, or ``match`` for categories. With ``match`` the alternative-annotator test counts exact matches
+        too, and nothing that averages or correlates the codes of categories is given.
+    design : str, optional
+        Who the raters are (as in `assess`); by default sampled where raters share items, else unidentified, as in `analyze`.
+    cluster : str, optional
+        The column of the ratings that says which items belong together, such as the prompt that several responses answer. Without it items
+        are taken as independent.
+    epsilon : float
+        How much worse than a rater the judge may be for being cheaper.
+    level : float
+        Coverage of all intervals.
 
-    Items are taken as independent. Where both rated the parts of the fidelity index, the index is a dimension of its own.
+    Where both rated the parts of the fidelity index, the index is a dimension of its own.
     """
-    if design not in DESIGNS:
+    if design is not None and design not in DESIGNS:
         raise OptionError.unknown("design", design, DESIGNS)
     together = _together(people, judge, orders)
     scales, notes = _scales(together, study)
-    rows = _with_index(together, study)
+    # categories have no scale
+    notes = () if kind == "match" else notes
+    rows = together.frame if kind == "match" else _with_index(together, study)
     sides = _side(rows, _PEOPLE), _side(rows, _JUDGE)
     shared = [name for name in scales if all(name in set(side["dimension"]) for side in sides)]
     if not shared:
         raise InputError(
             f"People and judge share no dimension: {_names(sides[0])} and {_names(sides[1])}. Use the same names."
         )
-    asking = Asking(orders.frame if orders else None, _doublings(study, lengths), kind, design, epsilon, level)
     raters = sides[0]["rater"].unique().sort().to_list()
+    clusters = None if cluster is None else _clusters(cluster, people, judge)
+    # raters who share items on one dimension share them on all
+    used = design or design_of(_values(sides, "", shared[0], raters).people)
+    asking = Asking(orders.frame if orders else None, _doublings(study, lengths), kind, used, clusters, epsilon, level)
     found = [
-        hold_against(name, dimension, scales[dimension], _values(sides, name, dimension, raters), asking)
+        hold_against(name, dimension, scales[dimension], _values(sides, name, dimension, raters, clusters), asking)
         for name in sides[1]["rater"].unique(maintain_order=True)
         for dimension in shared
     ]
     settings: dict[str, Any] = {
         "kind": kind,
-        "design": design,
+        "design": used,
+        "cluster": cluster,
         "epsilon": epsilon,
         "level": level,
         "judge": judge.digest,
@@ -219,7 +251,34 @@ def _names(side: pl.DataFrame) -> str:
     return ", ".join(side["dimension"].unique().sort().to_list()[:6])
 
 
-def _values(sides: tuple[pl.DataFrame, pl.DataFrame], judge: str, dimension: str, raters: list[str]) -> Values:
+def _clusters(column: str, *tables: Ratings) -> dict[str, str]:
+    """The cluster of each item, from whichever table has the column."""
+    having = [table.frame.select("item", column) for table in tables if table.has(column)]
+    if not having:
+        extra = sorted(
+            {name for table in tables for name in table.frame.columns} - {"rater", "item", "dimension", "value"}
+        )
+        raise OptionError.unknown("column to cluster by", column, extra)
+    rows = pl.concat([one.with_columns(pl.col(column).cast(pl.String)) for one in having]).unique().drop_nulls()
+    twice = rows.filter(pl.len().over("item") > 1)["item"].sort()
+    if len(twice):
+        raise InputError(f"Item {twice[0]!r} has two values in column {column!r}. An item belongs to one cluster.")
+    by_item = dict(rows.iter_rows())
+    lacking = sorted({item for table in tables for item in table.frame.filter(is_pair())["item"]} - set(by_item))
+    if lacking:
+        raise InputError(
+            f"{len(lacking)} items have no value in column {column!r}: {', '.join(lacking[:4])}. Fill it in for every item."
+        )
+    return by_item
+
+
+def _values(
+    sides: tuple[pl.DataFrame, pl.DataFrame],
+    judge: str,
+    dimension: str,
+    raters: list[str],
+    clusters: Mapping[str, str] | None = None,
+) -> Values:
     people, judged = (side.filter(pl.col("dimension") == dimension) for side in sides)
     by_item = dict(judged.filter(pl.col("rater") == judge).select("item", "value").iter_rows())
     items = sorted({*by_item, *people["item"]})
@@ -227,7 +286,8 @@ def _values(sides: tuple[pl.DataFrame, pl.DataFrame], judge: str, dimension: str
     table = np.full((len(items), len(raters)), np.nan)
     for rater, item, value in people.select("rater", "item", "value").iter_rows():
         table[row[item], column[rater]] = value
-    return Values(items, np.array([by_item.get(item, math.nan) for item in items]), table)
+    labels = None if clusters is None else codes([clusters[item] for item in items], "clusters")
+    return Values(items, np.array([by_item.get(item, math.nan) for item in items]), table, labels)
 
 
 def _doublings(study: Study | None, lengths: Lengths | None) -> Callable[[str, str], float | None]:

@@ -40,17 +40,28 @@ def validate(
         Path | None, typer.Option(help="Table with item and length, where there is no study file.", show_default=False)
     ] = None,
     kind: Annotated[
-        str, typer.Option(help="Agreement on equal terms: pearson, spearman, kendall or match.")
+        str, typer.Option(help="Agreement: pearson, spearman, kendall, or match where ratings are categories.")
     ] = "pearson",
     design: Annotated[
-        str, typer.Option(help="Who the raters are: sampled (stand for others), fixed (just these), unidentified.")
-    ] = "sampled",
+        str | None,
+        typer.Option(
+            help="Who the raters are: sampled, fixed or unidentified. [default: sampled where raters share items]",
+            show_default=False,
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the ratings that says which items belong together, such as their prompt.",
+            show_default=False,
+        ),
+    ] = None,
     epsilon: Annotated[
         float, typer.Option(min=0, max=1, help="How much worse than a rater the judge may be for being cheaper.")
     ] = 0.2,
     level: Level = 0.95,
 ) -> None:
-    """A judge against people: on equal terms, as a stand-in for a rater, corrected by labels, and what sways it.
+    """Compare a judge with people: agreement on equal terms, may it replace a rater, corrected means, bias and calibration.
 
     Writes validation.json, validation.csv, calibration.csv, charts, and validate_report.html, which opens offline.
 
@@ -70,7 +81,8 @@ def validate(
         orders=_orders(orders, judge),
         lengths=Lengths(lengths) if lengths else None,
         kind=kind,  # type: ignore[arg-type]  # checked there
-        design=design,
+        design=design,  # type: ignore[arg-type]  # checked there
+        cluster=cluster,
         epsilon=epsilon,
         level=level,
     )
@@ -86,15 +98,19 @@ def _orders(named: list[Path] | None, judges: list[Path]) -> Orders | None:
 
 
 def _tell(found: Validation, output: Output) -> None:
+    from howsure.study.against import OF_CATEGORIES
+
     console = output.console
     console.notes(found.provenance.notes)
     for judge in found.judges:
         rows = found.of(judge)
-        title = f"{judge} against {len(found.raters)} raters, on equal terms"
-        told = [(row.dimension, *(row.figures[name] for name in _TERMS), row.n_items) for row in rows]
-        console.table(title, ("dimension", *_TERMS.values(), "items"), told, _TERMS_CAPTION)
-        told = [(row.dimension, *(row.figures[name] for name in _SWAYS), row.n_items) for row in rows]
-        console.table(f"What sways {judge}", ("dimension", *_SWAYS.values(), "items"), told, _SWAYS_CAPTION)
+        title = f"{judge} compared with {len(found.raters)} raters, on equal terms"
+        terms = {name: words for name, words in _TERMS.items() if name in OF_CATEGORIES or not found.is_categorical}
+        told = [(row.dimension, *(row.figures[name] for name in terms), row.n_items) for row in rows]
+        console.table(title, ("dimension", *terms.values(), "items"), told, _TERMS_CAPTION)
+        if not found.is_categorical:
+            told = [(row.dimension, *(row.figures[name] for name in _SWAYS), row.n_items) for row in rows]
+            console.table(f"Bias of {judge}", ("dimension", *_SWAYS.values(), "items"), told, _SWAYS_CAPTION)
         for row in rows:
             console.say(row.sentence)
 
