@@ -224,6 +224,7 @@ class Attempts(Table):
         _number("score", "0 to 1, higher is better", required=True, low=0, high=1, is_scaled=True, remedy=_PERCENT),
         _text("family", "tasks that resemble each other"),
         _text("domain", "the field or the eval that the task belongs to"),
+        _text("item_digest", "a hash of the item's content: equal where a task asks the same as another"),
         _number("minutes", "what an expert needs for the task", above=0),
         _number("seconds", "how long this attempt took", low=0),
         _DATE,

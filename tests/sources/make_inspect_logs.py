@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from inspect_ai import Task, eval_retry, task
 from inspect_ai import eval as run_eval
-from inspect_ai.dataset import Sample
+from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import ProvenanceData, edit_score, invalidate_samples, read_eval_log, write_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, ScoreEdit, accuracy, includes, match, mean, scorer, stderr
@@ -36,18 +36,46 @@ def make(folder):
     write_eval_log(log, str(folder / "edited.json"))
     write_eval_log(invalidate_samples(log, [log.samples[0].uuid], ME), str(folder / "invalidated.eval"))
 
+    for number, skill in enumerate((0.7, 0.8), 1):
+        log = run(folder / "shuffled", "numbered", model=careful(skill, number), task_args={"order": number})
+        write_eval_log(renamed(log, f"test/{number}"), log)
 
-def run(folder, name, **options):
-    model = get_model("mockllm/model", custom_outputs=answers())
+
+def renamed(path, model):
+    """The log as if another model had made it, in the default configuration."""
+    log = read_eval_log(path)
+    log.eval.model, log.eval.task_args = model, {}
+    return log
+
+
+def careful(skill, seed):
+    """Knows the answer to easy questions, so that two models resemble each other on each question."""
+    rng = np.random.default_rng(seed)
+
+    def answer(messages, *_):
+        n = int(messages[-1].text.split()[-3])
+        is_right = (n * 37 % 50 + rng.integers(5)) / 55 < skill
+        return said(n % 2 if is_right else 1 - n % 2)
+
+    return answer
+
+
+def run(folder, name, model=None, **options):
+    model = get_model("mockllm/model", custom_outputs=model or answers())
     return run_eval(f"{__file__}@{name}", model=model, display="none", log_dir=str(folder), **options)[0].location
 
 
 def answers():
     rng = np.random.default_rng(5)
     while True:
-        output = ModelOutput.from_content("mockllm/model", str(rng.integers(2)))
-        output.usage = ModelUsage(input_tokens=9, output_tokens=1, total_tokens=10)
-        yield output
+        yield said(rng.integers(2))
+
+
+def said(number):
+    """With its usage, which Inspect would otherwise count with a tokenizer from the network."""
+    output = ModelOutput.from_content("mockllm/model", str(number))
+    output.usage = ModelUsage(input_tokens=9, output_tokens=1, total_tokens=10)
+    return output
 
 
 def edited(path, scorer_name, sample_id, epochs):
@@ -73,6 +101,16 @@ def questions(n):
 @task
 def arith(variant: str = "plus"):
     return Task(dataset=questions(12), scorer=includes(), metrics=[accuracy(), stderr(), stderr(cluster="group")])
+
+
+@task
+def numbered(order: int = 0):
+    """Samples without ids of their own: Inspect numbers them after they were shuffled."""
+    preface = "Read this first. " * 400  # longer than what a sample's summary keeps
+    plain = [Sample(input=preface + one.input, target=one.target, metadata=one.metadata) for one in questions(50)]
+    data = MemoryDataset(plain)
+    data.shuffle(seed=order)
+    return Task(dataset=data, scorer=includes())
 
 
 @task

@@ -13,6 +13,7 @@ import pytest
 
 from howsure import safe_io
 from howsure.errors import InputError, MissingExtraError, OptionError
+from howsure.evals.compare import compare
 from howsure.evals.summary import summarise
 from howsure.safe_io import Archive
 from howsure.sources import inspect_format, inspect_logs, read, recognise
@@ -144,13 +145,15 @@ def test_a_row_names_model_eval_sample_epoch_and_log(made, arith):
     first = frame.row(0, named=True)
     header = json.loads(members(arith)["header.json"])["eval"]
     assert len(frame) == 36
-    assert first | {"score": 0, "seconds": 0} == {
+    assert frame.select("task", "item_digest").n_unique() == frame["item_digest"].n_unique() == 12
+    assert first | {"score": 0, "seconds": 0, "item_digest": ""} == {
         "subject": MODEL,
         "kind": "model",
         "task": "arith/s0",
         "attempt": 1,
         "score": 0,
         "domain": "arith",
+        "item_digest": "",
         "seconds": 0,
         "date": pl.Series([header["created"][:10]]).str.to_date()[0],
         "source": arith.name,
@@ -424,6 +427,60 @@ def test_progress_counts_logs(made):
     seen = []
     inspect_logs.read([made / "arith", made / "retried"], progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+# which sample is which
+
+
+def test_samples_that_were_numbered_after_shuffling_are_paired_by_content(made):
+    table = inspect_logs.read([made / "shuffled"])
+    assert table.notes == ("2 logs were paired by content because sample ids differ between runs: numbered.",)
+    assert table.frame["task"].n_unique() == 50
+    pair = compare(table, "test/1", "test/2").pairs[0]
+    assert pair.n_tasks == 50
+    # both models fail on the same hard questions, which only the right pairing shows
+    means = table.frame.pivot("subject", index="task", values="score")
+    assert means.select(pl.corr("test/1", "test/2")).item() > 0.5
+    assert pair.difference.high < 0
+
+
+def asking(path, model, questions, scores, **sample):
+    """A log of a model that numbers these questions in this order."""
+    by_hand(path, scores, **sample)
+    held = json.loads(path.read_text())
+    held["eval"] |= {"model": model}
+    for one, question in zip(held["samples"], questions, strict=True):
+        one.update({"input": question} if isinstance(question, str) else question)
+    path.write_text(json.dumps(held))
+    return path
+
+
+def test_messages_and_shuffled_choices_are_the_same_item(tmp_path):
+    asked = {"input": [{"id": "m1", "role": "user", "content": "q"}], "choices": ["yes", "no"], "target": "A"}
+    again = {"input": "q", "choices": ["no", "yes"], "target": "B"}
+    other = {"input": "q", "choices": ["no", "yes"], "target": "A"}
+    for number, question in enumerate((asked, again, other)):
+        asking(tmp_path / f"{number}.json", f"a/{number}", [question], ["C"])
+    digests = inspect_logs.read([tmp_path]).frame.sort("subject")["item_digest"].to_list()
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_ids_pair_samples_as_long_as_they_mean_one_thing(tmp_path):
+    asking(tmp_path / "a.json", "a", ["x", "y", "same", "same"], ["C", "I", "C", "I"])
+    asking(tmp_path / "b.json", "b", ["x", "y", "same", "same"], ["I", "I", "C", "C"])
+    table = inspect_logs.read([tmp_path])
+    assert table.notes == ()
+    assert table.frame.filter(subject="a")["task"].to_list() == ["hand/0", "hand/1", "hand/2", "hand/3"]
+    assert table.frame["item_digest"].n_unique() == 4  # equal contents in one log are told apart by their ids
+
+
+def test_equal_contents_that_ids_cannot_tell_apart_are_repeats(tmp_path):
+    asking(tmp_path / "a.json", "a", ["x", "same", "same"], ["C", "I", "C"])
+    asking(tmp_path / "b.json", "b", ["same", "x", "same"], ["I", "I", "C"])
+    table = inspect_logs.read([tmp_path])
+    assert "2 logs were paired by content because sample ids differ between runs: hand." in table.notes
+    assert any("4 samples were taken as repeats of a sample with the same content" in note for note in table.notes)
+    assert table.frame.group_by("subject", "task").len()["len"].sort().to_list() == [1, 1, 2, 2]
 
 
 # which files

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,7 @@ from howsure.sources._sniff import head, json_outline
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["Log", "Sample", "Score", "Settings", "is_log", "read_log"]
+__all__ = ["Content", "Log", "Sample", "Score", "Settings", "complete_contents", "is_log", "read_log"]
 
 Settings: TypeAlias = dict[tuple[str, str], str]
 """Values as text, by where they were set and by name."""
@@ -37,6 +37,8 @@ _LOG_KEYS = frozenset(
 )
 _EVAL_KEYS = frozenset({"task", "task_id", "run_id", "created", "dataset", "model"})
 _HEADER, _START, _SUMMARIES, _JOURNAL = "header.json", "_journal/start.json", "summaries.json", "_journal/summaries/"
+# how a summary writes texts that it cuts short and parts that it leaves out, as JSON
+_CUT = re.compile(r'\.\.\.\\n\(content truncated\)|"\((?:Image|Audio|Video|Data|Document|Reasoning|Tool_use)\)"')
 _TOLD_IN_FULL = re.compile(rb'"invalidation"\s*:\s*\{|"history"\s*:\s*\[\s*\{')
 
 
@@ -49,8 +51,23 @@ class Score:
 
 
 @dataclass(slots=True)
+class Content:
+    """What a sample asks, as hashes: ``question`` of its input alone, ``item`` of input, target and choices together.
+
+    ``is_cut`` says that they were made from a summary that does not hold all of it.
+    """
+
+    question: str
+    item: str
+    is_cut: bool
+
+
+@dataclass(slots=True)
 class Sample:
-    """A sample, or its summary, which lacks ``invalidation`` and ``history``."""
+    """A sample, or its summary, which lacks ``invalidation`` and ``history``.
+
+    ``content`` is made from ``input``, ``target`` and ``choices``, which are then dropped.
+    """
 
     id: int | str
     epoch: int
@@ -59,6 +76,10 @@ class Sample:
     error: Any = None
     invalidation: Any = None
     total_time: float | None = None
+    input: Any = None
+    target: Any = None
+    choices: Any = None
+    content: Content | None = None
 
 
 @dataclass(slots=True)
@@ -77,6 +98,7 @@ class _Plan:
 @dataclass(slots=True)
 class _Dataset:
     name: str | None = None
+    shuffled: bool | None = None
 
 
 @dataclass(slots=True)
@@ -179,7 +201,52 @@ def read_log(path: Path, family: str | None) -> Log:
     # a sample that was run anew is written again, and the last writing counts
     latest = {(str(sample.id), sample.epoch): sample for sample in log.samples or []}
     log.samples = sorted(latest.values(), key=lambda sample: sample.epoch)
+    for sample in log.samples:
+        _identify(sample)
     return log
+
+
+def complete_contents(log: Log) -> None:
+    """Read the whole samples of a log where their summaries cut the content short."""
+    cut = [sample for sample in log.samples or [] if sample.content and sample.content.is_cut]
+    if not cut or log.path.suffix != ".eval":  # a JSON file holds whole samples
+        return
+    with Archive(log.path) as archive:
+        for sample in cut:
+            member = f"samples/{sample.id}_epoch_{sample.epoch}.json"
+            whole: Sample = _parsed(Sample, archive.read(member), f"{log.path}: {member}")
+            _identify(whole)
+            sample.content = whole.content and replace(whole.content, is_cut=False)
+
+
+def _identify(sample: Sample) -> None:
+    """Hash what the sample asks. Choices count in any order, and a target that names one of them by letter as its text."""
+    if sample.input is None:
+        return
+    question, target, choices = _question(sample.input), sample.target, sample.choices
+    if isinstance(choices, list) and choices:
+        choice_by_letter = {chr(ord("A") + number): choice for number, choice in enumerate(choices[:26])}
+        target = sorted(
+            str(choice_by_letter.get(str(one), one)) for one in ([target] if isinstance(target, str) else target or [])
+        )
+        choices = sorted(map(str, choices))
+    item = json.dumps([question, target, choices or None], sort_keys=True)
+    sample.content = Content(
+        _hashed(json.dumps(question, sort_keys=True)), _hashed(item), _CUT.search(item) is not None
+    )
+    sample.input = sample.target = sample.choices = None
+
+
+def _question(asked: Any) -> Any:
+    """The input without what differs from run to run, such as the ids of its messages."""
+    if not isinstance(asked, list):
+        return asked
+    messages = [(one.get("role"), one.get("content")) if isinstance(one, dict) else one for one in asked]
+    return messages[0][1] if len(messages) == 1 and messages[0][0] == "user" else messages
+
+
+def _hashed(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _written(value: Any) -> str:

@@ -18,7 +18,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources._reading import files_below, read_each, unread
-from howsure.sources.inspect_format import Log, Sample, Score, Settings, is_log, read_log
+from howsure.sources.inspect_format import Log, Sample, Score, Settings, complete_contents, is_log, read_log
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
@@ -33,7 +33,14 @@ _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _FOLDED_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _CANCELLED = ("CancelledError(", "Cancelled(")
 _SHOWN = 4  # places named one by one in a note; the rest are counted
-_ROW = {"task": pl.String, "epoch": pl.Int64, "score": pl.Float64, "family": pl.String, "seconds": pl.Float64}
+_ROW = {
+    "task": pl.String,
+    "epoch": pl.Int64,
+    "score": pl.Float64,
+    "family": pl.String,
+    "seconds": pl.Float64,
+    "item_digest": pl.String,
+}
 
 
 def recognise(path: Path) -> str | None:
@@ -55,6 +62,9 @@ def read(
 ) -> Attempts:
     """The samples of all logs as attempts of the model at ``<eval>/<sample id>``, one for each epoch.
 
+    Where logs of one eval have different questions under one id, as they do when samples are numbered after shuffling, a task
+    is named by a hash of its content instead. ``item_digest`` is that hash: equal for the same item in another configuration.
+
     ``scorer`` is the name of a scorer, or ``name.key`` where its values are dictionaries; without it the first one counts.
     ``family`` names a field of the samples' metadata that groups similar samples, as in Inspect's ``stderr(cluster=…)``.
     ``divide_by`` brings numbers to 0–1 and leaves C, I, P, N and true or false alone.
@@ -66,7 +76,11 @@ def read(
     notes = _Notes()
     runs = _newest(sorted(logs, key=_age), notes)
     domains = _domains(runs)
-    readings = [_Reading(log, domain, notes) for log, domain in zip(runs, domains, strict=True)]
+    numbered_anew = _numbered_anew(runs, domains, notes)
+    readings = [
+        _Reading(log, domain, notes, is_by_content=domain in numbered_anew)
+        for log, domain in zip(runs, domains, strict=True)
+    ]
     frame = pl.concat([reading.frame(scorer, family, divide_by) for reading in readings])
     _tell_repeats(runs, domains, notes)
     if frame.is_empty():
@@ -137,6 +151,33 @@ def _domains(logs: Sequence[Log]) -> list[str]:
     return [_named(log.eval.task, log.task_settings(), differing[log.eval.task]) for log in logs]
 
 
+def _numbered_anew(logs: Sequence[Log], domains: Sequence[str], notes: _Notes) -> set[str]:
+    """The evals in whose logs one sample id stands for different questions, so that ids cannot pair them."""
+    by_domain: defaultdict[str, list[Log]] = defaultdict(list)
+    for log, domain in zip(logs, domains, strict=True):
+        by_domain[domain].append(log)
+    found = set()
+    for domain, runs in by_domain.items():
+        if any(log.eval.dataset.shuffled for log in runs):
+            for log in runs:
+                complete_contents(log)
+        if _has_conflict(runs):
+            found.add(domain)
+            notes.count("{n} log{s} {were} paired by content because sample ids differ between runs", domain, len(runs))
+    return found
+
+
+def _has_conflict(logs: Sequence[Log]) -> bool:
+    question_by_id: dict[str, str] = {}
+    for log in logs:
+        for sample in log.samples or []:
+            if sample.content and not sample.content.is_cut:
+                question = question_by_id.setdefault(str(sample.id), sample.content.question)
+                if question != sample.content.question:
+                    return True
+    return False
+
+
 def _differing(settings: Sequence[Settings]) -> list[tuple[str, str]]:
     keys = dict.fromkeys(key for one in settings for key in one)
     return [key for key in keys if len({one.get(key) for one in settings}) > 1]
@@ -161,9 +202,11 @@ def _tell_repeats(logs: Sequence[Log], domains: Sequence[str], notes: _Notes) ->
 class _Reading:
     """One log, on its way to rows."""
 
-    def __init__(self, log: Log, domain: str, notes: _Notes) -> None:
-        self._log, self._domain, self._notes = log, domain, notes
+    def __init__(self, log: Log, domain: str, notes: _Notes, *, is_by_content: bool) -> None:
+        self._log, self._domain, self._notes, self._is_by_content = log, domain, notes, is_by_content
         self._samples = log.samples or []
+        items = {(str(sample.id), sample.content.item) for sample in self._samples if sample.content}
+        self._n_ids = Counter(item for _, item in items)
 
     def frame(self, scorer: str | None, family: str | None, divide_by: float) -> pl.DataFrame:
         """The samples that count."""
@@ -179,7 +222,9 @@ class _Reading:
             if value is not None:
                 score = self._number(sample, value, divide_by)
                 kin = self._family(sample, family) if family else None
-                rows.append((f"{self._domain}/{_visible(sample.id)}", sample.epoch, score, kin, sample.total_time))
+                item = self._item(sample)
+                name = item if self._is_by_content and item else _visible(sample.id)
+                rows.append((f"{self._domain}/{name}", sample.epoch, score, kin, sample.total_time, item))
         return pl.DataFrame(rows, schema=_ROW, orient="row").with_columns(
             subject=pl.lit(self._log.eval.model),
             kind=pl.lit("model"),
@@ -187,6 +232,18 @@ class _Reading:
             date=pl.lit(self._log.created.date()),
             source=pl.lit(self._log.path.name),
         )
+
+    def _item(self, sample: Sample) -> str | None:
+        """What identifies the item: its content, and its id where content alone does not tell the log's samples apart."""
+        content = sample.content
+        if content is None:
+            return None
+        if self._n_ids[content.item] == 1 and not content.is_cut:
+            return content.item
+        if self._is_by_content:
+            self._count("{n} sample{s} {were} taken as repeats of a sample with the same content")
+            return content.item
+        return f"{content.item}-{sample.id}"
 
     def _choose(self, wanted: str | None) -> tuple[str, str | None]:
         """The scorer, and the key of its values, to use."""
@@ -303,4 +360,6 @@ def _numbered(frame: pl.DataFrame, notes: _Notes) -> pl.DataFrame:
             "The attempts at {n} task{s} were renumbered because epochs are missing", f"{domain} on {subject}", n
         )
     numbered = frame.with_columns(attempt=attempt).drop("epoch")
-    return numbered.drop(name for name in ("family", "seconds") if numbered[name].null_count() == len(numbered))
+    return numbered.drop(
+        name for name in ("family", "seconds", "item_digest") if numbered[name].null_count() == len(numbered)
+    )

@@ -213,6 +213,7 @@ def _samples_part(samples: _Samples, chosen: Choice) -> tuple[Part | None, list[
         (pl.lit(samples.eval_name + "/") + pl.col(document)).alias("task"),
         pl.col(metric).alias("score"),
         pl.lit(samples.eval_name).alias("domain"),
+        *([pl.col("doc_hash").alias("item_digest")] if document == "doc_hash" else []),
         *([pl.lit(samples.day).alias("date")] if samples.day else []),
         pl.lit(samples.path.name).alias("source"),
     )
