@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-__all__ = ["Estimate", "State", "chance"]
+__all__ = ["Estimate", "State", "chance", "stated"]
 
 State = Literal["ok", "below_range", "above_range", "unbounded", "undefined", "too_few"]
 
@@ -88,7 +88,9 @@ class Estimate:
         return told
 
     def __str__(self) -> str:
-        digits = self._decimals()
+        return self._text(self._decimals())
+
+    def _text(self, digits: int) -> str:
         if self.value is None:
             return self.state.replace("_", " ") + (f" ({self.reason})" if self.reason else "")
         edge = {"below_range": "< ", "above_range": "> "}.get(self.state, "")
@@ -103,13 +105,33 @@ class Estimate:
             text += f" {self.state.replace('_', ' ')}"
         return text
 
+    def against(self, threshold: float) -> str:
+        """As it prints, with as many digits as show on which side of `threshold` the value and each end lie.
+
+        >>> print(Estimate(0.14, -0.0004, 0.281).against(0))
+        0.1400 [-0.0004, 0.2810]
+        """
+        return self._text(_decimals_apart(self._decimals(), threshold, (self.value, self.low, self.high)))
+
     def _decimals(self) -> int:
-        """As many as make the interval at least eight steps wide, or three digits of the value itself."""
+        """As many as make the interval at least eight steps wide, or three digits of the value itself.
+
+        An interval with 0 inside shows that: neither end is rounded to 0.
+        """
         if self.width:
-            return min(max(0, math.ceil(-math.log10(self.width / 8))), _MOST_DECIMALS)
+            digits = min(max(0, math.ceil(-math.log10(self.width / 8))), _MOST_DECIMALS)
+            has_zero_inside = self.low is not None and self.high is not None and self.low < 0 < self.high
+            return _decimals_apart(digits, 0, (self.low, self.high)) if has_zero_inside else digits
         if not self.value:
             return 2
         return min(max(0, 2 - math.floor(math.log10(abs(self.value)))), _MOST_DECIMALS)
+
+
+def _decimals_apart(digits: int, threshold: float, numbers: Sequence[float | None]) -> int:
+    """At least `digits`, and as many as keep numbers that are not the threshold from being rounded to it; `digits` where none suffice."""
+    apart = [number for number in numbers if number is not None and number != threshold]
+    enough = (d for d in range(digits, _MOST_DECIMALS + 1) if all(round(n, d) != round(threshold, d) for n in apart))
+    return next(enough, digits)
 
 
 def chance(probability: float | None) -> str | None:
@@ -121,6 +143,16 @@ def chance(probability: float | None) -> str | None:
     if probability is None:
         return None
     return "<0.001" if probability < 0.0005 else ">0.999" if probability > 0.9995 else f"{probability:.3f}"
+
+
+def stated(symbol: str, probability: float) -> str:
+    """A probability or p-value as a sentence states it.
+
+    >>> stated("p", 0.0000002), stated("p", 0.0321), stated("P(A > B)", 0.99999)
+    ('p < 0.001', 'p = 0.032', 'P(A > B) > 0.999')
+    """
+    text = chance(probability) or ""
+    return f"{symbol} {text[0]} {text[1:]}" if text[0] in "<>" else f"{symbol} = {text}"
 
 
 def _end(number: float | None, state: State, open_end: str, digits: int) -> str:

@@ -62,7 +62,9 @@ def tables(section):
 def test_the_scale_is_told_with_its_leader_and_counts(sections, scale):
     text = words(sections["scale"])
     assert "210 scores of 36 models on 12 benchmarks" in text
-    assert f"{scale.models['model'][0]} leads with {scale.capability(scale.models['model'][0])}" in text
+    assert (
+        f"{scale.models['model'][0]} has the highest capability, {scale.capability(scale.models['model'][0])}" in text
+    )
 
 
 def test_models_stand_beside_the_planted_truth(sections, scale):

@@ -345,7 +345,15 @@ def _tell_scale(scale: Scale, console: Console) -> None:
         )
         for row in scale.models.head(SHOWN).rows(named=True)
     ]
-    columns = ("rank", "model", f"capability [{scale.level:.0%}]", "ranks", "P(best)", "benchmarks", "released")
+    columns = (
+        "rank",
+        "model",
+        f"capability [{scale.level:.0%}]",
+        f"rank [{scale.level:.0%}]",
+        "P(best)",
+        "benchmarks",
+        "released",
+    )
     unit = f"anchored at {told['anchor']}" if "anchor" in told else f"anchored at {' and '.join(told['anchor_models'])}"
     console.table("Models", columns, models, f"{first_of(len(scale.models))} Preset {told['preset']}, {unit}.".strip())
     rows = [

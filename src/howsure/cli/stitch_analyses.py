@@ -20,7 +20,7 @@ from howsure.cli.stitch_common import (
     load_scale,
     share_of,
 )
-from howsure.estimates import Estimate, chance
+from howsure.estimates import Estimate, stated
 
 if TYPE_CHECKING:
     from howsure.stitch.trends.breaks import BreakTest
@@ -290,7 +290,7 @@ def _told_break(found: BreakTest) -> str:
     if found.p is None:
         return f"No test for a break: {found.reason}."
     sure = "" if found.p < 0.05 else ", which chance makes often enough"
-    return f"The best place for a break is {found.date}: {found.before} a year before, {found.after} after; p = {chance(found.p)}{sure}."
+    return f"The best place for a break is {found.date}: {found.before} a year before, {found.after} after; {stated('p', found.p)}{sure}."
 
 
 def _when(year: Estimate) -> str:

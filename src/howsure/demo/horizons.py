@@ -17,7 +17,7 @@ from howsure.horizon.simulate import draw_suite, simulate
 from howsure.horizon.simulate_time import simulate_time
 from howsure.horizon.time import time_horizons
 from howsure.report.blocks import ChartBlock, Method, Section, Text
-from howsure.report.horizon import attempts_sections
+from howsure.report.horizon import PAIRS, attempts_sections
 from howsure.report.horizon_time import time_sections
 from howsure.track.samples import Samples
 
@@ -110,20 +110,20 @@ def _asked(settings: Settings) -> dict[str, Any]:
 
 def _headline(found: AttemptHorizons) -> list[Section]:
     """The first section without its tables, which tell the same as what is found beside the planted."""
-    first = attempts_sections(found)[0]
+    first, *others = attempts_sections(found, _GAMES.name)
     kept = [block for block in first.blocks if isinstance(block, Text | ChartBlock | Method)]
-    return [_untold(replace(first, blocks=kept))]
+    return [replace(first, blocks=kept), *filter(_is_of_pairs, others)]
 
 
 def _whole_suite(found: AttemptHorizons) -> list[Section]:
-    """Horizons and the novices, the first section and the last; what lies between, such as domains and pairs, is left to the tables."""
-    first, *_, last = attempts_sections(found)
-    return [_untold(first), last]
+    """Horizons, pairs and the novices; domains and difficulties are left to the tables."""
+    first, *between, last = attempts_sections(found, _ATTEMPTS.name)
+    return [first, *filter(_is_of_pairs, between), last]
 
 
-def _untold(section: Section) -> Section:
-    """Without its sentences for the front, which do not tell games from attempts."""
-    return replace(section, found=(), unknown=())
+def _is_of_pairs(section: Section) -> bool:
+    """Whether a section has the probabilities that the front page's sentences state."""
+    return section.title == PAIRS
 
 
 def _planted(figure: Figure, found: AttemptHorizons, truth: dict[str, float]) -> tuple[Planted, ...]:

@@ -26,7 +26,7 @@ __all__ = ["page_of", "report_of"]
 _TITLE = "A tour of Howsure"
 _FOUND, _PLANTED = "found, with its interval", "planted"
 _MOST_ROWS = 24  # of a chart that is still read row by row
-_OPENING = "{what} was drawn from a world whose truth is known, measured without knowing it, and is now held against it. {held} of the {n} intervals hold the truth; about {level:.0%} should."
+_OPENING = "{what} was simulated from known true values and then measured without them. {held} of the {n} intervals contain the true value; about {level:.0%} should."
 
 
 def report_of(part: Part, date: datetime.date) -> Report:
@@ -41,15 +41,14 @@ def report_of(part: Part, date: datetime.date) -> Report:
     if part.planted and not section.found:
         figure = part.planted[0].figure
         rows = [(one.subject, one.found) for one in part.planted if one.figure == figure]
-        # of two beyond the range the one that is surely higher leads
-        section = with_lead(section, figure.name, sorted(rows, key=lambda row: -(row[1].low or 0)))
+        section = with_lead(section, figure.name, rows)
     return Report(part.title, [section], part.made, date)
 
 
 def page_of(reports: dict[str, Report], hits: pl.DataFrame, made: Provenance, date: datetime.date) -> Report:
     """One page of all parts, `hits` by instrument in front."""
     page = together({Path(key, "report"): report for key, report in reports.items()}, date=date, title=_TITLE)
-    what = "Everything but Epoch's scores" if made.settings.get("epoch") else "Everything here"
+    what = "Everything except Epoch's scores" if made.settings.get("epoch") else "Everything here"
     opening = _OPENING.format(
         what=what, held=hits["held"].sum(), n=hits["intervals"].sum(), level=made.settings["level"]
     )
@@ -61,8 +60,8 @@ def _counts(hits: pl.DataFrame) -> TableBlock:
     rows: list[list[Cell]] = [
         [row["instrument"], row["share"], row["held"], row["intervals"]] for row in hits.to_dicts()
     ]
-    caption = "How many intervals hold the planted truth. Those of one instrument share their data, so they hold or miss it together; howsure demo --coverage 20 counts over many worlds."
-    return TableBlock(["Instrument", "Share", "Hold the truth", "Of"], rows, caption)
+    caption = "How many intervals contain the true (simulated) value. Intervals of one instrument share their data, so they are not independent; howsure demo --coverage 20 counts over many simulated data sets."
+    return TableBlock(["Instrument", "Share", "Contain the true value", "Of"], rows, caption)
 
 
 def _beside(part: Part) -> list[Block]:

@@ -76,7 +76,8 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
         pair for pair in comparison.pairs if pair.p_adjusted is not None and pair.p_adjusted < 1 - settings["level"]
     ]
     told = (
-        f"Differences between models that are told from none after correction: {len(sure)} of {len(comparison.pairs)}."
+        f"{len(sure)} of {len(comparison.pairs)} differences between models are statistically significant "
+        f"({settings['correction'].capitalize()}-corrected, {1 - settings['level']:.0%})."
     )
     return Section("Who is better?", [ChartBlock(comparison.chart()), table, Method(method), download], found=[told])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from howsure.estimates import chance
 from howsure.horizon.attempts import AttemptHorizons, Horizon
 from howsure.horizon.size import StudySize
@@ -9,13 +11,16 @@ from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
 
-__all__ = ["attempts_sections", "size_sections"]
+__all__ = ["PAIRS", "attempts_sections", "size_sections"]
+
+PAIRS = "Pairs of models"
+"""The title of the section that compares models two by two."""
 
 
-def attempts_sections(found: AttemptHorizons) -> list[Section]:
-    """The headline, groups of tasks, pairs, and how novices did."""
+def attempts_sections(found: AttemptHorizons, what: str = "Horizon in novice attempts") -> list[Section]:
+    """The headline, groups of tasks, pairs, and how novices did; `what` names the horizon on a front page."""
     charts = {name: ChartBlock(chart) for name, chart in found.charts().items()}
-    sections = [_headline_section(found, charts)]
+    sections = [_headline_section(found, charts, what)]
     sections += [_groups_section(found)] if found.domains else []
     sections += [_pairs_section(found)] if found.pairs else []
     sections.append(_difficulty_section(charts))
@@ -41,7 +46,7 @@ def size_sections(found: StudySize) -> list[Section]:
     return [Section("How large must the study be?", [Text(told), chart, table, Method(_SIZE), download])]
 
 
-def _headline_section(found: AttemptHorizons, charts: dict[str, ChartBlock]) -> Section:
+def _headline_section(found: AttemptHorizons, charts: dict[str, ChartBlock], what: str) -> Section:
     first = found.rows[0]
     notes = [Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []
     blocks: list[Block] = [
@@ -55,9 +60,17 @@ def _headline_section(found: AttemptHorizons, charts: dict[str, ChartBlock]) -> 
         Download("horizons.csv", csv_text(found.to_frame())),
     ]
     rows = [(model, row.horizon) for model, row in found.headline().items()]
-    return with_lead(
-        Section("Which attempt of a novice is each model worth?", blocks), "Horizon in novice attempts", rows
-    )
+    section = Section("Which attempt of a novice is each model worth?", blocks)
+    return with_lead(section, what, rows, p_greater=partial(_p_greater, found))
+
+
+def _p_greater(found: AttemptHorizons, a: str, b: str) -> float | None:
+    """The probability of the table of pairs, at the headline's definition and level."""
+    first = found.rows[0]
+    for pair in found.pairs:
+        if (pair.definition, pair.level) == (first.definition, first.level) and {pair.a, pair.b} == {a, b}:
+            return pair.p_greater if pair.a == a or pair.p_greater is None else 1 - pair.p_greater
+    return None
 
 
 def _groups_section(found: AttemptHorizons) -> Section:
@@ -71,9 +84,7 @@ def _pairs_section(found: AttemptHorizons) -> Section:
     ]
     columns = ["A", "B", "Definition", "Level", "A / B", "P(A > B)", "Shared tasks"]
     caption = "Over the same replicates: how many times as large A's horizon is, and the probability that it is larger."
-    return Section(
-        "Who is ahead?", [TableBlock(columns, rows, caption), Download("pairs.csv", csv_text(found.pairs_frame()))]
-    )
+    return Section(PAIRS, [TableBlock(columns, rows, caption), Download("pairs.csv", csv_text(found.pairs_frame()))])
 
 
 def _difficulty_section(charts: dict[str, ChartBlock]) -> Section:

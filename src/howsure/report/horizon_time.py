@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
+
 from howsure.estimates import chance
-from howsure.horizon.compare import HorizonComparison
+from howsure.horizon.compare import HorizonComparison, compare_horizons
 from howsure.horizon.durations import duration, times, told
 from howsure.horizon.sensitivity import FACTORS, Sensitivity
 from howsure.horizon.time import TimeHorizons
@@ -56,7 +59,8 @@ def time_sections(found: TimeHorizons) -> list[Section]:
     level = found.levels[0]
     rows = [(model, found.minutes(model, level)) for model in found.models]
     headline = Section("How long are the tasks that each model can do?", blocks)
-    sections = [with_lead(headline, f"{level:g} % time horizon in minutes", rows)]
+    p_longer = partial(_p_longer, found) if found.drawn else None
+    sections = [with_lead(headline, f"{level:g} % time horizon in minutes", rows, p_greater=p_longer)]
     if "sensitivity" in charts:
         shaken: list[Block] = [Text(_rests_on(found)), ChartBlock(charts["sensitivity"]), _download(found.sensitivity)]
         sections.append(Section("What do the horizons rest on?", shaken))
@@ -116,10 +120,16 @@ def _summary(found: TimeHorizons) -> str:
     return "\n\n".join([text, *found.provenance.notes])
 
 
+def _p_longer(found: TimeHorizons, a: str, b: str) -> float | None:
+    """The probability that A's horizon is the longer, at the first level."""
+    return compare_horizons(found, a, b).rows[0].p_longer
+
+
 def _horizons(found: TimeHorizons) -> TableBlock:
     columns = [
         "Model",
         *(f"{level:g} %" for level in found.levels),
+        *([f"P(longer than the next, {found.levels[0]:g} %)"] if found.drawn else []),
         "Slope",
         "Runs",
         "Tasks",
@@ -127,10 +137,14 @@ def _horizons(found: TimeHorizons) -> TableBlock:
         "Without slope",
     ]
     rows: list[list[Cell]] = []
-    for fit in found.ranked:
+    followers = [fit.model for fit in found.ranked[1:]]
+    for fit, follower in itertools.zip_longest(found.ranked, followers):
         facts: list[Cell] = [fit.slope, fit.n_runs, fit.n_tasks, fit.success, fit.outcomes.get("no slope", 0)]
-        rows.append([fit.model, *map(told, fit.horizons.values()), *facts])
-    return TableBlock(columns, rows, f"Horizons with {found.level:.0%} intervals; the slope is in log-odds a doubling.")
+        ahead: list[Cell] = [chance(_p_longer(found, fit.model, follower)) if follower else None] if found.drawn else []
+        rows.append([fit.model, *map(told, fit.horizons.values()), *ahead, *facts])
+    return TableBlock(
+        columns, rows, f"Horizons with {found.level:.0%} intervals; the slope is in log-odds per doubling."
+    )
 
 
 def _rests_on(found: TimeHorizons) -> str:

@@ -1,38 +1,76 @@
-"""Plain sentences for the front of a page: who leads, how sure that is, and what is not yet known."""
+"""Plain sentences for the front of a page: whose estimate is the highest, how sure that order is, and what is not yet known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from howsure.estimates import Estimate
+from howsure.estimates import Estimate, stated
 from howsure.report.blocks import Section
 
-__all__ = ["with_lead"]
+__all__ = ["PGreater", "with_lead"]
+
+PGreater = Callable[[str, str], float | None]
+"""The probability that the first one's true value is above the second's, as a table of the section shows it; None where it shows none."""
+
+_MOST_NAMES = 5
+_RANGES = {"below_range": 0, "above_range": 2}  # everything that was observed lies between
 
 
-def with_lead(section: Section, what: str, rows: Sequence[tuple[str, Estimate]]) -> Section:
-    """The section with its sentences: `what` names the figure ("Mean score"), `rows` everybody's."""
-    known = sorted(
-        ((name, one) for name, one in rows if one.value is not None),
-        key=lambda row: (row[1].value or 0, row[1].low or 0),
-        reverse=True,
-    )
+def with_lead(
+    section: Section, what: str, rows: Sequence[tuple[str, Estimate]], *, p_greater: PGreater | None = None
+) -> Section:
+    """The section with its sentences for the front page.
+
+    Parameters
+    ----------
+    section : Section
+        What the sentences are about.
+    what : str
+        The statistic, as a sentence begins: "Mean score".
+    rows : sequence of (name, Estimate)
+        Everybody who may be compared: the same task, board and condition.
+    p_greater : callable, optional
+        The paired probability that decides whether an order is known. Intervals of single estimates never decide it: without a
+        probability the order is described, and the sentence says that the difference was not tested.
+    """
+    known = sorted(((name, one) for name, one in rows if one.value is not None), key=_height, reverse=True)
     missing = [name for name, one in rows if one.value is None]
-    found, unknown = [], []
-    if known:
-        (best, first), *others = known
-        found.append(
-            f"{what}: {best} leads with {first}" + (f", before {others[0][0]} with {others[0][1]}." if others else ".")
-        )
-        if others and _overlap(first, others[0][1]):
-            unknown.append(f"{what}: whether {best} is truly ahead of {others[0][0]}; their intervals overlap.")
+    found, unknown = (
+        _order(what, known, p_greater) if len(known) > 1 else ([f"{what}: {n} has {e}." for n, e in known], [])
+    )
     if missing:
-        unknown.append(
-            f"{what}: {', '.join(missing[:5])}{' and others' if len(missing) > 5 else ''} cannot be told; the table says why."
-        )
+        unknown.append(f"{what} of {_listed(missing)}: not estimated; the table gives the reason.")
     return replace(section, found=[*section.found, *found], unknown=[*section.unknown, *unknown])
 
 
-def _overlap(first: Estimate, second: Estimate) -> bool:
-    return first.low is None or second.high is None or first.low <= second.high
+def _order(what: str, known: Sequence[tuple[str, Estimate]], p_greater: PGreater | None) -> tuple[list[str], list[str]]:
+    """Who is highest and who follows, and whether a probability settles it."""
+    (best, first), (second, next_), *_ = known
+    p = p_greater(best, second) if p_greater else None
+    is_settled = p is not None and p >= (1 + first.level) / 2
+    beyond = [name for name, one in known if first.state in _RANGES and one.state == first.state]
+    if len(beyond) > 1 and not is_settled:
+        side = "above" if first.state == "above_range" else "below"
+        edge = str(replace(first, low=None, high=None))
+        told = f"{what}: {_listed(beyond)} are {side} the observed range ({edge})."
+        return [told], [f"{what}: which of {_listed(beyond)} is highest; all are {side} the observed range."]
+    told = f"{what}: {best} has the highest estimate, {first}, followed by {second} with {next_}."
+    if p is None:
+        return [f"{told} The difference between these two was not tested here."], []
+    probability = stated(f"P({best} > {second})", p)
+    if is_settled:
+        return [f"{told} {probability}."], []
+    return [told], [f"{what}: whether {best} is higher than {second}; {probability}."]
+
+
+def _height(row: tuple[str, Estimate]) -> tuple[float, int, float]:
+    one = row[1]
+    assert one.value is not None
+    return one.value, _RANGES.get(one.state, 1), one.value if one.low is None else one.low
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _MOST_NAMES:
+        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} others"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

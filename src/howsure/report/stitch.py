@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from howsure.estimates import Estimate, chance
+from howsure.estimates import Estimate, chance, stated
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
@@ -63,10 +64,10 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
     """The fit; with `truth`, beside the planted capabilities."""
     facts, told = scale.facts, scale.provenance.settings
     best = scale.models.row(0, named=True)
-    sure = "" if best["p_best"] is None else f", and is the best with probability {chance(best['p_best'])}"
+    sure = "" if best["p_best"] is None else f"; {stated('P(best)', best['p_best'])}"
     text = (
         f"{facts.n_observations:,} scores of {facts.n_models:,} models on {facts.n_benchmarks:,} benchmarks lie within {facts.rmse:.3f} (root mean square) of the curves. "
-        f"{best['model']} leads with {_estimate(best, scale.level)}{sure}."
+        f"{best['model']} has the highest capability, {_estimate(best, scale.level)}{sure}."
     )
     method = (
         "score ≈ floor + (ceiling − floor) · σ(slope · (capability − difficulty)).\n\n"
@@ -80,8 +81,15 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
         Download("benchmarks.csv", csv_text(scale.benchmarks)),
     ]
     blocks: list[Block] = [Text(text), *charts, *tables, Method(method), *downloads]
-    rows = [(row["model"], _estimate(row, scale.level)) for row in scale.models.head(2).to_dicts()]
-    return with_lead(Section("How able is each model, how hard each benchmark?", blocks), "Capability", rows)
+    rows = [(row["model"], _estimate(row, scale.level)) for row in scale.models.rows(named=True)]
+    section = Section("How able is each model, how hard each benchmark?", blocks)
+    return with_lead(section, "Capability", rows, p_greater=partial(_p_better, scale))
+
+
+def _p_better(scale: Scale, a: str, b: str) -> float | None:
+    """The probability that A is more capable than B, over the refits."""
+    first, _, *_, p = scale.pairs([a, b]).row(0)
+    return p if first == a or p is None else 1 - p
 
 
 def forecast_section(found: Forecast) -> Section:
@@ -203,10 +211,17 @@ def check_section(found: Check) -> Section:
 
 
 def _models(scale: Scale, truth: Truth | None) -> TableBlock:
-    rows = [_model(row, scale.level, truth) for row in scale.models.head(_MOST_ROWS).rows(named=True)]
+    ahead = {row["model"]: row["p_better"] for row in scale.pairs().rows(named=True)}
+    rows = [
+        _model(row | {"p_better": ahead.get(row["model"])}, scale.level, truth)
+        for row in scale.models.head(_MOST_ROWS).rows(named=True)
+    ]
     told = [name for name in rows[0] if any(row[name] is not None for row in rows)]
     cut = f" The first {_MOST_ROWS} of {len(scale.models):,}." if len(scale.models) > _MOST_ROWS else ""
-    return TableBlock(told, [[row[name] for name in told] for row in rows], f"Models, the best first.{cut}")
+    ranks = f" Capabilities and ranks have {scale.level:.0%} intervals. P(best) is the share of refits in which the model ranks first."
+    return TableBlock(
+        told, [[row[name] for name in told] for row in rows], f"Models, the highest capability first.{cut}{ranks}"
+    )
 
 
 def _model(row: Mapping[str, Any], level: float, truth: Truth | None) -> dict[str, Cell]:
@@ -216,9 +231,9 @@ def _model(row: Mapping[str, Any], level: float, truth: Truth | None) -> dict[st
         "Rank": row["rank"],
         "Model": row["model"],
         "Capability": found,
-        "Best rank": row["rank_low"] and int(row["rank_low"]),
-        "Worst rank": row["rank_high"] and int(row["rank_high"]),
+        f"Rank, {level:.0%} interval": row["rank_low"] and f"{row['rank_low']:.0f}–{row['rank_high']:.0f}",
         "P(best)": chance(row["p_best"]),
+        "P(better than the next)": chance(row["p_better"]),
         "Benchmarks": row["n_benchmarks"],
         "Released": row["date"],
         "Planted truth": value,

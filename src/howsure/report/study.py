@@ -38,7 +38,13 @@ def _summary(found: Analysis) -> list[Block]:
 
 def _verdict(found: Analysis) -> Section:
     rows: list[list[Cell]] = [
-        [f"{one.criterion.name}: {one.criterion}", one.estimate, one.verdict, other.verdict, one.reason]
+        [
+            f"{one.criterion.name}: {one.criterion}",
+            one.estimate.against(one.criterion.threshold),
+            one.verdict,
+            other.verdict,
+            one.reason,
+        ]
         for one, other in zip(found.judgements, found.judgements_everyone, strict=True)
     ]
     columns = ["Criterion", "Found", "Verdict", "With all raters", "Because"]

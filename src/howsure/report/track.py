@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from howsure.estimates import chance
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
@@ -36,10 +37,14 @@ def _board_section(results: Results, board: Board, *, has_notes: bool) -> Sectio
         Method(_METHOD.format(level=results.level)),
         Download("track.csv", csv_text(results.to_frame())),
     ]
-    rows = [
-        (row.model if row.solver == DIRECT else f"{row.model} ({row.solver})", row.average) for row in results.on(board)
-    ]
-    return with_lead(Section(f"For how many turns: {board.title}", blocks), f"Right turns on the {board.title}", rows)
+    section = Section(f"For how many turns: {board.title}", blocks)
+    baselines = {one.name for one in results.yardsticks if one.board == board}
+    for solver in dict.fromkeys(row.solver for row in results.on(board)):
+        rows = [(row.model, row.average) for row in results.on(board) if row.solver == solver]
+        players = [row for row in rows if row[0] not in baselines]
+        how = "" if solver == DIRECT else f", {solver} state"
+        section = with_lead(section, f"Correct answers before the first error ({board.title}{how})", players)
+    return section
 
 
 _METHOD = (
@@ -92,7 +97,8 @@ def _hazards(results: Results, board: Board) -> TableBlock:
 
 def _gain_section(results: Results) -> Section:
     rows: list[list[Cell]] = [
-        [g.model, g.solver, g.variant, g.setting, g.difference, g.p, g.n_seeds, g.n_unshared] for g in results.gains
+        [g.model, g.solver, g.variant, g.setting, g.difference, chance(g.p), g.n_seeds, g.n_unshared]
+        for g in results.gains
     ]
     columns = [
         "Model",

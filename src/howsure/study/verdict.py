@@ -82,10 +82,11 @@ class Judgement:
         """Why, in words."""
         if self.verdict == "inconclusive" and (self.estimate.low is None or self.estimate.high is None):
             return self.estimate.reason or "the figure has no interval"
+        at_least = self.criterion.direction == "at_least"
         words = {
-            "pass": "the whole interval meets it",
-            "fail": "the whole interval misses it",
-            "inconclusive": "the interval reaches to both sides of it",
+            "pass": "the whole interval meets the threshold",
+            "fail": f"the {'upper' if at_least else 'lower'} limit is {'below' if at_least else 'above'} the threshold",
+            "inconclusive": "the interval includes the threshold",
         }
         return words[self.verdict]
 

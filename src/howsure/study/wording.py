@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from howsure.estimates import Estimate
+from howsure.estimates import Estimate, chance, stated
 from howsure.study.fidelity import LITE, LITE_RANGE
 from howsure.study.verdict import Judgement, overall
 
@@ -57,12 +57,12 @@ def order_words(findings: Findings) -> str:
     if domains.by_pair is None:
         return f"No order was tested: {domains.order.reason}."
     test = domains.by_pair
-    told = f"Expected {order}. Over pairs, Kendall's τ with that order is {domains.order}; one-sided p = {test.p:.3f} ({test.method}, {test.n} pairs)."
+    told = f"Expected {order}. Over pairs, Kendall's τ with that order is {domains.order}; one-sided {stated('p', test.p)} ({test.method}, {test.n} pairs)."
     if test.least_p > 0.05:
-        told += f" Too few pairs: the smallest p that so few can give is {test.least_p:.3f}."
+        told += f" Too few pairs: the smallest p that so few can give is {chance(test.least_p)}."
     if domains.by_rater:
         by_rater = domains.by_rater
-        told += f" On these very pairs raters follow the order with a mean rank correlation of {by_rater.statistic:.2f}, p = {by_rater.p:.3f} ({by_rater.method}, {by_rater.n} raters)."
+        told += f" On these very pairs raters follow the order with a mean rank correlation of {by_rater.statistic:.2f}, {stated('p', by_rater.p)} ({by_rater.method}, {by_rater.n} raters)."
     return told
 
 
@@ -98,7 +98,7 @@ def _claim(judgements: Sequence[Judgement]) -> str:
         return "Every criterion holds over its whole interval: human judgement supports the claim."
     if failed:
         listed = ", ".join(f"{one.name} ({one})" for one in failed)
-        return f"The claim is not supported: {listed} {_verb(len(failed))} missed over the whole interval."
+        return f"The claim is not supported: {listed} {'fails' if len(failed) == 1 else 'fail'}, because the whole interval misses the threshold."
     listed = ", ".join(f"{one.name} ({one})" for one in missing)
     held = len(judgements) - len(missing)
     return f"The data do not decide the claim: {held} of {len(judgements)} criteria {_verb(held)} met, and {listed} {'remains' if len(missing) == 1 else 'remain'} undecided."

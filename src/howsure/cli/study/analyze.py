@@ -104,7 +104,10 @@ def _tell(found: Analysis, console: Console) -> None:
     ]
     title = f"{len(found.findings.pairs)} pairs, {len(found.findings.raters)} of {len(found.quality.raters)} raters"
     console.table(title, columns, rows, lite_words())
-    verdicts = [(one.criterion.name, one.criterion, one.estimate, one.verdict, one.reason) for one in found.judgements]
+    verdicts = [
+        (one.criterion.name, one.criterion, one.estimate.against(one.criterion.threshold), one.verdict, one.reason)
+        for one in found.judgements
+    ]
     console.table("Verdict", ("criterion", "asks for", f"found [{level:.0%}]", "verdict", "because"), verdicts)
     excluded = [(one.rater, one.rule, one.reason) for one in found.quality.exclusions]
     if excluded:
