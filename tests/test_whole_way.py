@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("inspect_ai", "openai"))), reason="models are asked with Inspect and openai"
 )
 LENGTH = 12
+BOARD = f"track/median/{LENGTH}"
 
 
 def forgetful(request):
@@ -45,9 +46,9 @@ def people(path):
 
 
 def scale_with_track(path):
-    """Scores of a planted world, one of whose benchmarks is called track/median."""
+    """Scores of a simulated world, one of whose benchmarks is called as the board that was played."""
     scores = simulate(seed=3).scores.frame
-    renamed = pl.col("benchmark").replace({scores["benchmark"][0]: "track/median"})
+    renamed = pl.col("benchmark").replace({scores["benchmark"][0]: BOARD})
     return Scores(scores.with_columns(renamed)).write(path)
 
 
@@ -64,16 +65,19 @@ def test_from_an_inspect_log_to_the_report(tmp_path, command):
     assert list((tmp_path / "run/logs").glob("*.eval"))
     howsure("track", "report", "run/logs", "-o", "track")
 
-    people(tmp_path / "people.csv")
-    howsure("bridge", "track", "run/logs", "people.csv", "--bootstrap", 200, "-o", "horizon")
+    people(tmp_path / "run/people/samples.csv")  # where `track collect -o run/people` puts them
+    howsure("bridge", "track", "run", "--bootstrap", 200, "-o", "horizon")
     horizon = pl.read_csv(tmp_path / "horizon/horizons.csv").row(0, named=True)
     assert horizon["state"] == "ok"
     assert 1 < horizon["low"] <= horizon["horizon"] <= horizon["high"] <= 5
 
     howsure("bridge", "scores", "track/attempts.csv", "-o", "scores")
     score = Scores(tmp_path / "scores/scores.csv").frame.row(0, named=True)
-    assert score["benchmark"] == "track/median"
+    assert score["benchmark"] == BOARD
     assert score["se"] > 0
+    # the logs themselves will do: their scores are turns, which are read as the share of correct turns
+    straight = json.loads(howsure("bridge", "scores", "run/logs", "--json").stdout)[0]
+    assert (straight["score"], straight["se"]) == pytest.approx((score["score"], score["se"]), rel=1e-9)
 
     scale_with_track(tmp_path / "scores.csv")
     howsure("stitch", "fit", "scores.csv", "--bootstrap", 50, "-o", "fit")

@@ -9,6 +9,7 @@ from howsure.bridges import correct, judged_horizons, map_scales, place_attempts
 from howsure.bridges.scales import read_scale
 from howsure.bridges.simulate import JudgedWorld, true_horizon
 from howsure.errors import InputError, OptionError
+from howsure.horizon.attempts import attempt_horizons
 from howsure.stitch.simulate import simulate as simulate_scores
 from howsure.tables import Attempts, Ratings
 from howsure.track.samples import Sample, Samples
@@ -240,3 +241,51 @@ def test_scales_are_read_from_what_instruments_saved(tmp_path):
     assert frame.rows() == [("a", 8.0, 1.0, 9.0)]
     with pytest.raises(InputError, match="holds no scale"):
         read_scale(tmp_path / "nothing")
+
+
+def people_and(*models):
+    rng = np.random.default_rng(3)
+    people = [games("human", f"human/{i}", np.minimum(rng.poisson([4, 8, 12, 16, 20]), 40)) for i in range(30)]
+    return Samples.union([*people, *models])
+
+
+def test_sixty_of_sixty_games_are_not_certainty():
+    found = track_horizons(people_and(games("model", "perfect", [40] * 60)), n_bootstrap=200).rows[0]
+    assert found.success.value == 1
+    assert 0.9 < found.success.low < 0.99
+    assert found.horizon.state == "above_range"
+
+
+def test_a_model_that_is_perfect_on_every_task_is_not_certain_either():
+    people = [
+        {"subject": f"p{i}", "kind": "human", "task": f"t{t}", "attempt": k, "score": float((i + k + t) % 3 > 0)}
+        for i in range(20)
+        for t in range(10)
+        for k in (1, 2, 3)
+    ]
+    model = [{"subject": "m", "kind": "model", "task": f"t{t}", "attempt": 1, "score": 1.0} for t in range(10)]
+    found = attempt_horizons(Attempts(pl.DataFrame([*people, *model])), n_bootstrap=50).rows[0]
+    assert found.success.value == 1
+    assert found.success.low == pytest.approx(0.722, abs=0.001)  # Wilson, 10 of 10
+
+
+def on_board(name, length, turns, **more):
+    rows = [Sample(name, "median", i, n, length, "other" if n < length else None, **more) for i, n in enumerate(turns)]
+    return Samples.of(rows)
+
+
+def test_boards_are_not_pooled():
+    """20 of 20 turns on one board are not better than 40 of 300 on another."""
+    short, long = on_board("a", 20, [20] * 10), on_board("b", 300, [40] * 10)
+    scores = scores_of(Samples.union([short, long]).attempts()).frame
+    assert set(scores["benchmark"]) == {"track/median/20", "track/median/300"}
+    people = on_board("human/1", 20, [3, 5, 8], kind="human")
+    with pytest.raises(InputError, match="No board was played by people and every model"):
+        track_horizons(Samples.union([short, long, people]))
+
+
+def test_games_on_boards_that_not_all_played_are_excluded_and_counted(played):
+    extra = on_board("short", 300, [8] * 5, solver="explicit")
+    found = track_horizons(Samples.union([played, extra]), n_bootstrap=20)
+    assert any("5 games on boards that not all played are excluded" in note for note in found.provenance.notes)
+    assert set(found.headline()) == {"short", "long"}

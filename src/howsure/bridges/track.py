@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import polars as pl
@@ -37,4 +38,22 @@ def track_horizons(samples: Samples, *, at: int | None = None, **options: Any) -
         raise InputError(
             f"{len(frame):,} games, but {told}: a horizon in attempts needs people who learn. Add games of `howsure track page` or `track human`."
         )
-    return attempt_horizons(attempts, **options)
+    return attempt_horizons(_on_shared_boards(attempts), **options)
+
+
+def _on_shared_boards(attempts: Attempts) -> Attempts:
+    """The games on boards that people and every model played: the share of correct turns means something else on another board."""
+    boards: dict[str, set[str]] = defaultdict(set)
+    for kind, subject, board in attempts.frame.select("kind", "subject", "task").unique().sort(pl.all()).iter_rows():
+        if kind != "baseline":
+            boards["people" if kind == "human" else subject].add(board)
+    shared = set.intersection(*boards.values())
+    others = sorted(set.union(*boards.values()) - shared)
+    if not shared:
+        played = "; ".join(f"{who}: {', '.join(sorted(names))}" for who, names in boards.items())
+        raise InputError(
+            f"No board was played by people and every model ({played}). Scores of different boards cannot be compared: give games of one."
+        )
+    kept = attempts.frame.filter(pl.col("task").is_in(shared))
+    note = f"{len(attempts.frame) - len(kept):,} games on boards that not all played are excluded: {', '.join(others)}."
+    return Attempts(kept, notes=(*attempts.notes, *([note] if others else [])))

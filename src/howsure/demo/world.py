@@ -1,6 +1,6 @@
 r"""The models of the tour, and what is true of them.
 
-A world of models and benchmarks is drawn as `howsure.stitch.simulate` has it. One benchmark is called ``track/median``, and six models that were released
+A world of models and benchmarks is drawn as `howsure.stitch.simulate` has it. One benchmark is called ``track/median/30``, and six models that were released
 in the two years around the day for which it is right are held back: they have no score yet. They are the cast of the tour. What they do in every instrument follows from
 their planted capability:
 
@@ -31,7 +31,8 @@ from howsure.tables import Scores
 
 __all__ = ["BENCHMARK", "BEYOND", "Actor", "World", "plant", "share_of_turns"]
 
-BENCHMARK = "track/median"
+BENCHMARK = f"track/median/{LENGTH}"
+"""The board that the models of the tour play, as a benchmark."""
 BEYOND = 40
 """The attempt that the strongest model is worth, more than novices are seen to make."""
 

@@ -24,6 +24,7 @@ from howsure.horizon.resampling import (
 )
 from howsure.horizon.shared import Shared
 from howsure.stats._arrays import Floats
+from howsure.stats.means import mean
 
 __all__ = ["Encounter", "Replicates"]
 
@@ -114,6 +115,8 @@ class Encounter:
         value = self._success(self.drawn.weights, row)[0]
         if self.few(row):
             return _open(value, self.few(row), level, "ok", "too_few")
+        if not self.is_alone and self._is_constant(row):
+            return self._score_interval(row, level)
         low, high = ends(drawn.success[:, row], self.tail(row, level))
         return Estimate(value, min(low, value), max(high, value), level)
 
@@ -151,8 +154,9 @@ class Encounter:
         success = np.empty((size, len(self.shared.models)))
         for row in range(len(self.shared.models)):
             model = self.shared.effective(row)
-            won = rng.binomial(model.n.astype(np.int64), model.successes / model.n, (size, 1)).astype(np.float64)
-            success[:, row] = won[:, 0] / model.n[0]
+            # Jeffreys: a model that never failed, or never succeeded, in so many runs is not sure to go on like that
+            share = rng.beta(model.successes + 0.5, model.n - model.successes + 0.5, (size, 1))
+            success[:, row], won = share[:, 0], share * model.n
             for one in range(size):
                 part = Drawn(*(values[one : one + 1] for values in drawn))
                 horizons[one, row] = self._horizons(part, Model(won[one], model.n))[0]
@@ -179,6 +183,17 @@ class Encounter:
         share = self.shared.successes[row, tried] / self.shared.n[row, tried]
         with np.errstate(invalid="ignore"):  # a replicate may hold none of the tasks
             return np.asarray(weights[:, tried] @ share / weights[:, tried].sum(axis=1))
+
+    def _is_constant(self, row: int) -> bool:
+        """Whether the model does equally well at all tasks, so that resampling them shows no spread."""
+        tried = self.shared.n[row] > 0
+        return bool(np.ptp(self.shared.successes[row, tried] / self.shared.n[row, tried]) == 0)
+
+    def _score_interval(self, row: int, level: float) -> Estimate:
+        """The model's mean success with the interval that families of tasks alone leave: no spread is not certainty."""
+        tried = self.shared.n[row] > 0
+        share = self.shared.successes[row, tried] / self.shared.n[row, tried]
+        return mean(share, self.shared.family[tried], level=level).estimate
 
     def _gap_source(self, row: int) -> Source:
         """From the gaps at the attempt that matches the model, or at the nearest end."""

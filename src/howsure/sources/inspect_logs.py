@@ -31,6 +31,8 @@ OPTIONS = frozenset({"scorer", "family", "strict"})
 
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _FOLDED_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_COUNTED = {("track_the_stat", "max_length"): "length"}
+"""Evals and scorers whose scores count something, and the field of the samples' metadata with the highest count there can be."""
 _CANCELLED = ("CancelledError(", "Cancelled(")
 _SHOWN = 4  # places named one by one in a note; the rest are counted
 _ROW = {
@@ -220,7 +222,7 @@ class _Reading:
         for sample in self._samples:
             value = self._value(sample, *chosen)
             if value is not None:
-                score = self._number(sample, value, divide_by)
+                score = self._number(sample, value, self._highest(sample, chosen[0], divide_by))
                 kin = self._family(sample, family) if family else None
                 item = self._item(sample)
                 name = item if self._is_by_content and item else _visible(sample.id)
@@ -297,6 +299,15 @@ class _Reading:
 
     def _count(self, what: str) -> None:
         self._notes.count(what, self._log.label)
+
+    def _highest(self, sample: Sample, scorer: str, divide_by: float) -> float:
+        """What a score is divided by: as asked for, or else the highest count that the sample allows."""
+        eval_and_scorer = self._log.eval.task.rpartition("/")[2], scorer.rpartition("/")[2]
+        highest = (sample.metadata or {}).get(_COUNTED.get(eval_and_scorer, ""))
+        if divide_by != 1 or not isinstance(highest, int) or highest < 1:
+            return divide_by
+        self._count("{n} score{s} of Track the Stat {were} read as the share of correct turns")
+        return float(highest)
 
     def _number(self, sample: Sample, value: Any, divide_by: float) -> float:
         """As Inspect's ``value_to_float``, but what that takes as 0 with a warning is refused."""

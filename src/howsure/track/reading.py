@@ -17,7 +17,10 @@ FILE = "samples.csv"
 
 
 def read_samples(paths: Sequence[str | os.PathLike[str]]) -> Samples:
-    """All games in these files and folders; where a folder has logs and a samples.csv made of them, the logs count."""
+    """All games in these files and folders, and in the folders within.
+
+    Where a folder has logs and a samples.csv made of them, the logs count.
+    """
     if not paths:
         raise InputError("No input was given: name a log, a samples.csv or a folder that holds them.")
     given = [Path(path) for path in paths]
@@ -38,7 +41,9 @@ def _read(path: Path) -> Samples:
         raise InputError(f"{path}: no such file or folder.")
     if path.is_file():
         return load_samples(path)
-    kept = kept_in(path)
+    # people's games, from `track collect`, lie in a folder of their own beside the logs
+    files = sorted(path.rglob(FILE))
+    kept = Samples.union([load_samples(file) for file in files]) if files else None
     if inspect_logs.recognise(path):
         return samples_from_logs([path]).over(kept)
     if kept is None:
