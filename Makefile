@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-model check docs bench evidence browser lock clean help
+.PHONY: demo test test-model check coverage docs bench evidence browser lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,11 @@ check: $(READY) ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+coverage: $(READY) ## which lines the quick tests run: prints a table, writes coverage.xml
+	$(BIN)/coverage run -m pytest -q -m "not heavy"
+	$(BIN)/coverage report --skip-covered --sort cover
+	$(BIN)/coverage xml -q
 
 docs: $(READY) ## the documentation as pages that open offline: writes site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site
@@ -58,4 +63,4 @@ lock: ## pin every dependency again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --all-extras --group dev pyproject.toml -o requirements.lock
 
 clean: ## remove what was made
-	rm -rf $(VENV) demo site dist evidence .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site dist evidence .coverage coverage.xml .pytest_cache .mypy_cache .ruff_cache .hypothesis
