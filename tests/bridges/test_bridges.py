@@ -6,7 +6,7 @@ import pytest
 
 import howsure
 from howsure.bridges import correct, judged_horizons, map_scales, place_attempts, scores_of, track_horizons
-from howsure.bridges.scales import read_scale
+from howsure.bridges.scales import read_scale, read_scales
 from howsure.bridges.simulate import JudgedWorld, true_horizon
 from howsure.errors import InputError, OptionError
 from howsure.horizon.attempts import attempt_horizons
@@ -289,3 +289,12 @@ def test_games_on_boards_that_not_all_played_are_excluded_and_counted(played):
     found = track_horizons(Samples.union([played, extra]), n_bootstrap=20)
     assert any("5 games on boards that not all played are excluded" in note for note in found.provenance.notes)
     assert set(found.headline()) == {"short", "long"}
+
+
+def test_a_model_twice_on_one_scale_is_refused(tmp_path):
+    for name, model in (("fit/models.csv", "a"), ("place/placed.csv", "b"), ("again/models.csv", "b")):
+        (tmp_path / name).parent.mkdir()
+        pl.DataFrame({"model": [model], "capability": [1.0]}).write_csv(tmp_path / name)
+    assert read_scales([tmp_path / "fit", tmp_path / "place"])["capability"]["model"].to_list() == ["a", "b"]
+    with pytest.raises(InputError, match="again: b is on the scale 'capability' already"):
+        read_scales([tmp_path / "fit", tmp_path / "place", tmp_path / "again"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from howsure.stats.trends import Line, fit_line
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["SCALES", "Link", "ScaleMap", "map_scales", "read_scale"]
+__all__ = ["SCALES", "Link", "ScaleMap", "map_scales", "read_scale", "read_scales"]
 
 SCALES: Mapping[str, tuple[str, str]] = {
     "capability": ("Capability", "units of the scale"),
@@ -130,11 +130,16 @@ def map_scales(scales: Mapping[str, pl.DataFrame], *, level: float = 0.95) -> Sc
 
 
 def read_scale(path: Path, level: float = 50) -> tuple[str, pl.DataFrame]:
-    """A scale from what an instrument saved: models.csv of a fit, time_horizons.csv or horizons.csv, or the folder that holds it.
+    """A scale from what an instrument saved: models.csv of a fit, placed.csv, time_horizons.csv or horizons.csv, or the folder that holds it.
 
     Of horizons those at ``level`` per cent count (of several definitions the first); models out of range have none and are left out.
     """
-    names = {"models.csv": "capability", "time_horizons.csv": "minutes", "horizons.csv": "attempts"}
+    names = {
+        "models.csv": "capability",
+        "placed.csv": "capability",
+        "time_horizons.csv": "minutes",
+        "horizons.csv": "attempts",
+    }
     found = [path] if path.is_file() else [path / name for name in names if (path / name).is_file()]
     if not found or found[0].name not in names:
         raise InputError(f"{path}: holds no scale. Name a folder or file of {', '.join(names)}.")
@@ -149,6 +154,32 @@ def read_scale(path: Path, level: float = 50) -> tuple[str, pl.DataFrame]:
         frame = frame.filter(pl.col("state") == "ok")
     ends = [name for name in ("low", "high") if name in frame.columns]
     return kind, frame.select("model", pl.col(column).alias("value"), *ends).drop_nulls("value")
+
+
+def read_scales(paths: Sequence[Path], level: float = 50) -> dict[str, pl.DataFrame]:
+    """The scales in these folders or files, by name; several of one scale (a fit, and models placed on it) are joined.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        What `read_scale` reads.
+    level : float
+        Of horizons those at this success rate, in per cent.
+
+    Raises
+    ------
+    InputError
+        If a model is in two of them on the same scale.
+    """
+    scales: dict[str, pl.DataFrame] = {}
+    for path in paths:
+        kind, frame = read_scale(path, level)
+        known = scales.get(kind, frame.clear())
+        both = known.join(frame, on="model", how="semi")["model"]
+        if len(both):
+            raise InputError(f"{path}: {both[0]} is on the scale {kind!r} already. Name one folder for each model.")
+        scales[kind] = pl.concat([known, frame], how="diagonal_relaxed")
+    return scales
 
 
 def _joined(scales: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

@@ -181,7 +181,7 @@ def map_(
         list[Path],
         typer.Argument(
             metavar="RESULTS",
-            help="Folders of `stitch fit`, `horizon time` and `horizon attempts`.",
+            help="Folders of `stitch fit`, `bridge place`, `horizon time` and `horizon attempts`.",
             show_default=False,
         ),
     ],
@@ -196,9 +196,9 @@ def map_(
     \b
     howsure bridge map fit time attempts -o out
     """
-    from howsure.bridges.scales import SCALES, map_scales, read_scale
+    from howsure.bridges.scales import SCALES, map_scales, read_scales
 
-    found = map_scales(dict(read_scale(path, at) for path in inputs), level=level)
+    found = map_scales(read_scales(inputs, at), level=level)
     output.console.notes(found.provenance.notes)
     rows = [(SCALES[k.x][0], SCALES[k.y][0], k.slope, k.correlation, len(k.points)) for k in found.links]
     caption = "Slopes: doublings of a horizon, or units of capability, for each doubling or unit of the first."

@@ -79,7 +79,7 @@ def name_part(world: World, settings: Settings) -> Part:
 
 def time_part(world: World, settings: Settings) -> Part:
     """How long are the tasks, in an expert's minutes, that each model can do?"""
-    drawn = simulate_time({actor.name: actor.minutes for actor in world.cast}, seed=settings.seed)
+    drawn = simulate_time(world.minutes, seed=settings.seed)
     found = time_horizons(
         drawn.counts,
         bootstrap=settings.n_bootstrap,
@@ -88,7 +88,8 @@ def time_part(world: World, settings: Settings) -> Part:
         seed=settings.seed,
     )
     about = (
-        "The models make eight runs at each of 160 tasks in 40 families that take an expert from a minute to two working days. Success falls with length as planted; families and tasks are easier or harder "
+        f"The {len(world.cast)} models of the tour and {len(world.minutes) - len(world.cast)} others, which have benchmark scores, make eight runs at each of 160 tasks in 40 families that take "
+        "an expert from a minute to two working days. Success falls with length as planted; families and tasks are easier or harder "
         "than their length says. The truth is the length at which a model does half, or four fifths, of all such tasks."
     )
     planted = tuple(

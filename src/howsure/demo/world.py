@@ -8,7 +8,8 @@ their planted capability:
 
   .. math:: \frac{1}{L}\sum_{t=1}^{L} (1-p)^t = s, \qquad s \sim \mathrm{Beta} \text{ around } \sigma(a (C - D));
 
-- its time horizon doubles one and a half times with a unit of capability, give or take half a doubling;
+- its time horizon doubles one and a half times with a unit of capability, give or take half a doubling; eight models that have scores
+  have time horizons too, so that both scales share models;
 - among NAME's tasks the models behave, from the weakest to the strongest, like novices on attempt 2, 3, 4, 5, 7, and like nobody yet.
 """
 
@@ -40,6 +41,10 @@ _ATTEMPTS = (2, 3, 4, 5, 7, BEYOND)
 _RELEASED = (-0.8, -0.5, -0.2, 0.2, 0.5, 0.8)  # years from the day for which Track the Stat is right
 _A_YEAR = PER_YEAR + PER_LOG10_FLOP / 2  # what time and the compute that comes with it add to capability
 _MIDDLE_MINUTES, _DOUBLINGS, _DOUBLINGS_SD = 15.0, 1.5, 0.5
+_N_TIMED, _NEAR = (
+    8,
+    3.0,
+)  # models with scores that have time horizons too, and how far their capability may lie from the middle
 _FIRST_DAY: datetime.date = FIRST_DAY.astype(object)
 _LEAST_SHARE = 0.02  # of right turns, and of games with an error: no model is hopeless or perfect
 
@@ -68,12 +73,16 @@ class Actor:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """The cast from the weakest to the strongest, and ``scores`` of all other models on benchmarks, with their truth."""
+    """The cast from the weakest to the strongest, and ``scores`` of all other models on benchmarks, with their truth.
+
+    ``minutes`` are the time horizons of the cast and of some models that have scores, so that the two scales share models.
+    """
 
     cast: tuple[Actor, ...]
     scores: Scores
     models: pl.DataFrame
     benchmarks: pl.DataFrame
+    minutes: Mapping[str, float]
 
     @property
     def players(self) -> dict[str, str]:
@@ -106,7 +115,9 @@ def plant(seed: int) -> World:
     names = [actor.name for actor in cast]
     renamed = drawn.scores.frame.with_columns(pl.col("benchmark").replace(track["was"], BENCHMARK))
     others = Scores(renamed.filter(~pl.col("model").is_in(names)))
-    return World(tuple(cast), others, drawn.models.filter(~pl.col("model").is_in(names)), benchmarks)
+    rest = drawn.models.filter(~pl.col("model").is_in(names))
+    minutes = {actor.name: actor.minutes for actor in cast} | _minutes_of_some(rest, track["difficulty"], seed)
+    return World(tuple(cast), others, rest, benchmarks, minutes)
 
 
 def share_of_turns(slip: float) -> float:
@@ -138,7 +149,7 @@ def _of_its_time(models: pl.DataFrame, difficulty: float) -> list[dict[str, Any]
 def _actor(model: Mapping[str, Any], attempts: float, track: Mapping[str, float], rng: np.random.Generator) -> Actor:
     capability = float(model["capability"])
     beyond = track["slope"] * (capability - track["difficulty"])
-    doublings = _DOUBLINGS * (capability - track["difficulty"]) + rng.normal(0, _DOUBLINGS_SD)
+    minutes = _minutes(capability - track["difficulty"], rng)
     size = 1 / (4 * track["noise_sd"] ** 2) - 1
     share = float(np.clip(rng.beta(expit(beyond) * size, expit(-beyond) * size), _LEAST_SHARE, 1 - _LEAST_SHARE))
     slip = round(float(brentq(lambda p: share_of_turns(p) - share, 1e-6, 1 - 1e-6)), 5)
@@ -147,6 +158,20 @@ def _actor(model: Mapping[str, Any], attempts: float, track: Mapping[str, float]
         model["date"],
         capability,
         slip,
-        round(_MIDDLE_MINUTES * 2**doublings, 1),
+        minutes,
         attempts,
     )
+
+
+def _minutes_of_some(models: pl.DataFrame, difficulty: float, seed: int) -> dict[str, float]:
+    """Time horizons of models that have scores, chosen evenly by capability within the range that tasks can show."""
+    rng = np.random.default_rng([seed, 9])
+    near = models.filter((pl.col("capability") - difficulty).abs() < _NEAR).sort("capability")
+    chosen = near.gather_every(max(len(near) // _N_TIMED, 1)).head(_N_TIMED)
+    rows = chosen.select("model", "capability").iter_rows()
+    return {model: _minutes(capability - difficulty, rng) for model, capability in rows}
+
+
+def _minutes(beyond: float, rng: np.random.Generator) -> float:
+    """The time horizon of a model that is so far beyond the benchmark's difficulty."""
+    return round(float(_MIDDLE_MINUTES * 2 ** (_DOUBLINGS * beyond + rng.normal(0, _DOUBLINGS_SD))), 1)
