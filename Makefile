@@ -33,7 +33,7 @@ coverage: $(READY) ## which lines the quick tests run: prints a table, writes co
 	$(BIN)/coverage xml -q
 
 docs: $(READY) ## the documentation as pages that open offline: writes site/index.html
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site
+	$(BIN)/python -m sphinx -q -W -b html docs site
 
 evidence: $(READY) ## full coverage and speed tables: writes evidence/ (takes long)
 	mkdir -p evidence
