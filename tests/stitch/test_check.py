@@ -113,7 +113,9 @@ def by_optimiser(scale, model, rows):
     b, y = problem.benchmark[rows], problem.score[rows]
     span = (problem.ceilings - problem.floors)[b]
     share = (residual_frame(scale)["expected"].to_numpy()[rows] - problem.floors[b]) / span
-    weights = 1 / (scale.noise.of(share, b, problem.se[rows]) if scale.is_by_noise else span**2)
+    weights = 1 / (
+        scale.noise.of(share, b, problem.keep(rows).sampling_variance(share)) if scale.is_by_noise else span**2
+    )
     date = problem.dates[m]
     mean = scale.prior.mean(None if np.isnat(date) else date.item())
 

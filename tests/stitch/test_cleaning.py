@@ -60,9 +60,10 @@ def test_since_leaves_out_older_and_undated_models():
 
 
 @pytest.mark.parametrize(
-    ("policy", "score", "se"), [("mean", 0.5, np.hypot(0.01, 0.03) / 2), ("max", 0.6, 0.03), ("min", 0.4, 0.01)]
-)
-def test_duplicates_become_one(policy, score, se):
+    ("policy", "score", "n", "se"),
+    [("mean", 0.5, 4 / (1 / 2400 + 9 / 2400), np.hypot(0.01, 0.03) / 2), ("max", 0.6, 2400 / 9, 0.03), ("min", 0.4, 2400, 0.01)],
+)  # fmt: skip
+def test_duplicates_become_one(policy, score, n, se):
     rows = table().with_columns(se=0.02)
     pair = (pl.col("model") == "m1") & (pl.col("benchmark") == "b2")
     twice = rows.filter(pair)
@@ -71,18 +72,42 @@ def test_duplicates_become_one(policy, score, se):
     at = (problem.model == 1) & (problem.benchmark == 2)
     assert problem.score[at] == pytest.approx(score)
     assert problem.se[at] == pytest.approx(se)
+    assert problem.n_effective[at] == pytest.approx(n)
     assert any(f"1 pairs had several scores, of which the {policy} counts" in note for note in problem.notes)
 
 
 def test_a_mean_has_a_standard_error_only_if_all_have_one():
     rows = table().with_columns(se=0.02)
     more = rows.head(1).with_columns(se=pl.lit(None, pl.Float64))
-    assert pose(Scores(pl.concat([rows, more]))).se[0] == 0
+    assert np.isnan(pose(Scores(pl.concat([rows, more]))).se[0])
 
 
-def test_the_number_of_items_gives_a_standard_error():
-    rows = table().with_columns(n_items=100, score=0.5)
-    assert pose(Scores(rows)).se == pytest.approx(0.05, rel=0.01)
+def test_items_are_counted_or_follow_from_the_standard_error():
+    rows = table().with_columns(score=0.5)
+    assert pose(Scores(rows.with_columns(n_items=100))).n_effective == pytest.approx(100)
+    assert pose(Scores(rows.with_columns(se=0.05))).n_effective == pytest.approx(100)
+    # siblings resemble each other: the standard error knows it, the number of items does not
+    assert pose(Scores(rows.with_columns(se=0.1, n_items=100))).n_effective == pytest.approx(25)
+    assert np.isnan(pose(Scores(rows)).n_effective).all()
+
+
+def test_a_standard_error_of_0_is_none():
+    """Scores of 0 published as ±0.000: the other scores of the benchmark say how many items there were."""
+    is_zero = (pl.col("benchmark") == "b1") & pl.col("model").is_in(["m0", "m1"])
+    rows = table().with_columns(
+        score=pl.when(is_zero).then(0.0).otherwise(0.5), se=pl.when(is_zero).then(0.0).otherwise(0.1)
+    )
+    problem = pose(Scores(rows))
+    assert problem.n_effective == pytest.approx(25)
+    assert (problem.sampling_variance(np.full(problem.n_observations, 0.3)) > 0).all()
+    told = "2 scores state no standard error, or one of 0; the benchmark's other scores give their number of items: b1 about 25."
+    assert told in problem.notes
+
+
+def test_scores_at_an_end_of_unknown_size_are_told():
+    rows = table().with_columns(score=pl.when(pl.col("benchmark") == "b1").then(0.0).otherwise("score"))
+    notes = pose(Scores(rows)).notes
+    assert any("5 scores are 0 or 1, or state a standard error of 0" in note and "(b1)" in note for note in notes)
 
 
 def test_include_and_exclude():

@@ -118,7 +118,7 @@ def test_real_scores_that_were_held_out_lie_in_their_intervals(paper_problem, pa
         drawn = draw_replicates(solution, AnchorBenchmark(0), 300, seed=k)
         m, b = new.model, new.benchmark
         share = expit(drawn.slope[:, b] * (drawn.capability[:, m] - drawn.difficulty[:, b]))
-        sd = np.sqrt([solution.noise.of(one, b, new.se) for one in share])
+        sd = np.sqrt([solution.noise.of(one, b, new.sampling_variance(one)) for one in share])
         scores = share + sd * np.random.default_rng(k).standard_normal(share.shape)
         low, high = np.quantile(scores, [0.05, 0.95], axis=0)
         held[paper_folds == k] = (low <= new.score) & (new.score <= high)

@@ -19,6 +19,7 @@ from howsure.cli.stitch_common import (
     Fit,
     Fitting,
     capability_of,
+    figure,
     first_of,
     load_scale,
     write_table,
@@ -187,11 +188,18 @@ def next_benchmark(
     scale = load_scale(folder)
     found = scale.next_benchmark(model)
     rows = [
-        (row["benchmark"], f"{row['expected']:.2f}", f"{row['sd_now']:.3f}", f"{row['sd_after']:.3f}")
+        (
+            row["benchmark"],
+            figure(row["n_items"], 0),
+            f"{row['expected']:.2f}",
+            f"{row['sd_now']:.3f}",
+            f"{row['sd_after']:.3f}",
+        )
         for row in found.head(n).rows(named=True)
     ]
     caption = f"{model} is at {scale.capability(model)}. Uncertainty: standard deviation of its capability, the benchmarks being known."
-    output.console.table("To be run next", ("benchmark", "expected score", "uncertainty now", "after"), rows, caption)
+    columns = ("benchmark", "items", "expected score", "uncertainty now", "after")
+    output.console.table("To be run next", columns, rows, caption)
     output.console.json(found.to_dicts())
     write_table(found, output, "next")
 

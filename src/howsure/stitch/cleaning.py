@@ -14,6 +14,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.frames import parts_of
 from howsure.stitch.families import family_of
+from howsure.stitch.solver.noise import LEAST_SD
 from howsure.stitch.solver.problem import Problem
 from howsure.tables import Scores
 
@@ -26,6 +27,7 @@ Floors: TypeAlias = Mapping[str, float] | str | os.PathLike[str]
 _OF_A_MODEL = ("date", "family", "organisation", "compute")
 _OF_A_BENCHMARK = ("benchmark_date", "floor", "ceiling")
 _PAIR = ("model", "benchmark")
+_SHOWN = 6  # names in a note
 _TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl.Date}
 
 
@@ -68,7 +70,7 @@ def clean(scores: Scores, *, duplicates: Duplicates = "mean") -> Problem:
 
 def _known(scores: Scores, floors: Floors | None, notes: list[str]) -> pl.DataFrame:
     """The table with all columns, one value a model or benchmark, and a family for every model."""
-    frame = _whole(scores.frame)
+    frame = _with_items(_whole(scores.frame), notes)
     for key, columns in (("model", _OF_A_MODEL), ("benchmark", _OF_A_BENCHMARK)):
         for column in columns:
             frame = _agreed(frame, key, column)
@@ -77,15 +79,48 @@ def _known(scores: Scores, floors: Floors | None, notes: list[str]) -> pl.DataFr
 
 
 def _whole(frame: pl.DataFrame) -> pl.DataFrame:
-    """All columns of `Scores`, empty where the table has none; a standard error where the number of items gives one."""
-    there = [
-        pl.col(c.name) if c.name in frame.columns else pl.lit(None, _TYPES[c.kind]).alias(c.name)
-        for c in Scores.columns
-    ]
-    # items are right or wrong at most half-way, so this is the largest standard error that a mean of them has
-    share = (pl.col("score") * pl.col("n_items") + 1) / (pl.col("n_items") + 2)
-    binomial = (share * (1 - share) / pl.col("n_items")).sqrt()
-    return frame.select(there).with_columns(pl.col("se").fill_null(binomial))
+    """All columns of `Scores`, and the effective number of items of a fitted table, empty where the table has none."""
+    kinds = {column.name: _TYPES[column.kind] for column in Scores.columns} | {"n_effective": pl.Float64}
+    whole = frame.with_columns(
+        pl.lit(None, kind).alias(name) for name, kind in kinds.items() if name not in frame.columns
+    )
+    return whole.select(*kinds).with_columns(pl.col("n_effective").cast(pl.Float64, strict=False))
+
+
+def _with_items(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    r"""The table with ``n_effective``, the number of independent items that gives a score its standard error.
+
+    From the standard error it is :math:`s (1 - s) / se^2`, at least 1 / se near 0 and 1. A standard error of 0 says nothing: it was rounded away, or
+    belongs to a score of 0 or 1. There the column n_items counts, then the median of the benchmark's other scores.
+    """
+    score, se = pl.col("score"), pl.when(pl.col("se") > 0).then(pl.col("se"))
+    stated = pl.max_horizontal(score * (1 - score) / se**2, 1 / se, pl.lit(1.0))
+    own = pl.coalesce("n_effective", pl.when(se.is_not_null()).then(stated), pl.col("n_items").cast(pl.Float64))
+    frame = frame.with_columns(own.alias("n_effective"), se.alias("se"), (pl.col("se") == 0).alias("#zero"))
+    usual = pl.col("n_effective").median().over("benchmark")
+    recovered = frame.filter(pl.col("n_effective").is_null(), usual.is_not_null())
+    if len(recovered):
+        shown = frame.filter(pl.col("benchmark").is_in(recovered["benchmark"].unique().to_list()))
+        medians = shown.group_by("benchmark").agg(pl.col("n_effective").median()).sort("benchmark").rows()
+        notes.append(
+            f"{len(recovered):,} scores state no standard error, or one of 0; the benchmark's other scores give their number of "
+            f"items: {listed([f'{name} about {n:,.0f}' for name, n in medians])}."
+        )
+    frame = frame.with_columns(pl.col("n_effective").fill_null(usual))
+    is_end = pl.col("#zero").fill_null(False) | score.is_in([0.0, 1.0])
+    unknown = frame.filter(pl.col("n_effective").is_null(), is_end)
+    if len(unknown):
+        names = unknown["benchmark"].unique().sort().to_list()
+        notes.append(
+            f"{len(unknown):,} scores are 0 or 1, or state a standard error of 0, where the number of items is unknown ({listed(names)}); "
+            f"their standard deviation is taken as at least {LEAST_SD:g}. The column n_items would say it."
+        )
+    return frame.drop("#zero")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a note: the first few, and how many there are."""
+    return ", ".join(names[:_SHOWN]) + (f", … ({len(names)} in all)" if len(names) > _SHOWN else "")
 
 
 def _agreed(frame: pl.DataFrame, key: str, column: str) -> pl.DataFrame:
@@ -241,14 +276,18 @@ def _single(frame: pl.DataFrame, policy: Duplicates, notes: list[str]) -> pl.Dat
     """One score a pair; a mean's standard error is that of a mean, if all have one."""
     if policy not in DUPLICATES:
         raise OptionError.unknown("policy for duplicates", policy, DUPLICATES)
-    score, se = pl.col("score"), pl.col("se")
+    score, se, n = pl.col("score"), pl.col("se"), pl.col("n_effective")
     if policy == "mean":
-        merged = [score.mean(), pl.when(se.null_count() == 0).then((se**2).sum().sqrt() / pl.len()).alias("se")]
+        merged = [
+            score.mean(),
+            pl.when(se.null_count() == 0).then((se**2).sum().sqrt() / pl.len()).alias("se"),
+            pl.when(n.null_count() == 0).then(pl.len() ** 2 / (1 / n).sum()).alias("n_effective"),
+        ]
     else:
         best = score.arg_max() if policy == "max" else score.arg_min()
-        merged = [score.get(best), se.get(best)]
+        merged = [column.get(best) for column in (score, se, n)]
     spread = (score.max() - score.min()).alias("#spread")
-    rest = [pl.col(name).first() for name in frame.columns if name not in (*_PAIR, "score", "se")]
+    rest = [pl.col(name).first() for name in frame.columns if name not in (*_PAIR, "score", "se", "n_effective")]
     left = frame.group_by(_PAIR, maintain_order=True).agg(*merged, *rest, spread, pl.len().alias("#n"))
     several = left.filter(pl.col("#n") > 1).sort("#spread", descending=True)
     if len(several):

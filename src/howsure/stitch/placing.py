@@ -14,7 +14,7 @@ from howsure.stitch.solver.gauge import Aligned
 from howsure.stitch.solver.kernels import fit as minimise
 from howsure.stitch.solver.layout import Floats, Prior, Rows
 from howsure.stitch.solver.noise import expected
-from howsure.stitch.solver.problem import Problem
+from howsure.stitch.solver.problem import Problem, sampling_variance
 from howsure.stitch.summaries import interval, states_of_models
 from howsure.tables import Scores
 
@@ -63,22 +63,28 @@ def next_benchmark(scale: Scale, model: str) -> pl.DataFrame:
               \mathrm{sd}_{\text{after}} = (J_m + I_b)^{-1/2}
 
     with p the expected share of the way from floor to ceiling; the second variance is that of the benchmark's own curve, and J is what
-    the model's scores and the prior already tell. Columns benchmark, expected, information, sd_now, sd_after.
+    the model's scores and the prior already tell. Columns benchmark, expected, information, sd_now, sd_after and n_items, the items that a
+    score there usually has (null where it is unknown).
     """
     m, problem = scale.problem.model_at(model), scale.problem
     information, value = _information(scale, m)
     has = np.zeros(len(problem.benchmarks), dtype=bool)
     has[problem.benchmark[problem.model == m]] = True
     known = information[has].sum() + (scale.prior.precision if scale.prior.is_learned else 0.0)
-    return pl.DataFrame(
-        {
-            "benchmark": np.array(problem.benchmarks, dtype=object)[~has].tolist(),
-            "expected": value[~has],
-            "information": information[~has],
-            "sd_now": np.full((~has).sum(), known**-0.5),
-            "sd_after": (known + information[~has]) ** -0.5,
-        }
-    ).sort("information", "benchmark", descending=[True, False])
+    return (
+        pl.DataFrame(
+            {
+                "benchmark": np.array(problem.benchmarks, dtype=object)[~has].tolist(),
+                "expected": value[~has],
+                "information": information[~has],
+                "sd_now": np.full((~has).sum(), known**-0.5),
+                "sd_after": (known + information[~has]) ** -0.5,
+                "n_items": problem.items_by_benchmark[~has],
+            }
+        )
+        .with_columns(pl.col("n_items").fill_nan(None))
+        .sort("information", "benchmark", descending=[True, False])
+    )
 
 
 def _on_known(scale: Scale, new: Problem) -> Problem:
@@ -91,11 +97,14 @@ def _on_known(scale: Scale, new: Problem) -> Problem:
         raise InputError(
             f"None of the new benchmarks ({shown}, …) is on the scale. It knows {ours}, … ({len(known)} in all)."
         )
-    placed = Problem.of(new.keep(kept).to_frame(), new.notes)
+    placed, benchmark = Problem.of(new.keep(kept).to_frame(), new.notes), at[new.benchmark][kept]
     return replace(
         placed,
         benchmarks=known,
-        benchmark=at[new.benchmark][kept],
+        benchmark=benchmark,
+        n_effective=np.where(
+            np.isnan(placed.n_effective), scale.problem.items_by_benchmark[benchmark], placed.n_effective
+        ),
         floors=scale.problem.floors,
         ceilings=scale.problem.ceilings,
         benchmark_dates=scale.problem.benchmark_dates,
@@ -116,7 +125,7 @@ def _settle(scale: Scale, problem: Problem, rows: Rows) -> tuple[Floats, Floats]
 
 def _weights(scale: Scale, problem: Problem, share: Floats) -> Floats:
     if scale.is_by_noise:
-        return 1 / scale.noise.of(share, problem.benchmark, problem.se)
+        return 1 / scale.noise.of(share, problem.benchmark, problem.sampling_variance(share))
     return 1 / (problem.ceilings - problem.floors)[problem.benchmark] ** 2
 
 
@@ -160,7 +169,7 @@ def _information(scale: Scale, m: int) -> tuple[Floats, Floats]:
     share = of.shares(of, m)
     rise = span * of.slope * share * (1 - share)
     every = np.arange(len(floor))
-    variance = scale.noise.of(share, every, np.zeros(len(floor)))
+    variance = scale.noise.of(share, every, sampling_variance(floor + span * share, problem.items_by_benchmark))
     if scale.replicates is not None:
         variance = variance + (span * scale.replicates.shares(of, m)).var(axis=0)
     return rise**2 / variance, floor + span * share

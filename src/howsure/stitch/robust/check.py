@@ -136,7 +136,8 @@ def check(scale: Scale, *, n: int = 20, seed: int = 0) -> Check:
 def surprises(scale: Scale) -> Surprises:
     """Scores far from what is expected, and models whose place rests on one score."""
     found = residual_frame(scale)
-    sd = np.sqrt(scale.noise.of(_share(scale, found), scale.problem.benchmark, scale.problem.se))
+    problem, share = scale.problem, _share(scale, found)
+    sd = np.sqrt(scale.noise.of(share, problem.benchmark, problem.sampling_variance(share)))
     reach = float(ndtri((1 + scale.level) / 2)) * pl.Series(sd)
     expected = pl.col("expected")
     judged = found.select(
@@ -195,7 +196,7 @@ def _without_each(scale: Scale, weights: Floats) -> Floats:
 def _weights(scale: Scale, share: Floats) -> Floats:
     problem = scale.problem
     if scale.is_by_noise:
-        return 1 / scale.noise.of(share, problem.benchmark, problem.se)
+        return 1 / scale.noise.of(share, problem.benchmark, problem.sampling_variance(share))
     return 1 / (problem.ceilings - problem.floors)[problem.benchmark] ** 2
 
 

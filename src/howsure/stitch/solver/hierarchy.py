@@ -79,7 +79,7 @@ def _begin_second(problem: Problem, rows: Rows) -> _State:
     flat = solve_hierarchy(problem)
     at, hyper = rows.layout, _Hyper(**{k: v for k, v in flat.learned.items() if k in _Hyper.__dataclass_fields__})
     value, share = expected(flat.rows, flat.theta)
-    sd = np.sqrt(flat.noise.of(share, problem.benchmark, problem.se))
+    sd = np.sqrt(flat.noise.of(share, problem.benchmark, problem.sampling_variance(share)))
     residual = coo_array(
         (((problem.score - value) / sd), (problem.model, problem.benchmark)), (at.n_models, at.n_benchmarks)
     )
@@ -97,7 +97,7 @@ def _round(problem: Problem, rows: Rows, state: _State) -> _State:
     prior, weights = _prior(problem, rows.layout, state.hyper), _weights(problem, rows, state)
     theta = minimise(rows, weights, state.theta, prior, _ROUGHLY, MOST_ITERATIONS).theta
     around = spread(rows, weights, theta, prior)
-    noise = estimate_noise(rows, theta, weights, problem.se, problem.cell, around, state.noise)
+    noise = estimate_noise(problem, rows, theta, weights, around, state.noise)
     theta, around = _standardise(rows.layout, theta, around)
     return _State(theta, _learn(problem, rows.layout, theta, around), noise)
 
@@ -125,7 +125,8 @@ def _prior(problem: Problem, at: Layout, hyper: _Hyper) -> Prior:
 def _weights(problem: Problem, rows: Rows, state: _State) -> Floats:
     if state.noise is None:
         return np.full(problem.n_observations, 1 / _FIRST_VARIANCE)
-    return 1 / state.noise.of(expected(rows, state.theta)[1], rows.benchmark, problem.se)
+    share = expected(rows, state.theta)[1]
+    return 1 / state.noise.of(share, rows.benchmark, problem.sampling_variance(share))
 
 
 def _standardise(at: Layout, theta: Floats, around: Spread) -> tuple[Floats, Spread]:

@@ -1,9 +1,11 @@
 r"""How far scores lie from the curve: what the weights and the replicates are made of.
 
-.. math:: \mathrm{Var}(y_i) = v_b\, g(p_i) + \mathrm{se}_i^2, \qquad g(p) = \frac{4 p (1 - p) + \kappa}{1 + \kappa}
+.. math:: \mathrm{Var}(y_i) = v_b\, g(p_i) + \frac{\mu_i (1 - \mu_i)}{n_i}, \qquad g(p) = \frac{4 p (1 - p) + \kappa}{1 + \kappa}
 
 ``v`` is the variance half-way up the benchmark's curve, estimated for each benchmark and shrunk towards the others; ``κ`` says how much
-of it is left at floor and ceiling (large: all of it). Errors of one family's models on one benchmark correlate by ``ρ``.
+of it is left at floor and ceiling (large: all of it). The second part is the sampling variance of a mean of ``n`` items. It is taken at the
+fitted score μ, never at the observed one: a score of 0 out of 10 items is not exact, and weights that follow the observed scores bias
+the slopes. Errors of one family's models on one benchmark correlate by ``ρ``.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from howsure.stitch.solver.kernels import eta
 from howsure.stitch.solver.layout import Floats, Ints, Rows
 from howsure.stitch.solver.problem import Problem
 
-__all__ = ["Noise", "estimate_noise", "expected"]
+__all__ = ["LEAST_SD", "Noise", "estimate_noise", "expected"]
 
+LEAST_SD = 0.005
+"""Least standard deviation of a score around its curve: what rounding to two digits hides, if nothing else is known."""
 SHAPES = (0.02, 0.1, 0.5, 2.0, 1e6)
 _LEAST_VARIANCE = 1e-6  # a standard deviation of 0.001: scores are rounded
 _LEAST_SHARE = 0.02  # of the mean variance: what a benchmark on which all fail would have is no guide to the others
@@ -37,20 +41,22 @@ class Noise:
     shape: float
     correlation: float
 
-    def of(self, share: Floats, benchmark: Ints, se: Floats) -> Floats:
-        """The variance of scores at `share` of the way from floor to ceiling."""
-        spread: Floats = self.variance[benchmark] * _profile(share, self.shape) + se**2
-        return spread
+    def of(self, share: Floats, benchmark: Ints, sampling: Floats) -> Floats:
+        """The variance of scores at `share` of the way from floor to ceiling, `sampling` being that of a mean of items."""
+        return self._total(self.variance[benchmark], share, sampling)
 
     def draw(self, share: Floats, problem: Problem, rng: np.random.Generator, size: int) -> Floats:
         """Errors for the problem's scores, `size` times; the variances are drawn too, as sure as they are known."""
-        misfit = self.variance[problem.benchmark] * _profile(share, self.shape)
-        factor = self.degrees / rng.chisquare(self.degrees, (size, len(self.degrees)))
-        sd = np.sqrt(misfit * factor[:, problem.benchmark] + problem.se**2)
+        variance = self.variance * self.degrees / rng.chisquare(self.degrees, (size, len(self.degrees)))
+        sd = np.sqrt(self._total(variance[:, problem.benchmark], share, problem.sampling_variance(share)))
         shared = rng.standard_normal((size, problem.cell.max() + 1))[:, problem.cell]
         own = rng.standard_normal((size, problem.n_observations))
         drawn: Floats = sd * (np.sqrt(self.correlation) * shared + np.sqrt(1 - self.correlation) * own)
         return drawn
+
+    def _total(self, variance: Floats, share: Floats, sampling: Floats) -> Floats:
+        total: Floats = np.maximum(variance * _profile(share, self.shape) + sampling, LEAST_SD**2)
+        return total
 
 
 def expected(rows: Rows, theta: Floats) -> tuple[Floats, Floats]:
@@ -60,35 +66,38 @@ def expected(rows: Rows, theta: Floats) -> tuple[Floats, Floats]:
 
 
 def estimate_noise(
-    rows: Rows, theta: Floats, weights: Floats, se: Floats, cell: Ints, spread: Spread, before: Noise | None = None
+    problem: Problem, rows: Rows, theta: Floats, weights: Floats, spread: Spread, before: Noise | None = None
 ) -> Noise:
     """The noise that the residuals at `theta` show, corrected for what the fit has taken from them.
 
-    ``before`` is an earlier estimate: with known standard errors, what is left for v depends on it.
+    ``before`` is an earlier estimate: beside a known sampling variance, what is left for v depends on it.
     """
-    b = rows.benchmark
+    b, cell = rows.benchmark, problem.cell
     value, share = expected(rows, theta)
+    sampling = problem.sampling_variance(share)
     leverage = weights * (rows.span[b] * share * (1 - share)) ** 2 * spread.eta
     taken = _mean_by(np.minimum(leverage, 1), b, len(rows.floor))
     squares = (rows.score - value) ** 2 / (1 - np.minimum(taken, 0.9))[b]
     free = (1 - taken) * _mean_by(1 / np.bincount(cell)[cell], b, len(rows.floor))  # siblings' errors count as one
-    tried = [_at_shape(shape, share, b, squares, free, se, before) for shape in SHAPES]
+    tried = [_at_shape(shape, share, b, squares, free, sampling, before) for shape in SHAPES]
     noise = max(tried, key=lambda one: one[0])[1]
-    standard = (rows.score - value) / np.sqrt(noise.of(share, b, se))
+    standard = (rows.score - value) / np.sqrt(noise.of(share, b, sampling))
     return Noise(noise.variance, noise.degrees, noise.shape, _correlation(standard, cell))
 
 
 def _at_shape(
-    shape: float, share: Floats, b: Ints, squares: Floats, free: Floats, se: Floats, before: Noise | None
+    shape: float, share: Floats, b: Ints, squares: Floats, free: Floats, sampling: Floats, before: Noise | None
 ) -> tuple[float, Noise]:
     """The log-likelihood of a shape, and the variances that go with it."""
     n, profile = len(free), _profile(share, shape)
     common = float(squares.mean() if before is None else before.variance.mean())
-    told = common * profile / (common * profile + se**2)  # little where most of a row's variance is its standard error
+    told = (
+        common * profile / (common * profile + sampling)
+    )  # little where most of a row's variance is that of its items
     known = np.bincount(b, told, minlength=n)
-    raw = np.bincount(b, told * (squares - se**2) / profile, minlength=n) / np.maximum(known, 1e-9)
+    raw = np.bincount(b, told * (squares - sampling) / profile, minlength=n) / np.maximum(known, 1e-9)
     noise = Noise(*_shrunk(raw, known * free), shape, 0.0)
-    total = noise.of(share, b, se)
+    total = noise.of(share, b, sampling)
     return float(-(np.log(total) + squares / total).sum() / 2), noise
 
 

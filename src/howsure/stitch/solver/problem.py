@@ -15,17 +15,18 @@ from howsure.errors import InputError, OptionError
 from howsure.stitch.connectivity import find_parts, tell_parts
 from howsure.stitch.solver.layout import Bools, Floats, Ints, Rows
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "sampling_variance"]
 
 _FEWEST_SCORES = 8
+_EDGE = 0.1  # items right, at least, and wrong: an expected score of exactly 0 would weigh without limit
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What is fitted: one score a pair of model and benchmark, sorted by model and then benchmark.
 
-    ``model`` and ``benchmark`` are each score's index into ``models`` and ``benchmarks``, which are sorted by name; ``se`` is 0 where none
-    is known, ``compute`` NaN, a date NaT.
+    ``model`` and ``benchmark`` are each score's index into ``models`` and ``benchmarks``, which are sorted by name. ``n_effective`` is the number of
+    independent items that would give a score its standard error. What is unknown is NaN, of dates NaT.
     """
 
     models: tuple[str, ...]
@@ -34,6 +35,7 @@ class Problem:
     benchmark: Ints
     score: Floats
     se: Floats
+    n_effective: Floats
     floors: Floats
     ceilings: Floats
     dates: NDArray[np.datetime64]
@@ -45,7 +47,7 @@ class Problem:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Problem:
-        """The arrays of a clean frame with all columns of `Scores` and one row a pair."""
+        """The arrays of a clean frame with all columns of `Scores` and one row per pair; ``n_effective`` as `Problem` has it."""
         rows = frame.sort("model", "benchmark")
         by_model = rows.group_by("model").first().sort("model")
         by_benchmark = rows.group_by("benchmark").first().sort("benchmark")
@@ -56,7 +58,8 @@ class Problem:
             _codes(rows["model"], models),
             _codes(rows["benchmark"], benchmarks),
             _floats(rows["score"]),
-            _floats(rows["se"].fill_null(0)),
+            _floats(rows["se"]),
+            _floats(rows["n_effective"]),
             _floats(by_benchmark["floor"].fill_null(0)),
             _floats(by_benchmark["ceiling"].fill_null(1)),
             by_model["date"].to_numpy().astype("datetime64[D]"),
@@ -106,9 +109,22 @@ class Problem:
         span = self.ceilings - self.floors
         return Rows(start, self.benchmark, self.score, self.floors, span, tuple(range(n_dimensions)))
 
+    @cached_property
+    def items_by_benchmark(self) -> Floats:
+        """How many items a score on each benchmark is made of: the median, NaN where it is unknown for all of them."""
+        known = [
+            self.n_effective[(self.benchmark == b) & ~np.isnan(self.n_effective)] for b in range(len(self.benchmarks))
+        ]
+        return np.array([np.median(one) if len(one) else np.nan for one in known])
+
+    def sampling_variance(self, share: Floats) -> Floats:
+        """Variance of each score as a mean of items, when it is expected at `share` of the way from floor to ceiling."""
+        floor, ceiling = self.floors[self.benchmark], self.ceilings[self.benchmark]
+        return sampling_variance(floor + (ceiling - floor) * share, self.n_effective)
+
     def keep(self, kept: Bools) -> Problem:
         """The same models and benchmarks with some of the scores: a training set."""
-        chosen = {name: getattr(self, name)[kept] for name in ("model", "benchmark", "score", "se")}
+        chosen = {name: getattr(self, name)[kept] for name in ("model", "benchmark", "score", "se", "n_effective")}
         return replace(self, **chosen)
 
     def model_at(self, name: str) -> int:
@@ -131,7 +147,8 @@ class Problem:
                 "model": np.array(self.models, dtype=object)[m].tolist(),
                 "benchmark": np.array(self.benchmarks, dtype=object)[b].tolist(),
                 "score": self.score,
-                "se": [se or None for se in self.se.tolist()],
+                "se": self.se,
+                "n_effective": self.n_effective,
                 "date": self.dates[m],
                 "benchmark_date": self.benchmark_dates[b],
                 "organisation": [self.organisations[i] for i in m],
@@ -140,7 +157,7 @@ class Problem:
                 "floor": self.floors[b],
                 "ceiling": self.ceilings[b],
             }
-        ).with_columns(pl.col("compute").fill_nan(None))
+        ).with_columns(pl.col("se", "n_effective", "compute").fill_nan(None))
 
     def refuse_too_little(self) -> None:
         """Raise what is missing for a scale: scores, models, benchmarks, or something that joins them."""
@@ -157,6 +174,18 @@ class Problem:
         parts = find_parts(self.model, self.benchmark, self.models, self.benchmarks)
         if len(parts) > 1:
             raise InputError(tell_parts(parts))
+
+
+def sampling_variance(expected: Floats, n_effective: Floats) -> Floats:
+    r"""Variance of a mean of right and wrong items, :math:`\mu (1 - \mu) / n`, at its expected value μ.
+
+    An expected score of 0 or 1 is kept off the end by a tenth of an item. Where ``n_effective`` is NaN it is 0: the variance is then part of the
+    benchmark's own noise, which has a floor.
+    """
+    edge = _EDGE / n_effective
+    mean = np.clip(expected, edge, 1 - edge)
+    variance: Floats = np.where(np.isnan(n_effective), 0.0, mean * (1 - mean) / n_effective)
+    return variance
 
 
 def _codes(names: pl.Series, known: Sequence[str]) -> Ints:

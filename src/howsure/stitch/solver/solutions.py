@@ -75,7 +75,7 @@ def solve_ridge(
     begin = np.zeros(rows.layout.size) if start is None else start
     fitted = minimise(rows, weights, begin, prior, TOLERANCE, MOST_ITERATIONS)
     around = spread(rows, weights, fitted.theta, prior)
-    noise = estimate_noise(rows, fitted.theta, weights, problem.se, problem.cell, around)
+    noise = estimate_noise(problem, rows, fitted.theta, weights, around)
     return Solution(
         problem,
         rows,
