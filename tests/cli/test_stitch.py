@@ -117,7 +117,9 @@ def test_a_fit_writes_tables_figures_replicates_charts_and_a_report(folder):
         "rmse",
     ]
     assert benchmarks.columns[: len(wanted)] == wanted
-    assert pl.read_csv(folder / "pairs.csv").columns == ["model", "other", "difference", "low", "high", "p_better"]
+    assert pl.read_csv(folder / "pairs.csv").columns == [
+        "model", "other", "difference", "low", "high", "p_better", "interval_state",
+    ]  # fmt: skip
     facts = json.loads((folder / "fit.json").read_text())
     assert {
         "cost",

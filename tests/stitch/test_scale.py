@@ -8,6 +8,10 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch import Scale, fit
+from howsure.stitch.scale import assemble
+from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.solver.hierarchy import solve_hierarchy
+from howsure.stitch.solver.replicates import Replicates, draw_replicates
 from howsure.tables import Scores
 
 
@@ -47,7 +51,10 @@ def test_truth_lies_in_the_intervals_about_as_often_as_it_should(scale, world):
     others = scale.models["model"].to_list()
     middle = others.pop(20)
     pairs = scale.pairs([middle, *others]).filter((pl.col("model") == middle) | (pl.col("other") == middle))
-    held = [low <= true[a] - true[b] <= high for a, b, _, low, high, _ in pairs.iter_rows()]
+    held = [
+        low <= true[a] - true[b] <= high
+        for a, b, low, high in pairs.select("model", "other", "low", "high").iter_rows()
+    ]
     assert 0.75 <= np.mean(held) <= 1
 
 
@@ -102,9 +109,66 @@ def test_models_in_the_wrong_order_fix_nothing(world, scale):
 def test_replicates_in_which_the_anchors_swap_are_counted(world, scale):
     first, second = scale.models["model"][0], scale.models["model"][1]
     other = fit(world.scores, anchor_models={first: 150, second: 130}, bootstrap=100)
-    assert other.replicates.n_failed > 0
-    assert len(other.replicates) + other.replicates.n_failed == 100
-    assert any(f"{other.replicates.n_failed} of 100 refits" in note for note in other.provenance.notes)
+    assert other.replicates.n_failed > 10
+    assert len(other.replicates) == 100
+    told = f"{other.replicates.n_failed} of 100 refits found no scale, so there are no intervals."
+    assert told in other.provenance.notes
+
+
+@pytest.fixture(scope="module")
+def mostly_failed(world, scale):
+    """A scale of which 46 of 50 refits failed."""
+    drawn = draw_replicates(*solved(scale), 50, seed=3)
+    parts = [part.copy() for part in (drawn.capability, drawn.difficulty, drawn.slope)]
+    for part in parts:
+        part[4:] = np.nan
+    return assemble(*solved(scale), Replicates.of(parts), 0.9, scale.provenance)
+
+
+def solved(scale):
+    gauge = AnchorBenchmark(scale.problem.benchmark_at(scale.provenance.settings["anchor"]))
+    return solve_hierarchy(scale.problem), gauge
+
+
+def test_four_refits_of_fifty_make_no_interval_and_no_probability(mostly_failed, tmp_path):
+    """They were printed as [1.498, 1.517] with P(best) > 0.999."""
+    models, best = mostly_failed.models, mostly_failed.models["model"][0]
+    assert set(models["interval_state"]) == {"undefined"}
+    for name in ("low", "high", "rank_low", "rank_high", "p_best"):
+        assert models[name].null_count() == len(models)
+    assert set(mostly_failed.benchmarks["interval_state"]) == {"undefined"}
+    assert mostly_failed.pairs()["p_better"].null_count() == len(models) - 1
+    assert str(mostly_failed.capability(best)).endswith("[undefined]")
+    assert mostly_failed.predict(best, mostly_failed.problem.benchmarks[0]).low_state == "undefined"
+    mostly_failed.save(tmp_path)
+    assert Scale.load(tmp_path).models.equals(models)
+    assert Scale.load(tmp_path).replicates.n_failed == 46
+
+
+def test_what_follows_from_a_scale_whose_refits_failed_says_so(mostly_failed):
+    from howsure.stitch.trends.frontier import Dated, fit_trend
+
+    assert mostly_failed.usable_replicates is None
+    assert not fit_trend(Dated.of(mostly_failed)).has_replicates
+    assert mostly_failed.without_replicates.startswith("46 of 50 refits of the scale failed, more than 10%")
+    placed = mostly_failed.place(Scores(mostly_failed.problem.to_frame().head(4)))
+    assert set(placed["interval_state"]) == {"undefined"}
+
+
+def test_a_few_failed_refits_open_the_interval(scale):
+    """5 of 100 failed: they count beyond both ends, so that an interval of 95 % has none and one of 80 % is wider."""
+    drawn = draw_replicates(*solved(scale), 100, seed=3)
+    parts = [part.copy() for part in (drawn.capability, drawn.difficulty, drawn.slope)]
+    for part in parts:
+        part[:5] = np.nan
+    wide, narrow = (assemble(*solved(scale), Replicates.of(parts), level, scale.provenance) for level in (0.95, 0.8))
+    whole = assemble(*solved(scale), drawn, 0.8, scale.provenance)
+    assert set(wide.models["interval_state"]) == {"unbounded"}
+    assert wide.models["low"].null_count() == len(wide.models)
+    assert (wide.models["rank_low"] == 1).all()
+    assert set(narrow.models["interval_state"]) == {"ok"}
+    assert ((narrow.models["high"] - narrow.models["low"]) > (whole.models["high"] - whole.models["low"])).mean() > 0.9
+    assert narrow.models["p_best"].sum() == pytest.approx(1)
 
 
 def test_pairs_of_neighbours_and_of_a_list(scale):

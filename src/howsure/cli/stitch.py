@@ -18,6 +18,7 @@ from howsure.cli.stitch_common import (
     Cluster,
     Fit,
     Fitting,
+    best_of,
     capability_of,
     figure,
     first_of,
@@ -25,7 +26,6 @@ from howsure.cli.stitch_common import (
     write_table,
 )
 from howsure.errors import OptionError
-from howsure.estimates import chance
 
 if TYPE_CHECKING:
     from howsure.results import Provenance
@@ -347,7 +347,7 @@ def _tell_scale(scale: Scale, console: Console) -> None:
             row["model"],
             capability_of(row, scale.level),
             _ranks(row),
-            chance(row["p_best"]),
+            best_of(row),
             row["n_benchmarks"],
             row["date"],
         )

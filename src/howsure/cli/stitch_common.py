@@ -11,7 +11,7 @@ import typer
 
 from howsure.cli.options import Output
 from howsure.errors import OptionError
-from howsure.estimates import Estimate
+from howsure.estimates import Estimate, chance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,7 @@ __all__ = [
     "Cluster",
     "Fit",
     "Fitting",
+    "best_of",
     "capability_of",
     "figure",
     "first_of",
@@ -99,10 +100,14 @@ def first_of(n: int) -> str:
 
 def capability_of(row: Mapping[str, Any], level: float, name: str = "capability") -> Estimate:
     """A row's capability, or another parameter, with its interval."""
-    low, high = ("low", "high") if name == "capability" else (f"{name}_low", f"{name}_high")
-    if name != "capability":
-        return Estimate(row[name], row[low], row[high], level)
-    return Estimate(row[name], row[low], row[high], level, row.get("state", "ok"))
+    from howsure.stitch.summaries import estimate_of
+
+    return estimate_of(row, level, name)
+
+
+def best_of(row: Mapping[str, Any]) -> str | None:
+    """The probability that a row's model is the best, or that its refits define none."""
+    return "undefined" if row["interval_state"] == "undefined" else chance(row["p_best"])
 
 
 def figure(number: float | None, digits: int) -> str | None:

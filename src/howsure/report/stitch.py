@@ -17,6 +17,7 @@ from howsure.stitch.exploration import Exploration
 from howsure.stitch.robust.check import Check
 from howsure.stitch.robust.robustness import Robustness
 from howsure.stitch.scale import Scale
+from howsure.stitch.summaries import estimate_of
 from howsure.stitch.trends.forecast import Forecast
 from howsure.stitch.trends.frontier import dates_of
 from howsure.stitch.trends.horizon_map import HorizonMap
@@ -67,7 +68,7 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
     sure = "" if best["p_best"] is None else f"; {stated('P(best)', best['p_best'])}"
     text = (
         f"{facts.n_observations:,} scores of {facts.n_models:,} models on {facts.n_benchmarks:,} benchmarks lie within {facts.rmse:.3f} (root mean square) of the curves. "
-        f"{best['model']} has the highest capability, {_estimate(best, scale.level)}{sure}."
+        f"{best['model']} has the highest capability, {estimate_of(best, scale.level)}{sure}."
     )
     method = (
         "score ≈ floor + (ceiling − floor) · σ(slope · (capability − difficulty)).\n\n"
@@ -81,15 +82,16 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
         Download("benchmarks.csv", csv_text(scale.benchmarks)),
     ]
     blocks: list[Block] = [Text(text), *charts, *tables, Method(method), *downloads]
-    rows = [(row["model"], _estimate(row, scale.level)) for row in scale.models.rows(named=True)]
+    rows = [(row["model"], estimate_of(row, scale.level)) for row in scale.models.rows(named=True)]
     section = Section("How able is each model, how hard each benchmark?", blocks)
     return with_lead(section, "Capability", rows, p_greater=partial(_p_better, scale))
 
 
 def _p_better(scale: Scale, a: str, b: str) -> float | None:
     """The probability that A is more capable than B, over the refits."""
-    first, _, *_, p = scale.pairs([a, b]).row(0)
-    return p if first == a or p is None else 1 - p
+    pair = scale.pairs([a, b]).row(0, named=True)
+    p: float | None = pair["p_better"]
+    return p if pair["model"] == a or p is None else 1 - p
 
 
 def forecast_section(found: Forecast) -> Section:
@@ -197,7 +199,7 @@ def check_section(found: Check) -> Section:
     ]
     names = ("above", "shared_above", "more_than_above", "below", "shared_below", "more_than_below")
     rows: list[list[Cell]] = [
-        [row["rank"], row["model"], _estimate(row, found.level), *(row[name] for name in names)]
+        [row["rank"], row["model"], estimate_of(row, found.level), *(row[name] for name in names)]
         for row in found.sample.rows(named=True)
     ]
     sample = TableBlock(
@@ -225,7 +227,7 @@ def _models(scale: Scale, truth: Truth | None) -> TableBlock:
 
 
 def _model(row: Mapping[str, Any], level: float, truth: Truth | None) -> dict[str, Cell]:
-    found = _estimate(row, level)
+    found = estimate_of(row, level)
     value = None if truth is None else truth.get(row["model"])
     return {
         "Rank": row["rank"],
@@ -245,8 +247,8 @@ def _benchmarks(scale: Scale) -> TableBlock:
     rows: list[list[Cell]] = [
         [
             row["benchmark"],
-            Estimate(row["difficulty"], row["difficulty_low"], row["difficulty_high"], scale.level),
-            Estimate(row["slope"], row["slope_low"], row["slope_high"], scale.level),
+            estimate_of(row, scale.level, "difficulty"),
+            estimate_of(row, scale.level, "slope"),
             row["n_models"],
             row["rmse"],
             row["state"].replace("_", " "),
@@ -273,10 +275,6 @@ def _validation(found: Robustness) -> TableBlock:
     return TableBlock(
         columns, rows, "Root mean square error on scores that were held out; negative differences are better."
     )
-
-
-def _estimate(row: Mapping[str, Any], level: float) -> Estimate:
-    return Estimate(row["capability"], row["low"], row["high"], level, row.get("state", "ok"))
 
 
 def _dates(year: Estimate) -> list[Cell]:

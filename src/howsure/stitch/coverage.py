@@ -11,6 +11,7 @@ import numpy as np
 from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.stats._arrays import check_level
+from howsure.stats.replicates import replicate_interval
 from howsure.stitch.cleaning import pose
 from howsure.stitch.presets import preset_called
 from howsure.stitch.simulate import World, simulate
@@ -18,7 +19,6 @@ from howsure.stitch.solver.gauge import AnchorBenchmark
 from howsure.stitch.solver.layout import Floats, Ints
 from howsure.stitch.solver.problem import Problem
 from howsure.stitch.solver.replicates import RESAMPLES, Resample, draw_replicates
-from howsure.stitch.summaries import interval
 
 __all__ = ["PAIRS", "CoverageRow", "coverage_table"]
 
@@ -110,8 +110,10 @@ def _tried(drawn: Floats, truth: Floats, first: Ints, second: Ints, level: float
     if not len(first):
         return np.nan, np.nan
     true = truth[first] - truth[second]
-    low, high = interval(drawn[:, first] - drawn[:, second], true, level)
-    return float(((low <= true) & (true <= high)).mean()), float((high - low).mean())
+    found = replicate_interval(drawn[:, first] - drawn[:, second], level)
+    covers = np.where(found.state == "ok", (found.low <= true) & (true <= found.high), np.nan)
+    width = (found.high - found.low)[np.isfinite(found.low) & np.isfinite(found.high)]
+    return float(np.nanmean(covers)), float(width.mean())
 
 
 def _row(resample: str, pairs: str, level: float, tried: Floats) -> CoverageRow:

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import InputError
+from howsure.stats.replicates import replicate_interval
 from howsure.stitch.cleaning import clean
 from howsure.stitch.solver.gauge import Aligned
 from howsure.stitch.solver.kernels import fit as minimise
 from howsure.stitch.solver.layout import Floats, Prior, Rows
 from howsure.stitch.solver.noise import expected
 from howsure.stitch.solver.problem import Problem, sampling_variance
-from howsure.stitch.summaries import interval, states_of_models
+from howsure.stitch.summaries import interval_state, states_of_models
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
@@ -41,16 +42,17 @@ def place(scale: Scale, scores: Scores, *, seed: int = 0) -> pl.DataFrame:
     theta, weights = _settle(scale, problem, rows)
     capability = theta[rows.layout.capability]
     drawn = _redrawn(scale, problem, rows, theta, weights, np.random.default_rng(seed))
-    low, high = interval(drawn, capability, scale.level)
+    found = replicate_interval(drawn, scale.level)
     state = states_of_models(problem)
     frame = pl.DataFrame(
         {
             "model": problem.models,
             "capability": capability,
-            "low": np.where(state == "below_range", np.nan, low),
-            "high": np.where(state == "above_range", np.nan, high),
+            "low": np.where((state == "below_range") | np.isinf(found.low), np.nan, found.low),
+            "high": np.where((state == "above_range") | np.isinf(found.high), np.nan, found.high),
             "n_benchmarks": problem.n_by_model,
             "state": state,
+            "interval_state": interval_state(found),
         }
     )
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None)).sort("capability", "model", descending=[True, False])
@@ -153,8 +155,8 @@ def _redrawn(
     n = _DRAWS if drawn is None else len(drawn)
     scores = problem.score + scale.noise.draw(expected(rows, theta)[1], problem, rng, n)
     shift = scale.prior.sd * rng.standard_normal((n, at.n_models))
-    out = np.empty((n, at.n_models))
-    for r in range(n):
+    out = np.full((n, at.n_models), np.nan)
+    for r in range(n) if drawn is None else np.flatnonzero(~drawn.has_failed).tolist():
         start, prior = _frozen(scale, problem, rows, scale.estimate if drawn is None else drawn.row(r))
         start[at.capability] = theta[at.capability]
         prior.mean[at.capability] += shift[r]
@@ -170,6 +172,6 @@ def _information(scale: Scale, m: int) -> tuple[Floats, Floats]:
     rise = span * of.slope * share * (1 - share)
     every = np.arange(len(floor))
     variance = scale.noise.of(share, every, sampling_variance(floor + span * share, problem.items_by_benchmark))
-    if scale.replicates is not None:
-        variance = variance + (span * scale.replicates.shares(of, m)).var(axis=0)
+    if scale.usable_replicates is not None:
+        variance = variance + (span * scale.usable_replicates.shares(of, m)).var(axis=0)
     return rise**2 / variance, floor + span * share

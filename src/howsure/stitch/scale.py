@@ -15,6 +15,7 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance
 from howsure.stats._arrays import check_level
+from howsure.stats.replicates import MOST_FAILED, replicate_interval
 from howsure.stitch.cleaning import Duplicates, Floors, pose
 from howsure.stitch.presets import Preset, preset_called
 from howsure.stitch.solver.gauge import Aligned, AnchorModels, Gauge, align, choose_gauge
@@ -22,7 +23,7 @@ from howsure.stitch.solver.noise import Noise, expected
 from howsure.stitch.solver.problem import Problem
 from howsure.stitch.solver.replicates import Replicates, Resample, draw_replicates
 from howsure.stitch.solver.solutions import Solution
-from howsure.stitch.summaries import benchmark_frame, interval, model_frame, pair_frame
+from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, pair_frame
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
@@ -92,6 +93,21 @@ class Scale:
     replicates: Replicates | None
     provenance: Provenance
 
+    @property
+    def usable_replicates(self) -> Replicates | None:
+        """The refits that have a scale; None without replicates, and where more than 10 % of them failed."""
+        return None if self.replicates is None else self.replicates.usable()
+
+    @property
+    def without_replicates(self) -> str:
+        """Why trends on this scale cannot know how uncertain its capabilities are; nothing where they can."""
+        if self.usable_replicates is not None:
+            return ""
+        if self.replicates is None:
+            return "the scale has no replicates. Fit it with bootstrap=1000"
+        failed = f"{self.replicates.n_failed} of {len(self.replicates)} refits of the scale failed"
+        return f"{failed}, more than {MOST_FAILED:.0%}. Anchor it by models that lie further apart, or add scores"
+
     def to_frame(self) -> pl.DataFrame:
         """One row a model, best first."""
         return self.models
@@ -101,14 +117,12 @@ class Scale:
         self.problem.model_at(model)
         row = self.models.row(by_predicate=pl.col("model") == model, named=True)
         reason = {"above_range": "all its scores are at the ceiling", "below_range": "all its scores are at the floor"}
-        return Estimate(
-            row["capability"], row["low"], row["high"], self.level, row["state"], reason.get(row["state"], "")
-        )
+        return estimate_of(row, self.level, reason=reason.get(row["state"], ""))
 
     def pairs(self, models: Sequence[str] | None = None) -> pl.DataFrame:
         """How much better one model is than another and how probable it is that it is better at all.
 
-        Columns model, other, difference, low, high, p_better: all pairs of ``models``, or each model with the next in rank.
+        Columns model, other, difference, low, high, p_better, interval_state: all pairs of ``models``, or each model with the next in rank.
         """
         chosen = None if models is None else [self.problem.model_at(name) for name in dict.fromkeys(models)]
         return pair_frame(self.problem.models, self.estimate.capability, self.replicates, self.level, chosen)
@@ -121,8 +135,7 @@ class Scale:
         if self.replicates is None:
             return Estimate(float(value), level=self.level)
         drawn = floor + (ceiling - floor) * self.replicates.shares(self.replicates, m)[:, b]
-        (low,), (high,) = interval(drawn[:, None], np.array([value]), self.level)
-        return Estimate(float(value), float(low), float(high), self.level)
+        return replicate_interval(drawn, self.level).estimate(float(value), level=self.level)
 
     def place(self, scores: Scores, *, seed: int = 0) -> pl.DataFrame:
         """Where new models stand, with the benchmarks as they are: model, capability, low, high, n_benchmarks, state."""
@@ -216,7 +229,7 @@ def fit(
         )
     drawing = {"dimensions": dimensions, "bootstrap": bootstrap, "resample": redrawn, "level": level}
     settings = {"preset": preset, **_told(gauge, problem), **cleaning, **drawing}
-    notes = (*problem.notes, *_failures(drawn, bootstrap))
+    notes = (*problem.notes, *_failures(drawn))
     return assemble(solution, gauge, drawn, level, Provenance(settings, scores.digest, seed, notes))
 
 
@@ -279,15 +292,19 @@ def _told(gauge: Gauge, problem: Problem) -> dict[str, Any]:
     return {"anchor": name, "anchor_difficulty": gauge.difficulty, "anchor_slope": gauge.slope}
 
 
-def _failures(drawn: Replicates | None, n: int) -> tuple[str, ...]:
+def _failures(drawn: Replicates | None) -> tuple[str, ...]:
     if drawn is None:
         return ()
-    failed = (
-        [f"{drawn.n_failed} of {n} refits did not converge on a scale and are not counted."] if drawn.n_failed else []
+    n = len(drawn)
+    counted = (
+        "so there are no intervals"
+        if drawn.n_failed > MOST_FAILED * n
+        else "which count beyond both ends of every interval"
     )
-    empty = int(np.isnan(drawn.capability).any(axis=0).sum())
-    lost = [f"{empty} models were without scores in some replicates, which do not count for them."] if empty else []
-    return (*failed, *lost)
+    failed = [f"{drawn.n_failed} of {n} refits found no scale, {counted}."] if drawn.n_failed else []
+    empty = int(np.isnan(drawn.capability[~drawn.has_failed]).any(axis=0).sum())
+    lost = f"{empty} models have no scores in some refits, which count beyond both ends of their intervals."
+    return (*failed, *([lost] if empty else []))
 
 
 def _out_of_order(gauge: Gauge, problem: Problem) -> str:

@@ -30,7 +30,7 @@ __all__ = ["load", "save"]
 
 _KINDS = ("capability", "difficulty", "slope", "trait", "loading")
 _TYPES: dict[str, type[pl.DataType]] = {
-    **dict.fromkeys(("model", "benchmark", "state", "family", "organisation"), pl.String),
+    **dict.fromkeys(("model", "benchmark", "state", "interval_state", "family", "organisation"), pl.String),
     **dict.fromkeys(("n_benchmarks", "n_models", "rank"), pl.Int64),
     "date": pl.Date,
 }
@@ -77,7 +77,7 @@ def load(folder: Path) -> Scale:
             CapabilityPrior(**{**prior, "mean_date": date.fromisoformat(day) if day else None}),
             told["is_by_noise"],
             told["level"],
-            _read_replicates(folder / "replicates.parquet", problem, told["n_failed"]),
+            _read_replicates(folder / "replicates.parquet", problem),
             Provenance(told["settings"], told["digest"], told["seed"], tuple(told["notes"]), told["version"]),
         )
     except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
@@ -148,7 +148,7 @@ def _estimate(problem: Problem, models: pl.DataFrame, benchmarks: pl.DataFrame) 
     return Aligned(*found)  # type: ignore[arg-type]
 
 
-def _read_replicates(path: Path, problem: Problem, n_failed: int) -> Replicates | None:
+def _read_replicates(path: Path, problem: Problem) -> Replicates | None:
     if not path.is_file():
         return None
     frame = pl.read_parquet(path)
@@ -157,4 +157,4 @@ def _read_replicates(path: Path, problem: Problem, n_failed: int) -> Replicates 
         for kind in _KINDS
         if f"{kind}/{_names(problem, kind)[0]}" in frame.columns
     ]
-    return Replicates.of(parts, n_failed)
+    return Replicates.of(parts)

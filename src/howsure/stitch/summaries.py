@@ -2,53 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howsure.stats.bootstrap import percentile
+from howsure.estimates import Estimate
+from howsure.stats.replicates import (
+    Interval,
+    probability_best,
+    probability_greater,
+    replicate_differences,
+    replicate_interval,
+)
 from howsure.stitch.solver.gauge import Aligned
-from howsure.stitch.solver.layout import Bools, Floats
+from howsure.stitch.solver.layout import Floats
 from howsure.stitch.solver.noise import expected
 from howsure.stitch.solver.problem import Problem
 from howsure.stitch.solver.replicates import Replicates
 from howsure.stitch.solver.solutions import Solution
 
-__all__ = ["benchmark_frame", "interval", "model_frame", "pair_frame", "states_of_models"]
+__all__ = [
+    "benchmark_frame",
+    "estimate_of",
+    "interval_state",
+    "model_frame",
+    "pair_frame",
+    "rank_columns",
+    "states_of_models",
+]
 
 Words: TypeAlias = NDArray[np.str_]
 _FEW = 3  # models that a difficulty and a slope of one's own need at least
 
 
 def model_frame(solution: Solution, aligned: Aligned, replicates: Replicates | None, level: float) -> pl.DataFrame:
-    """Capability, rank and the chance to be the best, best model first.
+    """Capability, rank and the probability to be the best, best model first.
 
     ``state`` is ``above_range`` for a model that no benchmark could challenge and ``below_range`` for one that none could: then the
-    interval is open on that side.
+    interval is open on that side. ``interval_state`` is ``too_few`` without replicates, ``undefined`` where more than 10 % of them failed (then there
+    are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end.
     """
     problem = solution.problem
     state = states_of_models(problem)
-    low, high = interval(None if replicates is None else replicates.capability, aligned.capability, level)
+    drawn = np.empty((0, len(problem.models))) if replicates is None else replicates.capability
+    found = replicate_interval(drawn, level)
     columns = {
         "model": problem.models,
         "capability": aligned.capability,
-        "low": np.where(state == "below_range", np.nan, low),
-        "high": np.where(state == "above_range", np.nan, high),
+        "low": np.where(state == "below_range", np.nan, found.low),
+        "high": np.where(state == "above_range", np.nan, found.high),
         "n_benchmarks": problem.n_by_model,
-        **_ranks(aligned.capability, replicates, level),
+        **rank_columns(aligned.capability, drawn, level),
         "date": problem.dates,
         "state": state,
+        "interval_state": interval_state(found),
         "family": problem.families,
         "organisation": pl.Series(problem.organisations, dtype=pl.String),
         "compute": problem.compute,
     }
     if aligned.trait is not None:
         columns["trait"] = aligned.trait
-    return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None)).sort("rank", "model")
+    return _closed(columns).sort("rank", "model")
 
 
 def benchmark_frame(solution: Solution, aligned: Aligned, replicates: Replicates | None, level: float) -> pl.DataFrame:
@@ -59,20 +77,19 @@ def benchmark_frame(solution: Solution, aligned: Aligned, replicates: Replicates
     score; ``unbounded`` where the slope runs into its bound.
     """
     problem, state = solution.problem, _benchmark_states(solution)
-    ends = {
-        name: interval(None if replicates is None else getattr(replicates, name), getattr(aligned, name), level)
-        for name in ("difficulty", "slope")
-    }
+    none = np.empty((0, len(problem.benchmarks)))
+    drawn = (none, none) if replicates is None else (replicates.difficulty, replicates.slope)
+    difficulty, slope = (replicate_interval(one, level) for one in drawn)
     squares = (problem.score - expected(solution.rows, solution.theta)[0]) ** 2
     n = problem.n_by_benchmark
     columns = {
         "benchmark": problem.benchmarks,
         "difficulty": aligned.difficulty,
-        "difficulty_low": np.where(state == "below_range", np.nan, ends["difficulty"][0]),
-        "difficulty_high": np.where(state == "above_range", np.nan, ends["difficulty"][1]),
+        "difficulty_low": np.where(state == "below_range", np.nan, difficulty.low),
+        "difficulty_high": np.where(state == "above_range", np.nan, difficulty.high),
         "slope": aligned.slope,
-        "slope_low": ends["slope"][0],
-        "slope_high": ends["slope"][1],
+        "slope_low": slope.low,
+        "slope_high": slope.high,
         "n_models": n,
         "rmse": np.sqrt(np.bincount(problem.benchmark, squares, minlength=len(n)) / n),
         "noise_sd": np.sqrt(solution.noise.variance),
@@ -80,10 +97,11 @@ def benchmark_frame(solution: Solution, aligned: Aligned, replicates: Replicates
         "ceiling": problem.ceilings,
         "date": problem.benchmark_dates,
         "state": state,
+        "interval_state": interval_state(difficulty),
     }
     if aligned.loading is not None:
         columns["loading"] = aligned.loading
-    return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None)).sort("difficulty", "benchmark")
+    return _closed(columns).sort("difficulty", "benchmark")
 
 
 def pair_frame(
@@ -97,30 +115,35 @@ def pair_frame(
     ranked = order if chosen is None else np.asarray(chosen)[order]
     pairs = list(pairwise(ranked) if chosen is None else combinations(ranked, 2))
     first, second = (np.array([pair[side] for pair in pairs], dtype=int) for side in (0, 1))
-    drawn = None if replicates is None else replicates.capability[:, first] - replicates.capability[:, second]
-    low, high = interval(drawn, capability[first] - capability[second], level)
-    better = np.full(len(pairs), np.nan) if drawn is None else _share(drawn > 0, drawn)
-    return pl.DataFrame(
+    drawn = np.empty((0, len(models))) if replicates is None else replicates.capability
+    found = replicate_interval(replicate_differences(drawn[:, first], drawn[:, second]), level)
+    better = probability_greater(drawn[:, first], drawn[:, second])
+    return _closed(
         {
             "model": [models[i] for i in first],
             "other": [models[i] for i in second],
             "difference": capability[first] - capability[second],
-            "low": low,
-            "high": high,
-            "p_better": better,
+            "low": found.low,
+            "high": found.high,
+            "p_better": np.where(found.state == "ok", better, np.nan),
+            "interval_state": interval_state(found),
         }
-    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+    )
 
 
-def interval(drawn: Floats | None, value: Floats, level: float) -> tuple[Floats, Floats]:
-    """The middle of the replicates, column by column; NaN without any. Replicates that are NaN do not count."""
-    if drawn is None or not len(drawn):
-        return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
-    if not np.isnan(drawn).any():
-        return percentile(drawn, level)
-    ends = [percentile(kept, level) if len(kept := c[~np.isnan(c)]) else (np.nan, np.nan) for c in drawn.T]
-    low, high = np.array(ends, dtype=np.float64).T
-    return low, high
+def interval_state(found: Interval) -> Words:
+    """One state for both ends: that of the interval, or ``unbounded`` where failed replicates open an end."""
+    is_open = (found.low_state == "unbounded") | (found.high_state == "unbounded")
+    return np.where(is_open, "unbounded", found.state)
+
+
+def estimate_of(row: Mapping[str, Any], level: float, name: str = "capability", *, reason: str = "") -> Estimate:
+    """A parameter of a row of these tables, with its interval and states; ``reason`` says why it is out of range."""
+    low, high = ("low", "high") if name == "capability" else (f"{name}_low", f"{name}_high")
+    state: Any = row.get("state", "ok") if name == "capability" else "ok"
+    failed = row["interval_state"] if row.get("interval_state") in ("undefined", "unbounded") else "ok"
+    ends: Any = [failed if row[end] is None else "ok" for end in (low, high)]
+    return Estimate(row[name], row[low], row[high], level, state, reason, *ends)
 
 
 def states_of_models(problem: Problem) -> Words:
@@ -132,18 +155,19 @@ def states_of_models(problem: Problem) -> Words:
     return np.select([is_top, is_bottom], ["above_range", "below_range"], "ok")
 
 
-def _ranks(capability: Floats, replicates: Replicates | None, level: float) -> dict[str, Floats]:
-    rank = _rank(capability[None])[0]
-    nothing = np.full(len(rank), np.nan)
-    if replicates is None:
-        return {"rank": rank.astype(int), "rank_low": nothing, "rank_high": nothing, "p_best": nothing}
-    drawn = np.where(np.isnan(replicates.capability), np.nan, _rank(replicates.capability))
-    low, high = interval(drawn, rank, level)
+def rank_columns(capability: Floats, drawn: Floats, level: float) -> dict[str, Floats]:
+    """Ranks by capability, their intervals over replicates, and the probability to be the best.
+
+    ``drawn`` has one row per replicate, NaN for a model that is not on it. Where failed replicates open an end, it is the first or the last rank.
+    """
+    rank, n = _rank(capability[None])[0], len(capability)
+    found = replicate_interval(np.where(np.isnan(drawn), np.nan, _rank(drawn)), level)
+    is_known = found.state == "ok"
     return {
         "rank": rank.astype(int),
-        "rank_low": np.floor(low),
-        "rank_high": np.ceil(high),
-        "p_best": _share(drawn == 1, drawn),
+        "rank_low": np.where(is_known, np.clip(np.floor(found.low), 1, n), np.nan),
+        "rank_high": np.where(is_known, np.clip(np.ceil(found.high), 1, n), np.nan),
+        "p_best": np.where(is_known, probability_best(drawn), np.nan),
     }
 
 
@@ -152,10 +176,10 @@ def _rank(capability: Floats) -> Floats:
     return (np.argsort(order, axis=1, kind="stable") + 1).astype(np.float64)
 
 
-def _share(holds: Bools, drawn: Floats) -> Floats:
-    n = (~np.isnan(drawn)).sum(axis=0)
-    share: Floats = np.divide(holds.sum(axis=0), n, out=np.full(drawn.shape[1], np.nan), where=n > 0)
-    return share
+def _closed(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """The columns as a frame, null where there is no number or an end is open."""
+    numbers = pl.col(pl.Float64)
+    return pl.DataFrame(columns).with_columns(pl.when(numbers.is_finite()).then(numbers))
 
 
 def _benchmark_states(solution: Solution) -> Words:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from howsure.estimates import Estimate
+from howsure.stats.replicates import replicate_interval
 
 __all__ = ["FACTORS", "Factor", "factors_of", "told"]
 
@@ -97,7 +98,7 @@ def _factor(kind: str, part: pl.DataFrame, slope: Estimate, leader: str, level: 
     edge = (1 - level) / 2 if kind in _DRAWN else 0.0
     # where nothing is drawn, the choice that was made is one of those that could be
     also = None if kind in _DRAWN else slope.value
-    own, linked = (_spanned(part[name], edge, also) for name in ("slope", "linked_slope"))
+    own, linked = (_spanned(part[name], level if kind in _DRAWN else None, also) for name in ("slope", "linked_slope"))
     whole = part.drop_nulls("rank_correlation")
     farthest = part.drop_nulls("linked_slope").sort((pl.col("linked_slope") - (slope.value or 0.0)).abs())
     return Factor(
@@ -115,11 +116,14 @@ def _factor(kind: str, part: pl.DataFrame, slope: Estimate, leader: str, level: 
     )
 
 
-def _spanned(values: pl.Series, edge: float, also: float | None) -> _Ends:
-    low, high = (values.quantile(q, "linear") for q in (edge, 1 - edge))
-    if low is None or high is None:
-        return None, None
-    return (low, high) if also is None else (min(low, also), max(high, also))
+def _spanned(values: pl.Series, level: float | None, also: float | None) -> _Ends:
+    """The interval of drawn refits at ``level``, those without a slope counting as failed; of all others the extremes."""
+    if level is not None:
+        found = replicate_interval(values.cast(pl.Float64).fill_null(np.nan).to_numpy(), level)
+        low, high = float(found.low), float(found.high)
+        return (low, high) if math.isfinite(low) and math.isfinite(high) else (None, None)
+    known = [*values.drop_nulls(), *([] if also is None else [also])]
+    return (min(known), max(known)) if len(values.drop_nulls()) else (None, None)
 
 
 def _is_beyond(linked: _Ends, noise: _Ends) -> bool | None:
@@ -196,9 +200,7 @@ def _told_drop(
         f"rank correlation with the whole table is {correlation:.3f} at the median."
     )
     if factor.n_undefined:
-        sentences.append(
-            f"{factor.n_undefined} of these refits had no scale, since their scores fall into parts; they are not counted."
-        )
+        sentences.append(f"{factor.n_undefined} of these refits had no scale, since their scores fall into parts.")
     return sentences
 
 

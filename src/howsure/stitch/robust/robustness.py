@@ -14,7 +14,7 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.frames import parts_of, write_frame
 from howsure.results import Provenance, plain, write_json
-from howsure.stats.bootstrap import percentile
+from howsure.stats.replicates import replicate_interval
 from howsure.stitch.presets import preset_called
 from howsure.stitch.robust.crossvalidation import compare_models
 from howsure.stitch.robust.findings import Factor, factors_of, told
@@ -34,7 +34,7 @@ from howsure.stitch.solver.gauge import Gauge, choose_gauge
 from howsure.stitch.solver.layout import Bools, Floats, Ints
 from howsure.stitch.solver.problem import Problem
 from howsure.stitch.solver.solutions import Solution
-from howsure.stitch.summaries import interval
+from howsure.stitch.summaries import rank_columns
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
@@ -184,11 +184,7 @@ def _slope(baseline: Baseline, scale: Scale) -> Estimate:
         reason = "the frontier needs models of at least two dates, of which the later is better"
         return Estimate.without("undefined", reason, level=scale.level)
     drawn = np.empty(0) if scale.replicates is None else frontier_slopes(scale.replicates.capability, baseline.dates)
-    drawn = drawn[np.isfinite(drawn)]
-    if not len(drawn):
-        return Estimate(value, level=scale.level)
-    low, high = percentile(drawn, scale.level)
-    return Estimate(value, float(low), float(high), scale.level)
+    return replicate_interval(drawn, scale.level).estimate(value, level=scale.level)
 
 
 def _noisy(baseline: Baseline, scale: Scale) -> list[Variant]:
@@ -217,21 +213,8 @@ def _varied(baseline: Baseline, solution: Solution, gauge: Gauge) -> Iterator[Va
 
 def _ranks(baseline: Baseline, capability: Floats, level: float) -> pl.DataFrame:
     """Between which ranks each model lies when benchmarks are dropped, and how often it is the best."""
-    whole = capability[np.isfinite(capability).any(axis=1)]
-    is_there = np.isfinite(whole)
-    order = np.argsort(np.argsort(-np.where(is_there, whole, -np.inf), axis=1, kind="stable"), axis=1, kind="stable")
-    drawn = np.where(is_there, order + 1.0, np.nan)
-    rank = np.argsort(np.argsort(-baseline.capability, kind="stable"), kind="stable") + 1
-    low, high = interval(drawn, rank.astype(np.float64), level)
-    n = is_there.sum(axis=0)
-    columns = {
-        "model": baseline.models,
-        "rank": rank,
-        "rank_low": np.floor(low),
-        "rank_high": np.ceil(high),
-        "p_best": np.divide((drawn == 1).sum(axis=0), n, out=np.full(len(rank), np.nan), where=n > 0),
-        "n_refits": n,
-    }
+    ranks = rank_columns(baseline.capability, capability, level)
+    columns = {"model": baseline.models, **ranks, "n_refits": np.isfinite(capability).sum(axis=0)}
     return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None)).sort("rank")
 
 

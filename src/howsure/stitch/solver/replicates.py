@@ -29,6 +29,7 @@ import numpy as np
 from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.replicates import MOST_FAILED
 from howsure.stitch.solver.gauge import Aligned, Gauge, align
 from howsure.stitch.solver.kernels import fit_many
 from howsure.stitch.solver.layout import Bools, Floats
@@ -47,19 +48,35 @@ _Drawn = tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class Replicates(Aligned):
-    """Parameters of the refits that converged, one row each, on the reported scale.
+    """Parameters of the refits, one row each, on the reported scale.
 
-    A model's capability is NaN in a replicate that drew none of its scores. ``n_failed`` refits did not converge, or left the
-    two models that anchor the scale in the wrong order, and are not among the rows.
+    A refit that did not converge, or left the gauge without a scale, is NaN throughout; so is a model's capability in a refit that drew none
+    of its scores. `howsure.stats.replicates` says how these count.
     """
 
-    n_failed: int = 0
-
     @classmethod
-    def of(cls, parts: Sequence[Floats], n_failed: int) -> Replicates:
+    def of(cls, parts: Sequence[Floats]) -> Replicates:
         """Replicates of capability, difficulty, slope and, in two dimensions, trait and loading."""
-        trait, loading = parts[3:] if len(parts) > 3 else (None, None)
-        return cls(parts[0], parts[1], parts[2], trait, loading, n_failed)
+        return cls(*parts)
+
+    @property
+    def has_failed(self) -> Bools:
+        """Which refits have no scale."""
+        failed: Bools = np.isnan(self.difficulty).any(axis=1)
+        return failed
+
+    @property
+    def n_failed(self) -> int:
+        """How many refits have no scale."""
+        return int(self.has_failed.sum())
+
+    def usable(self) -> Replicates | None:
+        """The refits that have a scale, for sums over replicates such as covariances; None where more than 10 % have none."""
+        failed = self.has_failed
+        if not len(failed) or failed.mean() > MOST_FAILED:
+            return None
+        parts = (self.capability, self.difficulty, self.slope, self.trait, self.loading)
+        return Replicates.of([part[~failed] for part in parts if part is not None])
 
     def __len__(self) -> int:
         return len(self.capability)
@@ -87,8 +104,8 @@ def draw_replicates(
     batch = max(1, min(64, _NUMBERS_A_BATCH // solution.problem.n_observations))
     work = partial(_refit, solution, gauge, resample)
     *parts, converged = replicate(work, n, seed=seed, batch=batch, workers=workers, cluster=cluster, progress=progress)
-    kept = converged & np.isfinite(parts[1]).all(axis=1)
-    return Replicates.of([part[kept] for part in parts], int(len(kept) - kept.sum()))
+    is_whole = converged & np.isfinite(parts[1]).all(axis=1)
+    return Replicates.of([np.where(is_whole[:, None], part, np.nan) for part in parts])
 
 
 def _refit(

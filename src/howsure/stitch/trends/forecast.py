@@ -136,7 +136,7 @@ def forecast(
         backtest(scale, day, top_n=top_n, level=level, progress=progress),
         find_break(dated.days, dated.capability, top_n=top_n, level=level, n_simulations=n_simulations, seed=seed),
         tuple(saturate(scale, trend, reach=reach, until=path["date"][-1], top_n=top_n, seed=seed)),
-        Provenance(settings, scale.provenance.digest, seed, _notes(scale, trend)),
+        Provenance(settings, scale.provenance.digest, seed, _notes(scale)),
     )
 
 
@@ -177,10 +177,9 @@ def _month_ends(first: datetime.date, last: datetime.date) -> Iterator[datetime.
         day += datetime.timedelta(days=1)
 
 
-def _notes(scale: Scale, trend: Trend) -> tuple[str, ...]:
+def _notes(scale: Scale) -> tuple[str, ...]:
     notes = list(scale.provenance.notes)
     undated = int(np.isnat(scale.problem.dates).sum())
     notes += [f"{undated} models have no date and are in no trend."] if undated else []
-    if not trend.has_replicates:
-        notes.append("Bands take the capabilities as known: the scale has no replicates. Fit it with bootstrap=1000.")
+    notes += [f"Bands take the capabilities as known: {scale.without_replicates}."] if scale.without_replicates else []
     return tuple(notes)

@@ -45,7 +45,8 @@ class Dated:
         known = ~np.isnat(problem.dates)
         if not known.any():
             raise InputError("No model has a date, so there is no trend. Add the column date to the scores.")
-        drawn = np.empty((0, len(value))) if scale.replicates is None else scale.replicates.capability
+        replicates = scale.usable_replicates
+        drawn = np.empty((0, len(value))) if replicates is None else replicates.capability
         # a replicate that drew none of a model's scores tells nothing new about it
         drawn = np.where(np.isnan(drawn), value, drawn)
         names = tuple(name for name, is_known in zip(problem.models, known, strict=True) if is_known)

@@ -16,7 +16,8 @@ from howsure.estimates import Estimate
 from howsure.frames import Part, parts_of, write_frame
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Floats, Ints, check_level, codes, t_quantile
-from howsure.stats.bootstrap import hierarchical_weights, percentile
+from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.replicates import replicate_interval
 from howsure.stats.trends import Line, fit_line
 from howsure.stitch.scale import Scale
 
@@ -119,10 +120,11 @@ def map_horizons(
             "Their names must be those of the scores."
         )
     x, y = scale.estimate.capability[at], np.log(rows["minutes"].to_numpy())
-    drawn = np.empty((0, len(at))) if scale.replicates is None else scale.replicates.capability[:, at]
+    replicates = scale.usable_replicates
+    drawn = np.empty((0, len(at))) if replicates is None else replicates.capability[:, at]
     drawn = np.where(np.isnan(drawn), x, drawn)
     line = fit_line(x, y, level=level)
-    notes = (*scale.provenance.notes, *_notes(len(table), len(at), drawn))
+    notes = (*scale.provenance.notes, *_notes(scale, len(table), len(at)))
     settings = {"level": level, "n_replicates": n_replicates, "scale": scale.provenance.settings}
     return HorizonMap(
         line,
@@ -206,11 +208,9 @@ def _held_out(
     weights = hierarchical_weights([family], n_replicates, rng)
     capability = np.resize(drawn, weights.shape) if len(drawn) else np.broadcast_to(x, weights.shape)
     found = held_out_r2(capability, y, family, weights)
-    known = found[np.isfinite(found)]
-    if not math.isfinite(value) or len(known) < n_replicates / 2:
+    if not math.isfinite(value):
         return Estimate.without("too_few", "the families are too few to leave one out", level=level)
-    low, high = percentile(known, level)
-    return Estimate(value, float(low), float(high), level)
+    return replicate_interval(np.where(np.isfinite(found), found, np.nan), level).estimate(value, level=level)
 
 
 def _points(scale: Scale, rows: pl.DataFrame, line: Line, x: Floats, y: Floats, family: Ints) -> pl.DataFrame:
@@ -253,11 +253,9 @@ def _refuse_wrong(part: Part, written: pl.Series, named: pl.DataFrame) -> None:
         raise InputError(f"{part.path or 'The horizons'}: {twice['model'][0]} has two of them. Keep one row a model.")
 
 
-def _notes(n_given: int, n_used: int, drawn: Floats) -> list[str]:
+def _notes(scale: Scale, n_given: int, n_used: int) -> list[str]:
     absent = n_given - n_used
     notes = [f"{absent} of {n_given} models with a time horizon are not on the scale."] if absent else []
-    if not len(drawn):
-        notes.append(
-            "Intervals take the capabilities as known: the scale has no replicates. Fit it with bootstrap=1000."
-        )
+    if scale.without_replicates:
+        notes.append(f"Intervals take the capabilities as known: {scale.without_replicates}.")
     return notes

@@ -333,8 +333,6 @@ def _ends(estimate: Estimate) -> dict[str, Any]:
 def _notes(scale: Scale, data: Computed) -> list[str]:
     n = len(scale.problem.models)
     notes = [f"{len(data.models)} of {n} models count: those with a date and known compute that are not excluded."]
-    if not len(data.drawn):
-        notes.append(
-            "Intervals take the capabilities as known: the scale has no replicates. Fit it with bootstrap=1000."
-        )
+    if scale.without_replicates:
+        notes.append(f"Intervals take the capabilities as known: {scale.without_replicates}.")
     return notes

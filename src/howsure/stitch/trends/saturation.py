@@ -15,7 +15,7 @@ from scipy.special import logit
 from howsure.errors import OptionError
 from howsure.estimates import Estimate, State
 from howsure.stats._arrays import Floats
-from howsure.stats.bootstrap import percentile
+from howsure.stats.replicates import replicate_interval
 from howsure.stitch.trends.frontier import Dated, Trend, dates_of, is_frontier, years_of
 
 if TYPE_CHECKING:
@@ -115,16 +115,16 @@ def _needed(scale: Scale, index: int, reach: float) -> tuple[float, Floats | Non
     floor, ceiling = scale.problem.floors[index], scale.problem.ceilings[index]
     distance = float(logit((reach - floor) / (ceiling - floor)))
     value = float(scale.estimate.difficulty[index] + distance / scale.estimate.slope[index])
-    if scale.replicates is None:
+    replicates = scale.usable_replicates  # those of the trend, row by row
+    if replicates is None:
         return value, None
-    return value, scale.replicates.difficulty[:, index] + distance / scale.replicates.slope[:, index]
+    return value, replicates.difficulty[:, index] + distance / replicates.slope[:, index]
 
 
 def _with_ends(value: float, drawn: Floats | None, level: float) -> Estimate:
     if drawn is None:
         return Estimate(value, level=level)
-    low, high = percentile(drawn, level)
-    return Estimate(value, float(low), float(high), level)
+    return replicate_interval(drawn, level).estimate(value, level=level)
 
 
 def _first(dated: Dated, needed: float, top_n: int) -> tuple[str | None, datetime.date | None]:
