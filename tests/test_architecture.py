@@ -21,7 +21,7 @@ FLOORS = [
     {"compute"},
     {"results"},
     {"tables"},
-    {"frames", "columns"},
+    {"frames", "columns", "yaml_files"},
     {"safe_io", "estimates"},
     {"errors", "interruptions", "outside_text", "_version", "_lazy", "compiled"},
 ]

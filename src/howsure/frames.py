@@ -21,7 +21,7 @@ import polars as pl
 
 from howsure.errors import InputError, MissingExtraError, closest
 from howsure.outside_text import guarded, unguarded
-from howsure.safe_io import atomic_path, read_bytes
+from howsure.safe_io import atomic_path, read_bytes, refuse_special
 
 if TYPE_CHECKING:
     import pandas
@@ -118,10 +118,13 @@ def expand(pattern: str | os.PathLike[str]) -> list[Path]:
     """The files behind a path or a glob, sorted; none is an error that names what lies near."""
     path = Path(pattern)
     if path.exists():
+        refuse_special(path)
         return [path]
     if glob.has_magic(str(pattern)):
         found = sorted(Path(name) for name in glob.glob(str(pattern), recursive=True))
         if found:
+            for one in found:
+                refuse_special(one)
             return found
         raise InputError(f"{pattern}: no file matches.")
     siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []

@@ -84,7 +84,7 @@ def test_block_and_quoted_texts_end_alike(tmp_path):
         ("Because.", "No idea.", r"line 5: pairs.0: both responses of pair 'a' are the same text"),
         ("id: a", "id: a/b", r"line 5: pairs.0.id: is blank, or holds letters"),
         ("title: Voices", "title: Voices\ntitle: Two", r"study.yaml line 2: 'title' is there twice"),
-        ("title: Voices", "title: a: b", r"study.yaml line 1: not YAML \(mapping values are not allowed here\)"),
+        ("title: Voices", "title: a: b", r"study.yaml line 1: not YAML \(mapping values are not allowed"),
         ("title: Voices", "title: Voices\nrepeats: 2", r"the study: repeats 2 is above the 1 pairs"),
         ("title: Voices", "title: Voices\ntarget_minutes: [9, 3]", r"target_minutes 9 to 3"),
         ("title: Voices", "title: !!python/object:os.system {}", r"not YAML"),

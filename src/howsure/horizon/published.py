@@ -17,6 +17,7 @@ from howsure.frames import Part, parts_of
 from howsure.horizon.time import TimeHorizons
 from howsure.safe_io import read_bytes
 from howsure.stats._arrays import Floats
+from howsure.yaml_files import read_yaml
 
 __all__ = ["DatedHorizons", "dated_horizons", "read_releases"]
 
@@ -146,12 +147,7 @@ def _dates(part: Part, frame: pl.DataFrame, column: str) -> list[datetime.date |
 
 def _read_yaml(path: Path, success: float) -> list[dict[str, Any]]:
     """METR's file: results by model, each with a release date and p50 and p80 with their intervals."""
-    import yaml
-
-    try:
-        told = yaml.safe_load(read_bytes(path))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML ({str(error).partition(chr(10))[0]}).") from None
+    told = read_yaml(path).value
     results = told.get("results") if isinstance(told, dict) else None
     if not isinstance(results, dict) or not results:
         raise InputError(f"{path}: no results by model, as METR's published horizons have. Give a table instead.")

@@ -30,10 +30,11 @@ def counted(paths: Sequence[Path], progress: Progress | None) -> Iterator[Path]:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """All files of a folder and of the folders in it, in the order of names, but for hidden ones."""
+    """All files of a folder and of the folders in it, in the order of names, but for hidden ones, pipes and devices."""
     for root, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(root, name) for name in sorted(names) if not name.startswith("."))
+        paths = (Path(root, name) for name in sorted(names) if not name.startswith("."))
+        yield from (path for path in paths if path.is_file())
 
 
 def read_each(

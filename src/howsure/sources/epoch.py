@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
 from howsure.errors import InputError, OptionError
 from howsure.frames import format_of, parts_of
@@ -27,6 +26,7 @@ from howsure.sources import Progress
 from howsure.sources._bundles import Bundle, table_names
 from howsure.sources._sniff import keys
 from howsure.tables import Scores
+from howsure.yaml_files import read_yaml
 
 __all__ = ["ABOUT", "OPTIONS", "PUBLIC_URL", "paper_leaves_out", "read", "recognise"]
 
@@ -377,5 +377,5 @@ def _listed(names: Sequence[str]) -> str:
 
 @cache
 def _facts() -> dict[str, Any]:
-    facts: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("epoch.yaml").read_text("utf-8"))
+    facts: dict[str, Any] = read_yaml(Path(__file__).with_name("epoch.yaml")).value
     return facts

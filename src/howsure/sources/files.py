@@ -11,17 +11,16 @@ from typing import Any, ClassVar, Literal
 
 from howsure.errors import HowsureError, InputError, OptionError, closest
 from howsure.frames import expand, format_of, parts_of
-from howsure.safe_io import read_bytes, write_atomic
+from howsure.safe_io import write_atomic
 from howsure.sources import Progress
 from howsure.sources._sniff import keys
 from howsure.tables import TABLES, Table
+from howsure.yaml_files import read_yaml
 
 __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recognise", "save_mapping"]
 
 ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), with its columns renamed where needed"
 OPTIONS = frozenset({"rename", "fill", "table", "mapping"})
-
-_LARGEST_MAPPING = 2**20
 
 
 @dataclass(frozen=True)
@@ -72,18 +71,8 @@ def read(
 
 def load_mapping(path: str | os.PathLike[str]) -> ColumnMapping:
     """A mapping that was saved, or written by hand."""
-    import yaml
-
     file = expand(path)[0]
-    if file.is_file() and file.stat().st_size > _LARGEST_MAPPING:
-        raise InputError(f"{file}: too large for a mapping, which holds table, rename, fill and divide_by only.")
-    try:
-        held = yaml.safe_load(read_bytes(file))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}" if mark else ""
-        problem = str(getattr(error, "problem", None) or error).splitlines()[0]
-        raise InputError(f"{file}{line}: not YAML ({problem}). Write lines as name: value.") from None
+    held = read_yaml(file).value
     return _checked({} if held is None else held, InputError, f"{file}: ")
 
 

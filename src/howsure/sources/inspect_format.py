@@ -15,10 +15,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from annotated_types import Interval
 
 from howsure.errors import InputError, need
-from howsure.safe_io import Archive, read_bytes
+from howsure.safe_io import Archive, count_json_values, read_bytes
 from howsure.sources._sniff import head, json_outline
 
 if TYPE_CHECKING:
@@ -30,16 +32,25 @@ Settings: TypeAlias = dict[tuple[str, str], str]
 """Values as text, by where they were set and by name."""
 
 _KNOWN_VERSIONS = frozenset({2})
+_MOST_FOR_INSPECT = 5_000_000  # values, each of which may take 300 bytes there
 _FIRST_VERSION = re.compile(rb'\s*\{\s*"version"\s*:\s*(\d{1,9})\b')
 _LOG_KEYS = frozenset(
     {"version", "status", "eval", "plan", "results", "stats", "error", "invalidated", "log_updates", "samples"}
     | {"reductions", "location", "etag", "tags", "metadata", "eval_set_id"}
 )
 _EVAL_KEYS = frozenset({"task", "task_id", "run_id", "created", "dataset", "model"})
+_HALF_LETTER = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(?P<half>[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 _HEADER, _START, _SUMMARIES, _JOURNAL = "header.json", "_journal/start.json", "summaries.json", "_journal/summaries/"
 # how a summary writes texts that it cuts short and parts that it leaves out, as JSON
 _CUT = re.compile(r'\.\.\.\\n\(content truncated\)|"\((?:Image|Audio|Video|Data|Document|Reasoning|Tool_use)\)"')
 _TOLD_IN_FULL = re.compile(rb'"invalidation"\s*:\s*\{|"history"\s*:\s*\[\s*\{')
+
+
+Whole: TypeAlias = Annotated[int, Interval(ge=-(2**53), le=2**53)]
+"""A number that tables can hold."""
 
 
 @dataclass(slots=True)
@@ -69,8 +80,8 @@ class Sample:
     ``content`` is made from ``input``, ``target`` and ``choices``, which are then dropped.
     """
 
-    id: int | str
-    epoch: int
+    id: Whole | str
+    epoch: Whole
     scores: dict[str, Score] | None = None
     metadata: dict[str, Any] | None = None
     error: Any = None
@@ -107,7 +118,7 @@ class _Spec:
     model: str
     created: datetime
     task_id: str = ""
-    task_version: int | str = 0
+    task_version: Whole | str = 0
     task_args: dict[str, Any] = field(default_factory=dict)
     dataset: _Dataset = field(default_factory=_Dataset)
     model_args: dict[str, Any] = field(default_factory=dict)
@@ -121,7 +132,7 @@ class _JustEval:
 
 @dataclass(slots=True)
 class _JustVersion:
-    version: int = 2
+    version: Whole = 2
 
 
 @dataclass(slots=True)
@@ -198,6 +209,10 @@ def read_log(path: Path, family: str | None) -> Log:
     if log is None:
         log = _from_inspect(path)
     log.path = path
+    try:
+        log.created  # noqa: B018
+    except OverflowError:
+        raise InputError(f"{path}: the date {log.eval.created} is out of range. Make or fetch the log again.") from None
     # a sample that was run anew is written again, and the last writing counts
     latest = {(str(sample.id), sample.epoch): sample for sample in log.samples or []}
     log.samples = sorted(latest.values(), key=lambda sample: sample.epoch)
@@ -260,12 +275,14 @@ def _from_archive(path: Path, family: str | None) -> Log | None:
         name = next((name for name in (_HEADER, _START) if name in archive), None)
         if name is None:
             raise InputError(f"{path}: not an Inspect log: it has neither {_HEADER} nor {_START}.")
-        header = archive.read(name)
+        header = archive.read_json(name)
         if not _is_known(header, f"{path}: {name}"):
             return None
         log: Log = _parsed(Log, header, f"{path}: {name}")
         is_suspect = log.invalidated or _may_be_edited(archive)
-        log.samples = [_told(summary, archive, family, is_suspect=is_suspect) for summary in _summaries(archive)]
+        # each sample is read once, however often the summaries name it
+        summaries = {(str(summary.id), summary.epoch): summary for summary in _summaries(archive)}
+        log.samples = [_told(summary, archive, family, is_suspect=is_suspect) for summary in summaries.values()]
         return log
 
 
@@ -277,6 +294,7 @@ def _from_json(path: Path) -> Log | None:
 def _from_inspect(path: Path) -> Log:
     """A log of a version that is not known here, by Inspect's own reader."""
     need("inspect_ai", "run", f"{path}: reading this version of Inspect's logs")
+    _refuse_too_large_for_inspect(path)
     from inspect_ai.log import read_eval_log
 
     try:
@@ -286,6 +304,19 @@ def _from_inspect(path: Path) -> Log:
         raise InputError(f"{path}: the installed Inspect cannot read it ({told[:200]}). Update Inspect.") from None
     read: Log = _parsed(Log, log.model_dump_json().encode(), str(path))
     return read
+
+
+def _refuse_too_large_for_inspect(path: Path) -> None:
+    """Inspect's reader has no bounds: a log goes there only after all of it was unpacked and counted here."""
+    if path.suffix == ".eval":
+        with Archive(path) as archive:
+            n_values = sum(count_json_values(archive.read_json(name)) for name in archive.names)
+    else:
+        n_values = count_json_values(read_bytes(path))
+    if n_values > _MOST_FOR_INSPECT:
+        raise InputError(
+            f"{path}: is of a version that is not known here, and with {n_values:,} values too large to be read by Inspect safely. Update Howsure."
+        )
 
 
 def _is_known(data: bytes, where: str) -> bool:
@@ -308,11 +339,13 @@ def _may_be_edited(archive: Archive) -> bool:
 def _summaries(archive: Archive) -> Iterator[Sample]:
     """Of a finished log in one member, of an unfinished one in the journal's numbered batches."""
     batches = {
-        int(digits[1]): name for name in archive.names if (digits := re.fullmatch(rf"{_JOURNAL}(\d+)\.json", name))
+        int(digits[1]): name
+        for name in archive.names
+        if (digits := re.fullmatch(rf"{_JOURNAL}(\d{{1,9}})\.json", name))
     }
     names = [_SUMMARIES] if _SUMMARIES in archive else [batches[number] for number in sorted(batches)]
     for name in names:
-        yield from _parsed(list[Sample], archive.read(name), f"{archive.path}: {name}")
+        yield from _parsed(list[Sample], archive.read_json(name), f"{archive.path}: {name}")
 
 
 def _told(summary: Sample, archive: Archive, family: str | None, *, is_suspect: bool) -> Sample:
@@ -321,7 +354,7 @@ def _told(summary: Sample, archive: Archive, family: str | None, *, is_suspect: 
     if not (is_suspect or lacks_family):
         return summary
     member = f"samples/{summary.id}_epoch_{summary.epoch}.json"
-    whole = archive.read(member)
+    whole = archive.read_json(member)
     if not (lacks_family or _TOLD_IN_FULL.search(whole)):
         return summary
     sample: Sample = _parsed(Sample, whole, f"{archive.path}: {member}")
@@ -337,11 +370,21 @@ def _parsed(kind: Any, data: bytes, where: str) -> Any:
     from pydantic import ValidationError
 
     try:
-        return _adapter(kind).validate_json(data)
+        try:
+            return _adapter(kind).validate_json(data)
+        except ValidationError:
+            if not _HALF_LETTER.search(data):
+                raise
+            return _adapter(kind).validate_json(_HALF_LETTER.sub(_mended, data))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         told = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
         raise InputError(f"{where}: not what Inspect writes ({told}). Make or fetch the log again.") from None
+
+
+def _mended(escape: re.Match[bytes]) -> bytes:
+    """An escape of JSON as it is, but half a surrogate pair, which is no letter, as the sign for one that cannot be shown."""
+    return rb"\ufffd" if escape["half"] else escape[0]
 
 
 @cache

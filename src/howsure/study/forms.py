@@ -26,7 +26,7 @@ from howsure.study.collect import Answered, AnswerSet, Gathered, gather
 from howsure.study.design import AGAIN, ATTENTION
 from howsure.study.page import COMMENTS, item_question, option_value
 from howsure.study.protocol import Study
-from howsure.study.yaml_lines import read_yaml
+from howsure.yaml_files import read_yaml
 
 __all__ = ["FormMapping", "Mapped", "collect_forms", "form_frame", "read_mapping", "save_forms"]
 

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from howsure.errors import InputError, OptionError
 from howsure.pages import digest
 from howsure.pages.protocol import refuse_twice
-from howsure.study.yaml_lines import Document, read_yaml
+from howsure.yaml_files import Document, read_yaml
 
 __all__ = ["DEFAULT_DIMENSIONS", "SLOTS", "Attention", "Dimension", "Kind", "Pair", "Question", "Quiz", "Study"]
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.study.yaml_lines import Document, read_yaml
+from howsure.yaml_files import Document, read_yaml
 
 __all__ = [
     "CRITERIA",

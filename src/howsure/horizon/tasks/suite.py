@@ -10,11 +10,11 @@ from typing import Any
 from howsure.errors import InputError, OptionError, closest
 from howsure.horizon.tasks.base import Task
 from howsure.horizon.tasks.registry import DOMAINS, families
-from howsure.safe_io import read_bytes, write_atomic
+from howsure.safe_io import write_atomic
+from howsure.yaml_files import read_yaml
 
 __all__ = ["make_tasks", "read_tasks", "task_schema", "write_tasks"]
 
-_LARGEST_FILE = 16 * 2**20
 _NOTHING = ("", "~", "null", "Null", "NULL")
 _HEAD = """\
 # Tasks for people and models. One with a generator is a fresh puzzle or prompt at every attempt, drawn at its difficulty (0 easy, 1 hard).
@@ -47,7 +47,7 @@ def write_tasks(tasks: Sequence[Task], path: str | os.PathLike[str]) -> Path:
 def read_tasks(path: str | os.PathLike[str]) -> tuple[Task, ...]:
     """The tasks of a YAML file: a list, or a list under ``tasks``. What does not fit is named by line and field."""
     file = Path(path)
-    nodes = list(_entries(file, _root(file)))
+    nodes = list(_entries(file, read_yaml(file, is_text=True).tree))
     if not nodes:
         raise InputError(f"{file}: holds no tasks. Write them as a list under tasks:.")
     tasks: dict[str, Task] = {}
@@ -101,22 +101,6 @@ def _entry(task: Task) -> dict[str, Any]:
     return held
 
 
-def _root(file: Path) -> Any:
-    """The YAML as nodes, which know their lines; scalars stay as written, so that 12:30 and no are texts."""
-    import yaml
-
-    if file.is_file() and file.stat().st_size > _LARGEST_FILE:
-        raise InputError(f"{file}: has more than {_LARGEST_FILE // 2**20} MB, too much for a suite of tasks.")
-    try:
-        # Python's own loader: the C one crashes on deep nesting
-        return yaml.compose(read_bytes(file).decode(), Loader=yaml.BaseLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}" if mark else ""
-        problem = str(getattr(error, "problem", None) or type(error).__name__).splitlines()[0]
-        raise InputError(f"{file}{line}: not YAML ({problem}). Write tasks as a list under tasks:.") from None
-
-
 def _entries(file: Path, root: Any) -> Iterator[Any]:
     import yaml
 
@@ -162,7 +146,7 @@ def _fields(file: Path, node: Any) -> tuple[dict[str, int], dict[str, Any]]:
         parts = value.value if isinstance(value, yaml.SequenceNode) else [value]
         if not all(isinstance(part, yaml.ScalarNode) for part in parts):
             raise InputError(f"{_line(file, key)}: {key.value} is a text, a number or a list of them.")
-        texts = [None if part.style is None and part.value in _NOTHING else part.value for part in parts]
+        texts = [None if not part.style and part.value in _NOTHING else part.value for part in parts]
         if texts != [None]:
             held[key.value] = texts if isinstance(value, yaml.SequenceNode) else texts[0]
     return lines, held
