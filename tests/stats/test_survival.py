@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 import scipy.stats
-from statsmodels.duration.survfunc import SurvfuncRight, survdiff
+from statsmodels.duration.survfunc import CumIncidenceRight, SurvfuncRight, survdiff
 
 from howsure.errors import InputError, OptionError
 from howsure.stats.means import mean
 from howsure.stats.proportions import wilson
-from howsure.stats.survival import kaplan_meier, log_rank
+from howsure.stats.survival import incidence_values, kaplan_meier, log_rank, restricted_mean, restricted_values
 
 # Freireich et al. (1963): weeks of remission with 6-mercaptopurine and with placebo
 TREATED = [6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35], [1] * 9 + [0] * 12
@@ -117,36 +117,81 @@ class TestMedian:
 class TestRestrictedMean:
     def test_without_censoring_it_is_a_bounded_mean(self):
         times = np.random.default_rng(3).exponential(10, 25)
-        found = kaplan_meier(times, np.ones(25)).restricted_mean(12)
+        found = restricted_mean(times, np.ones(25), 12)
         expected = mean(np.minimum(times, 12), bounds=(0, 12)).estimate
         assert (found.value, *ends(found)) == pytest.approx((expected.value, *ends(expected)))
 
     def test_area_by_hand(self):
         # 1 to time 2, then 2/3 to 4, then 1/3 to 6
-        found = kaplan_meier([2, 4, 9], [1, 1, 0]).restricted_mean(6)
+        found = restricted_mean([2, 4, 9], [1, 1, 0], 6)
         assert found.value == pytest.approx(2 + 2 * 2 / 3 + 2 / 3)
 
     def test_all_beyond_the_limit_is_not_certain(self):
-        found = kaplan_meier([300] * 5, [0] * 5).restricted_mean(300)
+        found = restricted_mean([300] * 5, [0] * 5, 300)
         assert found.value == 300
         assert ends(found) == pytest.approx((300 * wilson(5, 5).low, 300))
 
     def test_observation_that_ends_early_leaves_a_lower_end(self):
-        found = kaplan_meier([2, 4, 9], [1, 1, 0]).restricted_mean(20)
-        at_last = kaplan_meier([2, 4, 9], [1, 1, 0]).restricted_mean(9)
+        found = restricted_mean([2, 4, 9], [1, 1, 0], 20)
+        at_last = restricted_mean([2, 4, 9], [1, 1, 0], 9)
         assert (found.state, found.value, found.low, found.high) == ("above_range", at_last.value, at_last.low, None)
 
     def test_one_observation_is_too_few(self):
-        assert kaplan_meier([3], [1]).restricted_mean(5).state == "too_few"
+        assert restricted_mean([3], [1], 5).state == "too_few"
 
     def test_interval_covers_the_truth(self):
         rng = np.random.default_rng(4)
         held = []
         for _ in range(800):
             times, censored = rng.exponential(1, 20), rng.uniform(1, 4, 20)
-            curve = kaplan_meier(np.minimum(times, censored), times <= censored)
-            held.append(curve.restricted_mean(1.5).covers(1 - np.exp(-1.5)))
+            found = restricted_mean(np.minimum(times, censored), times <= censored, 1.5)
+            held.append(found.covers(1 - np.exp(-1.5)))
         assert 0.93 < np.mean(held) < 0.985
+
+
+class TestPseudoValues:
+    def test_without_censoring_they_are_the_observations(self):
+        rng = np.random.default_rng(6)
+        times, is_cause = rng.integers(0, 30, 40), rng.random(40) < 0.3
+        assert restricted_values(times, np.ones(40), 20) == pytest.approx(np.minimum(times, 20.0))
+        squares = restricted_values(times, np.ones(40), 20, lambda t: (t - 7) ** 2)
+        assert squares == pytest.approx((np.minimum(times, 20) - 7.0) ** 2)
+        assert incidence_values(times, np.ones(40), is_cause) == pytest.approx(is_cause.astype(float))
+
+    @pytest.mark.parametrize("tail", [0.0, 3.0])
+    def test_they_are_the_derivative_of_the_estimate(self, tail):
+        """One observation counted a little more moves the area under the curve by v − θ."""
+        rng = np.random.default_rng(7)
+        times, observed = drawn(rng, 25)
+        values = restricted_values(times, observed, 1.2, tail=tail)
+        for one in (0, 7, 13):
+            many = np.full(25, 4000)
+            many[one] += 4
+            moved = restricted_values(np.repeat(times, many), np.repeat(observed, many), 1.2, tail=tail).mean()
+            assert (moved - values.mean()) * many.sum() / 4 == pytest.approx(values[one] - values.mean(), abs=0.01)
+
+    def test_their_spread_is_greenwoods(self):
+        curve = kaplan_meier(*TREATED)
+        values = restricted_values(*TREATED, 30)
+        heights, edges = [1.0, *curve.survival[curve.times < 30]], [0.0, *curve.times[curve.times < 30], 30]
+        after = np.cumsum((np.diff(edges) * heights)[::-1])[::-1][1:]
+        d, r = curve.events[curve.times < 30], curve.at_risk[curve.times < 30]
+        assert ((values - values.mean()) ** 2).sum() / 21**2 == pytest.approx((after**2 * d / (r * (r - d))).sum())
+
+    def test_incidence_is_statsmodels(self):
+        rng = np.random.default_rng(8)
+        times, observed = drawn(rng, 60)
+        times[0], observed[0] = 99, False  # statsmodels divides by those left after the last end
+        cause = np.where(observed, rng.integers(1, 3, 60), 0)
+        theirs = CumIncidenceRight(times, cause).cinc[0][-1]
+        assert incidence_values(times, observed, cause == 1).mean() == pytest.approx(theirs)
+
+    def test_clusters_that_repeat_an_observation_add_nothing(self):
+        rng = np.random.default_rng(9)
+        times, observed = drawn(rng, 30)
+        once = restricted_mean(times, observed, 1.0)
+        twice = restricted_mean(np.tile(times, 2), np.tile(observed, 2), 1.0, np.tile(np.arange(30), 2))
+        assert (twice.value, *ends(twice)) == pytest.approx((once.value, *ends(once)))
 
 
 class TestLogRank:
@@ -200,4 +245,4 @@ def test_wrong_times_are_named():
     with pytest.raises(OptionError, match="before the beginning"):
         curve.at(-1)
     with pytest.raises(OptionError, match="limit 0"):
-        curve.restricted_mean(0)
+        restricted_mean([1, 2], [1, 1], 0)

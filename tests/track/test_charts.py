@@ -80,11 +80,12 @@ def test_the_report_has_a_section_for_each_question(results):
     sections = track_sections(results)
     assert [section.title for section in sections] == [
         "For how many turns: median",
-        "What does it bring to be shown the state?",
+        "Differences between players",
+        "Gain from showing the state",
         "What did it cost?",
     ]
     page = render(Report("Track the Stat", sections, results.provenance, datetime.date(2025, 1, 31)))
-    for words in ("random (exact)", "Median survival", "Chance to fail in a turn", "p (log-rank)", "4,240"):
+    for words in ("random (exact)", "Restricted mean", "Chance to fail in a turn", "p (log-rank)", "4,240"):
         assert words in page
 
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import ttest_rel
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
 from howsure.track.results import measure
@@ -46,27 +47,18 @@ def test_a_violation_is_a_share_of_games():
     samples = [*games([3, 4, 300]), Sample("m", "median", 3, 7, 300, "format")]
     row = only(samples)
     assert row.violation_rate.value == 0.25
-    assert row.errors == {"format": 1, "stale": 0, "tie": 0, "rank": 0, "other": 2, "none": 1}
+    ended = {"format": 1, "stale": 0, "tie": 0, "rank": 0, "other": 2, "no_answer": 0, "broken_off": 0, "none": 1}
+    assert row.errors == ended
 
 
-def test_failures_count_in_nothing_but_the_tokens():
-    failed = [Sample("m", "median", 9, 2, 300, failure="api", input_tokens=50, output_tokens=5)]
-    played = games([3, 5], input_tokens=100, output_tokens=10)
-    row, without = only([*played, *failed]), only(played)
-    assert (row.n, row.n_failed) == (2, 1)
-    assert (row.average, row.violation_rate, row.errors) == (without.average, without.violation_rate, without.errors)
-    assert (row.usage.input_tokens, row.usage.output_tokens, row.usage.total_tokens) == (250, 25, 275)
-    assert row.usage.n_turns == 4 + 6 + 3
-    assert "1 of 3 samples were broken off" in measure(Samples.of([*played, *failed])).provenance.notes[0]
-
-
-def test_where_every_sample_failed_the_figures_are_states(tmp_path):
+def test_where_every_game_broke_off_at_once_the_figures_are_states(tmp_path):
     results = measure(Samples.of([Sample("m", "mode", 0, 0, 300, failure="api")]))
     (row,) = results.rows
-    assert (row.n, row.n_failed, row.lasting, row.largest) == (0, 1, None, None)
+    assert (row.n, row.n_censored, row.lasting, row.largest) == (1, 1, None, None)
     assert row.average.state == row.stddev.state == row.median.state == row.violation_rate.state == "too_few"
+    assert "broke off in the first turn" in row.average.reason
     assert results.charts() == {}
-    assert {path.name for path in results.save(tmp_path)} == {"track.csv", "samples.csv", "track.json"}
+    assert {path.name for path in results.save(tmp_path)} == {"track.csv", "samples.csv", "errors.csv", "track.json"}
 
 
 def test_few_games_have_values_and_no_interval():
@@ -82,7 +74,7 @@ def test_equal_games_say_nothing_of_the_spread():
     assert (row.stddev.value, row.stddev.state) == (0, "undefined")
     assert row.average.high == 300
     assert row.average.low < 300
-    assert row.lasting.median.state == "above_range"
+    assert (row.median.value, row.median.state) == (300, "above_range")
 
 
 def test_games_with_one_sequence_belong_together():
@@ -119,20 +111,22 @@ def test_the_gain_is_paired_by_sequence_and_tested_by_log_rank():
     direct, shown = rng.integers(5, 60, 40), np.minimum(rng.integers(20, 120, 40), 100)
     samples = [*games(direct, length=100), *games(shown[:30], length=100, solver="explicit")]
     (gain,) = measure(Samples.of(samples)).gains
-    assert gain.difference.value == pytest.approx((shown[:30] - direct[:30]).mean())
+    found = gain.contrast
+    assert found.difference.value == pytest.approx((shown[:30] - direct[:30]).mean())
     se = (shown[:30] - direct[:30]).std(ddof=1) / np.sqrt(30)
-    assert gain.difference.width == pytest.approx(2 * 2.045 * se, rel=0.001)
-    both = np.concatenate([shown[:30], direct])
-    _, p = survdiff(both, both < 100, np.repeat([0, 1], [30, 40]))
-    assert gain.p == pytest.approx(p)
-    assert (gain.n_seeds, gain.n_unshared) == (30, 10)
+    assert found.difference.width == pytest.approx(2 * 2.045 * se, rel=0.001)
+    assert found.p == pytest.approx(ttest_rel(shown[:30], direct[:30]).pvalue)
+    both = np.concatenate([shown[:30], direct[:30]])
+    _, p = survdiff(both, both < 100, np.repeat([0, 1], [30, 30]))
+    assert found.p_log_rank == pytest.approx(p)
+    assert (found.n_seeds, found.n_unshared, found.limit) == (30, 10, 100)
 
 
 def test_there_is_no_gain_without_both_sides():
     assert measure(Samples.of(games([3, 4], solver="explicit"))).gains == ()
     both = [*games([300, 300]), *games([300, 300], solver="explicit")]
     (gain,) = measure(Samples.of(both)).gains
-    assert (gain.difference.value, gain.p) == (0, None)
+    assert (gain.contrast.difference.value, gain.contrast.p, gain.contrast.p_log_rank) == (0, None, None)
 
 
 def test_yardsticks_are_guessing_baselines_and_people():
@@ -168,7 +162,8 @@ def test_settings_are_never_pooled():
 def test_it_is_saved_with_all_its_tables(tmp_path):
     results = measure(simulate(n_samples=20).samples)
     written = {path.name for path in results.save(tmp_path)}
-    assert written == {"track.csv", "samples.csv", "survival.csv", "hazard.csv", "track.json"}
+    tables = {"track.csv", "samples.csv", "errors.csv", "differences.csv", "survival.csv", "hazard.csv"}
+    assert written == tables | {"track.json"}
     table = pl.read_csv(tmp_path / "track.csv")
     assert {"model", "solver", "variant", "avg_max_length", "low", "high", "stddev_max_length", "n"} <= set(
         table.columns
@@ -208,7 +203,7 @@ def test_intervals_hold_the_planted_truth_at_their_rate():
             hits["violations"].append(row.violation_rate.covers(truth.violation_rate))
             hits["mean"].append(row.lasting.restricted_mean.covers(truth.average))
         gain = world.truth["m", "explicit"].average - world.truth["m", "direct"].average
-        hits["gain"].append(results.gains[0].difference.covers(gain))
+        hits["gain"].append(results.gains[0].contrast.difference.covers(gain))
     for name, found in hits.items():
         # long-tailed spreads are the hard case, as `stddev_turns` says
         assert (0.85 if name == "stddev" else 0.92) <= np.mean(found) <= 0.99, name

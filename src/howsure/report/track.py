@@ -6,7 +6,8 @@ from howsure.estimates import chance
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
-from howsure.track.charts import draw_averages, draw_errors, draw_survival
+from howsure.track.charts import ERROR_WORDS, draw_averages, draw_errors, draw_survival
+from howsure.track.differences import Contrast
 from howsure.track.results import Results
 from howsure.track.samples import DIRECT
 from howsure.track.yardsticks import Board
@@ -16,8 +17,9 @@ __all__ = ["track_sections"]
 
 def track_sections(results: Results) -> list[Section]:
     """A section on each board that was played, one on what showing the state brings, and one on tokens where they were counted."""
-    played = [board for board in results.boards if any(row.n for row in results.on(board))]
+    played = [board for board in results.boards if any(row.lasting for row in results.on(board))]
     sections = [_board_section(results, board, has_notes=board == played[0]) for board in played]
+    sections += [_difference_section(results)] if results.differences else []
     sections += [_gain_section(results)] if results.gains else []
     sections += [_usage_section(results)] if any(row.usage.input_tokens is not None for row in results.rows) else []
     return sections
@@ -34,6 +36,7 @@ def _board_section(results: Results, board: Board, *, has_notes: bool) -> Sectio
         _lasting(results, board),
         _hazards(results, board),
         ChartBlock(draw_errors(results, board)),
+        _errors(results, board),
         Method(_METHOD.format(level=results.level)),
         Download("track.csv", csv_text(results.to_frame())),
     ]
@@ -49,11 +52,16 @@ def _board_section(results: Results, board: Board, *, has_notes: bool) -> Sectio
 
 _METHOD = (
     "A turn is right when the answer in brackets equals the statistic of all numbers so far, to one decimal. The first wrong or malformed answer "
-    "ends the game, and its score is the number of right turns. Samples that a server's failure broke off are left out and counted.\n\n"
-    "Intervals have level {level:.0%}. The average's and the violation rate's are score intervals clustered by sequence; the standard deviation's and "
-    "the median's come from resampling sequences. The largest and the smallest are facts about these games.\n\n"
-    "Games with all turns right would have gone on: the survival curve treats them as censored (Kaplan and Meier), and where more than half "
-    "reach the end the median survival is above the range. The restricted mean is the area under the curve up to the length.\n\n"
+    "ends the game, and its score is the number of right turns. A refusal, an empty answer or one that was cut off counts as an error in that turn.\n\n"
+    "A game that a server's failure, a budget or a limit broke off is censored: it had at least so many right turns (Kaplan and Meier). The restricted mean is the "
+    "area under the survival curve up to the last turn that at least five games answered. The average goes on from there with a constant hazard, if half of the games have "
+    "ended by then. If not, or where games reached a limit of context or tokens, the average is not identified and only its bounds are given. The upper "
+    "bound takes games that reached a limit as right to the end, and games without an answer as censored.\n\n"
+    "Intervals have level {level:.0%}. Those of the average and the violation rate are score intervals clustered by sequence; those of the standard deviation and "
+    "the median come from resampling sequences. Where all games ended in the same turn, the interval of the average is that of a constant hazard. "
+    "The largest and the smallest are facts about these games. Where more than half of the games reach the end, the median is above the range.\n\n"
+    "Kinds of errors: the column of chance has the shares among wrong random guesses in the same turns. A kind that is as frequent as in guesses says nothing "
+    "of the cause.\n\n"
     "“random (exact)” is the expectation of a player that says one of the numbers seen, computed and not drawn; its interval is where the average of one "
     "run lies. It is not the least that costs no thought: on the mode, always saying the largest number lasts 14 turns."
 )
@@ -74,13 +82,26 @@ def _yardsticks(results: Results, board: Board) -> TableBlock:
 
 
 def _lasting(results: Results, board: Board) -> TableBlock:
+    rows: list[list[Cell]] = []
+    for row in results.on(board):
+        if row.lasting:
+            bounds: list[Cell] = [*(row.bounds or (None, None))]
+            counts: list[Cell] = [row.n, row.n_censored, row.n_no_answer]
+            rows.append([row.model, row.solver, row.lasting.restricted_mean, row.lasting.reach, *bounds, *counts])
+    columns = ["Player", "Solver", "Restricted mean", "Up to turn", "Average, at least", "At most"]
+    columns += ["Games", "Broken off", "Without an answer"]
+    return TableBlock(columns, rows, "Right turns where games broke off: what is known without and with them.")
+
+
+def _errors(results: Results, board: Board) -> TableBlock:
     rows: list[list[Cell]] = [
-        [row.model, row.solver, row.lasting.median, row.lasting.restricted_mean, row.n, row.n_failed]
+        [row.model, row.solver, ERROR_WORDS[kind], count, row.chance_errors.get(kind)]
         for row in results.on(board)
-        if row.lasting
+        for kind, count in row.errors.items()
+        if count or kind in row.chance_errors
     ]
-    columns = ["Player", "Solver", "Median survival", "Restricted mean", "Games", "Left out"]
-    return TableBlock(columns, rows, "How many turns games last, those that reached the end allowed for.")
+    columns = ["Player", "Solver", "Ended by", "Games", "Share among wrong guesses"]
+    return TableBlock(columns, rows, "How games ended, and which kinds of errors random guesses in the same turns are.")
 
 
 def _hazards(results: Results, board: Board) -> TableBlock:
@@ -96,26 +117,32 @@ def _hazards(results: Results, board: Board) -> TableBlock:
 
 
 def _gain_section(results: Results) -> Section:
-    rows: list[list[Cell]] = [
-        [g.model, g.solver, g.variant, g.setting, g.difference, chance(g.p), g.n_seeds, g.n_unshared]
-        for g in results.gains
-    ]
-    columns = [
-        "Model",
-        "Solver",
-        "Variant",
-        "Setting",
-        "Explicit − implicit",
-        "p (log-rank)",
-        "Sequences",
-        "Only one way",
-    ]
-    method = (
-        "Mean difference of right turns on the same sequences, with a t interval. The log-rank test compares the two survival curves and allows for games that "
-        "reached the end; it does not use the pairing, which puts it on the safe side."
-    )
+    rows: list[list[Cell]] = [[g.model, g.solver, g.variant, g.setting, *_contrast(g.contrast)] for g in results.gains]
+    columns = ["Model", "Solver", "Variant", "Setting", "Explicit − implicit", *_CONTRAST]
     table = TableBlock(columns, rows, "Right turns with the state shown minus without, paired by sequence.")
-    return Section("What does it bring to be shown the state?", [table, Method(method)])
+    return Section("Gain from showing the state", [table, Method(_CONTRAST_METHOD)])
+
+
+def _difference_section(results: Results) -> Section:
+    rows: list[list[Cell]] = [
+        [d.a, d.b, d.solver, d.variant, d.setting, d.length, *_contrast(d.contrast), chance(d.p_holm)]
+        for d in results.differences
+    ]
+    columns = ["a", "b", "Solver", "Variant", "Setting", "Length", "a − b", *_CONTRAST, "p (Holm)"]
+    table = TableBlock(columns, rows, "Right turns of player a minus those of player b, paired by sequence.")
+    holm = " p (Holm) is corrected for all pairs on the same board."
+    return Section("Differences between players", [table, Method(_CONTRAST_METHOD + holm)])
+
+
+_CONTRAST = ("Up to turn", "p", "p (log-rank)", "Sequences", "On one side only")
+_CONTRAST_METHOD = (
+    "Difference of restricted means up to the last turn that is well known of both, paired by sequence, with a t interval and the p of that t test. Games that broke "
+    "off are censored. The log-rank test compares the two survival curves; it does not use the pairing."
+)
+
+
+def _contrast(found: Contrast) -> list[Cell]:
+    return [found.difference, found.limit, chance(found.p), chance(found.p_log_rank), found.n_seeds, found.n_unshared]
 
 
 def _usage_section(results: Results) -> Section:
@@ -140,5 +167,6 @@ def _usage_section(results: Results) -> Section:
         "its figures tell of explicit tracking, whatever the solver."
     )
     return Section(
-        "What did it cost?", [TableBlock(columns, rows, "Tokens of all samples, those left out too."), Text(text)]
+        "What did it cost?",
+        [TableBlock(columns, rows, "Tokens of all games, also of those that broke off."), Text(text)],
     )

@@ -18,7 +18,7 @@ from howsure.stats.bootstrap import basic, bca, hierarchical_weights, percentile
 from howsure.stats.means import Bounds, mean, paired_difference, unpaired_difference
 from howsure.stats.proportions import clopper_pearson, wilson
 from howsure.stats.reliability import cronbach_alpha, intraclass
-from howsure.stats.survival import kaplan_meier
+from howsure.stats.survival import kaplan_meier, restricted_mean
 from howsure.stats.trends import Line, fit_line
 from howsure.stats.variance import split
 
@@ -176,7 +176,7 @@ def _median(rng: np.random.Generator, level: float, *, n: int) -> tuple[Estimate
 
 
 def _restricted(rng: np.random.Generator, level: float, *, n: int) -> tuple[Estimate, float]:
-    return kaplan_meier(*_lifetimes(rng, n), level=level).restricted_mean(1.5), 1 - math.exp(-1.5)
+    return restricted_mean(*_lifetimes(rng, n), 1.5, level=level), 1 - math.exp(-1.5)
 
 
 def _slope(rng: np.random.Generator, level: float, *, n: int) -> tuple[Estimate, float]:

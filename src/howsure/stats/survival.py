@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,11 +12,20 @@ from scipy.special import chdtrc
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, State
-from howsure.stats._arrays import Bools, Floats, Ints, aligned, check_level, normal_quantile, t_quantile
+from howsure.stats._arrays import Bools, Floats, Ints, aligned, check_level, finite, normal_quantile, t_quantile
+from howsure.stats.means import mean
 from howsure.stats.permutation import TestResult
 from howsure.stats.proportions import score_bounds
 
-__all__ = ["SurvivalCurve", "kaplan_meier", "log_rank"]
+__all__ = [
+    "SurvivalCurve",
+    "bounded_mean",
+    "incidence_values",
+    "kaplan_meier",
+    "log_rank",
+    "restricted_mean",
+    "restricted_values",
+]
 
 
 @dataclass(frozen=True)
@@ -67,47 +77,6 @@ class SurvivalCurve:
             return Estimate(last, low, None, self.level, "above_range", reason, low_state, "above_range")
         return Estimate(value, low, high, self.level, high_state="above_range" if high is None else "ok")
 
-    def restricted_mean(self, limit: float) -> Estimate:
-        r"""The mean time up to ``limit``: the area under the curve.
-
-        .. math:: \int_0^L S, \qquad se^2 = \frac{n}{n-1} \sum_{t_i \le L} \frac{d_i}{r_i (r_i - d_i)} \Big(\int_{t_i}^L S\Big)^2
-
-        The interval is that of a mean between 0 and ``limit`` (`howsure.stats.means.clustered_mean`), and equals it where nothing is
-        censored before. Observation that ends earlier leaves only a lower end.
-        """
-        if limit <= 0:
-            raise OptionError(f"limit {limit} leaves no time. Give one above 0.")
-        last = float(self.times[-1])
-        if limit > last and self.survival[-1] > 0:
-            part = self.restricted_mean(last)
-            reason = f"observation ends at {last:g}, before {limit:g}"
-            return Estimate(part.value, part.low, None, self.level, "above_range", reason, high_state="above_range")
-        area, se = self._area(limit)
-        if self.n < 2:
-            return Estimate.without("too_few", "1 observation; an interval needs 2", value=area, level=self.level)
-        low, high = _score(area / limit, *self._weight(area / limit, se / limit, limit))
-        return Estimate(area, low * limit, high * limit, self.level)
-
-    def _area(self, limit: float) -> tuple[float, float]:
-        """The area under the curve up to ``limit`` and its standard error."""
-        is_before = self.times < limit
-        edges = np.concatenate([[0.0], self.times[is_before], [limit]])
-        heights = np.concatenate([[1.0], self.survival[is_before]])
-        pieces = np.diff(edges) * heights
-        after = pieces[::-1].cumsum()[::-1][1:]
-        hazards = _greenwood(self.at_risk[is_before], self.events[is_before])
-        variance = (np.where(after > 0, after, 0.0) ** 2 * hazards).sum() * self.n / max(self.n - 1, 1)
-        return float(pieces.sum()), float(np.sqrt(variance))
-
-    def _weight(self, share: float, se: float, limit: float) -> tuple[float, float]:
-        """How many trials the mean is worth, and the quantile that goes with them."""
-        if se > 1e-13:
-            return share * (1 - share) / se**2, t_quantile(self.level, self.n - 1)
-        ended = self.times[self.events > 0]
-        reached = min(limit, ended[0]) if len(ended) else limit
-        step = int(np.searchsorted(self.times, reached))
-        return float(self.at_risk[step]), normal_quantile(self.level)
-
 
 def kaplan_meier(times: ArrayLike, observed: ArrayLike, *, level: float = 0.95) -> SurvivalCurve:
     r"""The share that lasts beyond each time, where ``observed`` is false for those still going on at theirs.
@@ -125,6 +94,105 @@ def kaplan_meier(times: ArrayLike, observed: ArrayLike, *, level: float = 0.95) 
     n_effective = _effective(survival, at_risk, events)
     low, high = score_bounds(survival, n_effective, normal_quantile(level))
     return SurvivalCurve(steps, survival, low, high, at_risk, events, level)
+
+
+def restricted_mean(
+    times: ArrayLike, observed: ArrayLike, limit: float, clusters: Any = None, *, level: float = 0.95
+) -> Estimate:
+    r"""The mean time up to ``limit``: the area under the survival curve.
+
+    .. math:: \int_0^L S, \qquad se^2 = \frac{n}{n-1} \sum_{t_i \le L} \frac{d_i}{r_i (r_i - d_i)} \Big(\int_{t_i}^L S\Big)^2
+
+    Parameters
+    ----------
+    times, observed : array
+        As in `kaplan_meier`.
+    limit : float
+        L, above 0.
+    clusters : labels, optional
+        Observations that belong together; without it each stands alone.
+    level : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    Estimate
+        With the interval of `bounded_mean`, which equals that of a mean between 0 and ``limit`` where nothing is censored before.
+        Observation that ends earlier leaves only a lower end (state ``above_range``).
+    """
+    if limit <= 0:
+        raise OptionError(f"limit {limit} leaves no time. Give one above 0.")
+    curve = kaplan_meier(times, observed, level=level)
+    last = float(curve.times[-1])
+    if limit > last and curve.survival[-1] > 0:
+        part = bounded_mean(restricted_values(times, observed, last), clusters, last, level=level)
+        reason = f"observation ends at {last:g}, before {limit:g}"
+        return Estimate(part.value, part.low, None, level, "above_range", reason, high_state="above_range")
+    return bounded_mean(restricted_values(times, observed, limit), clusters, limit, level=level)
+
+
+def restricted_values(
+    times: ArrayLike,
+    observed: ArrayLike,
+    limit: float,
+    transform: Callable[[Floats], Floats] = lambda times: times,
+    *,
+    tail: float = 0.0,
+) -> Floats:
+    r"""What each observation adds to the mean of min(T, ``limit``) under censoring: pseudo-values whose mean is the area under the curve.
+
+    .. math:: v_i = \theta - n \sum_u A(u) \frac{dN_i(u) - Y_i(u)\, d_u/r_u}{r_u - d_u}, \qquad A(u) = \int_u^L g'(s) S(s)\,ds
+
+    (the infinitesimal jackknife of the Kaplan–Meier estimate θ of E g(min(T, L))). Where nothing is censored before ``limit``, v is g(min(T, L)) itself, so that
+    whatever is done with a mean of independent or clustered observations can be done with v. Beyond the last observation the curve is
+    taken to stay as it is. ``transform`` is g, by default the time itself. ``tail`` is what g gains beyond ``limit``, on average, in those that last to it.
+    """
+    times, observed = _checked(times, observed)
+    steps, at_risk, events = _risk_table(times, observed)
+    is_before = steps < limit
+    edges = transform(np.concatenate([[0.0], np.where(is_before, steps, limit), [limit]]))
+    survival = np.concatenate([[1.0], np.cumprod(1 - np.where(is_before, events, 0) / at_risk)])
+    pieces = np.diff(edges) * survival
+    pieces[-1] += survival[-1] * tail
+    after = pieces[::-1].cumsum()[::-1][1:]
+    total = float(edges[0] + pieces.sum())
+    return total - len(times) * _excesses(np.where(is_before, after, 0.0), times, observed)
+
+
+def incidence_values(times: ArrayLike, observed: ArrayLike, is_cause: ArrayLike) -> Floats:
+    """What each observation adds to the share that ends by one cause under censoring: pseudo-values whose mean is Aalen and Johansen's estimate.
+
+    ``is_cause`` marks observed ends by the cause. Where nothing is censored, the values are ``is_cause`` itself.
+    """
+    times, observed = _checked(times, observed)
+    cause = np.asarray(is_cause, dtype=np.bool_) & observed
+    steps, at_risk, events = _risk_table(times, observed)
+    place = np.searchsorted(steps, times)
+    before = np.concatenate([[1.0], np.cumprod(1 - events / at_risk)[:-1]])
+    hazard = np.bincount(place[cause], minlength=len(steps)) / at_risk
+    later = (before * hazard)[::-1].cumsum()[::-1] - before * hazard
+    share = float((before * hazard).sum())
+    direct = (before / at_risk)[place] * cause - (before * hazard / at_risk).cumsum()[place]
+    return np.asarray(share + len(times) * (direct - _excesses(later, times, observed)))
+
+
+def bounded_mean(values: ArrayLike, clusters: Any, limit: float, *, level: float = 0.95) -> Estimate:
+    """The mean of pseudo-values (`restricted_values`) between 0 and ``limit``, with a score interval over clusters.
+
+    As `howsure.stats.means.mean` within bounds, which it is where all values lie between them; but single pseudo-values may lie outside.
+    """
+    values = finite(values, "values")
+    if (values >= 0).all() and (values <= limit).all():
+        return mean(values, clusters, level=level, bounds=(0.0, limit)).estimate
+    found = mean(values, clusters, level=level, bounds=None)
+    value = found.estimate.value
+    if value is None or found.df is None:
+        return found.estimate
+    share = min(max(value / limit, 0.0), 1.0)
+    if not (found.se and 0 < share < 1):
+        return mean(np.clip(values, 0.0, limit), clusters, level=level, bounds=(0.0, limit)).estimate
+    low, high = _score(share, share * (1 - share) / (found.se / limit) ** 2, t_quantile(level, found.df))
+    return Estimate(share * limit, low * limit, high * limit, level)
 
 
 def log_rank(*groups: tuple[ArrayLike, ArrayLike]) -> TestResult:
@@ -163,6 +231,15 @@ def _risk_table(times: Floats, observed: Bools) -> tuple[Floats, Ints, Ints]:
     steps, step, leaving = np.unique(times, return_inverse=True, return_counts=True)
     at_risk = leaving[::-1].cumsum()[::-1]
     return steps, at_risk, np.bincount(step[observed], minlength=len(steps))
+
+
+def _excesses(weights: Floats, times: Floats, observed: Bools) -> Floats:
+    """Σ_u w(u) (dN_i(u) − Y_i(u) d_u/r_u) / (r_u − d_u) of each observation; a step at which all end has no weight."""
+    steps, at_risk, events = _risk_table(times, observed)
+    left = at_risk - events
+    scaled = np.divide(weights, left, out=np.zeros(len(steps)), where=left > 0)
+    place = np.searchsorted(steps, times)
+    return np.asarray(scaled[place] * observed - (scaled * events / at_risk).cumsum()[place])
 
 
 def _effective(survival: Floats, at_risk: Ints, events: Ints) -> Floats:

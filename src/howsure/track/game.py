@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from howsure.track.parsing import is_right, parse
 from howsure.track.statistics import statistic
 
-__all__ = ["ERROR_KINDS", "ErrorKind", "Game", "Player", "Referee", "play"]
+__all__ = ["ERROR_KINDS", "ErrorKind", "Game", "Player", "Referee", "guess_kinds", "play"]
 
 ErrorKind = Literal["format", "stale", "tie", "rank", "other"]
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
@@ -89,14 +89,29 @@ class Referee:
         """How it stands."""
         return Game(self.length, self._n_right, *(self._error or ()))
 
+    def guess_kinds(self) -> dict[ErrorKind, float]:
+        """The kinds of errors that a wrong guess would be now, as shares; nothing where no guess can be wrong."""
+        tracked = self.statistic
+        told, shares = {self._truth}, {}
+        p_right = tracked.chance()
+        if 1 - p_right < 1e-12:
+            return {}
+        for kind, answers in self._mistakes():
+            new = set(answers) - told
+            shares[kind] = sum(tracked.probability(answer) for answer in new) / (1 - p_right)
+            told |= new
+        return shares | {"other": max(1 - sum(shares.values()), 0.0)}
+
     def _kind(self, answer: float | None) -> ErrorKind:
         if answer is None:
             return "format"
-        if is_right(answer, self._before):
-            return "stale"
-        if any(is_right(answer, other) for other in self.statistic.by_another_rule()):
-            return "tie"
-        return "rank" if any(is_right(answer, other) for other in self.statistic.one_off()) else "other"
+        fitting = (kind for kind, answers in self._mistakes() if any(is_right(answer, one) for one in answers))
+        return next(fitting, "other")
+
+    def _mistakes(self) -> list[tuple[ErrorKind, Collection[float]]]:
+        """The likely mistakes in the order in which they are tried, and what is said by who makes them."""
+        stale = () if math.isnan(self._before) else (self._before,)
+        return [("stale", stale), ("tie", self.statistic.by_another_rule()), ("rank", self.statistic.one_off())]
 
 
 def play(player: Player, variant: str, numbers: Sequence[int]) -> Game:
@@ -107,3 +122,15 @@ def play(player: Player, variant: str, numbers: Sequence[int]) -> Game:
         if not referee.judge(parse(player.reply(number), variant)):
             break
     return referee.game
+
+
+def guess_kinds(variant: str, numbers: Sequence[int]) -> dict[ErrorKind, float]:
+    """The kinds of errors of a wrong guess after these numbers, as shares: exact, for the player ``random``.
+
+    >>> guess_kinds("median", [10, 20])
+    {'stale': 0.5, 'tie': 0.5, 'rank': 0.0, 'other': 0.0}
+    """
+    referee = Referee(variant, len(numbers))
+    for number in numbers:
+        referee.show(number)
+    return referee.guess_kinds()

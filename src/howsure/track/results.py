@@ -8,27 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from howsure.estimates import Estimate
 from howsure.frames import write_frame
 from howsure.results import Provenance, plain, write_json
-from howsure.stats.means import mean
-from howsure.track.gains import Gain, gains
-from howsure.track.game import ERROR_KINDS
+from howsure.track.differences import Difference, Gain, differences, gains
+from howsure.track.endings import IS_CENSORED
+from howsure.track.error_kinds import chance_kinds, error_counts
 from howsure.track.resampling import REPLICATES, median_turns, stddev_turns
 from howsure.track.samples import DIRECT, GROUP, Samples
-from howsure.track.survival import Lasting, lasting
+from howsure.track.survival import Ends, Lasting, average_turns, lasting, violation_rate
 from howsure.track.yardsticks import Board, Yardstick, boards, yardsticks
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-__all__ = ["COMPLETE", "Results", "Row", "Usage", "measure"]
-
-COMPLETE = "none"
-"""How games end that have no error."""
+__all__ = ["Results", "Row", "Usage", "measure"]
 
 _LONG_REPLY = 25  # tokens a turn; an answer in its brackets takes 5 to 10
 
@@ -59,7 +55,9 @@ class Row:
     """One model with one solver on one variant.
 
     ``average``, ``stddev``, ``median``, ``largest``, ``smallest`` are of the number of right turns, and ``violation_rate`` is the share of games that a
-    malformed reply ended. ``n_failed`` samples were broken off by no fault of the model and count in nothing but ``usage``.
+    malformed reply ends. Of ``n`` games ``n_censored`` broke off, and ``n_no_answer`` ended without an answer, which counts as an error. Where that leaves something open,
+    ``bounds`` are the least and the most that the average can be (`howsure.track.survival.average_turns`). ``failures`` counts the reasons.
+    ``errors`` counts the ways in which games ended, and ``chance_errors`` has the shares of the kinds of errors among wrong guesses in the same turns.
     """
 
     model: str
@@ -69,8 +67,11 @@ class Row:
     length: int
     kind: str
     n: int
-    n_failed: int
+    n_censored: int
+    n_no_answer: int
+    failures: Mapping[str, int]
     average: Estimate
+    bounds: tuple[float, float] | None
     stddev: Estimate
     median: Estimate
     largest: int | None
@@ -78,6 +79,7 @@ class Row:
     violation_rate: Estimate
     lasting: Lasting | None
     errors: Mapping[str, int]
+    chance_errors: Mapping[str, float]
     usage: Usage
 
     def metrics(self) -> dict[str, Any]:
@@ -86,6 +88,9 @@ class Row:
             "avg_max_length": self.average.value,
             "low": self.average.low,
             "high": self.average.high,
+            "avg_state": self.average.state,
+            "avg_at_least": self.bounds[0] if self.bounds else self.average.value,
+            "avg_at_most": self.bounds[1] if self.bounds else self.average.value,
         }
         told |= _with_ends("stddev_max_length", self.stddev) | _with_ends("median_max_length", self.median)
         told |= {"max_max_length": self.largest, "min_max_length": self.smallest}
@@ -94,10 +99,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Results:
-    """All rows, what showing the state brings, what to compare with, and what made them."""
+    """All rows, the gain from showing the state, differences between players, baselines, and what made them."""
 
     rows: tuple[Row, ...]
     gains: tuple[Gain, ...]
+    differences: tuple[Difference, ...]
     yardsticks: tuple[Yardstick, ...]
     samples: Samples
     provenance: Provenance
@@ -117,13 +123,36 @@ class Results:
         return [row for row in self.rows if Board(row.variant, row.setting, row.length) == board]
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a model, solver and variant: the six metrics, the ends of their intervals, n and n_failed."""
-        told = [_key(row) | row.metrics() | {"n": row.n, "n_failed": row.n_failed} for row in self.rows]
+        """One row per model, solver and board: the six metrics, the ends of their intervals, and how many games there were."""
+        counts = ("n", "n_censored", "n_no_answer")
+        told = [_key(row) | row.metrics() | {name: getattr(row, name) for name in counts} for row in self.rows]
         return pl.DataFrame(told, infer_schema_length=None)
 
     def survival_frame(self) -> pl.DataFrame:
         """The survival curves."""
         return _stacked((row, row.lasting.to_frame()) for row in self.rows if row.lasting)
+
+    def difference_frame(self) -> pl.DataFrame:
+        """One row per pair of players on a board: right turns of a minus those of b, up to the turn ``limit``."""
+        names = ("a", "b", "solver", "variant", "setting", "length")
+        told = [
+            {name: getattr(one, name) for name in names}
+            | {"limit": one.contrast.limit}
+            | _with_ends("difference", one.contrast.difference)
+            | {"difference_state": one.contrast.difference.state, "p": one.contrast.p, "p_holm": one.p_holm}
+            | {"n_seeds": one.contrast.n_seeds, "n_unshared": one.contrast.n_unshared}
+            for one in self.differences
+        ]
+        return pl.DataFrame(told, infer_schema_length=None)
+
+    def error_frame(self) -> pl.DataFrame:
+        """One row per player, board and way to end: games, their share, and the share among wrong guesses in the same turns."""
+        told = [
+            _key(row) | {"ended": kind, "games": count, "share": count / row.n, "chance": row.chance_errors.get(kind)}
+            for row in self.rows
+            for kind, count in row.errors.items()
+        ]
+        return pl.DataFrame(told, infer_schema_length=None)
 
     def hazard_frame(self) -> pl.DataFrame:
         """The chance to fail in one turn, by stretches of turns."""
@@ -140,7 +169,8 @@ class Results:
 
     def as_dict(self) -> dict[str, Any]:
         """The whole result as plain JSON."""
-        told = {"rows": [_told(row) for row in self.rows], "gains": self.gains, "yardsticks": self.yardsticks}
+        told = {"rows": [_told(row) for row in self.rows], "gains": self.gains, "differences": self.differences}
+        told |= {"yardsticks": self.yardsticks}
         return dict(plain(told | {"provenance": self.provenance}))
 
     def charts(self) -> dict[str, ChartType]:
@@ -151,13 +181,15 @@ class Results:
         return {
             f"{name}-{label}": draw(self, board)
             for label, board in _labelled(self.boards).items()
-            if any(row.n for row in self.on(board))
+            if any(row.lasting for row in self.on(board))
             for name, draw in drawers.items()
         }
 
     def save(self, folder: Path) -> list[Path]:
-        """Write track.csv, samples.csv, survival.csv, hazard.csv and track.json."""
-        frames = {"track": self.to_frame(), "samples": self.samples.frame}
+        """Write track.csv, samples.csv, errors.csv, survival.csv, hazard.csv, differences.csv and track.json."""
+        frames = {"track": self.to_frame(), "samples": self.samples.frame, "errors": self.error_frame()}
+        if self.differences:
+            frames |= {"differences": self.difference_frame()}
         if any(row.lasting for row in self.rows):
             frames |= {"survival": self.survival_frame(), "hazard": self.hazard_frame()}
         written = [write_frame(frame, folder / f"{name}.csv") for name, frame in frames.items()]
@@ -167,8 +199,9 @@ class Results:
 def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> Results:
     """Every model, solver and variant measured.
 
-    Games with the same sequence belong together: intervals are clustered by it. Those of the average and the violation rate are score intervals
-    (`howsure.stats.means.mean`); those of the standard deviation and the median come from resamples of the sequences, drawn with `seed`
+    Games with the same sequence belong together: intervals are clustered by it. Games that broke off are censored; those that ended without an
+    answer count as errors (`howsure.track.endings`). The intervals of the average and the violation rate are score intervals of pseudo-values
+    (`howsure.track.survival`); those of the standard deviation and the median come from resamples of the sequences, drawn with `seed`
     (`howsure.track.resampling`). The largest and the smallest are facts about these games and have none.
     """
     parts = samples.frame.group_by(GROUP, maintain_order=True)
@@ -176,33 +209,41 @@ def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> Results:
     settings = {"level": level, "replicates": REPLICATES}
     notes = [note for row in rows for note in _notes(row)]
     provenance = Provenance.of(samples, seed=seed, notes=notes, **settings)
-    return Results(rows, gains(samples, level=level), yardsticks(samples, level=level), samples, provenance)
-
-
-def _row(part: pl.DataFrame, level: float, seed: int) -> Row:
-    first = part.row(0, named=True)
-    played = part.filter(pl.col("failure").is_null())
-    n, length = len(played), first["length"]
-    turns, seeds = played["max_length"].to_numpy().astype(np.float64), played["seed"].to_numpy()
-    return Row(
-        **{name: first[name] for name in (*GROUP, "kind")},
-        n=n,
-        n_failed=len(part) - n,
-        average=mean(turns, seeds, level=level, bounds=(0, length)).estimate,
-        stddev=stddev_turns(turns, seeds, length=length, level=level, seed=seed),
-        median=median_turns(turns, seeds, level=level, seed=seed),
-        largest=int(turns.max()) if n else None,
-        smallest=int(turns.min()) if n else None,
-        violation_rate=mean(played["violation"].to_numpy(), seeds, level=level).estimate,
-        lasting=lasting(turns.astype(int).tolist(), length, level=level) if n else None,
-        errors=_errors(played),
-        usage=_usage(part),
+    return Results(
+        rows,
+        gains(samples, level=level),
+        differences(samples, level=level),
+        yardsticks(samples, level=level),
+        samples,
+        provenance,
     )
 
 
-def _errors(played: pl.DataFrame) -> dict[str, int]:
-    counts = dict(played["error_kind"].fill_null(COMPLETE).value_counts().iter_rows())
-    return {kind: counts.get(kind, 0) for kind in (*ERROR_KINDS, COMPLETE)}
+def _row(part: pl.DataFrame, level: float, seed: int) -> Row:
+    first, ends = part.row(0, named=True), Ends.of(part)
+    average, bounds = average_turns(part, level=level)
+    ended = part.filter(~IS_CENSORED)
+    spread = stddev_turns(ends, level=level, seed=seed)
+    if average.state == "above_range":
+        spread = Estimate.without("undefined", average.reason, level=level)
+    return Row(
+        **{name: first[name] for name in (*GROUP, "kind")},
+        n=len(part),
+        n_censored=len(part) - len(ended),
+        n_no_answer=int((part["ended_by"] == "no_answer").sum()),
+        failures=dict(part["failure"].drop_nulls().value_counts(sort=True).iter_rows()),
+        average=average,
+        bounds=bounds,
+        stddev=spread,
+        median=median_turns(ends, level=level, seed=seed),
+        largest=int(part["max_length"].max()) if ends.n else None,  # type: ignore[arg-type]
+        smallest=int(ended["max_length"].min()) if len(ended) else None,  # type: ignore[arg-type]
+        violation_rate=violation_rate(ends, level=level) if ends.n else Estimate.without("too_few", average.reason),
+        lasting=lasting(ends, level=level) if ends.n else None,
+        errors=error_counts(part),
+        chance_errors=chance_kinds(part),
+        usage=_usage(part),
+    )
 
 
 def _usage(part: pl.DataFrame) -> Usage:
@@ -217,10 +258,16 @@ def _total(part: pl.DataFrame, name: str) -> int | None:
 
 def _notes(row: Row) -> list[str]:
     name, notes = f"{row.model} ({row.solver}, {row.variant})", []
-    if row.n_failed:
+    why = ", ".join(f"{count} {reason}" for reason, count in row.failures.items())
+    if row.n_censored:
+        notes.append(f"{name}: {row.n_censored} of {row.n} games broke off and are censored there ({why}).")
+    if row.n_no_answer:
+        most = f" If they are censored instead, the average is at most {row.bounds[1]:.4g}." if row.bounds else ""
         notes.append(
-            f"{name}: {row.n_failed} of {row.n + row.n_failed} samples were broken off by no fault of the model and left out."
+            f"{name}: {row.n_no_answer} of {row.n} games ended without an answer ({why}), which counts as an error in that turn.{most}"
         )
+    if row.average.state == "above_range":
+        notes.append(f"{name}: {row.average.reason}.")
     written = row.usage.written_each_turn
     if row.solver == DIRECT and row.usage.reasoning_tokens:
         notes.append(
@@ -265,8 +312,8 @@ def _told(row: Row) -> dict[str, Any]:
     shown = {name: value for name, value in vars(row).items() if name != "lasting"}
     if row.lasting:
         shown |= {
-            "median_survival": row.lasting.median,
             "restricted_mean": row.lasting.restricted_mean,
+            "restricted_to": row.lasting.reach,
             "hazards": row.lasting.hazards,
         }
     return shown | {"total_tokens": row.usage.total_tokens}

@@ -56,6 +56,11 @@ class Truth:
         return float(self.survival[1:].sum())
 
     @property
+    def median(self) -> float:
+        """The number of right turns that half of the games do not exceed."""
+        return float(np.argmax(self.survival <= 0.5)) - 1
+
+    @property
     def stddev(self) -> float:
         """Its standard deviation."""
         turns = np.arange(1, len(self.survival))
@@ -77,9 +82,10 @@ def simulate(
     n_samples: int = 250,
     length: int = LENGTH,
     sameness: float = 4.0,
+    break_off: float = 0.0,
     seed: int = 0,
 ) -> World:
-    """Games of every (model, solver) over the same `n_samples` sequences."""
+    """Games of every (model, solver) over the same `n_samples` sequences; the server fails for good with the chance `break_off` in every turn."""
     rng = np.random.default_rng(seed)
     difficulty = rng.gamma(sameness, 1 / sameness, n_samples)
     samples: list[Sample] = []
@@ -89,10 +95,12 @@ def simulate(
         patience = rng.standard_exponential(n_samples) / difficulty
         turns = np.searchsorted(burden, patience, side="left") - 1
         is_malformed = rng.random(n_samples) < memory.violations
-        samples += [
-            Sample(model, variant, one, int(t), length, _kind(int(t), length, is_malformed=bool(bad)), solver)
-            for one, (t, bad) in enumerate(zip(turns, is_malformed, strict=True))
-        ]
+        last = rng.geometric(break_off, n_samples) - 1 if break_off else np.full(n_samples, length)
+        for one, (t, bad, cut) in enumerate(zip(turns.tolist(), is_malformed.tolist(), last.tolist(), strict=True)):
+            if cut <= t and cut < length:
+                samples.append(Sample(model, variant, one, cut, length, None, solver, failure="api"))
+            else:
+                samples.append(Sample(model, variant, one, t, length, _kind(t, length, is_malformed=bad), solver))
         survival = (1 + burden / sameness) ** -sameness
         truth[model, solver] = Truth(survival, memory.violations * float(1 - survival[-1]))
     return World(Samples.of(samples), truth)

@@ -1,23 +1,122 @@
-"""How long games last: the survival curve over turns, and the risk in each stretch of them.
+"""How long games last when some of them broke off: right turns on average, survival and hazard.
 
-Games that end with all turns right are censored: they would have gone on, nobody knows for how long.
+A game with k right turns ends in turn k + 1 by the player's error, or is censored: all turns were right, or it broke off before the next answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from howsure.estimates import Estimate
 from howsure.stats.proportions import wilson
-from howsure.stats.survival import SurvivalCurve, kaplan_meier
+from howsure.stats.survival import SurvivalCurve, bounded_mean, incidence_values, kaplan_meier, restricted_values
+from howsure.track.endings import Ending
 
-__all__ = ["Hazard", "Lasting", "lasting"]
+__all__ = ["Ends", "Hazard", "Lasting", "average_turns", "lasting", "mean_turns", "violation_rate"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
 
 _STRETCHES = (1, 6, 11, 21, 51, 101, 201)  # first turns; the risk changes most at the start
+_FEWEST = 5  # games that answered a turn; a curve of fewer is mostly chance
+_TAIL_ERRORS = 10  # that the hazard of the last turns is taken from, where there are so many
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Games of one player on one board: right turns, whether an error ended them or they broke off, and which sequence was played."""
+
+    turns: Ints
+    is_error: Bools
+    is_censored: Bools
+    is_violation: Bools
+    seeds: Ints
+    length: int
+
+    @classmethod
+    def of(cls, games: pl.DataFrame, **taken_as: Ending) -> Ends:
+        """Those of a frame of samples that say something; a game that broke off in its first turn does not.
+
+        ``taken_as`` counts one ending as another, for bounds: ``limit="complete"`` takes games that reached a limit as complete.
+        """
+        ending = pl.col("ended_by").replace(taken_as)
+        turns = pl.when(ending == "complete").then("length").otherwise("max_length")
+        is_error = ending.is_in(["error", "no_answer"])
+        told = games.select(
+            "seed", turns.alias("turns"), is_error.alias("is_error"), (pl.col("violation") == 1).alias("is_violation")
+        ).filter(pl.col("is_error") | (pl.col("turns") > 0))
+        length, right, errors = int(games["length"][0]), told["turns"].to_numpy(), told["is_error"].to_numpy()
+        is_censored = ~errors & (right < length)
+        return cls(right, errors, is_censored, told["is_violation"].to_numpy(), told["seed"].to_numpy(), length)
+
+    @property
+    def n(self) -> int:
+        """How many games say something."""
+        return len(self.turns)
+
+    @property
+    def times(self) -> Ints:
+        """As Kaplan and Meier count: a game that broke off after k right turns was at risk of an error after k − 1, not after k."""
+        return self.turns - self.is_censored
+
+    @property
+    def answered(self) -> Ints:
+        """Turns with an answer."""
+        return self.turns + self.is_error
+
+    @property
+    def reach(self) -> int:
+        """Up to which turn the curve is well known: the length, or where games broke off the last turn that five (or half of fewer) games answered."""
+        if not self.is_censored.any():
+            return self.length
+        at_risk, _ = self.table()
+        return int(np.flatnonzero(at_risk >= max(1, min(_FEWEST, self.n // 2)))[-1]) + 1
+
+    def table(self) -> tuple[Ints, Ints]:
+        """How many games answered each turn, and how many erred in it."""
+        at_risk = np.bincount(self.answered, minlength=self.length + 1)[::-1].cumsum()[::-1][1:]
+        return at_risk, np.bincount(self.turns[self.is_error], minlength=self.length)
+
+    def share_at(self, turn: int) -> float:
+        """The share of games with at least so many right turns."""
+        at_risk, errors = (part[:turn] for part in self.table())
+        return float(np.prod(1 - np.divide(errors, at_risk, out=np.zeros(turn), where=at_risk > 0)))
+
+    def values(self, limit: int) -> Floats:
+        """Pseudo-values of right turns up to a limit (`howsure.stats.survival.restricted_values`)."""
+        return restricted_values(self.times, self.is_error, limit)
+
+    def extended_values(self, transform: Callable[[Floats], Floats] = lambda turns: turns) -> Floats:
+        r"""Pseudo-values of g(right turns) over the whole length: the survival curve as far as it reaches, then a constant hazard.
+
+        .. math:: \hat\theta = \hat\theta_\tau + S(\tau) \sum_{j=1}^{L-\tau} (1-\lambda)^j \big(g(\tau+j) - g(\tau+j-1)\big)
+
+        λ is errors over turns, from the turn that half of the games answered on (or earlier, until there are ten errors). Where no game broke off,
+        the values are those of the games themselves.
+        """
+        reach, g = self.reach, transform
+        if reach == self.length:
+            return restricted_values(self.times, self.is_error, reach, g)
+        at_risk, errors = self.table()
+        first = min(int(np.argmax(at_risk <= self.n / 2)), reach - 1)
+        while first and errors[first:].sum() < _TAIL_ERRORS:
+            first -= 1
+        n_turns = int(at_risk[first:].sum())
+        hazard = float(errors[first:].sum() / n_turns)
+        ahead = np.arange(1, self.length - reach + 1)
+        gained = np.diff(g(np.arange(reach, self.length + 1, dtype=np.float64)))
+        tail = float(((1 - hazard) ** ahead * gained).sum())
+        slope = -float((ahead * (1 - hazard) ** (ahead - 1) * gained).sum())
+        own = (self.is_error & (self.turns >= first)) - hazard * np.maximum(self.answered - first, 0)
+        values = restricted_values(self.times, self.is_error, reach, g, tail=tail)
+        return values + self.n * self.share_at(reach) * slope * own / n_turns
 
 
 @dataclass(frozen=True)
@@ -35,13 +134,13 @@ class Hazard:
 class Lasting:
     """How long games last: ``curve`` gives the share with more than t right turns.
 
-    ``median`` is the number of turns that half of the games do not outlast; where more than half reached the end it is above the
-    range. ``restricted_mean`` is the mean number of right turns up to the length.
+    ``restricted_mean`` is the mean number of right turns up to the turn ``reach``: the game's length, unless games broke off and hardly any is left beyond
+    it.
     """
 
     curve: SurvivalCurve
-    median: Estimate
     restricted_mean: Estimate
+    reach: int
     hazards: tuple[Hazard, ...]
 
     def to_frame(self) -> pl.DataFrame:
@@ -63,19 +162,82 @@ class Lasting:
         return pl.concat([pl.DataFrame(first, schema=known.schema), known])
 
 
-def lasting(max_lengths: Sequence[int], length: int, *, level: float = 0.95) -> Lasting:
-    """Survival over the turns of games with `length` numbers."""
-    times = np.asarray(max_lengths, dtype=np.int64)
-    curve = kaplan_meier(times, times < length, level=level)
-    return Lasting(curve, curve.median(), curve.restricted_mean(length), _hazards(times, length, level))
+def lasting(ends: Ends, *, level: float = 0.95) -> Lasting:
+    """Survival over the turns of games."""
+    curve = kaplan_meier(ends.times, ends.is_error, level=level)
+    reach = ends.reach
+    return Lasting(curve, mean_turns(ends, ends.values(reach), reach, level), reach, _hazards(ends, level))
 
 
-def _hazards(times: np.ndarray, length: int, level: float) -> tuple[Hazard, ...]:
-    """In turn t fail those with t − 1 right turns; at risk are those with at least so many."""
-    failed = np.bincount(times[times < length], minlength=length)
-    at_risk = len(times) - np.concatenate([[0], failed.cumsum()[:-1]])
-    firsts = [first for first in _STRETCHES if first <= length]
-    lasts = [*(first - 1 for first in firsts[1:]), length]
+def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate, tuple[float, float] | None]:
+    """Right turns on average, and what the average is at least and at most where games broke off or ended without an answer.
+
+    Games that broke off are censored. Where the curve then ends early, a constant hazard continues it, if it has fallen to one half by then. If not, or
+    where games reached a limit of context or tokens, the average is not identified: its state is ``above_range``, its value and the
+    interval's low end are those of the least it can be, the high end that of the most. The least: a game that reached a limit would have erred in the next turn,
+    and none goes on beyond the last turn that is well known. The most: it would have been right to the end, as all games beyond that turn; and a game without an answer
+    is censored instead of counted as an error.
+    """
+    ends = Ends.of(games)
+    least, most = Ends.of(games, limit="error"), Ends.of(games, limit="complete")
+    if not ends.n:
+        reason = f"all {len(games):,} games broke off in the first turn" if len(games) else "no game was played"
+        return Estimate.without("too_few", reason, level=level), None
+    low = mean_turns(least, least.values(least.reach), least.reach, level)
+    high = mean_turns(most, most.values(most.length), most.length, level)
+    assert low.value is not None
+    assert high.value is not None
+    n_limits = int((games["ended_by"] == "limit").sum())
+    if n_limits or (ends.reach < ends.length and ends.share_at(ends.reach) > 0.5):
+        why = (
+            f"{n_limits:,} of {len(games):,} games reached a limit"
+            if n_limits
+            else "more than half of the games broke off"
+        )
+        reason = f"{why}: the average lies between {low.value:.4g} and {high.value:.4g}"
+        average = Estimate(low.value, low.low, high.high, level, "above_range", reason)
+    else:
+        average = mean_turns(ends, ends.extended_values(), ends.length, level)
+    upper = Ends.of(games, limit="complete", no_answer="interrupted")
+    bounds = low.value, float(upper.values(upper.length).mean()) if upper.n else float(upper.length)
+    is_point = bounds[1] - bounds[0] < 1e-9 * ends.length
+    return average, None if is_point else bounds
+
+
+def mean_turns(ends: Ends, values: Floats, limit: int, level: float) -> Estimate:
+    """The mean of pseudo-values up to a limit, clustered by sequence.
+
+    Where all games agree, nothing shows their spread. The interval is then that of games with a constant hazard, errors over turns (Wilson), as if each
+    sequence had been played once.
+    """
+    n_clusters = len(np.unique(ends.seeds))
+    if n_clusters < 2 or np.ptp(values) > 1e-9 * limit:
+        return bounded_mean(values, ends.seeds, limit, level=level)
+    weight = n_clusters / ends.n
+    n_errors = weight * (ends.is_error & (ends.turns < limit)).sum()
+    hazard = wilson(n_errors, weight * np.minimum(ends.answered, limit).sum(), level)
+    assert hazard.low is not None
+    assert hazard.high is not None
+    low = ((1 - hazard.high) ** np.arange(1, limit + 1)).sum()
+    high = min((1 - hazard.low) / hazard.low, limit) if hazard.low else limit
+    return Estimate(float(values.mean()), min(float(low), values.mean()), max(high, values.mean()), level)
+
+
+def violation_rate(ends: Ends, *, level: float = 0.95) -> Estimate:
+    """The share of games that a malformed reply ends, under censoring (Aalen and Johansen); beyond what is well known, at most all that are left."""
+    found = bounded_mean(incidence_values(ends.times, ends.is_error, ends.is_violation), ends.seeds, 1.0, level=level)
+    unknown = ends.share_at(ends.reach) if ends.reach < ends.length else 0.0
+    if not unknown or found.value is None or found.high is None:
+        return found
+    reason = f"a share of {unknown:.2f} is not known beyond turn {ends.reach}"
+    return Estimate(found.value, found.low, min(found.high + unknown, 1.0), level, "above_range", reason)
+
+
+def _hazards(ends: Ends, level: float) -> tuple[Hazard, ...]:
+    """By stretches of turns that games answered."""
+    at_risk, failed = ends.table()
+    firsts = [first for first in _STRETCHES if first <= ends.length]
+    lasts = [*(first - 1 for first in firsts[1:]), ends.length]
     found = []
     for first, last in zip(firsts, lasts, strict=True):
         n_errors, n_turns = int(failed[first - 1 : last].sum()), int(at_risk[first - 1 : last].sum())

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from howsure.estimates import Estimate
 from howsure.stats._arrays import normal_quantile
-from howsure.stats.means import mean
 from howsure.track.chance import expected_random
 from howsure.track.samples import DIRECT, Samples
 from howsure.track.sequence import LENGTH, STANDARD, Setting
+from howsure.track.survival import average_turns
 
 __all__ = ["GUESSING", "PEOPLE", "Board", "Yardstick", "boards", "yardsticks"]
 
@@ -59,16 +58,16 @@ def yardsticks(samples: Samples, *, level: float = 0.95) -> tuple[Yardstick, ...
     found: list[Yardstick] = []
     for board in boards(samples):
         games = samples.frame.filter(**vars(board))
-        played = games.filter(pl.col("failure").is_null())
         found.append(Yardstick(board, GUESSING, _guessing(board, games["seed"].unique().sort().to_list(), level)))
-        players = played.filter(pl.col("kind") == "baseline", pl.col("solver") == DIRECT)
+        players = games.filter(pl.col("kind") == "baseline", pl.col("solver") == DIRECT)
         for (name,), part in players.group_by("model", maintain_order=True):
-            found.append(Yardstick(board, str(name), _average(part, part["seed"], board, level)))
-        people = played.filter(pl.col("kind") == "human")
+            found.append(Yardstick(board, str(name), average_turns(part, level=level)[0]))
+        people = games.filter(pl.col("kind") == "human")
         if len(people):
             # two people on one sequence differ more than one person on two
-            clusters = people["model" if people["model"].n_unique() > 1 else "seed"]
-            found.append(Yardstick(board, PEOPLE, _average(people, clusters, board, level)))
+            if people["model"].n_unique() > 1:
+                people = people.with_columns(pl.col("model").rank("dense").cast(pl.Int64).alias("seed"))
+            found.append(Yardstick(board, PEOPLE, average_turns(people, level=level)[0]))
     return tuple(found)
 
 
@@ -76,8 +75,3 @@ def _guessing(board: Board, seeds: list[int], level: float) -> Estimate:
     exact = expected_random(board.variant, seeds, Setting.of(board.setting, board.length))
     reach = normal_quantile(level) * exact.run_sd
     return Estimate(exact.average, max(exact.average - reach, 0.0), exact.average + reach, level)
-
-
-def _average(part: pl.DataFrame, clusters: pl.Series, board: Board, level: float) -> Estimate:
-    turns = part["max_length"].to_numpy().astype(np.float64)
-    return mean(turns, clusters.to_numpy(), level=level, bounds=(0, board.length)).estimate

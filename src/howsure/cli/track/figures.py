@@ -8,10 +8,15 @@ from howsure.cli.options import Output
 from howsure.estimates import chance
 
 if TYPE_CHECKING:
-    from howsure.track.gains import Gain
+    from howsure.estimates import Estimate
+    from howsure.track.differences import Contrast, Difference, Gain
     from howsure.track.results import Results, Row
 
 __all__ = ["tell"]
+
+_MOST_PAIRS = 15
+_PAIRED = "Difference of mean right turns, paired by sequence."
+_KINDS = {"stale": "stale", "tie": "wrong tie rule", "rank": "one rank off", "other": "other"}
 
 
 def tell(results: Results, output: Output) -> None:
@@ -21,21 +26,67 @@ def tell(results: Results, output: Output) -> None:
     console = output.console
     console.notes(results.provenance.notes)
     rows = [
-        (r.model, r.solver, _board(r), r.average, r.stddev, r.median, r.largest, r.smallest, r.violation_rate, r.n)
+        (
+            *_who(r),
+            r.average,
+            _bounds(r),
+            r.stddev,
+            r.median,
+            r.largest,
+            r.smallest,
+            r.violation_rate,
+            r.n,
+            r.n_censored,
+        )
         for r in results.rows
     ]
-    figures = (f"average [{results.level:.0%}]", "SD", "median", "max", "min", "violations", "games")
+    figures: tuple[str, ...] = (f"average [{results.level:.0%}]", "average, bounds", "SD", "median", "max", "min")
+    figures += ("violations", "games", "broken off")
+    if not any(row.bounds or row.n_censored for row in results.rows):
+        figures = tuple(name for name in figures if name not in ("average, bounds", "broken off"))
+        rows = [(*row[:4], *row[5:-1]) for row in rows]
     exact = [one for one in results.yardsticks if one.name == GUESSING]
     told = "; ".join(f"{one.name} on {one.board.variant} {one.average}" for one in exact)
     console.table("Right turns", ("player", "solver", "variant", *figures), rows, f"To compare with: {told}.")
     if results.gains:
-        gained = [(g.model, g.solver, _board(g), g.difference, chance(g.p), g.n_seeds) for g in results.gains]
-        titles = ("model", "solver", "variant", "explicit − implicit", "p (log-rank)", "sequences")
-        console.table("What the state brings", titles, gained, "Right turns, paired by sequence.")
+        gained = [(g.model, g.solver, _board(g), *_contrast(g.contrast)) for g in results.gains]
+        titles = ("model", "solver", "variant", "explicit − implicit", "up to turn", "p", "sequences")
+        console.table("Gain from showing the state", titles, gained, _PAIRED)
+    if results.differences:
+        listed = results.differences[:_MOST_PAIRS]
+        pairs = [(d.a, d.b, d.solver, _board(d), *_contrast(d.contrast), chance(d.p_holm)) for d in listed]
+        titles = ("a", "b", "solver", "variant", "a − b", "up to turn", "p", "sequences", "p (Holm)")
+        more = len(results.differences) - len(listed)
+        rest = f" {more} more pairs are in differences.csv." if more else ""
+        console.table("Differences between players", titles, pairs, _PAIRED + rest)
+    kinds = [(*_who(row), *(_kind_share(row, kind) for kind in _KINDS)) for row in results.rows if row.chance_errors]
+    if kinds:
+        caption = (
+            "Shares of the games that ended by a wrong answer. In brackets: the same shares for random guesses in the same turns. "
+            "A share near that of guessing says nothing of the cause."
+        )
+        console.table("Kinds of wrong answers", ("player", "solver", "variant", *_KINDS.values()), kinds, caption)
     console.json(results.as_dict())
 
 
-def _board(row: Row | Gain) -> str:
+def _who(row: Row) -> tuple[str, str, str]:
+    return row.model, row.solver, _board(row)
+
+
+def _bounds(row: Row) -> str | None:
+    return f"{row.bounds[0]:.4g} to {row.bounds[1]:.4g}" if row.bounds else None
+
+
+def _contrast(found: Contrast) -> tuple[Estimate, int, str | None, int]:
+    return found.difference, found.limit, chance(found.p), found.n_seeds
+
+
+def _kind_share(row: Row, kind: str) -> str:
+    wrong = sum(row.errors[one] for one in _KINDS)
+    return f"{row.errors[kind] / wrong:.0%} ({row.chance_errors[kind]:.0%})"
+
+
+def _board(row: Row | Gain | Difference) -> str:
     from howsure.track.yardsticks import Board
 
     return Board(row.variant, row.setting, row.length).title

@@ -28,8 +28,8 @@ def samples_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Samples:
     """Every game in these logs, or folders of logs.
 
     Logs with one task id are tries at one run: of each game the last try without an error counts, with the tokens of all.
-    Epochs, and other runs of the same model under the same conditions, are further attempts. A sample that errored is a game
-    that was broken off, as are those whose reply was cut short, empty or refused: ``failure`` says which.
+    Epochs, and other runs of the same model under the same conditions, are further attempts. ``failure`` says why a game broke off
+    without an answer to judge (`howsure.track.endings.FAILURES`).
     """
     return samples_of(read_logs(paths, _TASK))
 
@@ -73,7 +73,7 @@ class _Game:
         """The game as a sample."""
         told = self.told
         failure = told.get("failure")
-        if self.last.error and failure in (None, "limit"):
+        if self.last.error and failure in (None, "limit", "time_limit"):
             failure = "cancelled" if "Cancelled" in str(self.last.error) else "error"
         try:
             return Sample(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 
 from inspect_ai.model import ContentReasoning, ModelOutput, ModelUsage
 
@@ -13,15 +13,7 @@ from howsure.track.game import Referee
 from howsure.track.parsing import parse
 from howsure.track.sequence import Setting
 
-__all__ = ["Failure", "Record"]
-
-Failure = Literal["api", "length", "null", "refusal", "notes", "limit"]
-"""Why a game was broken off without an answer to judge: none of these is the model's format.
-
-``api`` the server failed, and went on failing; ``length`` the reply or the conversation was too long and was cut off; ``null`` a reply without
-text; ``refusal`` the model or a filter declined; ``notes`` the reply held notes or reasoning where only the answer was allowed; ``limit`` a limit that
-was set in Inspect.
-"""
+__all__ = ["Record"]
 
 _TAG = re.compile(r"\[\s*\w+\s*:[^\]]{0,40}\]")
 _LONG = 200  # characters; nobody needs them to say one number
@@ -33,7 +25,7 @@ class Record:
 
     def __init__(self, referee: Referee, setting: Setting) -> None:
         self.referee, self.setting = referee, setting
-        self.failure: Failure | None = None
+        self.failure: str | None = None  # one of `howsure.track.endings.FAILURES`
         self.n_turns = self.n_notes = 0
         self._all, self._charged = Tokens(), Tokens()
         self._is_counted = False
@@ -64,6 +56,8 @@ class Record:
         has_notes = answer is not None and _has_notes(output)
         self.n_notes += has_notes
         self.failure = failure_of(output, has_answer=answer is not None)
+        if self.failure == "length":
+            self.failure = "context" if output.stop_reason == "model_length" else "cut"
         if has_notes and self.setting.is_brief:
             self.failure = self.failure or "notes"
         return self.failure is None and self.referee.judge(answer)
@@ -72,7 +66,7 @@ class Record:
         """Flat and short, so that Inspect's summaries keep it."""
         game = self.referee.game
         is_over = game.is_complete or game.error_kind
-        failure = self.failure or (None if is_over else "limit")
+        failure = self.failure or (None if is_over else "error")
         told = asdict(game) | {"failure": failure, "n_turns": self.n_turns, "n_notes": self.n_notes}
         if self._is_counted:
             told |= {f"{name}_tokens": n for name, n in asdict(self._all).items()}

@@ -10,6 +10,8 @@ import numpy as np
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
+from howsure.track.endings import FAILURES
+
 __all__ = ["METRICS", "max_length"]
 
 _LONGEST = 200  # of a reply, in characters; the whole one is in the log's messages
@@ -49,11 +51,11 @@ METRICS = [
 
 @scorer(metrics=METRICS)
 def max_length() -> Scorer:
-    """How many turns were right. A game that was broken off by no fault of the model has no score."""
+    """How many turns were right. A game that broke off has no score: it is censored, which the metrics here cannot say; `howsure track report` can."""
 
     async def score(state: TaskState, target: Target) -> Score:
         told = {name: state.metadata.get(name) for name in _SHOWN}
-        if told["failure"]:
+        if told["failure"] and FAILURES[told["failure"]] != "no_answer":
             return Score.unscored(reason=told["failure"], explanation=_story(state.metadata), metadata=told)
         return Score(
             value=state.metadata["max_length"],
@@ -68,7 +70,7 @@ def max_length() -> Scorer:
 def _story(told: dict[str, Any]) -> str:
     right = f"{told['max_length']} of {told['length']} turns right"
     if told["failure"]:
-        return f"{right}, then broken off: {told['failure']}"
+        return f"{right}, then no answer: {told['failure']}"
     if told["error_kind"] is None:
         return right
     said = "nothing in brackets" if told["answer"] is None else f"{told['answer']:g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Literal
 
+from anyio import get_cancelled_exc_class
 from inspect_ai.model import (
     CachePolicy,
     ChatMessage,
@@ -54,6 +55,12 @@ def play_game(
                 state.messages.extend([shown, *(choice.message for choice in state.output.choices[:1])])
                 if not record.judge(state.output):
                     break
+        except LimitExceededError as error:
+            record.failure = f"{error.type}_limit"
+            raise
+        except get_cancelled_exc_class():  # a limit of time, or whoever runs the eval
+            record.failure = "time_limit"
+            raise
         finally:
             told |= record.as_dict()
         return state

@@ -46,8 +46,12 @@ class Statistic(ABC):
         return ()
 
     @abstractmethod
+    def probability(self, said: float) -> float:
+        """The probability that `guess` says this now."""
+
     def chance(self) -> float:
         """The probability that `guess` is right now."""
+        return self.probability(self.answer())
 
     @staticmethod
     def guess(seen: Sequence[int], rng: np.random.Generator) -> float:

@@ -50,9 +50,10 @@ class Tracker(Statistic):
         """Miscounted by one."""
         return self._pairs - 1, self._pairs + 1
 
-    def chance(self) -> float:
+    def probability(self, said: float) -> float:
         """One of all counts that so many numbers can have."""
-        return 1 / (len(self._sorted) * (len(self._sorted) - 1) // 2 + 1)
+        most = len(self._sorted) * (len(self._sorted) - 1) // 2
+        return 1 / (most + 1) if 0 <= said <= most and said == int(said) else 0.0
 
     @staticmethod
     def guess(seen: Sequence[int], rng: np.random.Generator) -> float:

@@ -52,12 +52,12 @@ class Tracker(Statistic):
         places = {(low - 1, high), (low, high + 1), (low - 1, high - 1), (low + 1, high + 1)}
         return [(self._sorted[a] + self._sorted[b]) / 2 for a, b in places if a >= 0 and b < n]
 
-    def chance(self) -> float:
-        """The share of numbers, or of pairs of them, that give the answer."""
-        n, twice = len(self._sorted), round(2 * self.answer())
-        counts = Counter(self._sorted)
+    def probability(self, said: float) -> float:
+        """The share of numbers, or of pairs of them, that give it."""
+        n, twice = len(self._sorted), 2 * said
+        counts: Counter[float] = Counter(self._sorted)
         if n % 2:
-            return counts[twice // 2] / n
+            return counts[said] / n
         return sum(times * counts[twice - number] for number, times in counts.items()) / (n * n)
 
     @staticmethod

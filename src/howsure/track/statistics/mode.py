@@ -50,9 +50,9 @@ class Tracker(Statistic):
     def _shown(self, count: int) -> set[int]:
         return {number for number, times in self._counts.items() if times == count}
 
-    def chance(self) -> float:
+    def probability(self, said: float) -> float:
         """One of the different numbers."""
-        return 1 / len(self._counts)
+        return 1 / len(self._counts) if said in self._counts else 0.0
 
     @staticmethod
     def guess(seen: Sequence[int], rng: np.random.Generator) -> float:

@@ -46,9 +46,9 @@ class Tracker(Statistic):
         """The neighbours of the right place."""
         return self._back(-1), self._back(1)
 
-    def chance(self) -> float:
-        """The share of the numbers that equal the answer."""
-        return self._numbers.count(self._back(0)) / len(self._numbers)
+    def probability(self, said: float) -> float:
+        """The share of the numbers that equal it."""
+        return self._numbers.count(int(said)) / len(self._numbers) if said == int(said) else 0.0
 
     def _back(self, further: int) -> int:
         n = len(self._numbers)

@@ -64,12 +64,11 @@ class Tracker(Statistic):
         there, answer = np.flatnonzero(self._distances), self.answer()
         return [*there[there < answer][-1:].tolist(), *there[there > answer][:1].tolist()]
 
-    def chance(self) -> float:
-        """The share of pairs, each number also with itself, whose distance is the answer."""
-        answer = self.answer()
-        if answer != int(answer):
+    def probability(self, said: float) -> float:
+        """The share of pairs, each number also with itself, that have this distance."""
+        if said != int(said) or not 0 <= said < len(self._distances):
             return 0.0
-        pairs = 2 * int(self._distances[int(answer)]) + (self._n if answer == 0 else 0)
+        pairs = 2 * int(self._distances[int(said)]) + (self._n if said == 0 else 0)
         return pairs / (self._n * self._n)
 
     @property

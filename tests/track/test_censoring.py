@@ -1,0 +1,223 @@
+"""Games that broke off are censored, never dropped; what that leaves open is shown as bounds."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from howsure.track.differences import contrast, differences
+from howsure.track.game import guess_kinds, play
+from howsure.track.players import player
+from howsure.track.resampling import median_turns
+from howsure.track.results import measure
+from howsure.track.run import run_players
+from howsure.track.samples import Sample, Samples
+from howsure.track.sequence import Setting
+from howsure.track.simulate import Memory, simulate
+from howsure.track.survival import Ends, average_turns, lasting
+
+
+def game(seed, turns, failure=None, *, length=300, model="m", **more):
+    kind = None if failure or turns == length else "other"
+    return Sample(model, "median", seed, turns, length, kind, failure=failure, **more)
+
+
+def only(samples, **options):
+    (row,) = measure(Samples.of(samples), **options).rows
+    return row
+
+
+def test_a_game_that_broke_off_counts_as_long_as_it_lasted():
+    """By hand: turns 1 and 2 are answered rightly by all; in turn 3 one of three errs; the one that broke off there is not at risk."""
+    frame = Samples.of([game(0, 2), game(1, 2, "api"), game(2, 4), game(3, 4)]).frame
+    at_risk, errors = Ends.of(frame).table()
+    assert at_risk[:6].tolist() == [4, 4, 3, 2, 2, 0]
+    assert errors[:6].tolist() == [0, 0, 1, 0, 2, 0]
+    row = only([game(0, 2), game(1, 2, "api"), game(2, 4), game(3, 4)])
+    assert row.average.value == pytest.approx(1 + 1 + 2 / 3 + 2 / 3)
+    assert (row.n, row.n_censored, row.errors["broken_off"]) == (4, 1, 1)
+
+
+def test_tokens_of_broken_off_games_are_counted_and_the_reason_is_noted():
+    tokens = {"input_tokens": 100, "output_tokens": 10}
+    samples = [game(0, 3, **tokens), game(1, 5, **tokens), game(2, 2, "api", input_tokens=50, output_tokens=5)]
+    row = only(samples)
+    assert (row.usage.input_tokens, row.usage.total_tokens, row.usage.n_turns) == (250, 275, 4 + 6 + 3)
+    assert "1 of 3 games broke off and are censored there (1 api)" in measure(Samples.of(samples)).provenance.notes[0]
+
+
+def test_a_perfect_player_under_a_token_limit_counts_its_games():
+    results = measure(Samples.of([game(seed, 20 + seed % 3, "token_limit") for seed in range(30)]))
+    (row,) = results.rows
+    assert (row.n, row.n_censored) == (30, 30)
+    assert (row.lasting.reach, row.lasting.restricted_mean.value) == (22, 22)
+    assert row.lasting.restricted_mean.low > 15
+    assert (row.average.state, row.average.high) == ("above_range", 300)
+    assert row.bounds == pytest.approx((21, 300))
+    assert (row.median.state, row.stddev.state) == ("above_range", "undefined")
+    assert any(
+        "30 of 30 games reached a limit: the average lies between 21 and 300" in n for n in results.provenance.notes
+    )
+    assert results.charts()
+
+
+def test_a_limit_leaves_the_average_open_and_the_restricted_mean_known():
+    rng = np.random.default_rng(0)
+    turns = rng.geometric(0.02, 200) - 1
+    row = only([game(seed, min(int(t), 60), "context" if t >= 60 else None) for seed, t in enumerate(turns)])
+    assert row.lasting.reach == 60
+    assert row.lasting.restricted_mean.value == pytest.approx(np.minimum(turns, 60).mean())
+    at_most = np.where(turns >= 60, 300, turns).mean()
+    assert row.bounds == pytest.approx((np.minimum(turns, 60).mean(), at_most))
+    assert row.average.low < row.bounds[0] < turns.mean() < row.bounds[1] < row.average.high
+
+
+def test_no_answer_is_an_error_with_censoring_as_the_upper_bound():
+    played = [game(seed, 10 + seed) for seed in range(20)]
+    refused = [game(20 + seed, 4, ("refusal", "null", "cut", "notes")[seed]) for seed in range(4)]
+    row, without = only([*played, *refused]), only([*played, *(game(20 + seed, 4) for seed in range(4))])
+    assert (row.average, row.median, row.n_no_answer, row.n_censored) == (without.average, without.median, 4, 0)
+    assert row.bounds == pytest.approx((row.average.value, only(played).average.value))
+    assert row.violation_rate.value == 0
+    told = measure(Samples.of([*played, *refused])).provenance.notes[0]
+    assert "4 of 24 games ended without an answer" in told
+    assert "at most 19.5" in told
+
+
+def test_where_most_games_broke_off_the_average_is_bounded():
+    row = only([game(seed, 30 + seed, "api") for seed in range(10)] + [game(10, 5)])
+    assert row.average.state == "above_range"
+    assert row.average.high == pytest.approx(300, rel=0.05)
+    assert "more than half of the games broke off" in row.average.reason
+
+
+def simulated(break_off, n_simulations, *, n_samples=120):
+    """Estimates with their true values: a constant hazard of 2 % in 300 turns."""
+    for seed in range(n_simulations):
+        world = simulate({("m", "direct"): HAZARD}, n_samples=n_samples, break_off=break_off, sameness=1e6, seed=seed)
+        truth, frame = world.truth["m", "direct"], world.samples.frame
+        ends = Ends.of(frame)
+        yield {
+            "average": (average_turns(frame)[0], truth.average),
+            "median": (median_turns(ends, level=0.95, seed=seed), truth.median),
+            "restricted mean": ((known := lasting(ends)).restricted_mean, truth.survival[1 : known.reach + 1].sum()),
+        }
+
+
+HAZARD = Memory(0.0202)
+
+
+@pytest.mark.parametrize("break_off", [0.01, 0.02])
+def test_truth_is_recovered_although_games_break_off(break_off):
+    """Dropping broken-off games gives 32 and 24 turns here, where the true average is 49."""
+    found = list(simulated(break_off, 24))
+    for name in found[0]:
+        assert np.mean([one[name][0].value / one[name][1] for one in found]) == pytest.approx(1, abs=0.05), name
+        assert np.mean([one[name][0].covers(one[name][1]) for one in found]) >= 0.87, name
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("break_off", [0.01, 0.02])
+def test_intervals_cover_the_truth_although_games_break_off(break_off):
+    found = list(simulated(break_off, 200, n_samples=60))
+    for name in found[0]:
+        # 200 data sets: two Monte Carlo standard errors are 3 points
+        assert 0.90 <= np.mean([one[name][0].covers(one[name][1]) for one in found]) <= 0.99, name
+
+
+def test_twenty_games_that_ended_alike_have_a_narrow_interval():
+    row = only([game(seed, 1) for seed in range(20)])
+    assert row.average.value == 1
+    assert 0.4 < row.average.low < 0.7
+    assert 1.5 < row.average.high < 2.2
+    assert only([game(seed, 0) for seed in range(20)]).average.high < 0.3
+    complete = only([game(seed, 300) for seed in range(20)]).average
+    assert (complete.value, complete.high) == (300, 300)
+    assert 250 < complete.low < 290
+    late = only([game(seed, 250) for seed in range(20)]).average
+    assert late.low < 250 < late.high <= 300
+
+
+def test_an_interval_of_equal_games_knows_that_repeats_are_not_new_sequences():
+    once = [game(seed, 3) for seed in range(20)]
+    again = [game(seed, 3, attempt=attempt) for seed in range(20) for attempt in (1, 2, 3)]
+    assert only(again).average == only(once).average
+
+
+class TestDifferences:
+    def test_models_are_compared_on_the_same_sequences(self):
+        rng = np.random.default_rng(1)
+        shared = rng.integers(0, 80, 50)
+        a, b = shared + rng.integers(0, 6, 50) + 3, shared + rng.integers(0, 6, 50)
+        samples = [game(s, int(t), model=m) for m, turns in (("a", a), ("b", b)) for s, t in enumerate(turns)]
+        (found,) = measure(Samples.of(samples)).differences
+        assert (found.a, found.b, found.contrast.n_seeds) == ("a", "b", 50)
+        assert found.contrast.difference.value == pytest.approx((a - b).mean())
+        assert found.contrast.difference.width < 2.5, "paired: what sequences share is not noise"
+        assert found.contrast.p == found.p_holm < 0.001
+
+    def test_players_who_were_shown_different_things_are_not_compared(self):
+        samples = [game(0, 3, model="a"), game(1, 4, model="a")]
+        samples += [game(s, 9, model="b", solver="explicit") for s in (0, 1)]
+        samples += [game(s, 9, model="c", length=50) for s in (0, 1)]
+        assert measure(Samples.of(samples)).differences == ()
+
+    def test_games_that_broke_off_limit_the_turns_that_are_compared(self):
+        a = [game(s, 40, "api", model="a") for s in range(10)]
+        b = [game(s, 10 + s, model="b") for s in range(10)]
+        (found,) = measure(Samples.of([*a, *b])).differences
+        assert found.contrast.limit == 40
+        assert found.contrast.difference.value == pytest.approx(40 - 14.5)
+
+    def test_without_shared_sequences_they_are_independent(self):
+        a, b = [game(s, 10 + s) for s in range(9)], [game(100 + s, s) for s in range(9)]
+        found = contrast(Samples.of(a).frame, Samples.of(b).frame)
+        assert (found.n_seeds, found.n_unshared, found.difference.value) == (0, 18, 10)
+        assert found.difference.width == pytest.approx(2 * 2.12 * np.sqrt(2 * 7.5 / 9), rel=0.01)
+
+    def test_equal_games_do_not_prove_equality(self):
+        samples = [game(s, 1, model=m) for m in "ab" for s in range(20)]
+        (found,) = measure(Samples.of(samples)).differences
+        assert found.contrast.difference.value == 0
+        assert -2 < found.contrast.difference.low < -0.2
+        assert 0.2 < found.contrast.difference.high < 2
+
+    @pytest.mark.heavy
+    def test_the_interval_covers_the_true_difference_under_censoring(self):
+        memories = {("a", "direct"): Memory(0.02), ("b", "direct"): Memory(0.03)}
+        hits = []
+        for seed in range(250):
+            world = simulate(memories, n_samples=80, break_off=0.01, seed=seed)
+            (found,) = differences(world.samples)
+            limit = slice(1, found.contrast.limit + 1)
+            true = [world.truth[m, "direct"].survival[limit].sum() for m in "ab"]
+            hits.append(found.contrast.difference.covers(true[0] - true[1]))
+        assert 0.92 <= np.mean(hits) <= 0.98
+
+
+class TestKindsOfErrors:
+    @pytest.mark.parametrize("variant", ["median", "mode", "recall", "inversions", "spread"])
+    def test_the_chance_level_is_what_guesses_show(self, variant):
+        numbers, seen = Setting(length=6, high=10).numbers(3), {}
+        for seed in range(1000):
+            guesser = player("random", variant, seed=seed)
+            oracle = player("oracle", variant)
+
+            guesses = [guesser.reply(number) for number in numbers]
+            replies = iter([*(oracle.reply(number) for number in numbers[:-1]), guesses[-1]])
+            kind = play(SimpleNamespace(reply=lambda _, said=replies: next(said)), variant, numbers).error_kind
+            seen[kind] = seen.get(kind, 0) + 1
+        wrong = sum(count for kind, count in seen.items() if kind)
+        for kind, share in guess_kinds(variant, numbers).items():
+            assert seen.get(kind, 0) / wrong == pytest.approx(share, abs=0.06), kind
+
+    def test_a_random_guesser_is_at_chance_level(self):
+        (row,) = measure(run_players(["random"], ["mode"], n_samples=250)).rows
+        wrong = sum(row.errors[kind] for kind in row.chance_errors)
+        assert row.errors["tie"] / wrong > 0.5, "which looks like a cause, and is none"
+        for kind, share in row.chance_errors.items():
+            assert row.errors[kind] / wrong == pytest.approx(share, abs=0.07)
+        assert sum(row.chance_errors.values()) == pytest.approx(1)
+
+    def test_without_wrong_answers_there_is_no_chance_level(self):
+        assert only([game(0, 300), game(1, 3, "refusal")]).chance_errors == {}
