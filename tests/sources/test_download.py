@@ -40,6 +40,7 @@ class Site:
         self.manners: list[str] = []  # one a request; then "good"
         self.asked: list[dict[str, str]] = []
         self.address = ""
+        self.is_over = threading.Event()
 
     def url(self, name: str = "data.zip") -> str:
         return f"{self.address}/{name}"
@@ -102,6 +103,20 @@ def handler(site: Site) -> type[BaseHTTPRequestHandler]:
         def slow(self) -> None:
             time.sleep(0.6)
             self.whole()
+
+        def drip(self) -> None:
+            self.head(200, len(site.body))
+            self.dripped(site.body)
+
+        def drip_headers(self) -> None:
+            self.dripped(b"HTTP/1.0 200 OK\r\nX: " + b"y" * 10_000)
+
+        def dripped(self, data: bytes) -> None:
+            for place in range(len(data)):
+                self.wfile.write(data[place : place + 1])
+                self.wfile.flush()
+                if site.is_over.wait(0.05):
+                    return
 
         def page(self) -> None:
             self.head(200, 6, {"Content-Type": "text/html; charset=utf-8"})
@@ -320,3 +335,13 @@ def test_the_default_cache_follows_the_environment(monkeypatch: pytest.MonkeyPat
     assert default_cache() == tmp_path / "howsure"
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     assert default_cache() == Path.home() / ".cache" / "howsure"
+
+
+@pytest.mark.parametrize("manner", ["drip", "drip_headers"])
+def test_a_server_that_drips_has_a_deadline(site, tmp_path, manner):
+    site.manners = [manner]
+    with pytest.raises(InputError, match=r"did not come within 0\.5 seconds\. The same command goes on"):
+        fetch(site.url(), cache=tmp_path, timeout=20, deadline=0.5)
+    site.is_over.set()
+    assert len(site.asked) == 1
+    assert zipfile.is_zipfile(fetch(site.url(), cache=tmp_path))

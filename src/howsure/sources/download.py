@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import io
 import os
 import re
+import socket
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,6 +43,7 @@ def fetch(
     progress: Progress | None = None,
     retries: int = 3,
     timeout: float = 30,
+    deadline: float = 1800,
     limit: int = _LIMIT,
 ) -> Path:
     """The path of a current copy of the zip or csv file at `url`, downloaded unless the cache has it.
@@ -46,13 +51,19 @@ def fetch(
     The server is asked each time whether its file changed. A broken download is taken up where it stopped, here and in
     a later call. The cached copy is replaced only by a whole file: a zip whose members unpack, or text with a csv header.
 
-    ``cache`` is a folder (`default_cache` otherwise), ``timeout`` the seconds that the server may be silent, ``limit`` the
-    largest size in bytes, ``retries`` how often to try again after the first time.
+    ``cache`` is a folder (`default_cache` otherwise), ``timeout`` the seconds that the server may be silent, ``deadline`` the
+    seconds that the whole download may take, ``limit`` the largest size in bytes, ``retries`` how often to try again after the
+    first time. What came before the deadline is kept, and the next call goes on from there.
     """
     target = _place(url, cache or default_cache())
+    opened = _opener(time.monotonic() + deadline, timeout)
     for tried in range(retries + 1):
         try:
-            return _try(url, target, progress, timeout, limit)
+            return _try(url, target, progress, opened, limit)
+        except _LateError:
+            raise InputError(
+                f"{url}: did not come within {deadline:g} seconds. The same command goes on from where it stopped. {_by_hand(target)}"
+            ) from None
         except _BrokenError as error:
             if tried == retries:
                 times = f" {retries + 1} times" if retries else ""
@@ -69,6 +80,59 @@ def default_cache() -> Path:
 
 class _BrokenError(Exception):
     """What another try may mend."""
+
+
+class _LateError(Exception):
+    """The whole download took too long, though the server was never silent for long."""
+
+
+def _opener(deadline: float, timeout: float) -> Callable[[urllib.request.Request], Any]:
+    """Opens addresses like urllib, but each time something is awaited, no longer than until the deadline (`time.monotonic`)."""
+
+    class Bytes(io.RawIOBase):
+        def __init__(self, stream: Any, sock: socket.socket) -> None:
+            self._stream, self._socket = stream, sock
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any, /) -> int:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise _LateError
+            if self._socket.fileno() >= 0:
+                self._socket.settimeout(min(timeout, left))
+            try:
+                return int(self._stream.raw.readinto(buffer))
+            except TimeoutError:
+                if time.monotonic() >= deadline:
+                    raise _LateError from None
+                raise
+
+        def close(self) -> None:
+            self._stream.close()
+            super().close()
+
+    class Response(http.client.HTTPResponse):
+        def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
+            super().__init__(sock, *arguments, **options)
+            self.fp = io.BufferedReader(Bytes(self.fp, sock))
+
+    class Plain(http.client.HTTPConnection):
+        response_class = Response
+
+    class Secure(http.client.HTTPSConnection):
+        response_class = Response
+
+    class PlainHandler(urllib.request.HTTPHandler):
+        def http_open(self, request: urllib.request.Request) -> Any:
+            return self.do_open(Plain, request)  # type: ignore[arg-type]
+
+    class SecureHandler(urllib.request.HTTPSHandler):
+        def https_open(self, request: urllib.request.Request) -> Any:
+            return self.do_open(Secure, request)  # type: ignore[arg-type]
+
+    return partial(urllib.request.build_opener(PlainHandler, SecureHandler).open, timeout=timeout)
 
 
 def _place(url: str, cache: Path) -> Path:
@@ -93,10 +157,16 @@ def _is_web_address(url: str) -> bool:
     return is_whole and parts.scheme in ("http", "https") and url.isascii() and not re.search(r"[\s\x00-\x1f]", url)
 
 
-def _try(url: str, target: Path, progress: Progress | None, timeout: float, limit: int) -> Path:
+def _try(
+    url: str,
+    target: Path,
+    progress: Progress | None,
+    opened: Callable[[urllib.request.Request], Any],
+    limit: int,
+) -> Path:
     part = target.with_name(f"{target.name}.part")
     try:
-        with urllib.request.urlopen(_request(url, target, part), timeout=timeout) as response:
+        with opened(_request(url, target, part)) as response:
             _refuse(url, target, response)
             _receive(url, response, part, progress, limit)
     except urllib.error.HTTPError as error:
@@ -138,7 +208,7 @@ def _receive(url: str, response: Any, part: Path, progress: Progress | None, lim
     if not done:
         _write_tag(part, response.headers.get("ETag"))
     with _opened(part, "ab" if done else "wb") as stream:
-        while max(done, total or 0) <= limit and (piece := response.read(_PIECE)):
+        while max(done, total or 0) <= limit and (piece := response.read1(_PIECE)):
             _write(stream, piece, part)
             done += len(piece)
             if progress:
