@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -275,6 +276,31 @@ def test_nobody_listens():
             replicate(normals, 10, seed=SEED, cluster=address)
 
 
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [(b"", "it does not answer"), (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "it speaks another protocol")],
+)
+def test_something_else_listens(says, told, monkeypatch):
+    monkeypatch.setattr(compute, "_CONNECT_SECONDS", 2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        held = []
+
+        def answer():
+            with contextlib.suppress(OSError):
+                while True:
+                    held.append(server.accept()[0])
+                    held[-1].sendall(says)
+
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(
+            HowsureError, match=rf"What listens at {address} is no Dask scheduler \({told}\)\. Start one"
+        ):
+            replicate(normals, 10, seed=SEED, cluster=address)
+    for connection in held:
+        connection.close()
+
+
 def test_without_distributed_the_install_line_is_shown(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'howsure\[cluster\]'"):
@@ -458,13 +484,14 @@ def test_a_lost_scheduler_is_an_error(tmp_path):
 
 
 @pytest.mark.heavy
-def test_a_scheduler_without_workers_is_an_error(tmp_path, monkeypatch):
+def test_a_scheduler_without_workers_is_an_error(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(compute, "_WORKER_SECONDS", 0.2)
     with (
         Cluster(tmp_path) as small,
         pytest.raises(HowsureError, match=f"has no workers: start some with 'dask worker {small.address}'"),
     ):
         replicate(normals, 10, seed=SEED, cluster=small.address)
+    assert f"the Dask scheduler at {small.address} has no workers; waiting" in caplog.text
 
 
 @pytest.mark.heavy

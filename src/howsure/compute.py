@@ -12,7 +12,9 @@ numbers bit for bit for any number of cores or workers on one machine, and to a 
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
+import logging
 import math
 import operator
 import os
@@ -47,6 +49,7 @@ Batches = Generator[Batch, None, None]
 Versions = tuple[tuple[str, str], ...]
 Form = list[tuple[tuple[int, ...], np.dtype[Any]]]
 
+_log = logging.getLogger("howsure")
 _CONNECT_SECONDS = 5
 _WORKER_SECONDS = 30  # a worker that was started together with us needs some
 _IN_FLIGHT = 1024  # batches that a cluster knows of: enough for hundreds of cores, little for its scheduler
@@ -311,7 +314,7 @@ def _connected(address: str) -> Iterator[Any]:
 
 
 def _knock(address: str) -> None:
-    """Fail at once when nobody listens: a Dask client would keep trying, and hold up the process after Ctrl-C."""
+    """Fail within seconds when no Dask scheduler listens there: a Dask client would keep trying, and hold up the process."""
     from distributed.comm.addressing import get_address_host_port
 
     try:
@@ -319,9 +322,40 @@ def _knock(address: str) -> None:
     except ValueError as error:
         raise OptionError(f"cluster {address!r} is not an address like tcp://host:8786 ({error}).") from None
     socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
+    said: list[str] = []
+    # in a thread of its own, since the caller may have a running event loop, as notebooks do
+    asking = threading.Thread(target=lambda: said.append(asyncio.run(_kind_of_server(address))), daemon=True)
+    asking.start()
+    asking.join(_CONNECT_SECONDS + 1)
+    if said != ["Scheduler"]:
+        raise HowsureError(
+            f"What listens at {address} is no Dask scheduler ({said[0] if said else 'it does not answer'}). Start one with 'dask scheduler', or run without a cluster."
+        )
+
+
+async def _kind_of_server(address: str) -> str:
+    """What a server of Dask says that it is, or why it says nothing."""
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    async def ask() -> str:
+        comm = await connect(address, timeout=_CONNECT_SECONDS, **Security().get_connection_args("client"))
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            answer = await comm.read()
+            return str(answer["type"])
+        finally:
+            comm.abort()
+
+    try:
+        return await asyncio.wait_for(ask(), _CONNECT_SECONDS)
+    except Exception as error:  # noqa: BLE001  a stranger's bytes may raise anything
+        return "it does not answer" if isinstance(error, TimeoutError) else "it speaks another protocol"
 
 
 def _await_worker(client: Any, address: str) -> None:
+    if not client.scheduler_info()["workers"]:
+        _log.warning("the Dask scheduler at %s has no workers; waiting up to %d seconds", address, _WORKER_SECONDS)
     try:
         client.wait_for_workers(1, timeout=_WORKER_SECONDS)
     except TimeoutError:

@@ -160,8 +160,8 @@ def _spread(function: Callable[..., None], name: str, hints: dict[str, Any]) -> 
 
 
 def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
-    if sys.stderr.isatty() and not any(getattr(value, "quiet", False) for value in given.values()):
-        _show_log()
+    is_quiet = given.get("quiet") or any(getattr(value, "quiet", False) for value in given.values())
+    _show_log("ERROR" if is_quiet else "INFO" if sys.stderr.isatty() else "WARNING")
     with keep_finished(), _terminated_as_interrupted() as terminated:
         try:
             function(**given)
@@ -195,7 +195,7 @@ def _terminated_as_interrupted() -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _show_log() -> None:
+def _show_log(level: str) -> None:
     """What the library says while it works, as notes to whoever looks."""
     import logging
 
@@ -205,8 +205,8 @@ def _show_log() -> None:
 
     log, shown = logging.getLogger("howsure"), logging.StreamHandler()
     shown.setFormatter(Note())
-    log.addHandler(shown)
-    log.setLevel(logging.INFO)
+    log.handlers = [shown]
+    log.setLevel(level)
 
 
 def _wrong_table(inputs: Sequence[str], table: Table, needed: str) -> str:
