@@ -1,0 +1,107 @@
+"""What every result promises. An example of each lies in ``examples_*.py``: a function per class, decorated with ``@example``."""
+
+import importlib
+import json
+import pkgutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import howsure
+from howsure.results import Result
+
+from .registry import EXAMPLES
+
+HERE = Path(__file__).parent
+for file in sorted(HERE.glob("examples_*.py")):
+    importlib.import_module(f".{file.stem}", __package__)
+
+
+def subclasses(kind: type) -> set[type]:
+    return {kind} | {inner for one in kind.__subclasses__() for inner in subclasses(one)}
+
+
+@pytest.fixture(scope="module")
+def kinds() -> set[type]:
+    """Every result class of the package."""
+    for module in pkgutil.walk_packages(howsure.__path__, "howsure."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return {kind for kind in subclasses(Result) - {Result} if kind.__module__.startswith("howsure.")}
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[type, Result]:
+    return {}
+
+
+@pytest.fixture(params=sorted(EXAMPLES, key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__)
+def result(request, made) -> Result:
+    kind = request.param
+    if kind not in made:
+        made[kind] = EXAMPLES[kind]()
+    return made[kind]
+
+
+def test_every_result_has_an_example(kinds):
+    assert {kind.__name__ for kind in kinds} == {kind.__name__ for kind in EXAMPLES}
+
+
+def test_names_are_unique(kinds):
+    names = [kind.name for kind in kinds]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("as_path", [str, Path])
+def test_what_is_saved_is_loaded_equal(result, tmp_path, as_path):
+    files = result.save(as_path(tmp_path / "out"))
+    assert all(isinstance(file, Path) and file.exists() for file in files)
+    again = type(result).load(as_path(tmp_path / "out"))
+    assert type(again) is type(result)
+    assert again.equals(result)
+    assert result.equals(again)
+    assert again.as_dict() == result.as_dict()
+
+
+def test_json_has_no_nan_and_says_what_made_it(result, tmp_path):
+    def refuse(word):
+        raise AssertionError(f"{word} in JSON")
+
+    result.save(tmp_path)
+    told = json.loads((tmp_path / f"{result.name}.json").read_text(), parse_constant=refuse)
+    assert told == json.loads(json.dumps(result.as_dict()))
+    assert {"settings", "version", "notes"} <= set(told["provenance"])
+
+
+def test_tables_are_frames_and_the_first_is_the_main_one(result):
+    tables = result.tables
+    assert tables
+    assert all(isinstance(frame, pl.DataFrame) for frame in tables.values())
+    assert result.to_frame().equals(next(iter(tables.values())))
+    for name, frame in tables.items():
+        assert result.to_frame(name).equals(frame)
+        assert list(result.to_pandas(name).columns) == frame.columns
+    with pytest.raises(howsure.HowsureError, match="No table called 'nothing'"):
+        result.to_frame("nothing")
+
+
+def test_estimates_follow_the_rule(result):
+    """Where there is an end there is its value, the other end and, in the main table, the state."""
+    for name, frame in result.tables.items():
+        columns = set(frame.columns)
+        assert not columns & {"low", "high"}, f"{name}: an interval's ends carry the name of their estimate"
+        for column in columns:
+            for end, other in (("_low", "_high"), ("_high", "_low")):
+                if column.endswith(end):
+                    stem = column.removesuffix(end)
+                    assert {stem, stem + other} <= columns, f"{name}: {column} stands alone"
+
+
+def test_repr_is_short_and_html_shows_the_table(result):
+    assert len(repr(result)) < 200
+    assert "\n" not in repr(result)
+    shown = result._repr_html_()
+    assert shown.startswith("<table>")
+    assert shown.count("<tr>") <= 22
+    assert "nan" not in shown.lower().split(">")[0]
