@@ -259,3 +259,66 @@ def test_each_person_sees_their_own_order(browser_page, tmp_path):
     orders = {rater: first_texts(rater) for rater in ("r1", "r4")}
     assert orders["r1"] != orders["r4"]
     assert {text for order in orders.values() for text in order} == {"First text.", "Second text."}
+
+
+def kept(page):
+    """What the page has put by on the device."""
+    return page.evaluate(
+        "JSON.parse(localStorage[Object.keys(localStorage).find((key) => key.startsWith('howsure '))])"
+    )
+
+
+def steps_of(page):
+    return [step for screen in kept(page)["screens"].values() for step in screen.get("steps", ())]
+
+
+@pytest.mark.parametrize("tells", [False, True])
+def test_every_answer_has_its_own_time_to_the_millisecond(tells, browser_page, tmp_path):
+    page = browser_page(track_page(rater="ann", tells=tells).save(tmp_path / "ann.html"))
+    page.clock.install()
+    page.reload()
+    page.clock.pause_at(page.evaluate("Date.now()") + 60_000)
+    press(page, "Enter")  # into the round
+    for answer, ms in (("5", 350), ("5", 40), ("5", 1_730), ("5", 7)):
+        page.clock.run_for(ms)
+        press(page, answer, "Enter")
+        if tells:
+            page.clock.run_for(900)  # reading the verdict is no part of the next answer
+            press(page, "Enter")
+    assert [step["ms"] for step in steps_of(page)] == [350, 40, 1_730, 7]
+
+
+def test_time_is_put_by_when_the_page_is_hidden_and_stands_still_until_it_is_seen_again(browser_page, tmp_path):
+    page = browser_page(track_page(rater="ann").save(tmp_path / "ann.html"))
+    page.clock.install()
+    page.reload()
+    page.clock.pause_at(page.evaluate("Date.now()") + 60_000)
+    press(page, "Enter")
+    page.clock.run_for(420)
+    set_visibility(page, "hidden")
+    assert next(iter(kept(page)["screens"].values()))["open_ms"] == 420
+    page.clock.run_for(30_000)
+    set_visibility(page, "visible")
+    page.clock.run_for(80)
+    press(page, "5", "Enter")
+    assert [step["ms"] for step in steps_of(page)] == [500]
+
+
+def set_visibility(page, state):
+    page.evaluate(
+        """(state) => {
+          Object.defineProperty(document, "visibilityState", { configurable: true, get: () => state });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        state,
+    )
+
+
+def test_answers_entered_quickly_take_some_time(browser_page, tmp_path):
+    page = browser_page(track_page(rater="ann").save(tmp_path / "ann.html"))
+    press(page, "Enter")
+    for _ in range(4):
+        press(page, "5", "Enter")
+    assert page.locator(".verdict").inner_text()
+    assert len(steps_of(page)) == 4
+    assert all(step["ms"] > 0 for step in steps_of(page))

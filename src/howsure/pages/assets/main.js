@@ -73,6 +73,7 @@ class Flow {
 
   next() {
     if (!this.view) return;
+    this.clock.beat();
     if (!this.view.advance()) return this.refresh();
     if (this.state.at === this.steps.length) return this.finish();
     this.show(this.state.at + 1);
@@ -138,6 +139,7 @@ class Flow {
 
   saved() {
     if (this.isStopped) return;
+    this.clock.beat();
     const isKept = this.progress.save();
     if (!isKept) this.say(WORDS.unsaved);
     else if (!this.courier) this.say(WORDS.saved);
@@ -145,7 +147,7 @@ class Flow {
   }
 
   pause() {
-    this.clock.beat(true);
+    this.clock.beat();
     if (!this.isStopped) this.progress.keep();
   }
 
