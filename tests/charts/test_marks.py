@@ -33,6 +33,12 @@ def test_open_ends_and_values_at_the_edge_are_arrowheads(examples):
     }
 
 
+def named(spec, field, places):
+    """The names at these places."""
+    (names,) = [param["value"] for param in spec["params"] if param["name"] == f"names_of_{field}"]
+    return [names[place] for place in places]
+
+
 def test_a_row_without_value_says_why_in_the_picture(examples):
     assert "too few (one cluster; two are needed)" in svg(to_spec(examples["interval_plot"]()))
 
@@ -47,14 +53,14 @@ def test_an_estimate_without_interval_is_a_dot_alone():
 def test_rows_are_sorted_by_value_with_the_unknown_last(is_sorted, order):
     rows = estimate_rows({"a": Estimate(1), "b": Estimate(2), "c": Estimate.without("too_few", "one")})
     spec = to_spec(plot(rows, is_sorted=is_sorted))
-    assert spec["layer"][0]["encoding"]["y"]["sort"] == order
+    assert named(spec, "label", spec["layer"][0]["encoding"]["y"]["sort"]) == order
 
 
 def test_groups_of_one_label_lie_beside_each_other():
     rows = pl.DataFrame({"label": ["a", "a"], "value": [1, 2], "low": [0, 1], "high": [2, 3], "g": [1, 2]})
     spec = to_spec(plot(rows, group=Field("g", "Group")))
-    assert spec["layer"][0]["encoding"]["yOffset"]["field"] == "group"
-    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["1", "2"]
+    assert spec["layer"][0]["encoding"]["yOffset"]["field"] == "group_place"
+    assert named(spec, "group", spec["layer"][0]["encoding"]["color"]["scale"]["domain"]) == ["1", "2"]
 
 
 def test_what_is_not_finite_is_a_gap_and_not_a_number():
@@ -157,8 +163,9 @@ def test_a_square_heat_map_has_the_same_order_on_both_sides():
     chart = charts.heat_map(
         rows, title="T", caption=CAPTION, x=Field("x", "X"), y=Field("y", "Y"), value=Field("v", "V", "u")
     )
-    encoding = to_spec(chart)["layer"][0]["encoding"]
-    assert encoding["x"]["sort"] == encoding["y"]["sort"] == ["a", "b"]
+    spec = to_spec(chart)
+    encoding = spec["layer"][0]["encoding"]
+    assert named(spec, "x", encoding["x"]["sort"]) == named(spec, "y", encoding["y"]["sort"]) == ["a", "b"]
 
 
 def test_bins_count_every_value_once():

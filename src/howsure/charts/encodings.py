@@ -1,6 +1,7 @@
 """From rows and fields to what Altair draws: shared by every chart.
 
-Columns are renamed to their role (x, value, low, high, …), so no name from the data reaches Vega's expression language.
+Columns are renamed to their role (x, value, low, high, …), and `names` replaces what is in them by places in a list, so no name from the
+data reaches Vega's expression language.
 """
 
 from __future__ import annotations

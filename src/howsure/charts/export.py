@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from howsure.charts.encodings import MAX_ROWS
+from howsure.charts.names import by_place
 from howsure.errors import OptionError
 from howsure.outside_text import drawn
 from howsure.safe_io import write_atomic
@@ -36,7 +37,7 @@ def to_spec(chart: ChartType) -> Spec:
     import altair as alt
 
     with alt.theme.enable("none"), alt.data_transformers.enable("default", max_rows=None):
-        spec: Spec = drawn(chart.to_dict(validate=False))  # each part was checked when it was made
+        spec: Spec = drawn(by_place(chart.to_dict(validate=False)))  # each part was checked when it was made
     _refuse_outside_data(spec)
     _refuse_many_rows(spec)
     return spec

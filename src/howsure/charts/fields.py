@@ -13,6 +13,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Caption", "Field", "Reference", "bins", "estimate_rows"]
 
+_SPACE = "\u00a0"  # does not break
+_PROPERTIES = frozenset(
+    {
+        *(
+            "constructor",
+            "hasOwnProperty",
+            "isPrototypeOf",
+            "propertyIsEnumerable",
+            "toLocaleString",
+            "toString",
+            "valueOf",
+        ),
+        *("__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+    }
+)
+
 
 @dataclass(frozen=True)
 class Field:
@@ -33,8 +49,10 @@ class Field:
 
     @property
     def label(self) -> str:
-        """The title with its unit."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
+        """The title with its unit, on one line."""
+        # Vega writes titles into expressions: a line separator would end the text, and a property of every object be overwritten
+        label = " ".join((f"{self.title} ({self.unit})" if self.unit else self.title).split())
+        return f"{label}{_SPACE}" if label in _PROPERTIES else label
 
 
 @dataclass(frozen=True)

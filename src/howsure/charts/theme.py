@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from howsure.charts.names import by_place
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -78,14 +80,20 @@ def captioned(chart: Chart, *, title: str, caption: Caption, mark: str = "") -> 
 
 @cache
 def _offline(kind: type[Any]) -> type[Any]:
-    """The same kind of chart, whose ``save`` writes pages that need no network; Altair's own would fetch its scripts."""
+    """The same kind of chart, whose ``save`` writes pages that need no network (Altair's own would fetch its scripts), and which
+    computes with places instead of names.
+    """
 
     def save(self: Any, path: str) -> Path:
         from howsure.charts.export import save_chart
 
         return save_chart(self, path)
 
-    return type(kind.__name__, (kind,), {"save": save, "__doc__": kind.__doc__, "_schema": kind._schema})
+    def to_dict(self: Any, *args: Any, **options: Any) -> dict[str, Any]:
+        return by_place(kind.to_dict(self, *args, **options))
+
+    own = {"save": save, "to_dict": to_dict, "__doc__": kind.__doc__, "_schema": kind._schema}
+    return type(kind.__name__, (kind,), own)
 
 
 def config() -> dict[str, Any]:

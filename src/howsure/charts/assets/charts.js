@@ -13,11 +13,17 @@
   // Pixels that a legend's column needs, as the charts reckon them too.
   const column = (names) => Math.max(...names.map((name) => name.length)) * 6.5 + 46;
 
+  // A domain holds places in a list of names, which is a parameter.
+  const names = (spec, field, domain) => {
+    const list = spec.params?.find(({ name }) => field === `${name.replace("names_of_", "")}_place`)?.value;
+    return domain.map((place) => list?.[place] ?? String(place));
+  };
+
   const narrowed = (spec, room) => {
     spec.config.legend = { ...spec.config.legend, titleOrient: "top", gradientLength: 120 };
     for (const { encoding = {} } of spec.layer ?? [spec]) {
-      for (const { legend, scale } of Object.values(encoding)) {
-        if (legend?.columns && scale?.domain) legend.columns = Math.max(1, Math.min(legend.columns, Math.floor((room - 60) / column(scale.domain))));
+      for (const { field, legend, scale } of Object.values(encoding)) {
+        if (legend?.columns && scale?.domain) legend.columns = Math.max(1, Math.min(legend.columns, Math.floor((room - 60) / column(names(spec, field, scale.domain)))));
       }
     }
   };
