@@ -14,10 +14,11 @@ import re
 import secrets
 import unicodedata
 
-__all__ = ["hide", "is_blank", "new_salt", "normal_number", "normal_text", "opaque_id"]
+__all__ = ["SPACES", "hide", "is_blank", "new_salt", "normal_number", "normal_text", "opaque_id"]
 
 # Spelt out because \s means different characters to a browser and to Python.
-_SPACES = re.compile("[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+SPACES = "\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_SPACES = re.compile(f"[{SPACES}]+")
 _NUMBER = re.compile(r"([+-]?)([0-9]{1,15})(?:[.,]([0-9]{0,15}))?")
 
 

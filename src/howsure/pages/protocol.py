@@ -21,7 +21,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from howsure.pages.blinding import hide, is_blank, new_salt, normal_number, normal_text
+from howsure.pages.blinding import hide, is_blank, new_salt, normal_number
+from howsure.pages.typed import bare, plain_form, plain_forms
 
 __all__ = [
     "Choice",
@@ -72,8 +73,12 @@ class _Question(_Content):
         raise NotImplementedError
 
     def normal(self, answer: str | int) -> str:
-        """The form in which an answer is compared with a hidden one."""
+        """The form in which a right answer is hidden."""
         return str(answer)
+
+    def forms(self, answer: str | int) -> tuple[str, ...]:
+        """The forms in which an answer is compared with a hidden one."""
+        return (self.normal(answer),)
 
 
 class Scale(_Question):
@@ -142,8 +147,12 @@ class Text(_Question):
         return isinstance(answer, str) and not is_blank(answer) and len(answer) <= self.max_chars
 
     def normal(self, answer: str | int) -> str:
-        """The text without regard to case and spaces."""
-        return normal_text(str(answer))
+        """The text without regard to case and spaces, a number in its shortest form."""
+        return plain_form(bare(str(answer)))
+
+    def forms(self, answer: str | int) -> tuple[str, ...]:
+        """The whole text, and what it may be read as: without quotes, a full stop, "The answer is" and the like."""
+        return plain_forms(str(answer))
 
 
 Question = Annotated[Scale | Choice | Number | Text, Field(discriminator="kind")]
@@ -222,7 +231,7 @@ class Quiz(_Screen):
     def is_right(self, name: str, answer: str | int) -> bool:
         """Whether an answer is among the hidden ones."""
         question = next(question for question in self.questions if question.name == name)
-        return hide(self.salt, name, question.normal(answer)) in self.rights[name]
+        return _is_among(self.salt, name, question, answer, self.rights[name])
 
 
 class Step(_Content):
@@ -285,7 +294,7 @@ class Game(_Screen):
     def is_right(self, number: int, answer: str | int) -> bool | None:
         """Whether an answer to a step is among the hidden ones; None for a step that is not marked."""
         rights = self.steps[number].rights
-        return hide(self.salt, number, self.question(number).normal(answer)) in rights if rights else None
+        return _is_among(self.salt, number, self.question(number), answer, rights) if rights else None
 
     def is_over(self, answers: Sequence[str | int]) -> bool:
         """Whether the game ends after these answers."""
@@ -327,6 +336,10 @@ def _hidden(salt: str, part: str | int, question: Question, rights: Sequence[str
         if not question.accepts(right):
             raise ValueError(f"{right!r} cannot be given as an answer to {question.name!r}")
     return tuple(hide(salt, part, question.normal(right)) for right in rights)
+
+
+def _is_among(salt: str, part: str | int, question: Question, answer: str | int, rights: Sequence[str]) -> bool:
+    return any(hide(salt, part, form) in rights for form in question.forms(answer))
 
 
 def refuse_twice(what: str, names: Iterable[str]) -> None:

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from howsure.errors import InputError
 from howsure.horizon.tasks import Exact, Judged, Pattern
-from howsure.horizon.tasks.answers import readings
 from howsure.pages.blinding import normal_text
+from howsure.pages.typed import readings
 
 
 @pytest.mark.parametrize(

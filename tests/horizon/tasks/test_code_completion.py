@@ -82,6 +82,20 @@ BLANK = FilledBlank(SUM, SUM.source.replace("x * x", "____"), ("total", "x", "xs
         *("x * x", "x*x", "X * X", "(x * x)", "x ** 2", "abs(x) * abs(x)", "`x * x`", "Answer: x * x.", "x*(x)"),
         *("total = total + x * x", "Answer: total = total + x*x", "sum([x * x])", "x * x if x else 0"),
         "The square is needed.\n\nAnswer: x * x",
+        *("x * x # yes", "x * x  # the square; of x", "x * x;", "`x * x;`", "x * x # done;", "x*x ;", "X*X;"),
+        *(
+            "The blank should be `x * x`.",
+            "The blank should be: x * x",
+            "The missing piece is x * x.",
+            "So the answer is **x * x**.",
+        ),
+        *(
+            "```python\nx * x\n```",
+            "```\nx * x  # square\n```",
+            "Answer: `x * x`;",
+            "total = total + x * x  # sum",
+            r"\boxed{x * x}",
+        ),
     ],
 )
 def test_a_blank_may_be_filled_by_anything_that_works(text):
@@ -91,7 +105,7 @@ def test_a_blank_may_be_filled_by_anything_that_works(text):
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "x", "x + x", "total", "y * y", "x * x; total = 0", "x * x # yes", "x *", "x * x\nreturn 5", "x * x)"),
+        *("", "x", "x + x", "total", "y * y", "x * x; total = 0", "# x * x", "x *", "x * x\nreturn 5", "x * x)"),
         *("__import__('os').system('true')", "x.real * x", "[].append(1)", "while True: pass", "x * x \\", "x" * 9_999),
         *("9 ** 9 ** 9", "f(xs)", "x\r* x", "x *\fx; pass", "lambda: x * x", "x * x,", "print(x * x)", "[x * x]"),
     ],
@@ -120,6 +134,29 @@ BUG = MendedLine(SUM, SUM.source.replace("x * x", "x + x"))
         ),
         *("4) total = x * x + total", "Answer: 4: Total = Total + X * X", "**Answer:** `4: total = total + x * x`"),
         *("4 total = total + x * x", "4: `total = total + x * x`", "4:     total += x * x"),
+        *(
+            "4: total = total + x * x # done",
+            "4: total = total + x * x;",
+            "4 - total = total + x * x",
+            "4 – total = total + x * x",
+        ),
+        *(
+            "Line 4 should be: total = total + x * x",
+            "Line 4 should be `total = total + x * x`.",
+            "line 4 must be total += x * x",
+        ),
+        *(
+            "Change line 4 to total = total + x * x",
+            "Line 4: `total = total + x * x;`",
+            "4 -> total = total + x * x",
+            "4 | total = total + x*x",
+        ),
+        *(
+            "Line 4 should read:\n```python\n    total = total + x * x\n```",
+            "Line #4: total = total + x * x",
+            "4: total=total+x*x # (was x + x)",
+        ),
+        "The answer is 4: total = total + x * x.",
     ],
 )
 def test_a_line_may_be_mended_in_any_way_that_works(text):
@@ -140,7 +177,12 @@ def test_a_line_may_be_mended_in_any_way_that_works(text):
         ),
         *(
             "4: total = total + x * x; pass",
-            "4: total = total + x * x # done",
+            "4: # total = total + x * x",
+            "4 - total = total - x * x",
+            "Line 3 should be: total = total + x * x",
+            "Line 4 should not be: total = total + x * x",
+            "4 or 3: total = total + x * x",
+            "Change line 5 to total = total + x * x",
             "４４４４: x",
             "²: x",
             "4: return",
@@ -179,3 +221,27 @@ def test_few_of_the_possible_fillings_are_right(difficulty):
         shares.append(len(check.rights()) / (len(check.values) + len(check.values) ** 2 * len(check.operators)))
     assert max(shares) < 0.35
     assert sum(shares) / len(shares) < 0.1
+
+
+PRIME = Sample(
+    "f",
+    "whether n is prime",
+    "def f(n):\n    is_prime = n > 1\n    for d in range(2, n):\n        if n % d == 0:\n            is_prime = False\n    return is_prime",
+    ((1,), (2,), (3,), (4,), (9,), (11,)),
+)
+
+
+def test_true_and_false_may_be_written_in_any_case():
+    bug = MendedLine(PRIME, PRIME.source.replace("is_prime = False", "d = False"))
+    for text in (
+        "5: is_prime = false",
+        "5: IS_PRIME = FALSE",
+        "5:is_prime=False",
+        "5: is_prime = not True",
+        "5: is_prime = not true",
+    ):
+        assert bug(text) == 1.0, text
+    assert bug("5: is_prime = true") == 0.0
+    assert (
+        MendedLine(PRIME, PRIME.source.replace("return is_prime", "return n"))("6: returnis_prime") == 1.0
+    )  # as a page has it

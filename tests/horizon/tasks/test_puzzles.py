@@ -196,3 +196,24 @@ def test_rows_have_one_completion_among_the_stated_rules(difficulty, rules):
                 if both * a * b + p * a + q * b + r == c:
                     found.add(guess)
         assert found == {int(instance.answer)}
+
+
+def test_digits_belong_to_their_cells_and_words_are_no_digits():
+    instance = sudoku(random.Random(3), 0.8)
+    digits = instance.answer
+    named = [f"{cell}: {digit}" for cell, digit in zip("ABCDE", digits, strict=True)]
+    assert instance.check(", ".join(reversed(named))) == 1.0
+    assert instance.check(" and ".join(named)) == instance.check("-".join(digits)) == 1.0
+    swapped = [f"{cell}={digit}" for cell, digit in zip("BACDE", digits, strict=True)]
+    assert instance.check(", ".join(swapped)) == float(digits[0] == digits[1])
+    for text in ("not {}", "{}?", "{} apples", "1 {}", "cell {}"):
+        assert instance.check(text.format(digits)) == 0.0, text
+
+
+def test_names_in_a_row_may_be_joined_by_words_or_by_nothing():
+    instance = seating(random.Random(3), 0.3)
+    names = next(right for right in instance.check.rights() if ", " in right).split(", ")
+    for text in (" and ".join(names), ", then ".join(names), "".join(names), "-".join(names), " > ".join(names)):
+        assert instance.check(text) == 1.0, text
+    for text in ("not " + " ".join(names), " ".join(reversed(names)), " or ".join(names)):
+        assert instance.check(text) == 0.0, text

@@ -5,23 +5,16 @@ A checker takes any text at all and gives the share that is right, 0 to 1, or No
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from howsure.errors import InputError
-from howsure.pages.blinding import normal_number, normal_text
+from howsure.pages.typed import bare, plain_form, readings
 
-__all__ = ["Checker", "Exact", "Judged", "Pattern", "plain_form", "readings"]
+__all__ = ["Checker", "Exact", "Judged", "Pattern"]
 
-_LONGEST_REPLY = 10_000
 _LONGEST_REGEX = 500
-_MARK = re.compile(r"\banswer\b[ *_`]{0,4}(?:is[ *_`]{0,4})?:[ *_`]{0,4}", re.IGNORECASE)
-_FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*")
-_BOX = re.compile(r"\\boxed\{(.*)\}")
-_WRAPPING = " \t\r\n\"'`*_$“”‘’«»"
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 
 class Checker(ABC):
@@ -45,16 +38,6 @@ class Judged(Checker):
         return
 
 
-def plain_form(text: str) -> str:
-    """An answer as it is compared: without regard to case and spaces, numbers in their shortest form.
-
-    >>> plain_form(" New York "), plain_form("1,250.50"), plain_form("−07")
-    ('newyork', '1250.5', '-7')
-    """
-    bare = text.replace(",", "") if _THOUSANDS.fullmatch(text.strip()) else text
-    return normal_number(bare, 15) or normal_text(text)
-
-
 @dataclass(frozen=True)
 class Exact(Checker):
     """Right where the answer is one of ``answers``, after ``tidy`` has taken away what may differ."""
@@ -64,7 +47,7 @@ class Exact(Checker):
 
     def __call__(self, text: str) -> float:
         """1 or 0."""
-        rights = {self.tidy(_bare(answer)) for answer in self.answers}
+        rights = {self.tidy(bare(answer)) for answer in self.answers}
         return float(any(self.tidy(one) in rights for one in readings(text)))
 
     def rights(self) -> tuple[str, ...]:
@@ -95,34 +78,6 @@ class Pattern(Checker):
     @property
     def _whole(self) -> str:
         return rf"(?i)\A(?:{self.regex})\z"
-
-
-def readings(text: str) -> tuple[str, ...]:
-    r"""The ways to read the final answer off a reply, the likelier first.
-
-    What follows the last ``Answer:`` counts: the rest of its line, or all that is left. Without one it is the whole reply, or its last line.
-
-    >>> readings("Answer: 3? No.\n**Answer:** 42.")
-    ('42',)
-    >>> readings("So it must be\n42")
-    ('So it must be\n42', '42')
-    """
-    parts = _MARK.split(text[-_LONGEST_REPLY:])
-    lines = [line for line in parts[-1].splitlines() if not _FENCE.fullmatch(line) and line.strip()]
-    if not lines:
-        return ()
-    left = "\n".join(lines)
-    found = (lines[0], left) if len(parts) > 1 else (left, lines[-1])
-    return tuple(dict.fromkeys(bare for bare in map(_bare, found) if bare))
-
-
-def _bare(text: str) -> str:
-    """Without quotes, emphasis, a box, the full stop of a sentence, and halves of letters that cannot be encoded; unless nothing else is there."""
-    whole = text.encode("utf-8", "replace").decode().strip()
-    bare = whole.strip(_WRAPPING)
-    bare = bare if bare.endswith("..") else bare.removesuffix(".").rstrip(_WRAPPING)
-    boxed = _BOX.fullmatch(bare)
-    return (boxed[1].strip() if boxed else bare) or whole
 
 
 def _is_match(regex: str, texts: tuple[str, ...]) -> bool:

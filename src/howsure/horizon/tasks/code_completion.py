@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from howsure.horizon.tasks.answers import Checker, readings
+from howsure.horizon.tasks.answers import Checker
 from howsure.horizon.tasks.base import Family, Instance
 from howsure.horizon.tasks.grammar import BUILTINS, Halted
 from howsure.horizon.tasks.programs import Sample, first_difference, passes
 from howsure.horizon.tasks.recipes import FUNCTION_NAMES, draw_program
+from howsure.pages.typed import bare, plain_form, readings
 
 __all__ = ["FAMILIES", "FilledBlank", "MendedLine"]
 
@@ -92,22 +93,28 @@ class FilledBlank(Checker):
 
     def rights(self) -> tuple[str, ...]:
         """Every right answer of the form that is asked for."""
-        pairs = (f"{a} {op} {b}" for a, op, b in itertools.product(self.values, self.operators, self.values))
-        return tuple(
-            piece for piece in (*self.values, *pairs) if passes(self.source.replace(_BLANK, piece), self.sample)
-        )
+        return tuple(piece for piece in self._asked_for() if passes(self._filled(piece), self.sample))
 
-    def _is_right(self, piece: str) -> bool:
-        return any(passes(source, self.sample) for source in self._fillings(piece))
+    def _asked_for(self) -> Iterator[str]:
+        """Every answer of the form that is asked for."""
+        yield from self.values
+        yield from map(" ".join, itertools.product(self.values, self.operators, self.values))
+
+    def _is_right(self, reading: str) -> bool:
+        return any(passes(source, self.sample) for source in self._fillings(_code_alone(reading)))
 
     def _fillings(self, piece: str) -> Iterator[str]:
         if not _is_one_piece(piece):
             return
+        # what a page calls right: it knows answers by their letters alone, without spaces and case
+        yield from (self._filled(one) for one in self._asked_for() if plain_form(one) == plain_form(piece))
         blank_line = next(line for line in self.source.splitlines() if _BLANK in line)
-        indent = blank_line[: len(blank_line) - len(blank_line.lstrip())]
-        for spelt in dict.fromkeys((piece, piece.lower())):
-            yield self.source.replace(_BLANK, spelt)
-            yield self.source.replace(blank_line, indent + spelt)  # some write the whole line
+        for spelt in dict.fromkeys((piece, _respelt(piece, self.source))):
+            yield self._filled(spelt)
+            yield self.source.replace(blank_line, _indent(blank_line) + spelt)  # some write the whole line
+
+    def _filled(self, piece: str) -> str:
+        return self.source.replace(_BLANK, piece)
 
 
 @dataclass(frozen=True)
@@ -123,19 +130,55 @@ class MendedLine(Checker):
 
     def rights(self) -> tuple[str, ...]:
         """Every right change of one word."""
-        return tuple(f"{swap.line}: {swap.text}" for swap in _swaps(self.source) if passes(swap.source, self.sample))
+        return tuple(swap.answer for swap in _swaps(self.source) if passes(swap.source, self.sample))
 
-    def _is_right(self, piece: str) -> bool:
-        said = re.fullmatch(r"(?:line\s*)?(\d{1,2})\s*[:.)]?\s*(.+)", piece, re.IGNORECASE)
+    def _is_right(self, reading: str) -> bool:
+        return any(passes(source, self.sample) for source in self._mended(reading))
+
+    def _mended(self, reading: str) -> Iterator[str]:
+        said = _LINE.fullmatch(reading)
         lines = self.source.splitlines()
-        if not said or not _is_one_piece(piece) or not 1 <= int(said[1]) <= len(lines):
-            return False
-        old = lines[int(said[1]) - 1]
-        for text in dict.fromkeys((said[2].strip("` "), said[2].strip("` ").lower())):
-            lines[int(said[1]) - 1] = old[: len(old) - len(old.lstrip())] + text
-            if passes("\n".join(lines), self.sample):
-                return True
-        return False
+        if not said or not 1 <= int(said["number"]) <= len(lines):
+            return
+        number, piece = int(said["number"]), _code_alone(said["line"])
+        if not _is_one_piece(piece):
+            return
+        # what a page calls right: it knows answers by their letters alone, without spaces and case
+        told = plain_form(f"{number}: {piece}")
+        yield from (swap.source for swap in _swaps(self.source) if plain_form(swap.answer) == told)
+        for spelt in dict.fromkeys((piece, _respelt(piece, self.source))):
+            changed = _indent(lines[number - 1]) + spelt
+            yield "\n".join((*lines[: number - 1], changed, *lines[number:]))
+
+
+_LINE = re.compile(
+    r"(?:(?:change|correct|fix|replace) +)?(?:the +)?(?:line *)?(?:number +|no\. *|# *)?(?P<number>[0-9]{1,2})"
+    r"(?: +(?:should|must|has to) +(?:be|read|say)| +becomes| +to| +with| +is)?(?!\w)"
+    r"\s*(?:[:.)|]|-+>?|[–—→])?\s*(?P<line>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A line with its number before it: ``3: line``, ``3 - line``, ``Line 3 should be: line``, ``Change line 3 to line``."""
+
+
+def _code_alone(text: str) -> str:
+    """Without quotes around it, a comment or a semicolon at its end."""
+    code = bare(text)
+    if "#" in code:
+        code = bare(code[: code.index("#")])  # no program here has a text that could hold one
+    return bare(code.rstrip("; "))
+
+
+def _respelt(piece: str, source: str) -> str:
+    """With the words of the program, and of Python, as they are written there: Total as total, false as False."""
+    words = {*re.findall(r"[A-Za-z_]\w*", source), *keyword.kwlist, *BUILTINS}
+    known = {word.lower(): word for word in sorted(words)}
+    return re.sub(
+        r"[A-Za-z_]\w*", lambda word: word[0] if word[0] in words else known.get(word[0].lower(), word[0]), piece
+    )
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _is_one_piece(text: str) -> bool:
@@ -200,6 +243,11 @@ class _Swap:
     source: str
     line: int
     text: str
+
+    @property
+    def answer(self) -> str:
+        """As the prompt asks for it."""
+        return f"{self.line}: {self.text}"
 
 
 def _drawn_bug(rng: random.Random, sample: Sample) -> tuple[_Swap, tuple[int, Any]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from howsure.horizon.tasks.answers import Exact
 from howsure.horizon.tasks.base import Family, Instance
 from howsure.horizon.tasks.seating import draw_seating
 from howsure.horizon.tasks.sudoku import Grid, draw_grid, rounds
+from howsure.pages.blinding import normal_text
 
 __all__ = ["FAMILIES"]
 
@@ -67,8 +69,17 @@ def _labels(rng: random.Random, grid: Grid, n_labels: int) -> dict[int, str]:
     return dict(zip(sorted(late), "ABCDEFGH", strict=False))
 
 
+_LABELLED = re.compile(r"([A-H])\s*(?:=|:|->|→|\bis\b)?\s*([0-9])")
+_BETWEEN = re.compile(r"[\s,;.:|/()\[\]-]|\band\b", re.IGNORECASE)
+
+
 def _digits(text: str) -> str:
-    return "".join(re.findall(r"[0-9]", text))
+    """Digits that stand alone, or each after the letter of its cell, in any order; anything else is no list of digits."""
+    labelled = _LABELLED.findall(text.upper())
+    if labelled and not _BETWEEN.sub("", _LABELLED.sub("", text.upper())):
+        return "".join(digit for _, digit in sorted(labelled))
+    alone = normal_text(_BETWEEN.sub("", text))
+    return alone if alone.isdecimal() else normal_text(text)
 
 
 @dataclass(frozen=True)
@@ -78,7 +89,13 @@ class _Initials:
     names: tuple[str, ...]
 
     def __call__(self, text: str) -> str:
-        lowered = text.lower()
-        for name in self.names:
-            lowered = re.sub(rf"\b{name.lower()}\b", name[0].lower(), lowered)
+        if re.search(r"[^\w\s,;.:|/()<>→–\[\]-]", text):  # anything but names, numbers and what parts them
+            return normal_text(text)
+        lowered = re.sub(r"\b(?:and|then)\b", " ", unicodedata.normalize("NFKC", text).lower())
+        letters = "".join(re.findall(r"[a-z]", lowered))
+        longest_first = sorted((name.lower() for name in self.names), key=len, reverse=True)
+        if re.fullmatch(f"(?:{'|'.join(longest_first)})+", letters):  # nothing but names, maybe without spaces
+            return "".join(name[0] for name in re.findall("|".join(longest_first), letters))
+        for name in longest_first:
+            lowered = re.sub(rf"\b{name}\b", name[0], lowered)
         return "".join(re.findall(r"[a-z]", lowered))

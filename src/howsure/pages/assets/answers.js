@@ -25,9 +25,51 @@ const normalNumber = (text, decimals) => {
 
 const normalText = (text) => text.normalize("NFKC").replace(SPACES, "").toLowerCase();
 
-const normalAnswer = (question, answer) => (question.kind === "text" ? normalText(answer) : String(answer));
+const EDGES = new RegExp(`^${SPACES.source}|${SPACES.source}$`, "g");
+const WRAPPED = `[${SPACES.source.slice(1, -2)}"'\`*_$“”‘’«»]+`;
+const SAID = new RegExp(
+  "^(?:(?:so|thus|hence|therefore|then)[ ,:]+)?(?:(?:the|my) +)?(?:(?:final|correct|right|missing|next) +)?" +
+    "(?:answer|result|blank|piece|expression|value|number|term|letter|letters|digits|order) +" +
+    "(?:is|are|should be|must be|would be)[ :]+(.+)$",
+  "is",
+);
+const FENCE = new RegExp(`^(?:${SPACES.source})?(?:\`\`\`|~~~)[A-Za-z0-9_+-]*(?:${SPACES.source})?$`);
+
+const unwrapped = (text) => {
+  const right = new RegExp(`${WRAPPED}$`);
+  const inner = text.replace(new RegExp(`^${WRAPPED}`), "").replace(right, "");
+  return inner.endsWith("..") ? inner : inner.replace(/\.$/, "").replace(right, "");
+};
+
+const bare = (text) => {
+  const all = text.replace(EDGES, "");
+  let inner = unwrapped(all);
+  for (let box; (box = /^\\(?:boxed|text|mathrm|mathbf|texttt)\{(.*)\}$/s.exec(inner)); ) inner = unwrapped(box[1]);
+  return inner || all;
+};
+
+// The ways to read the final answer off a text: what follows the last "Answer:", or the whole text, or its last line.
+const readings = (text) => {
+  const parts = [...text].slice(-10000).join("").split(/\banswer\b[ *_`]{0,4}(?:is[ *_`]{0,4})?:[ *_`]{0,4}/i);
+  const lines = parts.at(-1).split(/[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/).filter((line) => !FENCE.test(line) && !isBlank(line));
+  if (!lines.length) return [];
+  const left = lines.join("\n");
+  const found = (parts.length > 1 ? [lines[0], left] : [left, lines.at(-1)]).map(bare);
+  const said = found.map((one) => SAID.exec(one)).filter(Boolean).map((match) => bare(match[1]));
+  return [...found, ...said].filter(Boolean);
+};
+
+const plainForm = (text) => {
+  const one = text.replace(EDGES, "").replaceAll("{,}", ",").replaceAll("\\,", "");
+  const isGrouped = /^[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?$/.test(one);
+  return normalNumber(isGrouped ? one.replaceAll(",", "") : one, 15) ?? normalText(text);
+};
+
+const plainForms = (text) => [...new Set([normalText(text), ...readings(text).map(plainForm)])];
+
+const answerForms = (question, answer) => (question.kind === "text" ? plainForms(answer) : [String(answer)]);
 
 const hidden = (salt, part, answer) => sha256(`${salt}\n${part}\n${answer}`).slice(0, 16);
 
-const isRight = (salt, part, question, answer, rights) => rights.includes(hidden(salt, part, normalAnswer(question, answer)));
+const isRight = (salt, part, question, answer, rights) => answerForms(question, answer).some((form) => rights.includes(hidden(salt, part, form)));
 
