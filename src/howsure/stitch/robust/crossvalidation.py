@@ -28,7 +28,7 @@ The anchor's slope is fixed where a ridge on all the others makes that matter.
 
 _REPLICATES = 2000
 _SWEEPS = 200
-_LINEAR_RIDGE = 0.1
+_GAIN_RIDGE, _CAPABILITY_RIDGE = 1.0, 0.01  # of the clipped line
 
 
 def compare_models(
@@ -111,24 +111,33 @@ def _benchmark_mean(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Fl
 
 
 def _clipped_linear(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
-    """Scores as clip(base_b + gain_b · C_m), fitted by alternating ridge regressions."""
+    """Scores as clip(base_b + gain_b · C_m, 0, 1), by alternating least squares through the clip.
+
+    Each regression is on the working response z + (y − clip(z)), z being the line as it is: a score of 1 asks nothing more of a line that is above 1.
+    Gains have a ridge towards their mean, capabilities a small one towards 0, for models with few scores.
+    """
     m, b, y = known.model, known.benchmark, known.score
-    n_models, n_benchmarks = len(known.models), len(known.benchmarks)
-    base = np.bincount(b, y, minlength=n_benchmarks) / np.maximum(known.n_by_benchmark, 1)
+    n_models, n_benchmarks, n = len(known.models), len(known.benchmarks), np.maximum(known.n_by_benchmark, 1)
+    base, gain = np.bincount(b, y, minlength=n_benchmarks) / n, np.ones(n_benchmarks)
     capability = np.bincount(m, y - base[b], minlength=n_models) / np.maximum(known.n_by_model, 1)
-    gain = np.ones(n_benchmarks)
+
+    def working() -> Floats:
+        line = base[b] + gain[b] * capability[m]
+        response: Floats = line + (y - np.clip(line, 0, 1))
+        return response
+
     for _ in range(_SWEEPS):
-        capability /= max(capability.std(), 1e-9)
-        gain = _regress(capability[m], y - base[b], b, n_benchmarks)
-        base = np.bincount(b, y - gain[b] * capability[m], minlength=n_benchmarks) / np.maximum(known.n_by_benchmark, 1)
-        capability = _regress(gain[b], y - base[b], m, n_models)
+        spread = max(float(capability.std()), 1e-9)
+        capability, gain = (capability - capability.mean()) / spread, gain * spread
+        response = working()
+        middle = np.bincount(b, capability[m], minlength=n_benchmarks) / n
+        away = capability[m] - middle[b]
+        rise, room = (np.bincount(b, away * values, minlength=n_benchmarks) for values in (response, away))
+        gain = (rise + _GAIN_RIDGE * gain.mean()) / (room + _GAIN_RIDGE)
+        base = np.bincount(b, response, minlength=n_benchmarks) / n - gain * middle
+        rise = np.bincount(m, gain[b] * (working() - base[b]), minlength=n_models)
+        capability = rise / (np.bincount(m, gain[b] ** 2, minlength=n_models) + _CAPABILITY_RIDGE)
     return np.clip(base[new.benchmark] + gain[new.benchmark] * capability[new.model], 0, 1)
-
-
-def _regress(x: Floats, y: Floats, group: Ints, n: int) -> Floats:
-    """The slope through the origin in each group, with a ridge."""
-    slope: Floats = np.bincount(group, x * y, minlength=n) / (np.bincount(group, x * x, minlength=n) + _LINEAR_RIDGE)
-    return slope
 
 
 def _rasch(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
