@@ -6,6 +6,7 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch import fit
+from howsure.stitch.placing import match_benchmarks
 from howsure.tables import Scores
 
 
@@ -49,7 +50,7 @@ def test_unknown_benchmarks_are_left_out(world):
     rows = scale.problem.to_frame().filter(pl.col("model") == scale.models["model"][2])
     more = rows.head(1).with_columns(benchmark=pl.lit("unheard of"), score=0.0)
     assert scale.place(Scores(pl.concat([rows, more])))["n_benchmarks"][0] == len(rows)
-    with pytest.raises(InputError, match=r"None of the new benchmarks \(unheard of, …\) is on the scale"):
+    with pytest.raises(InputError, match=r"None of the new benchmarks \(unheard of\) is on the scale"):
         scale.place(Scores(more))
 
 
@@ -94,3 +95,25 @@ def test_information_by_hand(world):
     share = 1 / (1 + np.exp(-slope * (scale.estimate.capability[m] - scale.estimate.difficulty[b])))
     variance = scale.noise.variance[b] * (4 * share * (1 - share) + scale.noise.shape) / (1 + scale.noise.shape)
     assert row["information"] == pytest.approx((span * slope * share * (1 - share)) ** 2 / variance)
+
+
+def test_spellings_of_a_benchmark_are_matched_and_told(scale):
+    """A table with other spellings dropped those scores in silence, and placed the model by the rest."""
+    rows = scale.problem.to_frame().filter(model=scale.models["model"][3])
+    exact = scale.place(Scores(rows.with_columns(model=pl.lit("new"))))
+    spelt = rows.with_columns(
+        model=pl.lit("new"), benchmark=pl.col("benchmark").str.to_uppercase().str.replace("-", " ")
+    )
+    matched = match_benchmarks(scale, Scores(spelt))
+    assert any("is taken as 'bench-" in note for note in matched.notes)
+    assert scale.place(Scores(spelt)).equals(exact)
+    assert exact["unmatched"][0] == ""
+
+
+def test_benchmarks_that_are_not_on_the_scale_are_named(scale):
+    rows = scale.problem.to_frame().filter(model=scale.models["model"][3]).with_columns(model=pl.lit("new"))
+    other = rows.head(1).with_columns(benchmark=pl.lit("bench-99"))
+    placed = scale.place(Scores(pl.concat([rows, other])))
+    assert placed["unmatched"][0] == "bench-99"
+    notes = match_benchmarks(scale, Scores(pl.concat([rows, other]))).notes
+    assert any("benchmarks are not on the scale and are excluded: bench-99 (nearest: bench-0" in note for note in notes)

@@ -6,7 +6,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.evals.summary import ALL, groups_of, summarise
-from howsure.stitch.placing import place
+from howsure.stitch.placing import match_benchmarks, place
 from howsure.stitch.scale import Scale
 from howsure.tables import Attempts, Scores
 
@@ -46,9 +46,8 @@ def place_attempts(
 ) -> pl.DataFrame:
     """The models of a run on a finished scale, its benchmarks frozen; one row a model, best first."""
     scores = scores_of(attempts, benchmark=benchmark, cluster=cluster)
-    known = set(scale.problem.benchmarks)
-    found = set(scores.frame["benchmark"])
-    if not found & known:
+    found = set(match_benchmarks(scale, scores).frame["benchmark"])
+    if not found & set(scale.problem.benchmarks):
         raise InputError(
             f"None of the benchmarks of these attempts ({', '.join(sorted(found)[:3])}) is on the scale. "
             "Name the one it is with --benchmark, or fit a scale that holds it."

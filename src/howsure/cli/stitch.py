@@ -156,13 +156,18 @@ def score(
 ) -> None:
     """Place new models on a finished scale.
 
-    The benchmarks stay as they are; the interval carries that they are estimates. Writes placed.csv.
+    The benchmarks stay as they are; the interval includes that they are estimates. Their names are matched without regard to case, spaces and punctuation.
+    Writes placed.csv.
 
     \b
     howsure stitch score fit new.csv
     """
+    from howsure.stitch.placing import match_benchmarks
+
     scale = load_scale(folder)
-    scores = reading.scores(inputs, output.console)
+    read = reading.scores(inputs, output.console)
+    scores = match_benchmarks(scale, read)
+    output.console.notes(note for note in scores.notes if note not in read.notes)
     placed = scale.place(scores, seed=seed)
     rows = [(row["model"], capability_of(row, scale.level), row["n_benchmarks"]) for row in placed.rows(named=True)]
     output.console.table("On the scale", ("model", f"capability [{scale.level:.0%}]", "benchmarks"), rows)

@@ -81,10 +81,12 @@ def forecast(
     console.table("Forecast", columns, rows)
     _tell_backtest(found.backtest.summary.rows(named=True), level, console)
     reached = [(s.benchmark, s.needed, _when(s.year), s.first_model) for s in found.saturation]
+    observed = "Where a model has the score, the date is the release of the first one; elsewhere the trend's forecast."
     console.table(
         f"When the frontier scores {reach:.0%}",
-        ("benchmark", "capability needed", f"date [{level:.0%}]", "first model there"),
+        ("benchmark", "capability needed", f"date [{level:.0%}]", "first model with the score"),
         reached,
+        observed,
     )
     finish(found, output, "forecast", "Where the frontier is going", "stitch.forecast_section")
 

@@ -110,7 +110,7 @@ def forecast_section(found: Forecast) -> Section:
     rows: list[list[Cell]] = [
         [one.benchmark, one.needed, *_dates(one.year), one.year.state, one.first_model] for one in found.saturation
     ]
-    columns = ["Benchmark", "Capability needed", "Date", "Earliest", "Latest", "State", "First model there"]
+    columns = ["Benchmark", "Capability needed", "Date", "Earliest", "Latest", "State", "First model with the score"]
     blocks: list[Block] = [Text(text), *map(ChartBlock, found.charts().values())]
     if len(found.backtest.summary):
         blocks.append(_table(found.backtest.summary, "Forecasts made from earlier scores alone, against what came."))

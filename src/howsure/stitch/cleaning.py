@@ -18,7 +18,7 @@ from howsure.stitch.solver.noise import LEAST_SD
 from howsure.stitch.solver.problem import Problem
 from howsure.tables import Scores
 
-__all__ = ["DUPLICATES", "Duplicates", "Floors", "clean", "pose"]
+__all__ = ["DUPLICATES", "Duplicates", "Floors", "clean", "fold_name", "listed", "pose"]
 
 Duplicates = Literal["mean", "max", "min"]
 DUPLICATES: tuple[Duplicates, ...] = ("mean", "max", "min")
@@ -116,6 +116,15 @@ def _with_items(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
             f"their standard deviation is taken as at least {LEAST_SD:g}. The column n_items would say it."
         )
     return frame.drop("#zero")
+
+
+def fold_name(name: str) -> str:
+    """A name without case, spaces and punctuation, to find spellings of the same one.
+
+    >>> fold_name("GPT-4o"), fold_name("gpt 4o")
+    ('gpt4o', 'gpt4o')
+    """
+    return "".join(character for character in name.casefold() if character.isalnum())
 
 
 def listed(names: Sequence[str]) -> str:

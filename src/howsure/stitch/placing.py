@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from howsure.errors import InputError
+from howsure.errors import InputError, closest
 from howsure.stats.replicates import replicate_interval
-from howsure.stitch.cleaning import clean
+from howsure.stitch.cleaning import clean, fold_name, listed
 from howsure.stitch.solver.gauge import Aligned
 from howsure.stitch.solver.kernels import fit as minimise
 from howsure.stitch.solver.layout import Floats, Prior, Rows
@@ -22,7 +22,7 @@ from howsure.tables import Scores
 if TYPE_CHECKING:
     from howsure.stitch.scale import Scale
 
-__all__ = ["next_benchmark", "place"]
+__all__ = ["match_benchmarks", "next_benchmark", "place"]
 
 _DRAWS = 1000  # of errors, for a scale without replicates
 _ROUNDS = 20  # of weights and capabilities, each from the other
@@ -34,9 +34,10 @@ _FAR = 20.0  # beyond the models and benchmarks there are, in units of the capab
 def place(scale: Scale, scores: Scores, *, seed: int = 0) -> pl.DataFrame:
     """Capabilities of the models of a new table, with the benchmarks frozen; best first.
 
-    Scores on benchmarks that the scale does not know are left out. The interval covers errors of the scores and, where the scale has
+    Benchmarks are matched by `match_benchmarks`; those that the scale does not know are excluded and named in the column ``unmatched``. The interval covers errors of the scores and, where the scale has
     replicates, that the benchmarks' difficulties and slopes are themselves estimates.
     """
+    scores = match_benchmarks(scale, scores)
     problem = _on_known(scale, clean(scores))
     rows = problem.rows(1 if scale.estimate.trait is None else 2)
     theta, weights = _settle(scale, problem, rows)
@@ -54,8 +55,30 @@ def place(scale: Scale, scores: Scores, *, seed: int = 0) -> pl.DataFrame:
             "state": state,
             "interval_state": interval_state(found),
         }
-    )
+    ).join(_unmatched(scale, scores), on="model", how="left")
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None)).sort("capability", "model", descending=[True, False])
+
+
+def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
+    """The scores with the scale's names of benchmarks: case, spaces and punctuation do not count.
+
+    The table's notes say which names were matched so, and which benchmarks are not on the scale, each with the nearest name that is.
+    """
+    known = scale.problem.benchmarks
+    given = scores.frame["benchmark"].unique(maintain_order=True).to_list()
+    by_fold: dict[str, list[str]] = {}
+    for name in known:
+        by_fold.setdefault(fold_name(name), []).append(name)
+    alike = {name: by_fold.get(fold_name(name), []) for name in given if name not in known}
+    renamed = {name: found[0] for name, found in alike.items() if len(found) == 1}
+    absent = [name for name in alike if name not in renamed]
+    notes = [f"Benchmark {name!r} is taken as {ours!r} of the scale." for name, ours in renamed.items()]
+    if absent:
+        near = [f"{name} (nearest: {closest(name, known)})" if closest(name, known) else name for name in absent]
+        notes.append(
+            f"{len(absent)} of {len(given)} benchmarks are not on the scale and are excluded: {', '.join(near)}."
+        )
+    return Scores(scores.frame.with_columns(pl.col("benchmark").replace(renamed)), notes=(*scores.notes, *notes))
 
 
 def next_benchmark(scale: Scale, model: str) -> pl.DataFrame:
@@ -89,15 +112,21 @@ def next_benchmark(scale: Scale, model: str) -> pl.DataFrame:
     )
 
 
+def _unmatched(scale: Scale, scores: Scores) -> pl.DataFrame:
+    """For each model the benchmarks that are not on the scale, as text: model, unmatched."""
+    is_absent = ~pl.col("benchmark").is_in(list(scale.problem.benchmarks))
+    names = pl.col("benchmark").filter(is_absent).unique(maintain_order=True).str.join(", ")
+    return scores.frame.group_by("model").agg(names.alias("unmatched"))
+
+
 def _on_known(scale: Scale, new: Problem) -> Problem:
     """The new scores on the scale's benchmarks, with the scale's floors and ceilings."""
     known = scale.problem.benchmarks
     at = np.array([known.index(name) if name in known else -1 for name in new.benchmarks])
     kept = at[new.benchmark] >= 0
     if not kept.any():
-        shown, ours = ", ".join(new.benchmarks[:3]), ", ".join(known[:3])
         raise InputError(
-            f"None of the new benchmarks ({shown}, …) is on the scale. It knows {ours}, … ({len(known)} in all)."
+            f"None of the new benchmarks ({listed(new.benchmarks)}) is on the scale. It knows {listed(known)}."
         )
     placed, benchmark = Problem.of(new.keep(kept).to_frame(), new.notes), at[new.benchmark][kept]
     return replace(

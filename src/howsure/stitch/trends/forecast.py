@@ -135,7 +135,7 @@ def forecast(
         path,
         backtest(scale, day, top_n=top_n, level=level, progress=progress),
         find_break(dated.days, dated.capability, top_n=top_n, level=level, n_simulations=n_simulations, seed=seed),
-        tuple(saturate(scale, trend, reach=reach, until=path["date"][-1], top_n=top_n, seed=seed)),
+        tuple(saturate(scale, trend, reach=reach, until=path["date"][-1], seed=seed)),
         Provenance(settings, scale.provenance.digest, seed, _notes(scale)),
     )
 

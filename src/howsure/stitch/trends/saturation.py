@@ -16,7 +16,7 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate, State
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_interval
-from howsure.stitch.trends.frontier import Dated, Trend, dates_of, is_frontier, years_of
+from howsure.stitch.trends.frontier import Dated, Trend, dates_of, years_of
 
 if TYPE_CHECKING:
     from howsure.stitch.scale import Scale
@@ -31,10 +31,11 @@ _UNFIT: dict[str, tuple[State, str]] = {
 
 @dataclass(frozen=True)
 class Saturation:
-    """When the frontier's trend reaches a score on one benchmark.
+    """When a model reaches a score on one benchmark.
 
-    ``needed`` is the capability that reaches it; ``year`` the date in years from 1970, ``above_range`` when it lies beyond the forecast and
-    ``below_range`` when it lies before the first frontier model. ``first_model`` is the first frontier model with the capability.
+    ``first_model`` is the first model that has the score: then ``year``, in years from 1970, is its release, without an interval. Otherwise
+    ``year`` is where the frontier's trend reaches ``needed``, the capability that gives the score: ``above_range`` when it lies beyond the forecast and
+    ``below_range`` when it lies before the first frontier model.
     """
 
     benchmark: str
@@ -45,10 +46,8 @@ class Saturation:
     first_date: datetime.date | None = None
 
 
-def saturate(
-    scale: Scale, trend: Trend, *, reach: float, until: datetime.date, top_n: int = 1, seed: int = 0
-) -> list[Saturation]:
-    r"""The crossing of the trend with each benchmark's capability for a score of ``reach``, the easiest first.
+def saturate(scale: Scale, trend: Trend, *, reach: float, until: datetime.date, seed: int = 0) -> list[Saturation]:
+    r"""When each benchmark's score of ``reach`` was observed, or where the trend crosses the capability for it, the easiest first.
 
     .. math:: C^* = D_b + \frac1{a_b} \operatorname{logit} \frac{\text{reach} - \text{floor}_b}{\text{ceiling}_b - \text{floor}_b}
 
@@ -61,15 +60,20 @@ def saturate(
     state_of = dict(scale.benchmarks.select("benchmark", "state").iter_rows())
     found = []
     for index, name in enumerate(scale.problem.benchmarks):
+        first = None if reach <= scale.problem.floors[index] else _first(scale, index, reach)
         given = _UNFIT.get(state_of[name]) or _out_of_reach(scale, index, reach)
-        if given is not None:
-            nothing = Estimate.without(*given, level=trend.level)
-            found.append(Saturation(name, reach, nothing, nothing))
-            continue
-        value, drawn = _needed(scale, index, reach)
-        first = _first(dated, value, top_n)
-        year = _limited(crossing(trend, value, drawn, seed=seed), float(dated.years.min()), years_of(until))
-        found.append(Saturation(name, reach, _with_ends(value, drawn, trend.level), year, *first))
+        if given is None:
+            value, drawn = _needed(scale, index, reach)
+            needed = _with_ends(value, drawn, trend.level)
+        else:
+            needed = Estimate.without(*given, level=trend.level)
+        if first is not None:
+            year = Estimate(years_of(first[1]), level=trend.level, reason="observed")
+        elif given is None:
+            year = _limited(crossing(trend, value, drawn, seed=seed), float(dated.years.min()), years_of(until))
+        else:
+            year = needed
+        found.append(Saturation(name, reach, needed, year, *(first or ())))
     return sorted(found, key=lambda one: (one.needed.value is None, one.needed.value, one.benchmark))
 
 
@@ -127,13 +131,15 @@ def _with_ends(value: float, drawn: Floats | None, level: float) -> Estimate:
     return replicate_interval(drawn, level).estimate(value, level=level)
 
 
-def _first(dated: Dated, needed: float, top_n: int) -> tuple[str | None, datetime.date | None]:
-    """The first frontier model that had the capability."""
-    has_it = is_frontier(dated.days, dated.capability, top_n) & (dated.capability >= needed)
+def _first(scale: Scale, index: int, reach: float) -> tuple[str, datetime.date] | None:
+    """The first dated model that has the score on this benchmark, the better one of a day."""
+    problem = scale.problem
+    has_it = (problem.benchmark == index) & (problem.score >= reach) & ~np.isnat(problem.dates[problem.model])
     if not has_it.any():
-        return None, None
-    index = int(np.flatnonzero(has_it)[np.argmin(dated.days[has_it])])
-    return dated.models[index], dates_of(dated.years[[index]])[0]
+        return None
+    model, score = problem.model[has_it], problem.score[has_it]
+    first = model[np.lexsort((-score, problem.dates[model]))[0]]
+    return problem.models[first], problem.dates[first].item()
 
 
 def _limited(year: Estimate, first: float, last: float) -> Estimate:
