@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from howsure.horizon.resampling import from_learners
 from howsure.horizon.shared import Shared
 from howsure.horizon.simulate import draw_suite, simulate
 from howsure.results import Provenance
+from howsure.sources import read
 from howsure.tables import Attempts
 
 PLANTED = {"one": 1.5, "two": 3.0, "three": 6.0}
@@ -318,12 +320,44 @@ def test_equal_models_are_equally_likely_ahead(world):
     assert found.pairs[0].ratio.value == found.pairs[0].ratio.low == 1
 
 
-def test_models_out_of_range_are_ranked_by_success(world):
-    """Both below attempt 1 at 80 %: the more successful is still ahead."""
+def test_a_pair_beyond_the_same_end_counts_half(world):
     found = attempt_horizons(world.attempts, levels=(0.95,), n_bootstrap=60)
     pair = next(p for p in found.pairs if p.a == "baseline-medium")
     assert found.headline()["baseline-medium"].horizon.state == "below_range"
-    assert pair.p_greater > 0.95
+    assert found.headline()["baseline-medium"].share_below > 0.95
+    assert pair.p_greater == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_sparse_table_has_all_definitions():
+    """Steps of the regression once went so far that all successes were certain, and divided by zero."""
+    path = Path(__file__).parents[2] / "../shared/data/horizon/sparse_world.csv"
+    if not path.is_file():
+        pytest.skip("the sparse table is not here")
+    found = attempt_horizons(
+        read(path), definitions=("matching", "regression", "irt"), levels=(0.5,), n_bootstrap=300, seed=28
+    )
+    for row in found.rows:
+        assert row.share_failed == 0
+        assert row.horizon.covers({"m1.5": 1.5, "m3.0": 3.0, "m5.0": 5.0}[row.model])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_very_few_learners_tasks_and_runs_still_have_a_result(seed):
+    rng = np.random.default_rng(seed)
+    suite = draw_suite(int(rng.integers(1, 7)), seed=seed)
+    world = simulate(suite, n_learners=int(rng.integers(2, 6)), n_attempts=4, n_runs=int(rng.integers(1, 4)), seed=seed)
+    rows = world.attempts.lazy.collect()
+    courses = rows.select("subject", "task").unique(maintain_order=True)
+    stops = courses.with_columns(stop=pl.Series(rng.integers(1, 5, len(courses)))).filter(
+        pl.Series(rng.random(len(courses)) < 0.8)
+    )
+    some = rows.join(stops, on=["subject", "task"], maintain_order="left").filter(pl.col("attempt") <= pl.col("stop"))
+    assert {"human", "model"} <= set(some["kind"])
+    found = attempt_horizons(
+        Attempts(some.drop("stop")), definitions=("matching", "regression", "irt"), n_bootstrap=40, seed=seed
+    )
+    assert found.rows
+    assert found.novices["success"].is_between(0, 1).all()
 
 
 # what comes out

@@ -11,7 +11,7 @@ from scipy.special import ndtr, xlog1py, xlogy
 from horizon.people import people
 from howsure.errors import InputError, OptionError
 from howsure.horizon import curve_kernels as kernels
-from howsure.horizon.curve_bands import interval, reached, whole_band, widened
+from howsure.horizon.curve_bands import interval, reached, whole_band
 from howsure.horizon.curve_families import CONTEST, FAMILIES, family_of, to_base_rate
 from howsure.horizon.curve_fits import THIN, Support, _best, contest, fit_batch, resample
 from howsure.horizon.curves import fit_curves
@@ -271,19 +271,26 @@ def test_learners_who_differ_are_seen_to_differ():
             assert abs(overall[0]) < 0.02
 
 
-def test_the_widened_level():
-    assert widened(0.95, 10**6) == pytest.approx(0.95, abs=1e-5)
-    assert widened(0.95, 10) == pytest.approx(0.98292, abs=1e-4)  # 1 − 2Φ(−√(10/9)·2.2622)
-
-
 def test_a_band_holds_whole_curves():
     draws = np.random.default_rng(0).normal(size=(2000, 1)) + 0.4 * np.random.default_rng(1).normal(size=(2000, 12))
     low, high = whole_band(draws, 0.9, 10**6)
     inside = ((draws >= low) & (draws <= high)).all(axis=1).mean()
     assert 0.9 <= inside < 0.905
     narrow = interval(draws, 0.9, 10**6)
-    assert (low <= narrow[0]).all()
-    assert (high >= narrow[1]).all()
+    assert (low <= narrow.low).all()
+    assert (high >= narrow.high).all()
+
+
+def test_a_band_is_open_where_more_replicates_failed_than_it_may_leave_out():
+    draws = np.random.default_rng(0).uniform(0.4, 0.6, size=(100, 3))
+    draws[:8] = np.nan
+    low, high = whole_band(draws, 0.95, 10**6)
+    assert (low.tolist(), high.tolist()) == ([0, 0, 0], [1, 1, 1])
+    low, high = whole_band(draws, 0.9, 10**6)
+    assert (low > 0.4).all()
+    assert (high < 0.6).all()
+    draws[:11] = np.nan
+    assert np.isnan(whole_band(draws, 0.9, 10**6)).all()
 
 
 def test_states_of_reaching():
@@ -414,13 +421,12 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(n_learners, least):
     curves = family.curve(true, ATTEMPTS)
     counts = novice_counts(novices(curves, n_learners, seed=5, correlation=0.2))
     found = resample(counts, CONTEST, LearnerEffect.of(counts, curves), (0.5,), 250, seed=0)
-    ends = [
-        np.array([*interval(draws, 0.95, n_learners), *whole_band(draws, 0.95, n_learners)])
-        for draws in np.moveaxis(found.curves, 1, 0)
-    ]
-    low, high, band_low, band_high = np.moveaxis(ends, 0, 1)
+    single = interval(found.curves, 0.95, n_learners)
+    low, high = single.low, single.high
+    bands = [whole_band(draws, 0.95, n_learners) for draws in np.moveaxis(found.curves, 1, 0)]
+    band_low, band_high = np.moveaxis(bands, 0, 1)
     assert least < ((low <= curves) & (curves <= high)).mean() < 0.98
     assert ((band_low <= curves) & (curves <= band_high)).all(axis=1).mean() > least - 0.06
     truth = np.clip(family.reach(true, 0.5), 1, 10)
-    reach = np.array([interval(draws, 0.95, n_learners) for draws in found.reach[:, :, 0].T]).T.clip(1, 10)
-    assert least < ((reach[0] <= truth) & (truth <= reach[1])).mean()
+    reach = interval(found.reach[:, :, 0], 0.95, n_learners)
+    assert least < ((reach.low.clip(1, 10) <= truth) & (truth <= reach.high.clip(1, 10))).mean()

@@ -100,7 +100,7 @@ def test_each_definition_finds_its_own_curve(name):
 
 def test_matching_is_its_plain_version(encounter):
     drawn, model = encounter
-    curves, answers = matching.pooled_curves(drawn, model)
+    curves, answers = matching.pooled_curves(drawn, model, matching.last_attempt(drawn, model))
     heights = np.random.default_rng(1).uniform(0.2, 0.9, (5, 3))
     np.testing.assert_allclose(
         matching._reach_all(curves, answers, heights), matching._reach_all_plainly(curves, answers, heights)

@@ -9,10 +9,9 @@ from howsure.horizon.resampling import (
     Source,
     draw_families_and_tasks,
     draw_learners,
-    ends,
     from_families,
     from_learners,
-    tail,
+    share_inside,
 )
 from howsure.horizon.simulate import draw_suite, simulate
 
@@ -73,17 +72,11 @@ def test_the_variance_of_novices_success_is_that_of_new_learners():
 
 def test_quantiles_are_widened_for_few_learners_and_hardly_for_many():
     learners = Source(1.0, 0.1, 10)
-    few = tail(Source(0.01, 0.01, 100), learners, 100, 0.95)
-    many = tail(Source(0.01, 0.01, 100), Source(1.0, 0.1, 10_000), 100, 0.95)
-    assert few == pytest.approx(ndtr(-2.262 * np.sqrt(10 / 9)), rel=0.05)
-    assert 0.0235 < many < 0.025
-    assert tail(Source(0, 0, 1), Source(0, 0, 1), 1, 0.9) == pytest.approx(0.05)
-
-
-def test_ends_keep_infinities_and_leave_out_what_is_undefined():
-    replicates = np.array([np.nan, -np.inf, *np.arange(98.0), np.inf])
-    assert ends(replicates, 0.0) == (-np.inf, np.inf)
-    assert ends(replicates, 0.05) == (3.0, 94.0)
+    few = share_inside(Source(0.01, 0.01, 100), learners, 100, 0.95)
+    many = share_inside(Source(0.01, 0.01, 100), Source(1.0, 0.1, 10_000), 100, 0.95)
+    assert 1 - few == pytest.approx(2 * ndtr(-2.262 * np.sqrt(10 / 9)), rel=0.05)
+    assert 0.95 < many < 0.953
+    assert share_inside(Source(0, 0, 1), Source(0, 0, 1), 1, 0.9) == 0.9
 
 
 def test_replicates_are_the_same_for_a_seed():

@@ -4,6 +4,7 @@ from numpy import inf, nan
 
 from howsure.errors import OptionError
 from howsure.stats.replicates import (
+    expanded_level,
     probability_best,
     probability_greater,
     replicate_differences,
@@ -93,6 +94,13 @@ def test_an_estimate_takes_one_position_with_its_states():
 def test_a_level_is_a_share():
     with pytest.raises(OptionError, match="level 95 is not between 0 and 1"):
         replicate_interval([1.0, 2.0], 95)
+
+
+def test_few_clusters_ask_for_more_replicates_inside():
+    assert expanded_level(0.95, 10**6) == pytest.approx(0.95, abs=1e-5)
+    assert expanded_level(0.95, 9) == pytest.approx(0.98292, abs=1e-4)  # 1 − 2Φ(−√(10/9)·2.2622)
+    found = replicate_interval([1.0, 5.0, 3.0], expanded_level(0.95, 1))
+    assert (found.low, found.high) == (pytest.approx(1), pytest.approx(5))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -19,10 +20,10 @@ from howsure.horizon.attrition import measure_attrition
 from howsure.horizon.definitions import DEFINITIONS
 from howsure.horizon.difficulty import novice_table, task_table
 from howsure.horizon.encounter import Encounter, Replicates
-from howsure.horizon.resampling import ends
 from howsure.horizon.shared import AUTOMATED, Shared, shared_tasks
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Bools, check_level
+from howsure.stats.replicates import probability_greater, replicate_differences, replicate_interval
 from howsure.stats.trends import Line, fit_line
 from howsure.tables import Attempts
 
@@ -39,8 +40,8 @@ Progress = Callable[[int, int], None]
 class Horizon:
     """A model's horizon on a group of tasks, by one definition at one level.
 
-    ``ratio_to_first`` is how many times as often the model succeeds as novices on their first attempt; ``n_undefined`` counts replicates that
-    have no horizon.
+    ``ratio_to_first`` is how many times as often the model succeeds as novices on their first attempt; ``share_below``,
+    ``share_above`` and ``share_failed`` are the shares of replicates whose horizon lies below the first attempt, above the last, and that have none.
     """
 
     model: str
@@ -51,7 +52,9 @@ class Horizon:
     n_tasks: int
     success: Estimate
     ratio_to_first: float | None
-    n_undefined: int
+    share_below: float
+    share_above: float
+    share_failed: float
 
 
 @dataclass(frozen=True)
@@ -277,7 +280,7 @@ def _rows(group: str, encounter: Encounter, drawn: Replicates, settings: Setting
             n_tasks=int((encounter.shared.n[row] > 0).sum()),
             success=success[row],
             ratio_to_first=encounter.ratio_to_first(row, rank),
-            n_undefined=int(np.isnan(drawn.horizons[:, row, place, rank]).sum()),
+            **encounter.interval(drawn, row, place, rank, settings.level).shares(),
         )
         for place, name in enumerate(settings.definitions)
         for rank, level in enumerate(settings.levels)
@@ -297,7 +300,9 @@ def _pairs(encounter: Encounter, drawn: Replicates, settings: Settings) -> tuple
             definition=name,
             level=level,
             ratio=_ratio(encounter, drawn, (a, b), (place, rank), settings.level),
-            p_greater=None if encounter.few(a) or encounter.few(b) else _p_greater(drawn, (a, b), (place, rank)),
+            p_greater=None
+            if encounter.few(a) or encounter.few(b)
+            else float(probability_greater(*(drawn.horizons[:, row, place, rank] for row in (a, b)))),
             n_tasks=int((tried[a] & tried[b]).sum()),
         )
         for place, name in enumerate(settings.definitions)
@@ -316,32 +321,15 @@ def _ratio(
         return Estimate.without("undefined", f"{' and '.join(out)} beyond the attempts that novices made", level=level)
     if few := encounter.few(pair[0]) or encounter.few(pair[1]):
         return Estimate.without("too_few", few, value=values[0] / values[1], level=level)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        logs = [np.log(np.where(np.isneginf(h), 0, h)) for h in (drawn.horizons[:, row, *at] for row in pair)]
-        replicates = np.exp(logs[0] - logs[1])
-    low, high = ends(replicates, max(encounter.tail(row, level) for row in pair))
-    value = values[0] / values[1]
-    return Estimate(
-        value,
-        min(low, value) if low > 0 else None,
-        max(high, value) if np.isfinite(high) else None,
-        level,
-        low_state="ok" if low > 0 else "below_range",
-        high_state="ok" if np.isfinite(high) else "above_range",
+    logs = [np.log(h, out=h, where=np.isfinite(h)) for h in (drawn.horizons[:, row, *at].copy() for row in pair)]
+    share = min(encounter.share_inside(row, level) for row in pair)
+    value = math.log(values[0] / values[1])
+    found = replicate_interval(replicate_differences(*logs), share).estimate(value, level=level)
+    low, high = found.low, found.high
+    around = replace(
+        found, low=None if low is None else min(low, value), high=None if high is None else max(high, value)
     )
-
-
-def _p_greater(drawn: Replicates, pair: tuple[int, int], at: tuple[int, int]) -> float | None:
-    """The share of replicates in which a's horizon is larger; where both are beyond the same end, in which a succeeds more often."""
-    (a, b), (success_a, success_b) = (
-        [values[:, row, ...] for row in pair] for values in (drawn.horizons, drawn.success)
-    )
-    a, b = a[:, *at], b[:, *at]
-    is_known = ~(np.isnan(a) | np.isnan(b))
-    if not is_known.any():
-        return None
-    ahead = np.where(a == b, np.sign(success_a - success_b), np.sign(np.where(a > b, 1.0, -1.0)))
-    return float(((ahead[is_known] + 1) / 2).mean())
+    return around.map(math.exp)
 
 
 def _notes(encounter: Encounter, rows: Sequence[Horizon]) -> list[str]:
@@ -351,9 +339,9 @@ def _notes(encounter: Encounter, rows: Sequence[Horizon]) -> list[str]:
         f"Not every task was tried {longest} times: matching sees to attempt {shared.last}, the last that every task has."
     ] * (shared.last < longest)
     return told + [
-        f"{row.model}, {row.definition} at {row.level:.0%}: {row.n_undefined} replicates have no horizon and are left out."
+        f"{row.model}, {row.definition} at {row.level:.0%}: {row.share_failed:.1%} of the replicates have no horizon; they count beyond both ends of the interval."
         for row in rows
-        if row.n_undefined
+        if row.share_failed
     ]
 
 
@@ -373,6 +361,7 @@ def _frame(rows: Sequence[Horizon]) -> pl.DataFrame:
             | {"horizon": r.horizon.value, "low": r.horizon.low, "high": r.horizon.high, "state": r.horizon.state}
             | {"n_tasks": r.n_tasks, "success": r.success.value, "low_state": r.horizon.low_state}
             | {"high_state": r.horizon.high_state, "ratio_to_first": r.ratio_to_first}
+            | {"share_below": r.share_below, "share_above": r.share_above, "share_failed": r.share_failed}
             for r in rows
         ],
         schema_overrides=numbers,

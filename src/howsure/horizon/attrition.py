@@ -18,7 +18,7 @@ from howsure.estimates import Estimate
 from howsure.horizon.novices import NoviceCounts
 from howsure.results import plain
 from howsure.stats._arrays import Bools, Floats
-from howsure.stats.bootstrap import percentile
+from howsure.stats.replicates import replicate_interval
 
 __all__ = ["ALARMING", "Attrition", "Leaving", "measure_attrition"]
 
@@ -139,12 +139,11 @@ def _difference(n_leavers: int, n_stayers: int, shares: Floats, level: float) ->
     draws = shares[:, 0] - shares[:, 1]
     if not n_leavers or not n_stayers or np.isnan(draws[0]):
         return Estimate.without("undefined", "nobody left early", level=level)
-    value, known = float(draws[0]), draws[1:][~np.isnan(draws[1:])]
+    value = float(draws[0])
     if min(n_leavers, n_stayers) < _FEWEST:
         reason = f"{n_leavers} left and {n_stayers} stayed; an interval needs {_FEWEST} of each"
         return Estimate.without("too_few", reason, value=value, level=level)
-    low, high = percentile(known, level)
-    return Estimate(value, float(low), float(high), level)
+    return replicate_interval(draws[1:], level).estimate(value, level=level)
 
 
 def _shifts(counts: NoviceCounts, weights: Floats) -> Floats:
@@ -164,7 +163,8 @@ def _shifts(counts: NoviceCounts, weights: Floats) -> Floats:
 
 def _presence(counts: NoviceCounts, shifts: Floats, level: float) -> pl.DataFrame:
     n = np.array([int((counts.length >= attempt).sum()) for attempt in counts.attempts])
-    low, high = np.nanquantile(shifts[1:], [(1 - level) / 2, (1 + level) / 2], axis=0)
+    found = replicate_interval(shifts[1:], level)
+    low, high = np.clip([found.low, found.high], -1, 1)  # a difference of shares that may be anything
     told = {"attempt": counts.attempts, "n": n, "share": n / len(counts.length)}
     rounded = {name: values.round(12) for name, values in (("shift", shifts[0]), ("low", low), ("high", high))}
-    return pl.DataFrame(told | rounded)
+    return pl.DataFrame(told | rounded).fill_nan(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,13 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
-from howsure.estimates import Estimate, State
+from howsure.estimates import Estimate
 from howsure.frames import write_frame
 from howsure.horizon.time import TimeHorizons
-from howsure.horizon.time_curves import ends
-from howsure.horizon.time_kernels import ABSENT, FITTED
-from howsure.horizon.time_states import FARTHEST
+from howsure.horizon.time_kernels import FITTED
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Floats
+from howsure.stats.replicates import probability_greater, replicate_differences, replicate_interval
 
 if TYPE_CHECKING:
     import altair
@@ -29,7 +29,7 @@ __all__ = ["HorizonComparison", "HorizonRatio", "compare_horizons"]
 class HorizonRatio:
     """How many times longer A's tasks are than B's at one level of success.
 
-    ``p_longer`` is the share of replicates in which A's horizon is the longer, of those that say; ``n_undefined`` is how many do not.
+    ``p_longer`` is the share of replicates in which A's horizon is the longer; a replicate that does not say counts ½, and ``n_undefined`` is how many do not.
     """
 
     level: float
@@ -95,8 +95,7 @@ def compare_horizons(found: TimeHorizons, a: str, b: str) -> HorizonComparison:
     places = counts.index(a), counts.index(b)
     if a == b:
         raise OptionError(f"{a!r} is compared with itself. Name two models.")
-    drawn = np.column_stack([_drawn(found, places, level) for level in found.levels])
-    rows = [_ratio(found, (a, b), level, column) for level, column in zip(found.levels, drawn.T, strict=True)]
+    rows, drawn = zip(*(_ratio(found, (a, b), level) for level in found.levels), strict=True)
     tried = counts.n[list(places)] > 0
     made = found.provenance
     settings = {**made.settings, "a": a, "b": b}
@@ -104,57 +103,34 @@ def compare_horizons(found: TimeHorizons, a: str, b: str) -> HorizonComparison:
     return HorizonComparison(
         a,
         b,
-        tuple(rows),
+        rows,
         int(tried.all(axis=0).sum()),
-        drawn,
+        np.column_stack(drawn),
         Provenance(settings, made.digest, made.seed, notes, made.version),
     )
 
 
-def _drawn(found: TimeHorizons, places: tuple[int, int], level: float) -> Floats:
-    """log₂ of the ratio in each replicate in which both have runs; NaN where neither or no falling curve says."""
+def _ratio(found: TimeHorizons, names: tuple[str, str], level: float) -> tuple[HorizonRatio, Floats]:
+    """The ratio at one level, and log₂ of it in each replicate."""
     assert found.drawn is not None
-    mine, other = (found.drawn.of(place) for place in places)
-    there = (mine.outcome != ABSENT) & (other.outcome != ABSENT)
-    with np.errstate(invalid="ignore"):
-        difference = mine.log2_minutes(level) - other.log2_minutes(level)
-    return np.where(there, difference, np.nan)
-
-
-def _ratio(found: TimeHorizons, names: tuple[str, str], level: float, drawn: Floats) -> HorizonRatio:
+    places = [found.data.counts.index(name) for name in names]
+    crossings = [found.drawn.of(place).log2_minutes(level) for place in places]
+    drawn = replicate_differences(*crossings)
     a, b = (found.minutes(name, level) for name in names)
-    known = drawn[~np.isnan(drawn)]
-    p_longer = float(((known > 0).mean() + (known >= 0).mean()) / 2) if len(known) else None
-    return HorizonRatio(level, a, b, _estimate(found, names, level, drawn), p_longer, len(drawn) - len(known))
+    ratio = _estimate(found, names, level, drawn)
+    p_longer = float(probability_greater(*crossings))
+    return HorizonRatio(level, a, b, ratio, p_longer, int(np.isnan(drawn).sum())), drawn
 
 
 def _estimate(found: TimeHorizons, names: tuple[str, str], level: float, drawn: Floats) -> Estimate:
-    counts, curves = found.data.counts, found.curves
-    for name in names:
-        if curves.of(counts.index(name)).outcome != FITTED:
+    curves = [found.curves.of(found.data.counts.index(name)) for name in names]
+    crossings = [float(own.log2_minutes(level)) for own in curves]
+    for name, own, crossing in zip(names, curves, crossings, strict=True):
+        if own.outcome != FITTED or np.isinf(crossing):
             one = found.minutes(name, level)
             return Estimate.without("undefined", f"{name}: {one.reason}", level=found.level)
-    crossings = [float(curves.of(counts.index(name)).log2_minutes(level)) for name in names]
-    if np.isnan(drawn).mean() > (1 - found.middle) / 2:
-        low, high = -np.inf, np.inf
-    else:
-        low, high = ends(drawn, found.middle)
-    return Estimate(
-        2.0 ** (crossings[0] - crossings[1]),
-        _end(low),
-        _end(high),
-        found.level,
-        low_state=_state(low),
-        high_state=_state(high),
-    )
-
-
-def _end(log2_ratio: float) -> float | None:
-    return 2.0**log2_ratio if abs(log2_ratio) < FARTHEST else None
-
-
-def _state(log2_ratio: float) -> State:
-    return "ok" if abs(log2_ratio) < FARTHEST else "unbounded"
+    interval = replicate_interval(drawn, found.middle)
+    return interval.estimate(crossings[0] - crossings[1], level=found.level).map(math.exp2)
 
 
 def _unequal(names: tuple[str, str], n_tasks: list[int], n_shared: int) -> list[str]:

@@ -243,8 +243,7 @@ def _estimate(value: float, draws: Floats, n_learners: int, level: float) -> Est
         return Estimate.without("undefined", "no learner answered twice with any doubt", level=level)
     if n_learners < FEWEST_LEARNERS:
         return Estimate.without("too_few", few(n_learners), value=float(value), level=level)
-    low, high = interval(draws, level, n_learners)
-    return Estimate(float(value), float(low), float(high), level)
+    return interval(draws, level, n_learners).estimate(float(value), level=level)
 
 
 def _points(counts: NoviceCounts, curves: Floats, drawn: Replicates, level: float) -> pl.DataFrame:
@@ -254,7 +253,9 @@ def _points(counts: NoviceCounts, curves: Floats, drawn: Replicates, level: floa
         n_learners, ends = int(counts.n_learners[task]), np.full((4, len(counts.attempts)), np.nan)
         if n_learners >= FEWEST_LEARNERS:
             draws = drawn.curves[:, task]
-            ends = np.array([*interval(draws, level, n_learners), *whole_band(draws, level, n_learners)])
+            found = interval(draws, level, n_learners)
+            single = np.clip([found.low, found.high], 0, 1)  # success that may be anything is 0 to 1
+            ends = np.array([*single, *whole_band(draws, level, n_learners)])
         for column in np.flatnonzero(counts.trials[task]):
             n = counts.trials[task, column]
             seen = wilson(counts.successes[task, column], n, level)

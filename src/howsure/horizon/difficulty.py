@@ -8,9 +8,9 @@ import polars as pl
 from howsure.horizon.definitions import regression
 from howsure.horizon.encounter import Encounter, Replicates
 from howsure.horizon.shared import Shared
-from howsure.stats.bootstrap import percentile
 from howsure.stats.means import clustered_mean
 from howsure.stats.proportions import wilson
+from howsure.stats.replicates import replicate_interval
 
 __all__ = ["novice_table", "rates_by_difficulty", "sample_curves", "success_table", "task_table"]
 
@@ -19,11 +19,12 @@ _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 def novice_table(encounter: Encounter, drawn: Replicates, level: float) -> pl.DataFrame:
     """Novices' success over all tasks by attempt: attempt, success, low, high, answers."""
-    low, high = percentile(drawn.curves, level)
+    found = replicate_interval(drawn.curves, level)
+    low, high = np.clip([found.low, found.high], 0, 1)  # success that may be anything is 0 to 1
     curve = encounter.curve
     answers = encounter.shared.novices.trials.sum(axis=0)[: len(curve)].astype(np.int64)
     columns = {"attempt": np.arange(1, len(curve) + 1), "success": curve, "low": low, "high": high, "answers": answers}
-    return pl.DataFrame(columns)
+    return pl.DataFrame(columns).fill_nan(None)
 
 
 def task_table(encounter: Encounter) -> pl.DataFrame:

@@ -17,14 +17,14 @@ from howsure.horizon.resampling import (
     Source,
     draw_families_and_tasks,
     draw_learners,
-    ends,
     from_families,
     from_learners,
-    tail,
+    share_inside,
 )
 from howsure.horizon.shared import Shared
 from howsure.stats._arrays import Floats
 from howsure.stats.means import mean
+from howsure.stats.replicates import Interval, replicate_interval
 
 __all__ = ["Encounter", "Replicates"]
 
@@ -68,7 +68,7 @@ class Encounter:
     @cached_property
     def curve(self) -> Floats:
         """Novices' success on each attempt, over all tasks, up to the last attempt that all have."""
-        return np.asarray(pooled_curves(self.drawn, self._everything)[0][0])
+        return np.asarray(self._pooled(self.drawn)[0])
 
     @cached_property
     def learners(self) -> Source:
@@ -101,14 +101,15 @@ class Encounter:
         reason = "" if state == "ok" else self._beside_novices(row, rank, state)
         if self.few(row):
             return _open(number, self.few(row), level, state, "too_few")
-        replicates = drawn.horizons[:, row, place, rank]
-        n_undefined = int(np.isnan(replicates).sum())
-        if n_undefined > (1 - level) * len(replicates):
-            told = f"{n_undefined} of {len(replicates)} replicates have no horizon: {definition(name).UNDEFINED}"
-            return _open(number, told, level, state, "undefined")
-        low, high = ends(replicates, self.tail(row, level))
-        (low, low_state), (high, high_state) = _placed(low, last), _placed(high, last)
+        interval = self.interval(drawn, row, place, rank, level)
+        if interval.state != "ok":
+            return _open(number, f"{interval.reason()}: {definition(name).UNDEFINED}", level, state, "undefined")
+        (low, low_state), (high, high_state) = _placed(float(interval.low), last), _placed(float(interval.high), last)
         return Estimate(number, min(low, number), max(high, number), level, state, reason, low_state, high_state)
+
+    def interval(self, drawn: Replicates, row: int, place: int, rank: int, level: float) -> Interval:
+        """The middle of a horizon's replicates."""
+        return replicate_interval(drawn.horizons[:, row, place, rank], self.share_inside(row, level))
 
     def success(self, drawn: Replicates, row: int, level: float) -> Estimate:
         """The model's mean success over the tasks it tried."""
@@ -117,7 +118,10 @@ class Encounter:
             return _open(value, self.few(row), level, "ok", "too_few")
         if not self.is_alone and self._is_constant(row):
             return self._score_interval(row, level)
-        low, high = ends(drawn.success[:, row], self.tail(row, level))
+        interval = replicate_interval(drawn.success[:, row], self.share_inside(row, level))
+        if interval.state != "ok":
+            return _open(value, f"{interval.reason()}: they hold none of its tasks", level, "ok", "undefined")
+        low, high = np.clip([interval.low, interval.high], 0, 1)  # an end that failed replicates open is 0 or 1
         return Estimate(value, min(low, value), max(high, value), level)
 
     def ratio_to_first(self, row: int, rank: int) -> float | None:
@@ -125,9 +129,9 @@ class Encounter:
         success, novices = self._pair(row, rank, 1)
         return success / novices if novices else None
 
-    def tail(self, row: int, level: float) -> float:
-        """The share of a model's replicates to leave out at either end."""
-        return tail(self.families[row], self.learners, int((self.shared.n[row] > 0).sum()), level)
+    def share_inside(self, row: int, level: float) -> float:
+        """The share of a model's replicates that an interval of this level holds."""
+        return share_inside(self.families[row], self.learners, int((self.shared.n[row] > 0).sum()), level)
 
     def few(self, row: int) -> str:
         """Why there is no interval, or nothing."""
@@ -140,10 +144,10 @@ class Encounter:
         """Whether there is one task, which then stands for itself: chance lies in who learns it and in the model's runs."""
         return len(self.shared.tasks) == 1
 
-    @property
-    def _everything(self) -> Model:
+    def _pooled(self, drawn: Drawn) -> Floats:
+        """Novices' success over all tasks in each replicate, on each attempt that all tasks have in the data."""
         everything = np.ones(len(self.shared.tasks))
-        return Model(everything, everything)
+        return pooled_curves(drawn, Model(everything, everything), self.shared.last)[0]
 
     def _draw_runs(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         """Learners and the runs at one task, drawn again."""
@@ -160,7 +164,7 @@ class Encounter:
             for one in range(size):
                 part = Drawn(*(values[one : one + 1] for values in drawn))
                 horizons[one, row] = self._horizons(part, Model(won[one], model.n))[0]
-        return horizons, success, pooled_curves(drawn, self._everything)[0]
+        return horizons, success, self._pooled(drawn)
 
     def _draw_tasks(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         shared = self.shared
@@ -172,7 +176,7 @@ class Encounter:
             weights = tasks * (1 + source.share * (families - 1))
             horizons[:, row] = self._horizons(Drawn(successes, trials, weights), self.model(row))
             success[:, row] = self._success(weights, row)
-        return horizons, success, pooled_curves(Drawn(successes, trials, tasks), self._everything)[0]
+        return horizons, success, self._pooled(Drawn(successes, trials, tasks))
 
     def _horizons(self, drawn: Drawn, model: Model) -> Floats:
         """(replicates, definitions, levels)."""
@@ -213,7 +217,7 @@ class Encounter:
         tried = model.n > 0
         level = self.levels[rank : rank + 1]
         mean = handicapped(model.successes[tried], model.n[tried], level).mean()
-        curve = pooled_curves(self.drawn, model)[0][0]
+        curve = pooled_curves(self.drawn, model, matching.last_attempt(self.drawn, model))[0][0]
         return float(mean), float(curve[min(attempt, len(curve)) - 1])
 
     def _beside_novices(self, row: int, rank: int, state: State) -> str:

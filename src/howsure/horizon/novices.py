@@ -52,17 +52,19 @@ class NoviceCounts:
         return np.diff(self.start)
 
     def of_tasks(self, chosen: Bools) -> NoviceCounts:
-        """The same on some of the tasks; learners keep their numbers."""
+        """The same on some of the tasks; learners who tried none of them are gone."""
         courses = chosen[self.task]
         rows = np.repeat(courses, self.length)
         length = self.length[courses]
+        there, learner = np.unique(self.learner[courses], return_inverse=True)
         return replace(
             self,
+            learners=tuple(self.learners[one] for one in there),
             tasks=tuple(name for name, kept in zip(self.tasks, chosen, strict=True) if kept),
             successes=self.successes[chosen],
             trials=self.trials[chosen],
             start=_starts(self.n_learners[chosen]),
-            learner=self.learner[courses],
+            learner=learner.astype(np.int64),
             length=length,
             offset=_starts(length)[:-1],
             scores=self.scores[rows],

@@ -25,13 +25,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from howsure.horizon.novices import NoviceCounts
-from howsure.stats._arrays import Floats, Ints, t_quantile
+from howsure.stats._arrays import Floats, Ints
 from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.replicates import expanded_level
 
-__all__ = ["Source", "draw_families_and_tasks", "draw_learners", "ends", "from_families", "from_learners", "tail"]
+__all__ = ["Source", "draw_families_and_tasks", "draw_learners", "from_families", "from_learners", "share_inside"]
 
 
 @dataclass(frozen=True)
@@ -81,21 +81,14 @@ def draw_learners(n: int, novices: NoviceCounts, share: float, rng: np.random.Ge
     return 1 + share * (novices.draw_learners(n, rng) - 1)
 
 
-def tail(families: Source, learners: Source, n_tasks: int, level: float) -> float:
-    """The share of replicates to leave out at either end for an interval of this level."""
+def share_inside(families: Source, learners: Source, n_tasks: int, level: float) -> float:
+    """The share of replicates that an interval of this level holds."""
     parts = ((families.alone, n_tasks), (families.own, families.n), (learners.own, learners.n))
     total = sum(own for own, _ in parts)
     if not total or n_tasks < 2:
-        return (1 - level) / 2
+        return level
     df = total**2 / sum(own**2 / max(n - 1, 1) for own, n in parts)
-    return float(ndtr(-t_quantile(level, df) * math.sqrt((df + 1) / df)))
-
-
-def ends(replicates: Floats, edge: float) -> tuple[float, float]:
-    """The replicates that leave the share `edge` of them outside on either side; those at ±∞ count, NaN does not."""
-    known = np.sort(replicates[~np.isnan(replicates)])
-    place = int(edge * (len(known) - 1))
-    return float(known[place]), float(known[len(known) - 1 - place])
+    return expanded_level(level, df)
 
 
 def _source(influence: Floats, group: Ints, n: int) -> Source:

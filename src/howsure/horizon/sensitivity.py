@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
-from howsure.horizon.time_curves import WEIGHTS, Curves, Timed, ends, fit_curves, timed
-from howsure.horizon.time_states import FARTHEST
+from howsure.horizon.time_curves import WEIGHTS, Curves, Timed, fit_curves, timed
 from howsure.stats._arrays import Bools, Floats
+from howsure.stats.replicates import replicate_differences, replicate_interval
 
 __all__ = ["FACTORS", "Sensitivity", "Variation", "vary"]
 
@@ -129,18 +129,16 @@ def _noisy(
     for one in levels:
         drawn = np.array([_ratio(curves, base, one) for curves in fits])
         for m, model in enumerate(data.counts.models):
-            known = drawn[~np.isnan(drawn[:, m]), m]
-            low, high = ends(drawn[:, m], level)
-            middle = float(np.median(known)) if len(known) else np.nan
-            yield Variation(model, one, "noise", f"{spread:g}", _times(middle), _times(low), _times(high))
+            found, known = replicate_interval(drawn[:, m], level), drawn[~np.isnan(drawn[:, m]), m]
+            middle = float(np.quantile(known, 0.5, method="inverted_cdf")) if found.state == "ok" else np.nan
+            ends = _times(float(found.low)), _times(float(found.high))
+            yield Variation(model, one, "noise", f"{spread:g}", _times(middle), *ends)
 
 
 def _ratio(curves: Curves, base: Curves, level: float) -> Floats:
-    """log₂ of the horizons' ratio; NaN where there is none."""
-    moved, known = curves.log2_minutes(level), base.log2_minutes(level)
-    is_finite = np.isfinite(moved) & np.isfinite(known)
-    return np.where(is_finite, np.where(is_finite, moved, 0) - np.where(is_finite, known, 0), np.nan)
+    """log₂ of the horizons' ratio; not finite where either horizon is none."""
+    return replicate_differences(curves.log2_minutes(level), base.log2_minutes(level))
 
 
 def _times(log2_ratio: float) -> float | None:
-    return float(2.0**log2_ratio) if abs(log2_ratio) < FARTHEST else None
+    return float(2.0**log2_ratio) if np.isfinite(log2_ratio) else None

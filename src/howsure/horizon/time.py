@@ -16,9 +16,10 @@ from howsure.frames import write_frame
 from howsure.horizon.runs import ModelCounts, model_counts
 from howsure.horizon.sensitivity import Sensitivity, vary
 from howsure.horizon.time_curves import Curves, Timed, draw_curves, fit_curves, middle_of, timed
-from howsure.horizon.time_states import FARTHEST, OUTCOMES, horizon
+from howsure.horizon.time_states import FAILED, OUTCOMES, horizon
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Floats, check_level
+from howsure.stats.replicates import MOST_FAILED, replicate_interval
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
 
 _FEW_FAMILIES = 20
+_SHARES = ("share_below", "share_above", "share_failed")
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,23 @@ class TimeHorizons:
         return fit.horizons[level]
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a model and level: model, level, minutes, low, high, state, slope, intercept, n_runs, n_tasks, and what explains them."""
-        rows = [_row(fit, level, found) for fit in self.fits for level, found in fit.horizons.items()]
-        kinds = dict.fromkeys(("minutes", "low", "high", "slope", "intercept"), pl.Float64)
+        """One row a model and level: model, level, minutes, low, high, state, slope, intercept, n_runs, n_tasks, and what explains them.
+
+        ``share_below``, ``share_above`` and ``share_failed`` are shares of the replicates: without success, without failure, and without a falling curve.
+        """
+        rows = [
+            _row(fit, level, found) | self._shares(m, level)
+            for m, fit in enumerate(self.fits)
+            for level, found in fit.horizons.items()
+        ]
+        kinds = dict.fromkeys(("minutes", "low", "high", "slope", "intercept", *_SHARES), pl.Float64)
         return pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)
+
+    def _shares(self, model: int, level: float) -> dict[str, float | None]:
+        """The shares of replicates below the range, above it, and failed."""
+        if self.drawn is None:
+            return dict.fromkeys(_SHARES)
+        return {**replicate_interval(self.drawn.of(model).log2_minutes(level), self.level).shares()}
 
     def replicates(self) -> pl.DataFrame:
         """One row a replicate and model: replicate, model, outcome, intercept, slope, and minutes at each level (p50, …)."""
@@ -248,11 +263,14 @@ def _notes(data: Timed, fits: Sequence[ModelFit], resample: str) -> list[str]:
     n_families = _n_families(data)
     if resample == "families" and n_families < _FEW_FAMILIES:
         notes.append(f"{n_families} families of tasks: intervals over so few are rather too narrow.")
-    lost = {fit.model: fit.outcomes.get("no slope", 0) + fit.outcomes.get("separated", 0) for fit in fits}
+    lost = {fit.model: sum(fit.outcomes.get(kind, 0) for kind in FAILED) for fit in fits}
     if any(lost.values()):
         told = ", ".join(f"{model} {n:,}" for model, n in lost.items() if n)
         n = max(sum(fit.outcomes.values()) for fit in fits)
-        notes.append(f"Of {n:,} replicates some have no falling curve ({told}); they widen the interval at both ends.")
+        notes.append(
+            f"Of {n:,} replicates some have no falling curve ({told}); they count beyond both ends of the interval, and with more than "
+            f"{MOST_FAILED:.0%} of them there is no interval."
+        )
     beyond = [f"{fit.model} at {level:g} %" for fit in fits for level, e in fit.horizons.items() if "extra" in e.reason]
     if beyond:
         notes.append(f"Extrapolated beyond the shortest or longest task: {', '.join(beyond)}.")
@@ -275,7 +293,6 @@ def _row(fit: ModelFit, level: float, found: Estimate) -> dict[str, Any]:
         "low_state": found.low_state,
         "high_state": found.high_state,
         "reason": found.reason,
-        "n_no_slope": fit.outcomes.get("no slope", 0),
     }
 
 
@@ -285,4 +302,4 @@ def _column(level: float) -> str:
 
 def _in_minutes(log2_minutes: Floats) -> Floats:
     """Minutes; NaN where the crossing is none or beyond floats."""
-    return np.exp2(np.where(np.abs(log2_minutes) < FARTHEST, log2_minutes, np.nan))
+    return np.exp2(np.where(np.isfinite(log2_minutes), log2_minutes, np.nan))

@@ -12,19 +12,22 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from scipy.special import ndtr
 
 from howsure.compute import replicate
 from howsure.errors import InputError, OptionError
 from howsure.horizon.runs import ModelCounts
 from howsure.horizon.time_kernels import FITTED, NO_FAILURE, NO_SUCCESS, fit, refit
-from howsure.stats._arrays import Floats, Ints, check_level, t_quantile
+from howsure.stats._arrays import Floats, Ints, check_level
 from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.replicates import expanded_level
 
-__all__ = ["RESAMPLES", "WEIGHTS", "Curves", "Timed", "draw_curves", "ends", "fit_curves", "middle_of", "timed"]
+__all__ = ["FARTHEST", "RESAMPLES", "WEIGHTS", "Curves", "Timed", "draw_curves", "fit_curves", "middle_of", "timed"]
 
 WEIGHTS = ("invsqrt", "equal", "task")
 """What counts alike: ``invsqrt`` a family of tasks counts as the root of its size, and its tasks alike; ``equal`` each run; ``task`` each task."""
+
+FARTHEST = 1000
+"""Doublings of a minute up to which a crossing is a number: floats end soon after."""
 
 RESAMPLES = ("hierarchy", "families")
 """What replicates draw anew: ``hierarchy`` families, tasks in them, and runs of those; ``families`` alone, with all that belongs to them."""
@@ -57,10 +60,14 @@ class Curves:
     outcome: Ints
 
     def log2_minutes(self, level: float) -> Floats:
-        """Where the curves cross a level in per cent: −∞ without success, ∞ without failure, NaN where no curve falls."""
+        """Where the curves cross a level in per cent: −∞ without success, ∞ without failure, NaN where no curve falls.
+
+        A crossing beyond what floats can hold in minutes (an all but flat curve) lies beyond the range as well.
+        """
         q = level / 100
         with np.errstate(invalid="ignore", divide="ignore"):
             crossing = (math.log(q / (1 - q)) - self.intercept) / self.slope
+        crossing = np.where(np.abs(crossing) > FARTHEST, np.copysign(np.inf, crossing), crossing)
         crossing = np.where(self.outcome == FITTED, crossing, np.nan)
         crossing = np.where(self.outcome == NO_SUCCESS, -np.inf, crossing)
         return np.where(self.outcome == NO_FAILURE, np.inf, crossing)
@@ -122,19 +129,7 @@ def middle_of(level: float, resample: str, n_families: int) -> float:
     check_level(level)
     if resample == "hierarchy" or n_families < 2:
         return level
-    reach = t_quantile(level, n_families - 1) * math.sqrt(n_families / (n_families - 1))
-    return float(2 * ndtr(reach) - 1)
-
-
-def ends(draws: Floats, middle: float) -> tuple[float, float]:
-    """The `middle` of replicates, of which some may be ±∞ or NaN.
-
-    A NaN could lie anywhere: it counts as lowest at the low end and as highest at the high one, so that many of them open both.
-    """
-    tail = (1 - middle) / 2
-    low = np.quantile(np.where(np.isnan(draws), -np.inf, draws), tail, method="lower")
-    high = np.quantile(np.where(np.isnan(draws), np.inf, draws), 1 - tail, method="higher")
-    return float(low), float(high)
+    return expanded_level(level, n_families - 1)
 
 
 def _weight(counts: ModelCounts, weights: str) -> Floats:

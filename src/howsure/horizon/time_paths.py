@@ -9,8 +9,9 @@ import polars as pl
 from scipy.special import expit
 
 from howsure.horizon.time import TimeHorizons
-from howsure.horizon.time_kernels import FITTED
+from howsure.horizon.time_kernels import FITTED, NO_FAILURE, NO_SUCCESS
 from howsure.stats._arrays import Floats
+from howsure.stats.replicates import replicate_interval
 
 __all__ = ["success_bins", "success_paths"]
 
@@ -20,7 +21,7 @@ _STEPS = 40
 def success_paths(found: TimeHorizons) -> pl.DataFrame:
     """Each fitted curve over the lengths of all tasks: model, minutes, success, low, high.
 
-    The band is the middle of the replicates' curves at each length, of those that have one.
+    The band is the middle of the replicates' curves at each length.
     """
     x = np.linspace(found.data.x.min(), found.data.x.max(), _STEPS)
     rows = [_path(found, m, x) for m in range(len(found.models)) if found.curves.outcome[m] == FITTED]
@@ -53,11 +54,11 @@ def _path(found: TimeHorizons, model: int, x: Floats) -> pl.DataFrame:
         "minutes": np.exp2(x),
         "success": expit(own.intercept + own.slope * x),
     }
-    drawn = None if found.drawn is None else found.drawn.of(model)
-    known = np.isfinite([] if drawn is None else drawn.slope)
-    if drawn is None or not known.any():
+    if found.drawn is None:
         return pl.DataFrame(columns | dict.fromkeys(("low", "high"), pl.Series([None] * len(x), dtype=pl.Float64)))
-    paths = expit(drawn.intercept[known, None] + drawn.slope[known, None] * x)
-    tail = (1 - found.level) / 2
-    low, high = np.quantile(paths, [tail, 1 - tail], axis=0)
-    return pl.DataFrame(columns | {"low": low, "high": high})
+    drawn = found.drawn.of(model)
+    paths = expit(drawn.intercept[:, None] + drawn.slope[:, None] * x)
+    paths[drawn.outcome == NO_SUCCESS], paths[drawn.outcome == NO_FAILURE] = 0, 1
+    band = replicate_interval(paths, found.middle)
+    ends = {"low": np.clip(band.low, 0, 1), "high": np.clip(band.high, 0, 1)}  # success that may be anything is 0 to 1
+    return pl.DataFrame(columns | ends).with_columns(pl.col("low", "high").fill_nan(None))

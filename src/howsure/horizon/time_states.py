@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
 from howsure.estimates import Estimate, State
-from howsure.horizon.time_curves import Curves, ends
+from howsure.horizon.time_curves import Curves
 from howsure.horizon.time_kernels import ABSENT, FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS, SEPARATED
 from howsure.stats._arrays import Floats
+from howsure.stats.replicates import replicate_interval
 
-__all__ = ["FARTHEST", "OUTCOMES", "horizon"]
+__all__ = ["FAILED", "OUTCOMES", "horizon"]
 
 OUTCOMES = {
     FITTED: "fitted",
@@ -21,8 +25,8 @@ OUTCOMES = {
 }
 """What a fit can end in, by name."""
 
-FARTHEST = 1000
-"""Doublings of a minute up to which a crossing is a number: floats end soon after."""
+FAILED = tuple(OUTCOMES[kind] for kind in (NO_SLOPE, SEPARATED, ABSENT))
+"""Outcomes of a replicate that could lie anywhere."""
 
 _WHY: dict[int, tuple[State, str]] = {
     NO_SUCCESS: ("below_range", "no success in {:,} runs"),
@@ -38,7 +42,8 @@ def horizon(
     """One model's horizon at a level of success in per cent.
 
     ``x`` has log₂ minutes of its tasks; ``middle`` is the share of replicates that the interval holds, by default ``level``. Without success or without failure the value is the shortest or the longest task. A crossing beyond
-    them is told as extrapolated. Replicates without a falling curve could lie anywhere and so widen the interval at both ends.
+    them is told as extrapolated. Replicates without success or without failure lie below or above the range; those without a falling curve, and those
+    that hold none of the model's runs, failed (see `stats.replicates`).
     """
     edges = float(2 ** x.min()), float(2 ** x.max())
     if own.outcome != FITTED:
@@ -46,14 +51,18 @@ def horizon(
         edge = {"below_range": edges[0], "above_range": edges[1]}.get(state)
         return Estimate.without(state, why.format(n_runs), value=edge, level=level)
     crossing = float(own.log2_minutes(success))
-    if abs(crossing) > FARTHEST:
+    if np.isinf(crossing):
         return Estimate.without("unbounded", "the curve is all but flat", level=level)
     value = 2.0**crossing
     if drawn is None:
         return Estimate(value, level=level, reason=_beyond(value, edges))
-    draws = drawn.log2_minutes(success)[drawn.outcome != ABSENT]
-    (low, low_state), (high, high_state) = _ends(draws, value, edges, middle or level)
-    return Estimate(value, low, high, level, reason=_beyond(value, edges), low_state=low_state, high_state=high_state)
+    interval = replicate_interval(drawn.log2_minutes(success), middle or level)
+    found = interval.estimate(crossing, level=level, reason=_beyond(value, edges)).map(math.exp2)
+    return replace(
+        found,
+        low=edges[0] if found.low_state == "below_range" and edges[0] < value else found.low,
+        high=edges[1] if found.high_state == "above_range" and edges[1] > value else found.high,
+    )
 
 
 def _beyond(value: float, edges: tuple[float, float]) -> str:
@@ -61,19 +70,3 @@ def _beyond(value: float, edges: tuple[float, float]) -> str:
         return ""
     kind, edge = ("shortest", edges[0]) if value < edges[0] else ("longest", edges[1])
     return f"extrapolated: the {kind} task takes {edge:.4g} min"
-
-
-_End = tuple[float | None, State]
-
-
-def _ends(draws: Floats, value: float, edges: tuple[float, float], middle: float) -> tuple[_End, _End]:
-    """Both ends; an open one lies beyond the shortest or longest task, unless nothing bounds it."""
-    if not len(draws) or np.isnan(draws).mean() > (1 - middle) / 2:
-        return (None, "unbounded"), (None, "unbounded")
-    low, high = ends(draws, middle)
-    at_low: _End = (edges[0] if edges[0] < value else None, "below_range")
-    at_high: _End = (edges[1] if edges[1] > value else None, "above_range")
-    return (
-        at_low if low < -FARTHEST else (2.0**low, "ok") if low < FARTHEST else (None, "unbounded"),
-        at_high if high > FARTHEST else (2.0**high, "ok") if high > -FARTHEST else (None, "unbounded"),
-    )

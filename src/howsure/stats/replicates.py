@@ -11,18 +11,21 @@ replicate, and a pair beyond the same end, counts ½.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Floats, check_level
+from howsure.stats._arrays import Floats, check_level, t_quantile
 
 __all__ = [
     "MOST_FAILED",
     "Interval",
+    "expanded_level",
     "probability_best",
     "probability_greater",
     "replicate_differences",
@@ -44,8 +47,8 @@ class Interval:
     state : array of str
         ``ok``, ``undefined`` (more than 10 % of the replicates failed) or ``too_few`` (no replicates).
     low_state, high_state : array of str
-        ``ok``; ``below_range`` or ``above_range``, where enough replicates are known to lie there; ``unbounded``, where failed replicates
-        open the end; or the interval's own state.
+        ``ok``; ``below_range`` or ``above_range``, where replicates are known to lie there; ``unbounded``, where failed replicates alone open
+        the end; or the interval's own state.
     share_below, share_above, share_failed : array
         Shares of replicates below the range, above the range, and failed.
     n_replicates : int
@@ -70,6 +73,10 @@ class Interval:
             return "no replicates"
         n_failed = round(float(self.share_failed[position]) * self.n_replicates)
         return f"{n_failed:,} of {self.n_replicates:,} replicates failed; an interval allows {MOST_FAILED:.0%}"
+
+    def shares(self, *position: int) -> dict[str, float]:
+        """What the replicates at this position are, as columns of a table: share_below, share_above, share_failed."""
+        return {name: float(getattr(self, name)[position]) for name in ("share_below", "share_above", "share_failed")}
 
     def estimate(self, value: float, *position: int, level: float = 0.95, reason: str = "") -> Estimate:
         """An estimate with this interval: `value` is finite, `level` the nominal coverage.
@@ -125,10 +132,9 @@ def replicate_interval(draws: ArrayLike, level: float) -> Interval:
     place = round((n - 1) * (1 - level) / 2, 9)  # (1 − 0.95)/2 is a little above 0.025
     low = _low_end(np.where(failed, -np.inf, values), place)
     high = -_low_end(np.where(failed, -np.inf, -values), place)
-    known = int(place)  # an end is known to lie beyond the range where so many replicates do, not counting failed ones
     states = [
         np.select(
-            [~is_defined, np.isfinite(end), (end < 0) & (n_below > known), (end > 0) & (n_above > known)],
+            [~is_defined, np.isfinite(end), (end < 0) & (n_below > 0), (end > 0) & (n_above > 0)],
             ["undefined", "ok", "below_range", "above_range"],
             "unbounded",
         )
@@ -145,6 +151,28 @@ def replicate_interval(draws: ArrayLike, level: float) -> Interval:
         share_failed=n_failed / n,
         n_replicates=n,
     )
+
+
+def expanded_level(level: float, df: float) -> float:
+    r"""The share of replicates that an interval of coverage `level` must hold when few clusters were resampled (Hesterberg 2015).
+
+    .. math:: 1 - 2\,\Phi\Big(-t_{\nu}\,\sqrt{(\nu + 1)/\nu}\Big)
+
+    Plain percentiles are too narrow by √(ν/(ν + 1)), and by the normal instead of the t quantile.
+
+    Parameters
+    ----------
+    level : float
+        Nominal coverage, between 0 and 1.
+    df : float
+        Degrees of freedom ν: the number of clusters less 1.
+
+    Returns
+    -------
+    float
+        A level for `replicate_interval`, below 1: with one degree of freedom it holds all replicates.
+    """
+    return min(1 - 2 * float(ndtr(-t_quantile(level, df) * math.sqrt((df + 1) / df))), 1 - 1e-12)
 
 
 def probability_greater(a: ArrayLike, b: ArrayLike) -> Floats:

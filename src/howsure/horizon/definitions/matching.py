@@ -32,16 +32,15 @@ def horizons(drawn: Drawn, model: Model, levels: Floats) -> Floats:
     weights = np.ascontiguousarray(drawn.weights[:, tried])
     with np.errstate(invalid="ignore"):
         heights = weights @ success.T / weights.sum(axis=1)[:, None]
-    return np.asarray(_reach_all(*pooled_curves(drawn, model), heights))
+    return np.asarray(_reach_all(*pooled_curves(drawn, model, last_attempt(drawn, model)), heights))
 
 
-def pooled_curves(drawn: Drawn, model: Model) -> tuple[Floats, Floats]:
-    """Novices' success on each attempt over the tasks that the model tried, and how many answers it rests on, (replicates, attempts).
+def pooled_curves(drawn: Drawn, model: Model, last: int) -> tuple[Floats, Floats]:
+    """Novices' success on each attempt up to `last` over the tasks that the model tried, and how many answers it rests on, (replicates, attempts).
 
-    They end with the last attempt that somebody made on every one of these tasks.
+    NaN where a replicate has no answer.
     """
     tried = model.n > 0
-    last = last_attempt(drawn, model)
     won, trials = drawn.successes[:, tried, :last], drawn.trials[:, tried, :last]
     weights = drawn.weights[:, tried]
     with np.errstate(invalid="ignore"):  # a replicate may hold none of the tasks

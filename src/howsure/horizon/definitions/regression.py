@@ -30,6 +30,7 @@ _REACH = 4.0  # standard deviations that the integral covers
 _FEWEST = 3  # tasks with a difficulty between the first and the last attempt
 _PRECISION = 0.01  # of a normal prior on b: separated tasks have no finite slope
 _MOST_STEPS = 60
+_LONGEST_STEP = 10.0  # in a and b together: log-odds of 10 are certainty
 
 
 def horizons(drawn: Drawn, model: Model, levels: Floats) -> Floats:
@@ -159,7 +160,17 @@ def _step(
     if not (aa > 0 and aa * bb - ab * ab > 1e-12 * aa * bb):
         aa, ab, bb = full_aa, full_ab, full_bb
     determinant = aa * bb - ab * ab
-    return value, (bb * by_a - ab * by_b) / determinant, (aa * by_b - ab * by_a) / determinant
+    if not determinant > 0.0:
+        return (
+            -math.inf,
+            0.0,
+            0.0,
+        )  # every success is all but certain or impossible: the step that led here was too long
+    up, along = (bb * by_a - ab * by_b) / determinant, (aa * by_b - ab * by_a) / determinant
+    shorter = min(
+        1.0, _LONGEST_STEP / (abs(up) + abs(along) + 1e-300)
+    )  # curvature next to 0 asks for a step of any length
+    return value, shorter * up, shorter * along
 
 
 @kernel
@@ -177,7 +188,8 @@ def _of_task(
             continue
         eta = a + b * x[j]
         share = mass[j] * math.exp(_log_chance(eta, won, n) - top)
-        p = 1.0 / (1.0 + math.exp(-eta))
+        shrunk = math.exp(-abs(eta))
+        p = (1.0 if eta >= 0 else shrunk) / (1.0 + shrunk)
         miss, curve = won - n * p, n * p * (1 - p)
         total += share
         g0 += share * miss
