@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.stats
 import statsmodels.api as sm
 
 from howsure.errors import InputError, OptionError
-from howsure.stats.trends import fit_line
+from howsure.stats.trends import fit_censored_lines, fit_line
 
 FRONTIER = Path(__file__).parents[2] / "../shared/reference/stitch_paper/frontier.csv"
 
@@ -108,3 +110,31 @@ def test_bands_cover_at_their_level():
         point_held += low < 1 - 2 * ahead + rng.normal() < high
     assert 0.93 < line_held / n_simulations < 0.97
     assert 0.93 < point_held / n_simulations < 0.97
+
+
+def test_censored_lines_have_the_largest_likelihood():
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 10, 8))
+    low = high = 1 + 0.5 * x + rng.normal(0, 0.4, 8)
+    low, high = low.copy(), high.copy()
+    low[6:], high[6:] = (3.0, 4.0), np.inf
+    low[0], high[0] = -np.inf, 1.5
+    low[3], high[3] = -np.inf, np.inf
+    is_known = low == high
+
+    def loss(line):
+        middle, sd = line[0] + line[1] * x, np.exp(line[2])
+        known = scipy.stats.norm.logpdf(low[is_known], middle[is_known], sd)
+        ends = [scipy.stats.norm.cdf(end[~is_known], middle[~is_known], sd) for end in (high, low)]
+        return -known.sum() - np.log(ends[0] - ends[1]).sum()
+
+    best = scipy.optimize.minimize(
+        loss, [1, 0.5, -1], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 5000}
+    )
+    slopes, filled = fit_censored_lines(x, [low, np.full(8, -np.inf)], [high, np.full(8, np.inf)])
+    assert slopes[0] == pytest.approx(best.x[1], rel=1e-5)
+    assert np.isnan(slopes[1])
+    np.testing.assert_array_equal(filled[0, is_known], low[is_known])
+    assert ((filled[0] >= low) & (filled[0] <= high)).all()
+    exact, _ = fit_censored_lines(x, [2 * x], [2 * x])
+    assert exact[0] == pytest.approx(2)

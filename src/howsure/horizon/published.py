@@ -16,24 +16,29 @@ from howsure.errors import InputError
 from howsure.frames import Part, parts_of
 from howsure.horizon.time import TimeHorizons
 from howsure.safe_io import read_bytes
-from howsure.stats._arrays import Floats
+from howsure.stats._arrays import Floats, normal_quantile
 from howsure.yaml_files import read_yaml
 
 __all__ = ["DatedHorizons", "dated_horizons", "read_releases"]
 
 _RELEASED = ("released", "release_date", "date")
 _NUMBERS = ("minutes", "low", "high", "level")
+_PUBLISHED_LEVEL = 0.95
+_CORRELATED_DOUBLINGS = 5.0
+_N_DRAWN = 4000
 
 
 @dataclass(frozen=True, eq=False)
 class DatedHorizons:
     """Horizons of models whose release is known, the oldest first: model, released, minutes, low, high.
 
-    ``drawn`` has log₂ minutes of each replicate (axis 0) and model (axis 1), and no row where there are no replicates. ``success`` is the level in per cent.
+    ``drawn`` has log₂ minutes of each replicate (axis 0) and model (axis 1), and no row where nothing is known of the horizons' errors; ``edges`` log₂ minutes
+    of the shortest and longest task of each model, ±∞ where they are not known. ``success`` is the level in per cent.
     """
 
     frame: pl.DataFrame
     drawn: Floats
+    edges: Floats
     success: float
     digest: str = ""
     seed: int | None = None
@@ -57,8 +62,9 @@ def dated_horizons(
     rows = _read_yaml(path, success) if is_yaml else _read_table(path, success)
     digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
     frame, notes = _dated(rows, releases or {}, str(path))
-    alone = "The interval is that of the scatter around the line: these horizons come without replicates."
-    return DatedHorizons(frame, np.empty((0, len(frame))), success, digest, None, (*notes, alone))
+    drawn, told = _drawn_from_intervals(frame)
+    edges = np.tile([-np.inf, np.inf], (len(frame), 1))
+    return DatedHorizons(frame, drawn, edges, success, digest, None, (*notes, told))
 
 
 def read_releases(path: str | Path) -> dict[str, datetime.date]:
@@ -73,14 +79,41 @@ def read_releases(path: str | Path) -> dict[str, datetime.date]:
 def _of_fit(found: TimeHorizons, releases: Mapping[str, datetime.date], success: float) -> DatedHorizons:
     estimates = [found.minutes(model, success) for model in found.models]
     rows = [
-        {"model": model, "minutes": e.value if e.state == "ok" else None, "low": e.low, "high": e.high}
+        {"model": model, "minutes": e.value if e.state == "ok" else None}
+        | {"low": e.low if e.low_state == "ok" else None, "high": e.high if e.high_state == "ok" else None}
         for model, e in zip(found.models, estimates, strict=True)
     ]
     frame, notes = _dated(rows, releases, "the runs")
     places = [found.models.index(model) for model in frame["model"]]
     drawn = np.empty((0, len(places))) if found.drawn is None else found.drawn.log2_minutes(success)[:, places]
+    tried, x = found.data.counts.n[places] > 0, found.data.x
+    edges = np.array([[x[one].min(), x[one].max()] for one in tried])
     made = found.provenance
-    return DatedHorizons(frame, drawn, success, made.digest, made.seed, (*made.notes, *notes), made.settings)
+    return DatedHorizons(frame, drawn, edges, success, made.digest, made.seed, (*made.notes, *notes), made.settings)
+
+
+def _drawn_from_intervals(frame: pl.DataFrame) -> tuple[Floats, str]:
+    """Replicates of log₂ minutes as published intervals have them, and a note on how.
+
+    Each side of an interval is a normal deviation of its own size. Models share tasks, so their errors are correlated, the more the closer their horizons:
+    exp(−d/5) for d doublings, near what replicates of simulated and of METR's runs have.
+    """
+    y, low, high = (np.log2(frame[name].to_numpy()) for name in ("minutes", "low", "high"))
+    sides = np.array([y - low, high - y]) / normal_quantile(_PUBLISHED_LEVEL)
+    sides[~(sides > 0)] = np.nan  # no end, or one on the wrong side
+    if np.isnan(sides).all():
+        alone = "These horizons come without intervals: the interval of the trend has the scatter around the line alone and is too narrow."
+        return np.empty((0, len(frame))), alone
+    told = f"The published intervals, taken as {_PUBLISHED_LEVEL:.0%} intervals, enter the interval of the trend."
+    is_open = np.isnan(sides)
+    if is_open.any():
+        names = ", ".join(frame["model"].filter(pl.Series(is_open.any(axis=0))))
+        told += f" Without a lower or an upper end: {names}; the widest of the others is taken."
+        sides = np.where(is_open, np.nanmax(sides), sides)
+    correlation = np.exp(-np.abs(y[:, None] - y) / _CORRELATED_DOUBLINGS)
+    values, vectors = np.linalg.eigh(correlation)
+    z = np.random.default_rng(0).standard_normal((_N_DRAWN, len(y))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    return y + np.where(z < 0, sides[0], sides[1]) * z, told
 
 
 def _dated(
@@ -120,8 +153,9 @@ def _read_table(path: Path, success: float) -> list[dict[str, Any]]:
         typed = typed.filter(level=success)
         if not len(typed):
             raise InputError(f"{path}: no horizon at {success:g} per cent; there is {levels}.")
-    if "state" in typed.columns:
-        typed = typed.with_columns(minutes=pl.when(state="ok").then("minutes"))
+    for name, state in (("minutes", "state"), ("low", "low_state"), ("high", "high_state")):
+        if name in typed.columns and state in typed.columns:
+            typed = typed.with_columns(pl.when(pl.col(state) == "ok").then(name).alias(name))
     column = next((name for name in _RELEASED if name in typed.columns), None)
     told = typed.select("model", *(name for name in _NUMBERS[:3] if name in typed.columns)).to_dicts()
     days = _dates(part, typed, column) if column else []

@@ -16,7 +16,8 @@ from howsure.frames import write_frame
 from howsure.horizon.published import DatedHorizons
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Bools, Floats, Ints, check_level, t_quantile
-from howsure.stats.trends import Line, fit_line
+from howsure.stats.replicates import Interval, replicate_interval
+from howsure.stats.trends import Line, fit_censored_lines, fit_line
 
 if TYPE_CHECKING:
     import altair
@@ -32,11 +33,13 @@ class HorizonTrend:
     r"""The doubling time of time horizons over the frontier.
 
     .. math:: \log_2 h = a + b \cdot \text{days}, \qquad \text{doubling time} = 1 / b, \qquad
-              \operatorname{Var} b = \frac{\sigma^2}{\sum (x_i - \bar x)^2} + \operatorname{Var}_r\, b_r
+              \operatorname{Var} b = \frac{\tau^2}{\sum (x_i - \bar x)^2} + \operatorname{Var}_r\, b_r, \qquad
+              \tau^2 = \frac{\sum e_i^2 - \operatorname{tr}(M \Sigma)}{n - 2} \ge 0
 
-    ``doubling`` is in days. Its interval has the scatter of models around the line and, where the horizons come with replicates, how the line
-    moves over them, as models share their tasks. ``plain`` leaves the second part out. ``models`` has all models (model, released, minutes, low,
-    high, is_frontier), ``path`` the line with its band.
+    ``doubling`` is in days. Its interval has two parts: how the line moves over replicates of the horizons (Var_r, from quantiles), and the scatter τ² of the
+    true horizons around the line, which is the scatter of the residuals e less what the horizons' own errors Σ explain (M takes residuals). In a replicate a
+    model beyond the shortest or longest task is censored there, and a model without a horizon says nothing. ``plain`` has the scatter of the
+    residuals alone. ``models`` has all models (model, released, minutes, low, high, is_frontier), ``path`` the line with its band.
     """
 
     doubling: Estimate
@@ -52,6 +55,8 @@ class HorizonTrend:
         """The doubling time as it prints, in days with a tenth."""
         if self.doubling.value is None:
             return str(self.doubling)
+        if self.doubling.low_state == "undefined":
+            return f"{self.doubling.value:,.1f} days [undefined: {self.doubling.reason}]"
         high = "∞" if self.doubling.high is None else f"{self.doubling.high:,.1f}"
         return f"{self.doubling.value:,.1f} days [{self.doubling.low or 0:,.1f}, {high}]"
 
@@ -103,15 +108,15 @@ def fit_horizon_trend(
             f"The frontier{after} has models of {n_days} dates; a trend needs {_FEWEST}. Add models with release dates."
         )
     line = fit_line(days[used], y[used], level=level)
-    moves = _moves(line, days[used], horizons.drawn[:, used])
+    errors = _errors(days[used], horizons.drawn[:, used], horizons.edges[used])
     models = frame.with_columns(is_frontier=pl.Series(frontier), is_used=pl.Series(used))
     settings = {"success": horizons.success, "since": since, "level": level, **horizons.settings}
     return HorizonTrend(
-        _doubling(line, moves[1, 1], level),
-        _doubling(line, 0.0, level),
+        _doubling(line, errors, level),
+        _doubling(line, None, level),
         line,
         models,
-        _path(line, moves, days[used], level),
+        _path(line, errors, days[used], level),
         horizons.success,
         Provenance(settings, horizons.digest, horizons.seed, horizons.notes),
     )
@@ -123,34 +128,71 @@ def _is_frontier(days: Ints, y: Floats) -> Bools:
     return np.asarray(y >= best)
 
 
-def _moves(line: Line, days: Ints, drawn: Floats) -> Floats:
-    """How the line's height at its mean and its slope vary over replicates."""
-    whole = drawn[np.isfinite(drawn).all(axis=1)]
-    if len(whole) < 2:
-        return np.zeros((2, 2))
-    slopes = whole @ (days - line.x_mean) / line.x_spread
-    return np.cov(np.column_stack([whole.mean(axis=1), slopes]).T)
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """How the line moves with the horizons' errors: its slope and its height at the mean date in each replicate, and tr(MΣ)."""
+
+    slopes: Floats
+    heights: Floats
+    in_residuals: float
 
 
-def _doubling(line: Line, extra: float, level: float) -> Estimate:
+def _errors(days: Ints, drawn: Floats, edges: Floats) -> _Errors | None:
+    """The line through each replicate's horizons; None without replicates."""
+    if not len(drawn):
+        return None
+    shortest, longest = edges.T
+    low = np.select([np.isnan(drawn), drawn < shortest, drawn > longest], [-np.inf, -np.inf, longest], drawn)
+    high = np.select([np.isnan(drawn), drawn < shortest, drawn > longest], [np.inf, shortest, np.inf], drawn)
+    slopes, filled = fit_censored_lines(days, low, high)
+    heights = filled.mean(axis=1)
+    residuals = filled - heights[:, None] - slopes[:, None] * (days - days.mean())
+    return _Errors(slopes, heights, float(residuals[~np.isnan(slopes)].var(axis=0).sum()))
+
+
+def _reach(
+    line: Line, errors: _Errors | None, away: Floats, level: float, *, of_slope: bool = False
+) -> tuple[Floats, Floats, Interval | None]:
+    """How far the slope, or the line at `away` days from its mean, may lie below and above its estimate.
+
+    A t interval for the scatter and the replicates' quantiles are independent parts, whose squares are added. Simulated with 4–12 models this covers
+    95–97 %, with 3 models 91–97 %.
+    """
+    assert line.sigma is not None
+    df = line.n - 2
+    factor = np.full(len(away), 1 / line.x_spread) if of_slope else 1 / line.n + away**2 / line.x_spread
+    if errors is None:
+        reach = t_quantile(level, df) * line.sigma * np.sqrt(factor)
+        return reach, reach, None
+    drawn = errors.slopes[:, None] if of_slope else errors.heights[:, None] + errors.slopes[:, None] * away
+    found = replicate_interval(drawn, level)
+    middle = np.nanmedian(drawn, axis=0)
+    scatter = factor * max(0.0, line.sigma**2 - errors.in_residuals / df)
+    reach = t_quantile(level, df) * np.sqrt(scatter)
+    return np.hypot(reach, middle - found.low), np.hypot(reach, found.high - middle), found
+
+
+def _doubling(line: Line, errors: _Errors | None, level: float) -> Estimate:
     """1/slope; an interval of the slope that reaches 0 leaves the doubling time open."""
     slope = line.slope.value
     assert slope is not None
     if slope <= 0:
         return Estimate.without("undefined", "the frontier does not rise", level=level)
-    assert line.sigma is not None
-    reach = t_quantile(level, line.n - 2) * float(np.sqrt(line.sigma**2 / line.x_spread + extra))
-    if slope <= reach:
-        return Estimate(1 / slope, 1 / (slope + reach), None, level, high_state="unbounded")
-    return Estimate(1 / slope, 1 / (slope + reach), 1 / (slope - reach), level)
+    below, above, drawn = _reach(line, errors, np.zeros(1), level, of_slope=True)
+    if drawn is not None and drawn.state[0] != "ok":
+        return drawn.estimate(1 / slope, 0, level=level)
+    low = 1 / (slope + float(above[0]))
+    if not slope > below[0]:
+        return Estimate(1 / slope, low, None, level, high_state="unbounded")
+    return Estimate(1 / slope, low, 1 / (slope - float(below[0])), level)
 
 
-def _path(line: Line, moves: Floats, days: Ints, level: float) -> pl.DataFrame:
+def _path(line: Line, errors: _Errors | None, days: Ints, level: float) -> pl.DataFrame:
     """The line from the first model to the last, with the band for the line itself."""
     x = np.linspace(days.min(), days.max(), _STEPS).round()
-    middle, away = line.predict(x), x - line.x_mean
-    extra = moves[0, 0] + 2 * away * moves[0, 1] + away**2 * moves[1, 1]
-    reach = np.hypot(line.confidence(x, level)[1] - middle, t_quantile(level, line.n - 2) * np.sqrt(extra))
-    columns = {"minutes": middle, "low": middle - reach, "high": middle + reach}
+    middle = line.predict(x)
+    below, above, _ = _reach(line, errors, x - line.x_mean, level)
+    columns = {"minutes": middle, "low": middle - below, "high": middle + above}
     dates = pl.Series("released", x, pl.Int32, strict=False).cast(pl.Date)
-    return pl.DataFrame([dates, *(pl.Series(name, np.exp2(values)) for name, values in columns.items())])
+    frame = pl.DataFrame([dates, *(pl.Series(name, np.exp2(values)) for name, values in columns.items())])
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
