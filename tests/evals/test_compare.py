@@ -91,7 +91,9 @@ def test_same_seed_same_numbers():
 def test_share_of_uncertainty_from_repeats_shrinks_with_repeats():
     few = compare(simulate(n_attempts=2).attempts, "amber-1", "cobalt-1").pairs[0]
     many = compare(simulate(n_attempts=12).attempts, "amber-1", "cobalt-1").pairs[0]
-    assert 0 < many.from_repeats < few.from_repeats <= 1
+    assert 0 < many.from_repeats.value < few.from_repeats.value <= 1
+    for pair in (few, many):
+        assert pair.from_repeats.low < pair.from_repeats.value <= pair.from_repeats.high <= 1
 
 
 def test_what_does_not_fit_is_told():

@@ -1,6 +1,9 @@
 """Plans: they agree with simulation, with the textbook, and with their own pilot."""
 
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -8,6 +11,8 @@ from howsure.errors import InputError, OptionError
 from howsure.evals.compare import compare
 from howsure.evals.power import pilot, plan
 from howsure.evals.simulate import simulate
+from howsure.stats.power import Comparison, power
+from howsure.tables import Attempts
 
 
 def test_items_needed_agree_with_the_formula_for_many_items():
@@ -34,7 +39,7 @@ def test_items_at_hand_tell_what_they_can_show():
 
 def test_a_pilot_finds_the_variances():
     world = simulate(abilities={"a": 0.3, "b": 0.0}, n_families=200, n_tasks=2, n_attempts=6, seed=1)
-    found = pilot(world.attempts, "a", "b")
+    found = pilot(world.attempts, "a", "b").comparison
     chances = {}
     for subject, ability in (("a", 0.3), ("b", 0.0)):
         difficulty = np.random.default_rng(0).normal(0, np.hypot(0.8, 1.0), 400_000)
@@ -68,3 +73,52 @@ def test_planned_power_is_what_simulation_finds():
         world = simulate(abilities=abilities, n_families=60, n_tasks=1, n_attempts=2, family_sd=0.0, seed=seed)
         seen.append(compare(world.attempts, "a", "b").pairs[0].difference.low > 0)
     assert np.mean(seen) == pytest.approx(planned, abs=0.07)
+
+
+def small_pilot(rng, n_items=24, epochs=2):
+    """Right answers of two models whose chances differ little over items: nine tenths of the variance lie within items."""
+    easy = rng.beta(1.5, 1.5, n_items)
+    other = np.clip(easy + rng.normal(0, 0.155, n_items), 0.02, 0.98)
+    won = [rng.random((n_items, epochs)) < chance[:, None] for chance in (easy, other)]
+    subject, item, attempt = (index.ravel() for index in np.indices((2, n_items, epochs)))
+    columns = {"subject": np.array(["a", "b"])[subject], "task": item.astype(str), "attempt": attempt + 1}
+    return Attempts(pl.DataFrame(columns | {"score": np.array(won).ravel().astype(float)}), fill={"kind": "model"})
+
+
+TRUE_VARIANCES = Comparison(0.0207, 0.1874, 0.1738)  # of `small_pilot`, from 400,000 items
+
+
+def test_a_small_pilot_says_how_little_it_knows_of_the_split():
+    pilots = [pilot(small_pilot(np.random.default_rng(seed))) for seed in range(40)]
+    assert np.mean([one.comparison.between == 0 for one in pilots]) > 0.2
+    shares = [one.share_within() for one in pilots]
+    truth = (0.1874 + 0.1738) / (0.0207 + 0.1874 + 0.1738)
+    assert np.mean([share.covers(truth) for share in shares]) >= 0.9
+    assert np.mean([one.between().covers(0.0207) for one in pilots]) >= 0.9
+
+
+def test_plans_from_small_pilots_reach_the_power_they_state():
+    reached = {"pilot": [], "point": []}
+    for seed in range(40):
+        found = pilot(small_pilot(np.random.default_rng(seed)))
+        for name, variances in (("pilot", found), ("point", found.comparison)):
+            needed = plan(0.1, comparison=variances).rows[-1].items_needed
+            reached[name].append(power(0.1, needed, replace(TRUE_VARIANCES, epochs_a=16, epochs_b=16)))
+    assert 0.78 <= np.mean(reached["pilot"]) <= 0.92
+    assert np.mean(np.array(reached["pilot"]) < 0.7) < 0.5 * np.mean(np.array(reached["point"]) < 0.7)
+
+
+def test_a_plan_prints_all_that_it_assumes():
+    told = " ".join(plan(0.1, comparison=pilot(small_pilot(np.random.default_rng(1)))).assumptions)
+    assert "within-item share of one attempt's variance" in told
+    assert "power is averaged over their uncertainty" in told
+    told = " ".join(plan(0.1).assumptions)
+    assert "accuracy of the weaker model 0.7, correlation of the models over items 0.5" in told
+
+
+def test_what_a_pilots_items_detect_is_what_they_need():
+    found = pilot(small_pilot(np.random.default_rng(1)))
+    row = plan(0.1, comparison=found, n_items=80).rows[2]
+    again = plan(row.detectable, comparison=found, n_items=80).rows[2]
+    assert again.power == pytest.approx(0.8, abs=0.01)
+    assert abs(again.items_needed - 80) <= 1

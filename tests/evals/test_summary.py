@@ -80,7 +80,7 @@ def test_the_result_is_saved_whole(tmp_path):
     written = result.save(tmp_path)
     assert [path.name for path in written] == ["summary.csv", "summary.json"]
     kept = pl.read_csv(tmp_path / "summary.csv")
-    assert kept.columns[:7] == ["subject", "task", "mean", "low", "high", "n", "n_clusters"]
+    assert kept.columns[:7] == ["subject", "task", "mean", "low", "high", "n", "n_items"]
     assert len(kept) == len(result.rows)
 
 

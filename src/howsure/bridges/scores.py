@@ -37,7 +37,7 @@ def scores_of(
         if row.mean.value is not None
     ]
     frame = pl.DataFrame(rows, schema_overrides={"se": pl.Float64}, infer_schema_length=None)
-    told = f"Scores are means of attempts, with standard errors clustered by {cluster}."
+    told = f"Scores are means of item means, with standard errors clustered by {cluster}."
     return Scores(_dated(frame, models), notes=(*attempts.notes, told))
 
 

@@ -12,7 +12,11 @@ from howsure.cli.output import progress_bar
 from howsure.estimates import chance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from howsure.estimates import Estimate
     from howsure.evals.compare import Difference
+    from howsure.evals.summary import SummaryRow
 
 __all__ = ["app"]
 
@@ -34,6 +38,8 @@ def summary(
 ) -> None:
     """Mean score of each model, with intervals that know which attempts belong together.
 
+    Every item counts once, with the mean of its attempts; over several evals, every eval that all models tried counts once.
+
     Repeats of one task, or tasks of one family, resemble each other: counting them as independent makes intervals too
     narrow. The design effect says by how much the variance grows. Writes summary.csv, summary.json the chart and a report.
     """
@@ -41,9 +47,13 @@ def summary(
 
     attempts = reading.attempts(inputs, output.console)
     result = summarise(attempts, by=by, cluster=cluster, level=level)
-    rows = [(r.subject, r.task, r.mean, f"{r.n:,}", r.n_clusters, _figure(r.design_effect, 1)) for r in result.rows]
-    columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "clusters", "design effect")
-    output.console.table("Mean score", columns, rows, f"Clustered by {cluster}.")
+    output.console.notes(result.provenance.notes[len(attempts.notes) :])
+    rows = [
+        (r.subject, r.task, r.mean, f"{r.n:,}", f"{r.n_items:,}", r.n_clusters, _figure(r.design_effect, 1))
+        for r in result.rows
+    ]
+    columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
+    output.console.table("Mean score", columns, rows, _estimands(result.rows, cluster))
     finish(result, output, "summary", "How well did each do?", "evals.summary_section")
 
 
@@ -75,7 +85,8 @@ def compare(
         )
     rows = [_difference_row(pair) for pair in result.pairs]
     columns = ("A", "B", "task", f"A − B [{level:.0%}]", "p", f"p ({correction})", "P(A better)")
-    caption = f"Paired by task, clustered by {cluster}."
+    output.console.notes(result.provenance.notes[len(attempts.notes) :])
+    caption = f"Differences over the items that both tried. {_estimands(result.pairs, cluster)}"
     output.console.table("Differences", (*columns, "tasks", "clusters", "from repeats", "test"), rows, caption)
     finish(result, output, "compare", "Who is better?", "evals.comparison_section")
 
@@ -134,6 +145,7 @@ def power(
     columns = ("repeats", "items needed", "tries in all", "detectable", "power")
     title = f"To see a true difference of {effect:g} with {wanted:.0%} power at the {level:.0%} level"
     caption = f"Last two columns: with {items:,} items." if items else "Pass --items to see what you have can show."
+    caption = " ".join([caption, "Assumptions:", *made.assumptions])
     output.console.table(title, columns if items else columns[:3], [r if items else r[:3] for r in rows], caption)
     finish(made, output, "power", "What would an eval need?", "evals.plan_section")
 
@@ -147,5 +159,25 @@ def _figure(number: float | None, digits: int) -> str | None:
     return None if number is None else f"{number:.{digits}f}"
 
 
-def _share(number: float | None) -> str | None:
-    return None if number is None else f"{number:.0%}"
+def _share(share: Estimate | None) -> str | None:
+    """A share in per cent, with its interval."""
+    if share is None or share.value is None:
+        return None
+    ends = "" if share.low is None or share.high is None else f" [{share.low:.0%}, {share.high:.0%}]"
+    return f"{share.value:.0%}{ends}"
+
+
+def _estimands(rows: Sequence[SummaryRow | Difference], cluster: str) -> str:
+    """What the numbers of a table are means of, and what their intervals take as independent."""
+    from howsure.evals.items import ALL
+
+    told = {row.task: row.estimand for row in rows}
+    named = {estimand for task, estimand in told.items()}
+    what = (
+        f"A {named.pop()}"
+        if len(named) == 1
+        else "; ".join(f"{task}: {what}" for task, what in told.items() if task == ALL)
+        + "; other rows: mean of item means"
+    )
+    independent = "attempts" if cluster == "none" else f"clusters ({cluster})"
+    return f"{what[0].upper()}{what[1:]}; intervals over independent {independent}."

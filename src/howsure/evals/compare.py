@@ -13,10 +13,10 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.evals.summary import ALL, clusters_of, groups_of
+from howsure.evals.items import ALL, Items, item_weights, items_of
 from howsure.frames import write_frame
 from howsure.results import Provenance, plain, write_json
-from howsure.stats.means import Mean, paired_difference, unpaired_difference
+from howsure.stats.means import Mean
 from howsure.stats.multiplicity import benjamini_hochberg, holm
 from howsure.stats.permutation import mcnemar, permutation, sign_flip
 from howsure.tables import Attempts
@@ -24,7 +24,7 @@ from howsure.tables import Attempts
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["CORRECTIONS", "Comparison", "Difference", "Side", "compare"]
+__all__ = ["CORRECTIONS", "Comparison", "Difference", "compare"]
 
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 
@@ -34,7 +34,8 @@ class Difference:
     """How much better a is than b on one group of tasks, and how sure that is.
 
     ``p_better`` is the probability that a is truly better. ``from_repeats`` is the share of the squared standard error
-    that comes from repeats of a task varying, which more repeats would remove; the rest comes from tasks differing.
+    that comes from repeats of an item varying, which more repeats would remove; the rest comes from items differing.
+    ``estimand`` says what the difference is a mean of.
     """
 
     a: str
@@ -47,7 +48,8 @@ class Difference:
     n_tasks: int
     n_clusters: int
     n_unshared: int
-    from_repeats: float | None
+    from_repeats: Estimate | None
+    estimand: str
     p_adjusted: float | None = None
 
 
@@ -62,10 +64,14 @@ class Comparison:
         """One row a pair and group: a, b, task, difference, low, high, p, p_adjusted, test, p_better, counts, state."""
         rows = []
         for pair in self.pairs:
-            row = {name: value for name, value in vars(pair).items() if name != "difference"}
-            found = pair.difference
+            row = {name: value for name, value in vars(pair).items() if name not in ("difference", "from_repeats")}
+            found, repeats = pair.difference, pair.from_repeats
             ends = {"difference": found.value, "low": found.low, "high": found.high, "state": found.state}
-            rows.append({name: row.pop(name) for name in ("a", "b", "task")} | ends | row)
+            names = ("from_repeats", "from_repeats_low", "from_repeats_high")
+            split = (repeats.value, repeats.low, repeats.high) if repeats else (None, None, None)
+            rows.append(
+                {name: row.pop(name) for name in ("a", "b", "task")} | ends | row | dict(zip(names, split, strict=True))
+            )
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,85 +108,36 @@ def compare(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Differences of subjects, paired by task: `a` with `b`, `a` with all others, or all pairs.
+    """Differences of subjects, paired by item: `a` with `b`, `a` with all others, or all pairs.
 
-    Every task that both tried counts once, with the mean of its attempts. Where two subjects share fewer than two tasks, their means are
-    compared unpaired, and ``test`` says so. The p-values of all pairs are corrected together.
+    Every item that both tried counts once, with the mean of its attempts; over several evals, every eval that all compared
+    subjects tried counts once. So a difference equals that of two means of `summarise` where both tried the same items.
+    Where two subjects share fewer than two items, their means are compared unpaired, and ``test`` says so. The p-values of
+    all pairs are corrected together.
     """
     if correction not in CORRECTIONS:
         raise OptionError.unknown("correction", correction, CORRECTIONS)
-    sides = [
-        Side.of(attempts, group, label, cluster=cluster)
-        for group in groups_of(attempts, by)
-        for label in _labels(attempts, group)
-    ]
-    wanted = [(side, pair) for side in sides for pair in _pairs(side.subjects, a, b)]
-    if not wanted:
+    there = attempts.lazy.select(pl.col("subject").unique().sort()).collect()["subject"].to_list()
+    compared = {name for pair in _pairs(there, a, b) for name in pair}
+    if not compared:
         raise InputError("There is only one subject to compare. Add the attempts of another.")
+    groups = list(items_of(attempts, by, cluster=cluster, subjects=sorted(compared)))
+    wanted = [
+        (items, pair)
+        for items in groups
+        for pair in _pairs(there, a, b)
+        if items.label == ALL or set(pair) <= set(items.subjects)
+    ]
+    if not wanted:
+        raise InputError(f"No {by} was tried by two of the subjects, so there is nothing to compare.")
     found = []
-    for done, (side, (first, second)) in enumerate(wanted, 1):
-        found.append(_difference(side, first, second, level, seed))
+    for done, (items, (first, second)) in enumerate(wanted, 1):
+        found.append(_difference(items, first, second, level, seed))
         if progress:
             progress(done, len(wanted))
     settings: dict[str, Any] = {"by": by or "default", "cluster": cluster, "correction": correction, "level": level}
-    return Comparison(_adjusted(found, correction), Provenance.of(attempts, seed=seed, **settings))
-
-
-@dataclass(frozen=True)
-class Side:
-    """Task means of every subject on one group of tasks, and how much repeats of a task vary."""
-
-    task: str
-    subjects: tuple[str, ...]
-    means: pl.DataFrame
-
-    @classmethod
-    def of(cls, attempts: Attempts, group: str = ALL, label: str = ALL, *, cluster: str = "task") -> Side:
-        """The side of the tasks whose `group` is `label`."""
-        score = pl.col("score")
-        together = pl.col("task") if cluster == "none" else clusters_of(attempts, cluster, ALL)
-        chosen = attempts.lazy if group == ALL else attempts.lazy.filter(pl.col(group) == label)
-        means = (
-            chosen.with_columns(together.alias("cluster"))
-            .group_by("subject", "task")
-            .agg(
-                score.mean().alias("mean"),
-                pl.len().cast(pl.Int64).alias("n"),
-                (score.var(ddof=0) * pl.len()).alias("spread"),
-                score.is_in([0.0, 1.0]).all().alias("is_binary"),
-                pl.col("cluster").first(),
-            )
-        )
-        frame = means.sort("subject", "task").collect(engine="streaming")
-        return cls(label, tuple(frame["subject"].unique().sort()), frame)
-
-    def only(self, subject: str) -> pl.DataFrame:
-        """All tasks of one subject."""
-        return self.means.filter(pl.col("subject") == subject)
-
-    def paired(self, a: str, b: str) -> pl.DataFrame:
-        """The tasks that both tried."""
-        return self.only(a).join(self.only(b), on="task", suffix="_b").sort("task")
-
-    def noise(self, a: str, b: str) -> tuple[float, float, float] | None:
-        """Variance from one try at a task to the next of a and of b, pooled over tasks, and what it adds to the variance of
-        the mean difference; None where no task was repeated.
-        """
-        shared = self.paired(a, b)
-        within = []
-        for suffix in ("", "_b"):
-            repeats = int((shared[f"n{suffix}"] - 1).sum())
-            if not repeats:
-                return None
-            within.append(float(shared[f"spread{suffix}"].sum()) / repeats)
-        inverse = [float(np.sum(1 / shared[name].to_numpy())) for name in ("n", "n_b")]
-        return within[0], within[1], (within[0] * inverse[0] + within[1] * inverse[1]) / len(shared) ** 2
-
-
-def _labels(attempts: Attempts, group: str) -> list[str]:
-    if group == ALL:
-        return [ALL]
-    return sorted(attempts.lazy.select(pl.col(group).drop_nulls().unique()).collect().to_series().to_list())
+    notes = [note for items in groups if items.label == ALL or by == "domain" for note in items.notes]
+    return Comparison(_adjusted(found, correction), Provenance.of(attempts, seed=seed, notes=notes, **settings))
 
 
 def _pairs(subjects: Sequence[str], a: str | None, b: str | None) -> list[tuple[str, str]]:
@@ -196,38 +153,45 @@ def _pairs(subjects: Sequence[str], a: str | None, b: str | None) -> list[tuple[
     return [(a or other, b or other) for other in subjects if other != (a or b)]
 
 
-def _difference(side: Side, a: str, b: str, level: float, seed: int) -> Difference:
-    shared = side.paired(a, b)
-    first, second = side.only(a), side.only(b)
-    n_unshared = len(first) + len(second) - 2 * len(shared)
+def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Difference:
+    shared = items.paired(a, b)
+    n_unshared = len(items.only(a)) + len(items.only(b)) - 2 * len(shared)
     if len(shared) < 2:
-        return _unpaired(side.task, first, second, level, seed)
-    x, y, clusters = shared["mean"].to_numpy(), shared["mean_b"].to_numpy(), shared["cluster"].to_numpy()
-    mean = paired_difference(x, y, clusters, level=level)
+        return _unpaired(items, a, b, level, seed)
+    mean = items.difference_of(shared, level)
     p, test = _paired_test(shared, seed)
-    noise = side.noise(a, b)
-    repeats = min(1.0, noise[2] / mean.se**2) if noise and mean.se else None
-    return Difference(
-        a, b, side.task, mean.estimate, p, test, _p_better(mean), len(shared), mean.n_clusters, n_unshared, repeats
-    )
+    noise = items.noise(shared)
+    repeats = noise.share(mean.se, mean.df, level) if noise and mean.se and mean.df else None
+    counts = len(shared), mean.n_clusters, n_unshared
+    return Difference(a, b, items.label, mean.estimate, p, test, _p_better(mean), *counts, repeats, items.estimand)
 
 
-def _unpaired(task: str, first: pl.DataFrame, second: pl.DataFrame, level: float, seed: int) -> Difference:
-    x, y = first["mean"].to_numpy(), second["mean"].to_numpy()
-    mean = unpaired_difference(x, y, first["cluster"].to_numpy(), second["cluster"].to_numpy(), level=level)
-    p = permutation(x, y, seed=seed).p if mean.se is not None else None
-    a, b = first["subject"][0], second["subject"][0]
-    test = "permutation, unpaired"
-    return Difference(a, b, task, mean.estimate, p, test, _p_better(mean), 0, mean.n_clusters, len(x) + len(y), None)
+def _unpaired(items: Items, a: str, b: str, level: float, seed: int) -> Difference:
+    x, y = (items.only(subject)["mean"].to_numpy() for subject in (a, b))
+    if not len(x) or not len(y):
+        reason = f"no eval was tried by all {len(items.subjects)} subjects; name two to compare"
+        none = Estimate.without("undefined", reason, level=level)
+        return Difference(a, b, items.label, none, None, "none", None, 0, 0, len(x) + len(y), None, items.estimand)
+    mean = items.unpaired_of(a, b, level)
+    better = _p_better(mean)
+    if len(items.evals) == 1:
+        p, test = permutation(x, y, seed=seed).p if mean.se is not None else None, "permutation, unpaired"
+    else:  # whose items count unequally, so that they cannot change sides
+        p, test = None if better is None else 2 * min(better, 1 - better), "t, unpaired"
+    counts = 0, mean.n_clusters, len(x) + len(y)
+    return Difference(a, b, items.label, mean.estimate, p, test, better, *counts, None, items.estimand)
 
 
 def _paired_test(shared: pl.DataFrame, seed: int) -> tuple[float, str]:
-    """McNemar's exact test where every task is one right or wrong answer and its own cluster, else sign flips of clusters."""
+    """McNemar's exact test where every item is one right or wrong answer, its own cluster, and counts as much as the others; else
+    sign flips of clusters.
+    """
+    weights = item_weights(shared) * len(shared)
     difference = shared["mean"].to_numpy() - shared["mean_b"].to_numpy()
     is_single = (shared["n"] == 1).all() and (shared["n_b"] == 1).all() and shared["cluster"].n_unique() == len(shared)
-    if is_single and shared["is_binary"].all() and shared["is_binary_b"].all():
+    if is_single and shared["is_binary"].all() and shared["is_binary_b"].all() and np.allclose(weights, 1):
         return mcnemar(int(np.sum(difference > 0)), int(np.sum(difference < 0))).p, "McNemar"
-    return sign_flip(difference, shared["cluster"].to_numpy(), seed=seed).p, "sign flip"
+    return sign_flip(difference * weights, shared["cluster"].to_numpy(), seed=seed).p, "sign flip"
 
 
 def _p_better(mean: Mean) -> float | None:

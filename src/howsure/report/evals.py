@@ -26,6 +26,7 @@ def summary_section(summary: Summary, truth: Truth | None = None) -> Section:
             "Tasks": row.task,
             "Mean": row.mean,
             "Attempts": row.n,
+            "Items": row.n_items,
             "Clusters": row.n_clusters,
             "Design effect": row.design_effect,
             **_planted(truth, (row.subject, row.task), row.mean),
@@ -34,8 +35,9 @@ def summary_section(summary: Summary, truth: Truth | None = None) -> Section:
     ]
     cluster = summary.provenance.settings["cluster"]
     method = (
-        f"Mean over attempts. Attempts of one {cluster} are not independent, so the standard error adds up whole "
-        "clusters: se² = G/(G−1) · Σ (total − n·mean)² / n². The interval is Wilson's with the effective number of "
+        "Mean of item means: every item counts once, with the mean of its attempts; over several evals, every eval that all "
+        f"subjects tried counts once. Items of one {cluster} are not independent, so the standard error adds up whole "
+        "clusters: se² = G/(G−1) · Σ (total − n·mean)² / n² in an eval. The interval is Wilson's with the effective number of "
         "attempts that this standard error implies, and stays between 0 and 1. The design effect is how many times "
         "larger the variance is than if all attempts were independent."
     )
@@ -65,7 +67,8 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
     ]
     settings = comparison.provenance.settings
     method = (
-        "Paired by task: the mean of A's attempts minus the mean of B's on every task that both tried, with a t interval over "
+        "Paired by item: the mean of A's attempts minus the mean of B's on every item that both tried, every item counting once, "
+        "and over several evals every eval that all compared subjects tried counting once, with a t interval over "
         f"clusters ({settings['cluster']}). The p-value is McNemar's exact test for single right-or-wrong answers and a "
         f"sign-flip test of whole clusters otherwise, corrected for the number of pairs ({settings['correction']}). "
         "“From repeats” is the share of the squared standard error that more repeats would remove; the rest needs more tasks."
@@ -90,7 +93,8 @@ def plan_section(plan: Plan) -> Section:
         f"{plan.rows[0].items_needed:,} items with one try each, or {plan.rows[-1].items_needed:,} with {plan.rows[-1].epochs} tries."
     )
     method = (
-        "se² = (ω² + σ²_A/K + σ²_B/K)/n · (1 + (m−1)ρ), after Miller (2024); power by the noncentral t distribution."
+        "se² = (ω² + σ²_A/K + σ²_B/K)/n · (1 + (m−1)ρ), after Miller (2024); power by the noncentral t distribution. "
+        + " ".join(plan.assumptions)
     )
     caption = "Items needed for each number of tries a model has at an item."
     table = TableBlock(["Tries at an item", "Items needed", "Tries in all"], cells, caption)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Floats, aligned, check_level, cluster_sums, finite, normal_quantile, t_quantile
+from howsure.stats._arrays import Floats, aligned, check_level, cluster_sums, codes, finite, normal_quantile, t_quantile
 from howsure.stats.proportions import clopper_pearson, score_bounds, wilson
 
 __all__ = ["Bounds", "Mean", "clustered_mean", "mean", "paired_difference", "share", "unpaired_difference"]
@@ -76,16 +76,40 @@ def clustered_mean(
     return Mean(_estimate(sample.value, ends, level), sample.se, sample.n, len(counts), sample.df, independent)
 
 
-def mean(scores: ArrayLike, clusters: Any = None, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Mean:
-    """The mean of scores, one entry an observation; ``clusters`` labels those that belong together.
+def mean(
+    scores: ArrayLike,
+    clusters: Any = None,
+    *,
+    strata: Any = None,
+    weights: ArrayLike | None = None,
+    level: float = 0.95,
+    bounds: Bounds = (0.0, 1.0),
+) -> Mean:
+    r"""The mean of scores, one entry an observation; ``clusters`` labels those that belong together.
 
-    Without labels every score stands for itself. See `clustered_mean` for the interval.
+    Without labels every score stands for itself. See `clustered_mean` for the interval. ``weights`` say how much an observation
+    counts beside the others of its stratum. With ``strata`` the mean of the D strata's means is taken, each counting once:
+
+    .. math:: \bar x = \frac{1}{D} \sum_s \bar x_s, \qquad
+              se^2 = \sum_c \Big( \sum_{i \in c} w_i \sqrt{\tfrac{G_s}{G_s - 1}} \, (x_i - \bar x_s) \Big)^2, \quad
+              w_i = \frac{1}{D n_s}
+
+    Strata are fixed: that their means differ adds nothing to the error. A cluster may reach over several strata. The
+    degrees of freedom are Welch and Satterthwaite's over strata, at most those of all clusters. Where a stratum has one
+    cluster, nothing shows the spread within it, and deviations are taken from the overall mean instead, which is cautious.
     """
     values = finite(scores, "scores")
     _check_within(values, bounds, "scores")
-    totals, counts = cluster_sums(values, clusters)
-    squares = cluster_sums(values**2, clusters)[0]
-    return clustered_mean(totals, counts, squares=squares, level=level, bounds=bounds)
+    if weights is None and strata is None:
+        totals, counts = cluster_sums(values, clusters)
+        squares = cluster_sums(values**2, clusters)[0]
+        return clustered_mean(totals, counts, squares=squares, level=level, bounds=bounds)
+    check_level(level)
+    sample = _Sample.of_values(values, clusters, strata, weights)
+    if len(sample.counts) < 2:
+        return _too_few(sample.totals, sample.counts, level)
+    ends = _free(sample, level) if bounds is None else _bounded(sample, level, bounds)
+    return Mean(_estimate(sample.value, ends, level), sample.se, sample.n, len(sample.counts), sample.df)
 
 
 def share(is_hit: ArrayLike, clusters: Any = None, *, is_exact: bool = False, level: float = 0.95) -> Estimate:
@@ -101,10 +125,17 @@ def share(is_hit: ArrayLike, clusters: Any = None, *, is_exact: bool = False, le
 
 
 def paired_difference(
-    a: ArrayLike, b: ArrayLike, clusters: Any = None, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)
+    a: ArrayLike,
+    b: ArrayLike,
+    clusters: Any = None,
+    *,
+    strata: Any = None,
+    level: float = 0.95,
+    bounds: Bounds = (0.0, 1.0),
 ) -> Mean:
     """The mean of a − b over pairs, with a t interval over clusters, cut at what ``bounds`` of the scores allow.
 
+    With ``strata`` it is the mean of the strata's mean differences, each counting once; see `mean`.
     Where all clusters differ by the same d, the spread is 0 but the truth need not be d: a cluster that differs otherwise
     has at most the chance 1 − (1 − level)^(1/G) when G clusters show none, and it lies within the bounds. The interval
     reaches that far; without bounds there is none, and the state says so.
@@ -113,12 +144,11 @@ def paired_difference(
     a, b = aligned(a=a, b=b)
     _check_within(a, bounds, "a")
     _check_within(b, bounds, "b")
-    totals, counts = cluster_sums(a - b, clusters)
-    if len(counts) < 2:
-        return _too_few(totals, counts, level)
-    sample = _Sample.of(totals, counts)
+    sample = _Sample.of_values(a - b, clusters, strata)
+    if len(sample.counts) < 2:
+        return _too_few(sample.totals, sample.counts, level)
     ends = _free(sample, level) if bounds is None else _bounded_difference(sample, level, bounds[1] - bounds[0])
-    return Mean(_estimate(sample.value, ends, level), sample.se, sample.n, len(counts), sample.df)
+    return Mean(_estimate(sample.value, ends, level), sample.se, sample.n, len(sample.counts), sample.df)
 
 
 def unpaired_difference(
@@ -127,10 +157,12 @@ def unpaired_difference(
     clusters_a: Any = None,
     clusters_b: Any = None,
     *,
+    strata_a: Any = None,
+    strata_b: Any = None,
     level: float = 0.95,
     bounds: Bounds = (0.0, 1.0),
 ) -> Mean:
-    r"""The difference of two independent means, a − b.
+    r"""The difference of two independent means, a − b, each of them over strata where these are given; see `mean`.
 
     Within ``bounds`` the interval joins those of the two means, [l, u], by squares, so that it is honest at the edges too:
 
@@ -144,10 +176,9 @@ def unpaired_difference(
     a, b = finite(a, "a"), finite(b, "b")
     _check_within(a, bounds, "a")
     _check_within(b, bounds, "b")
-    sides = [cluster_sums(a, clusters_a), cluster_sums(b, clusters_b)]
-    if min(len(counts) for _, counts in sides) < 2:
-        return _too_few_to_compare(sides, level)
-    first, second = (_Sample.of(*side) for side in sides)
+    first, second = _Sample.of_values(a, clusters_a, strata_a), _Sample.of_values(b, clusters_b, strata_b)
+    if min(len(first.counts), len(second.counts)) < 2:
+        return _too_few_to_compare([(first.totals, first.counts), (second.totals, second.counts)], level)
     value, se, df = first.value - second.value, float(np.hypot(first.se, second.se)), _welch_df(first, second)
     ends = _around(value, se, df, level) if bounds is None else _hybrid(first, second, level, bounds)
     n_clusters = len(first.counts) + len(second.counts)
@@ -156,7 +187,7 @@ def unpaired_difference(
 
 @dataclass(frozen=True)
 class _Sample:
-    """Sums over at least two clusters, their mean and its standard error."""
+    """Sums over clusters, their mean and its standard error, which means something from two clusters on."""
 
     totals: Floats
     counts: Floats
@@ -174,9 +205,42 @@ class _Sample:
         df = max(n**2 / (counts**2).sum() - 1, 1.0)
         return cls(totals, counts, float(value), float(se) if is_spread else 0.0, float(df))
 
+    @classmethod
+    def of_values(cls, values: Floats, clusters: Any, strata: Any, weights: ArrayLike | None = None) -> _Sample:
+        """One entry an observation; the weights in each stratum are brought to the same sum."""
+        n = len(values)
+        cluster = np.arange(n) if clusters is None else codes(clusters, "clusters")
+        stratum = np.zeros(n, np.int64) if strata is None else codes(strata, "strata")
+        weight = np.ones(n) if weights is None else finite(weights, "weights")
+        if not (len(cluster) == len(stratum) == len(weight) == n):
+            raise InputError("Lengths differ: clusters, strata and weights have one entry for each score.")
+        if not n:
+            return cls(np.empty(0), np.empty(0), 0.0, 0.0, 1.0)
+        n_strata = int(stratum.max()) + 1
+        weight = weight * (n / n_strata / np.bincount(stratum, weight))[stratum]
+        if np.allclose(weight, 1.0, rtol=1e-12, atol=0):
+            weight = np.ones(n)
+        totals, counts = (np.bincount(cluster, part).astype(np.float64) for part in (weight * values, weight))
+        cells, cell_of = np.unique(stratum * (cluster.max() + 1) + cluster, return_inverse=True)
+        cell_stratum = cells // (cluster.max() + 1)
+        n_clusters = np.bincount(cell_stratum)
+        plain = cls.of(totals, counts) if len(counts) > 1 else cls(totals, counts, float(totals.sum() / n), 0.0, 1.0)
+        if n_strata == 1 or n_clusters.min() < 2:
+            return plain
+        means = np.bincount(stratum, weight * values) * n_strata / n
+        pull = weight * (values - means[stratum]) * np.sqrt(n_clusters / (n_clusters - 1))[stratum]
+        se = float(np.sqrt((np.bincount(cluster, pull) ** 2).sum())) / n
+        if se <= 1e-13 * np.abs(values).max():
+            return replace(plain, se=0.0)
+        size = np.bincount(cell_of, weight)
+        df_stratum = np.bincount(cell_stratum, size) ** 2 / np.bincount(cell_stratum, size**2) - 1
+        variance = np.bincount(cell_stratum, np.bincount(cell_of, pull) ** 2)
+        df = variance.sum() ** 2 / (variance**2 / np.maximum(df_stratum, 1.0)).sum()
+        return replace(plain, se=se, df=float(max(min(df, plain.df), 1.0)))
+
     @property
     def n(self) -> int:
-        return int(self.counts.sum())
+        return round(float(self.counts.sum()))
 
 
 def _check_clusters(totals: Floats, counts: Floats, bounds: Bounds) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.special import nctdtr, nctdtrinc, ndtri
 
 from howsure.errors import OptionError
-from howsure.stats._arrays import check_level, t_quantile
+from howsure.estimates import Estimate
+from howsure.stats._arrays import Floats, check_level, t_quantile
 
-__all__ = ["Comparison", "items_needed", "minimum_detectable_effect", "power"]
+__all__ = ["Comparison", "Pilot", "items_needed", "minimum_detectable_effect", "power"]
+
+_MOST_ITEMS = 10**9
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,91 @@ class Comparison:
         return max(n_items / self.cluster_size - 1, 1.0)
 
 
-def power(effect: float, n_items: float, comparison: Comparison, *, level: float = 0.95) -> float:
-    """The chance that a two-sided t test at 1 − ``level`` finds a true difference of ``effect`` with ``n_items``."""
+@dataclass(frozen=True)
+class Pilot:
+    r"""The variances of a comparison as a pilot estimates them, with their uncertainty.
+
+    ``total`` is the variance over items of the difference of the two models' item means, ``within_a`` and ``within_b`` the
+    variances from one attempt at an item to the next, each with its degrees of freedom; ``inverse_a`` and ``inverse_b`` are the
+    means over items of 1/attempts in the pilot. The variance between items is what is left:
+
+    .. math:: \omega^2 = V - \sigma_A^2 \overline{1/K_A} - \sigma_B^2 \overline{1/K_B}
+
+    A small pilot cannot tell it from 0, and a plan that trusts the point estimate has too little power. So power is the
+    mean over draws of the variances, V·df/χ² and so on (the generalised confidence distribution). ``epochs_a``, ``epochs_b``,
+    ``cluster_size`` and ``cluster_correlation`` are as in `Comparison`; the correlation is taken as exact.
+    """
+
+    total: float
+    within_a: float
+    within_b: float
+    df_total: float
+    df_a: float
+    df_b: float
+    inverse_a: float
+    inverse_b: float
+    epochs_a: int = 1
+    epochs_b: int = 1
+    cluster_size: float = 1.0
+    cluster_correlation: float = 0.0
+    n_draws: int = 400
+    seed: int = 0
+
+    @property
+    def comparison(self) -> Comparison:
+        """The point estimates."""
+        between = self.total - self.within_a * self.inverse_a - self.within_b * self.inverse_b
+        epochs, clusters = (self.epochs_a, self.epochs_b), (self.cluster_size, self.cluster_correlation)
+        return Comparison(max(between, 0.0), self.within_a, self.within_b, *epochs, *clusters)
+
+    def draws(self) -> tuple[Floats, Floats, Floats]:
+        """Between items, within A, within B: plausible values, the same for the same seed."""
+        rng = np.random.default_rng(self.seed)
+        total, within_a, within_b = (
+            variance * df / rng.chisquare(df, self.n_draws)
+            for variance, df in (
+                (self.total, self.df_total),
+                (self.within_a, self.df_a),
+                (self.within_b, self.df_b),
+            )
+        )
+        between = total - within_a * self.inverse_a - within_b * self.inverse_b
+        return np.maximum(between, 0.0), within_a, within_b
+
+    def between(self, level: float = 0.95) -> Estimate:
+        """The variance between items, with an interval; 0 where items differ less than repeats alone would make them."""
+        low, high = np.quantile(self.draws()[0], [(1 - level) / 2, (1 + level) / 2])
+        value = self.comparison.between
+        return Estimate(value, min(float(low), value), max(float(high), value), level)
+
+    def share_within(self, level: float = 0.95) -> Estimate:
+        """The share of the variance of one attempt's difference that lies within items, with an interval."""
+        between, within_a, within_b = self.draws()
+        drawn = (within_a + within_b) / np.maximum(between + within_a + within_b, 1e-300)
+        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        point = self.comparison
+        within, whole = point.within_a + point.within_b, point.within_a + point.within_b + point.between
+        if not whole:
+            return Estimate.without("undefined", "no score varies in the pilot", level=level)
+        value = within / whole
+        return Estimate(value, min(float(low), value), max(float(high), value), level)
+
+    def variances(self) -> Floats:
+        """Draws of the variance that one item brings to the mean difference, clustering included."""
+        between, within_a, within_b = self.draws()
+        inflation = 1 + (self.cluster_size - 1) * self.cluster_correlation
+        return (between + within_a / self.epochs_a + within_b / self.epochs_b) * inflation
+
+
+def power(effect: float, n_items: float, comparison: Comparison | Pilot, *, level: float = 0.95) -> float:
+    """The chance that a two-sided t test at 1 − ``level`` finds a true difference of ``effect`` with ``n_items``.
+
+    With a `Pilot`, the mean of that chance over the uncertainty of its variances.
+    """
     check_level(level)
     _check_items(n_items)
+    if isinstance(comparison, Pilot):
+        return _expected_power(effect, n_items, comparison, level)
     se, df = comparison.se(n_items), comparison.df(n_items)
     if not se:
         return float(effect != 0)
@@ -98,8 +183,17 @@ def power(effect: float, n_items: float, comparison: Comparison, *, level: float
     return float(1 - nctdtr(df, shift, quantile) + wrong)
 
 
+def _expected_power(effect: float, n_items: float, pilot: Pilot, level: float) -> float:
+    df = pilot.comparison.df(n_items)
+    quantile, se = t_quantile(level, df), np.sqrt(pilot.variances() / n_items)
+    # beyond a shift of 30 a finding is certain, and the series of the noncentral t distribution may give NaN
+    shift = np.divide(abs(effect), se, out=np.full(len(se), 30.0 if effect else 0.0), where=se > 0).clip(max=30.0)
+    wrong = np.where(shift < 5, nctdtr(df, np.minimum(shift, 5.0), -quantile), 0.0)
+    return float(np.mean(1 - nctdtr(df, shift, quantile) + wrong))
+
+
 def minimum_detectable_effect(
-    n_items: float, comparison: Comparison, *, power: float = 0.8, level: float = 0.95
+    n_items: float, comparison: Comparison | Pilot, *, power: float = 0.8, level: float = 0.95
 ) -> float:
     r"""The true difference that ``n_items`` find with the chance ``power``.
 
@@ -108,12 +202,21 @@ def minimum_detectable_effect(
     check_level(level)
     _check_power(power, level)
     _check_items(n_items)
+    if isinstance(comparison, Pilot):
+        from scipy.optimize import brentq
+
+        widest = 40 * math.sqrt(float(comparison.variances().max()) / n_items)
+        if not widest:
+            return 0.0
+        return float(
+            brentq(lambda effect: _expected_power(effect, n_items, comparison, level) - power, 0.0, widest, rtol=1e-6)
+        )
     df = comparison.df(n_items)
     # the chance of a finding on the wrong side is negligible at any power worth planning for
     return float(nctdtrinc(df, 1 - power, t_quantile(level, df))) * comparison.se(n_items)
 
 
-def items_needed(effect: float, comparison: Comparison, *, power: float = 0.8, level: float = 0.95) -> int:
+def items_needed(effect: float, comparison: Comparison | Pilot, *, power: float = 0.8, level: float = 0.95) -> int:
     r"""How many items find a true difference of ``effect`` with the chance ``power``.
 
     For many items (z_{α/2} + z_β)²·variance / effect², as in Miller (2024); for few, a few more.
@@ -122,11 +225,26 @@ def items_needed(effect: float, comparison: Comparison, *, power: float = 0.8, l
     _check_power(power, level)
     if not effect:
         raise OptionError("effect 0 takes endless items. Give the smallest difference that matters.")
+    if isinstance(comparison, Pilot):
+        return _items_for_pilot(effect, comparison, power, level)
     quantiles = float(ndtri((1 + level) / 2) + ndtri(power))
     n_items = max(2, math.ceil(quantiles**2 * comparison.variance / effect**2))
     while minimum_detectable_effect(n_items, comparison, power=power, level=level) > abs(effect):
         n_items += 1
     return n_items
+
+
+def _items_for_pilot(effect: float, pilot: Pilot, power: float, level: float) -> int:
+    """The smallest number of items whose expected power is enough, by halving an interval that holds it."""
+    low, high = 1, 2
+    while _expected_power(effect, high, pilot, level) < power:
+        low, high = high, 2 * high
+        if high > _MOST_ITEMS:
+            raise OptionError(f"effect {effect:g} takes more than {_MOST_ITEMS:,} items. Give a larger one.")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _expected_power(effect, middle, pilot, level) >= power else (middle, high)
+    return high
 
 
 def _check_items(n_items: float) -> None:

@@ -1,0 +1,287 @@
+"""Item means: what every mean and every difference is made of, so that both speak of the same quantity.
+
+An item counts once, with the mean of its attempts. Over several evals (domains), each eval that all subjects tried counts
+once, with the mean of its items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import numpy as np
+import polars as pl
+from scipy.special import fdtri
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.stats._arrays import Floats
+from howsure.stats.means import Mean, mean, paired_difference, unpaired_difference
+from howsure.tables import Attempts
+
+__all__ = ["ALL", "CLUSTERS", "GROUPS", "Items", "Noise", "groups_of", "item_weights", "items_of"]
+
+ALL = "all"
+GROUPS = ("all", "domain", "family", "task")
+CLUSTERS = ("task", "family", "domain", "none")
+
+_NONE = "(none)"
+_MOST_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Variance from one attempt at an item to the next of two subjects, pooled over items, with its degrees of freedom.
+
+    ``part_a`` and ``part_b`` are what the two add to the variance of the mean difference.
+    """
+
+    within_a: float
+    within_b: float
+    df_a: int
+    df_b: int
+    part_a: float
+    part_b: float
+
+    def share(self, se: float, df: float, level: float) -> Estimate:
+        r"""Share of the squared standard error that repeats make, with an interval.
+
+        The two variances are independent, so their ratio has about an F distribution, with Satterthwaite's degrees of freedom for
+        the sum of the two parts. Where items differed less than repeats alone would make them, the share is 1.
+        """
+        total = self.part_a + self.part_b
+        if not total:
+            return Estimate.without(
+                "undefined", "repeats never differ, so nothing tells how rarely they would", value=0.0, level=level
+            )
+        df_noise = total**2 / (self.part_a**2 / self.df_a + self.part_b**2 / self.df_b)
+        ratio, tail = total / se**2, (1 - level) / 2
+        low, high = (ratio / float(fdtri(df_noise, df, q)) for q in (1 - tail, tail))
+        return Estimate(min(ratio, 1.0), min(low, 1.0), min(high, 1.0), level)
+
+
+@dataclass(frozen=True)
+class Items:
+    """Item means of every subject on one group of tasks.
+
+    ``frame`` has one row for each subject and item: subject, eval, task, mean, n (attempts), spread (sum of squared deviations
+    of the attempts from their mean), is_binary, cluster. ``left_out`` names the evals that not all subjects tried.
+    """
+
+    label: str
+    subjects: tuple[str, ...]
+    frame: pl.DataFrame
+    cluster: str
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def evals(self) -> list[str]:
+        """The evals that count."""
+        return self.frame["eval"].unique().sort().to_list()
+
+    @property
+    def estimand(self) -> str:
+        """What the mean of this group is a mean of."""
+        n = self.frame["eval"].n_unique()
+        return "mean of item means" if n < 2 else f"mean of {n} evals' means of item means"
+
+    @property
+    def notes(self) -> list[str]:
+        """What does not count and why, and where subjects tried different items."""
+        told = []
+        if self.left_out:
+            told.append(
+                f"{self.label}: {len(self.left_out)} evals that not all of {len(self.subjects)} subjects tried do not "
+                f"count: {_some(self.left_out)}."
+            )
+        per_item = self.frame.group_by("eval", "task").len()
+        if partial := int((per_item["len"] < len(self.subjects)).sum()):
+            told.append(
+                f"{self.label}: {partial:,} of {len(per_item):,} items were not tried by all {len(self.subjects)} "
+                "subjects. A mean is over a subject's own items, a difference over those that both tried."
+            )
+        return told
+
+    def only(self, subject: str) -> pl.DataFrame:
+        """All items of one subject."""
+        return self.frame.filter(pl.col("subject") == subject)
+
+    def paired(self, a: str, b: str) -> pl.DataFrame:
+        """The items that both tried."""
+        return self.only(a).join(self.only(b), on=["eval", "task"], suffix="_b").sort("eval", "task")
+
+    def mean_of(self, subject: str, level: float) -> Mean:
+        """The mean of one subject, with its interval over clusters and the error if all attempts were independent."""
+        own = self.only(subject)
+        if own.is_empty():
+            reason = f"no eval was tried by all {len(self.subjects)} subjects"
+            return Mean(Estimate.without("undefined", reason, level=level), None, 0, 0, None)
+        values, evals, n = own["mean"].to_numpy(), own["eval"].to_numpy(), own["n"].to_numpy()
+        if self.cluster == "none":
+            scores, item = own["scores"].explode().to_numpy(), np.repeat(np.arange(len(own)), n)
+            found = mean(scores, strata=evals[item], weights=1 / n[item], level=level)
+        else:
+            found = mean(values, own["cluster"].to_numpy(), strata=evals, level=level)
+        return replace(found, se_independent=_se_independent(own))
+
+    def noise(self, shared: pl.DataFrame) -> Noise | None:
+        """How much repeats of an item vary, from `paired` items; None where no item was repeated."""
+        variances, dfs, parts = [], [], []
+        for suffix in ("", "_b"):
+            n = shared[f"n{suffix}"].to_numpy()
+            df = int((n - 1).sum())
+            if not df:
+                return None
+            variances.append(float(shared[f"spread{suffix}"].sum()) / df)
+            dfs.append(df)
+            parts.append(variances[-1] * float((item_weights(shared) ** 2 / n).sum()))
+        return Noise(variances[0], variances[1], dfs[0], dfs[1], parts[0], parts[1])
+
+    def difference_of(self, shared: pl.DataFrame, level: float) -> Mean:
+        """The mean difference over `paired` items."""
+        a, b = shared["mean"].to_numpy(), shared["mean_b"].to_numpy()
+        return paired_difference(a, b, shared["cluster"].to_numpy(), strata=shared["eval"].to_numpy(), level=level)
+
+    def unpaired_of(self, a: str, b: str, level: float) -> Mean:
+        """The difference of the means of two subjects that share no items."""
+        first, second = self.only(a), self.only(b)
+        return unpaired_difference(
+            first["mean"].to_numpy(),
+            second["mean"].to_numpy(),
+            first["cluster"].to_numpy(),
+            second["cluster"].to_numpy(),
+            strata_a=first["eval"].to_numpy(),
+            strata_b=second["eval"].to_numpy(),
+            level=level,
+        )
+
+
+def items_of(
+    attempts: Attempts, by: str | None, *, cluster: str = "task", subjects: Sequence[str] | None = None
+) -> Iterator[Items]:
+    """The item means of each group of tasks, all or those of `subjects`, in one streaming pass.
+
+    Tasks that ask the same (``item_digest``), such as one question under two configurations of an eval, and the families they
+    are in, are one cluster. Families of one name in different evals are different clusters and different groups.
+    """
+    groups = groups_of(attempts, by)
+    if cluster not in CLUSTERS:
+        raise OptionError.unknown("cluster", cluster, CLUSTERS)
+    if cluster not in ("none", "task") and not attempts.has(cluster):
+        _no_column(cluster)
+    frame = _item_frame(attempts, cluster, keeps_scores=cluster == "none" or "task" in groups, subjects=subjects)
+    for group in groups:
+        # repeats of one task are all that its mean can vary over
+        within = "none" if group == "task" and cluster == "task" else cluster
+        for label, part in _parts(frame, group):
+            yield _shared(label, part, within, frame["subject"].unique().sort().to_list(), is_all=group == ALL)
+
+
+def groups_of(attempts: Attempts, by: str | None) -> list[str]:
+    """The columns whose values make the rows; ``all`` stands for no column."""
+    if by is not None:
+        if by not in GROUPS:
+            raise OptionError.unknown("grouping", by, GROUPS)
+        if by != ALL and not attempts.has(by):
+            _no_column(by)
+        return [by]
+    if not attempts.has("domain"):
+        return [ALL]
+    n_domains = attempts.lazy.select(pl.col("domain").n_unique()).collect().item()
+    return [ALL, "domain"] if n_domains > 1 else ["domain"]
+
+
+def _item_frame(
+    attempts: Attempts, cluster: str, *, keeps_scores: bool, subjects: Sequence[str] | None
+) -> pl.DataFrame:
+    score = pl.col("score")
+    domain = pl.col("domain").fill_null(_NONE) if attempts.has("domain") else pl.lit("")
+    family = pl.col("family") if attempts.has("family") else pl.lit(None, pl.String)
+    rows = attempts.lazy.with_columns(domain.alias("eval"), family.alias("family"))
+    if subjects is not None:
+        rows = rows.filter(pl.col("subject").is_in(list(subjects)))
+    item = pl.format("{}\x1f{}", "eval", "task")
+    own = {"family": pl.format("{}\x1e{}", "eval", "family").fill_null(item), "domain": pl.col("eval")}
+    rows = rows.with_columns(own.get(cluster, item).alias("cluster"))
+    grouped = rows.group_by("subject", "eval", "task").agg(
+        score.mean().alias("mean"),
+        pl.len().cast(pl.Int64).alias("n"),
+        (score.var(ddof=0) * pl.len()).alias("spread"),
+        score.is_in([0.0, 1.0]).all().alias("is_binary"),
+        pl.col("family").first(),
+        pl.col("cluster").first(),
+        *([score.alias("scores")] if keeps_scores else []),
+    )
+    frame = grouped.sort("subject", "eval", "task").collect(engine="streaming")
+    if not attempts.has("item_digest"):
+        return frame
+    links = rows.select("cluster", "item_digest").drop_nulls().unique().collect(engine="streaming")
+    return frame.with_columns(pl.col("cluster").replace(_joined(links)))
+
+
+def _joined(links: pl.DataFrame) -> dict[str, str]:
+    """For clusters that share an item with another, the first of those that hang together."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    several = links.filter(pl.len().over("item_digest") > 1).sort("cluster")
+    if several.is_empty():
+        return {}
+    names, cluster = np.unique(several["cluster"].to_numpy(), return_inverse=True)
+    items, item = np.unique(several["item_digest"].to_numpy(), return_inverse=True)
+    size = len(names) + len(items)
+    graph = coo_array((np.ones(len(several)), (cluster, len(names) + item)), shape=(size, size))
+    part = connected_components(graph, directed=False)[1][: len(names)]
+    first: dict[int, str] = {}
+    return {str(name): first.setdefault(int(one), str(name)) for name, one in zip(names, part, strict=True)}
+
+
+def _parts(frame: pl.DataFrame, group: str) -> Iterator[tuple[str, pl.DataFrame]]:
+    if group == ALL:
+        yield ALL, frame
+        return
+    column = pl.col("eval" if group == "domain" else group).fill_null(_NONE)
+    if group != "domain":  # one name in several evals stands for several groups
+        is_single = pl.col("eval").n_unique().over(column) == 1
+        column = pl.when(is_single).then(column).otherwise(pl.format("{}/{}", "eval", column))
+    labelled = frame.with_columns(column.alias("label")).sort("label", maintain_order=True)
+    for (label,), part in labelled.group_by("label", maintain_order=True):
+        yield str(label), part.drop("label")
+
+
+def _shared(label: str, frame: pl.DataFrame, cluster: str, subjects: Sequence[str], *, is_all: bool) -> Items:
+    """The items of the evals that all subjects tried; of one eval or group, those of whoever tried it."""
+    if not is_all or frame["eval"].n_unique() == 1:
+        there = frame["subject"].unique().sort().to_list()
+        return Items(label, tuple(there), frame, cluster)
+    tried = frame.group_by("eval").agg(pl.col("subject").n_unique().alias("n")).sort("eval")
+    left_out = tried.filter(pl.col("n") < len(subjects))["eval"].to_list()
+    return Items(label, tuple(subjects), frame.filter(~pl.col("eval").is_in(left_out)), cluster, tuple(left_out))
+
+
+def item_weights(frame: pl.DataFrame) -> Floats:
+    """How much each item counts in the mean; they sum to 1."""
+    in_eval = frame.select(pl.len().over("eval")).to_series().to_numpy()
+    return np.asarray(1 / in_eval / frame["eval"].n_unique(), dtype=np.float64)
+
+
+def _se_independent(own: pl.DataFrame) -> float:
+    """The standard error of the mean if all attempts were independent draws around it."""
+    weights, n, means = item_weights(own), own["n"].to_numpy(), own["mean"].to_numpy()
+    n_attempts = int(n.sum())
+    if n_attempts < 2:
+        return 0.0
+    value = float(weights @ means)
+    around = own["spread"].to_numpy() / n + (means - value) ** 2
+    variance = float(weights @ around) * n_attempts / (n_attempts - 1)
+    return float(np.sqrt(variance * (weights**2 / n).sum())) if variance > 1e-13 else 0.0
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + rest
+
+
+def _no_column(name: str) -> NoReturn:
+    raise OptionError(f"These attempts have no column {name!r}. Choose another, or add the column to the input.")

@@ -1,0 +1,139 @@
+"""One estimand for means and differences: the mean of item means, evals counting equally; and what is one cluster."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from howsure.evals.compare import compare
+from howsure.evals.summary import summarise
+from howsure.stats.means import mean
+from howsure.tables import Attempts
+
+
+def attempts(rows, **columns):
+    """Rows of subject, domain, task, score; attempts are numbered as they come."""
+    frame = pl.DataFrame(rows, schema=["subject", "domain", "task", "score"], orient="row")
+    number = pl.int_range(1, pl.len() + 1).over("subject", "task")
+    more = [pl.Series(name, values) for name, values in columns.items()]
+    return Attempts(
+        frame.with_columns(attempt=number, kind=pl.lit("model"), score=pl.col("score").cast(float)).with_columns(more)
+    )
+
+
+def uneven(seed=0, subjects=("a", "b")):
+    """Two evals of different length; epochs differ by eval, by item and by subject."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for domain, n_items, epochs in (("long", 30, 1), ("short", 8, 4)):
+        for i in range(n_items):
+            chance = rng.random()
+            for subject in subjects:
+                n = epochs + int(rng.integers(3))
+                rows += [(subject, domain, f"{domain}/{i}", float(x)) for x in rng.random(n) < chance]
+    return rows
+
+
+def value(summary, subject, task="all"):
+    return next(row.mean.value for row in summary.rows if (row.subject, row.task) == (subject, task))
+
+
+@pytest.mark.parametrize("cluster", ["task", "domain"])
+def test_summary_and_compare_speak_of_the_same_quantity(cluster):
+    table = attempts(uneven())
+    summary = summarise(table, cluster=cluster)
+    for by, tasks in (("all", ["all"]), ("domain", ["long", "short"])):
+        pairs = {pair.task: pair for pair in compare(table, "a", "b", by=by, cluster=cluster).pairs}
+        for task in tasks:
+            difference = value(summary, "a", task) - value(summary, "b", task)
+            assert pairs[task].difference.value == pytest.approx(difference, abs=1e-12)
+            assert pairs[task].estimand == next(row.estimand for row in summary.rows if row.task == task)
+
+
+def test_items_count_once_and_evals_count_once():
+    table = attempts(uneven())
+    frame = table.frame.group_by("subject", "domain", "task").agg(pl.col("score").mean())
+    by_eval = (
+        frame.group_by("subject", "domain").agg(pl.col("score").mean()).group_by("subject").agg(pl.col("score").mean())
+    )
+    summary = summarise(table)
+    for subject, expected in by_eval.rows():
+        assert value(summary, subject) == pytest.approx(expected, abs=1e-12)
+    assert summarise(table, by="all", cluster="none").rows[0].mean.value == pytest.approx(
+        value(summary, "a"), abs=1e-12
+    )
+    assert summary.rows[0].estimand == "mean of 2 evals' means of item means"
+    assert "estimand" in summary.to_frame().columns
+
+
+def test_only_evals_that_all_subjects_tried_count_and_the_others_are_named():
+    rows = uneven(subjects=("a", "b", "c"))
+    table = attempts([row for row in rows if not (row[0] == "c" and row[1] == "short")])
+    summary = summarise(table)
+    assert value(summary, "a") == value(summary, "a", "long")
+    assert any(
+        "1 evals that not all of 3 subjects tried do not count: short" in note for note in summary.provenance.notes
+    )
+    three = {(pair.a, pair.b): pair for pair in compare(table).pairs}
+    assert three["a", "b"].difference.value == pytest.approx(value(summary, "a") - value(summary, "b"), abs=1e-12)
+    two = compare(table, "a", "b").pairs[0]
+    assert two.estimand == "mean of 2 evals' means of item means"
+
+
+def test_without_a_shared_eval_there_is_no_overall_mean():
+    table = attempts([("a", "x", "x/1", 1), ("a", "x", "x/2", 0), ("b", "y", "y/1", 1), ("b", "y", "y/2", 0)])
+    row = next(row for row in summarise(table).rows if row.task == "all")
+    assert row.mean.state == "undefined"
+    assert compare(table).pairs[0].difference.state == "undefined"
+
+
+def test_items_that_not_all_tried_are_counted():
+    rows = [row for row in uneven() if row[0] == "a" or row[2] != "long/3"]
+    notes = summarise(attempts(rows)).provenance.notes
+    assert any("1 of 38 items were not tried by all 2 subjects" in note for note in notes)
+
+
+def test_the_same_questions_under_two_configurations_are_one_cluster():
+    rows = [("a", f"qa ({c})", f"qa ({c})/{i}", (i * 7 + c) % 3 == 0) for c in (1, 2) for i in range(24)]
+    digests = [f"d{i}" for _ in (1, 2) for i in range(24)]
+    families = [f"f{i % 6}" for _ in (1, 2) for i in range(24)]
+    table = attempts(rows, item_digest=digests, family=families)
+    assert {row.n_clusters for row in summarise(table).rows} == {24}
+    assert {row.n_clusters for row in summarise(table, cluster="family").rows} == {6}
+    assert {row.n_clusters for row in summarise(attempts(rows), by="all").rows} == {48}
+
+
+def test_families_of_one_name_in_different_evals_are_different_clusters():
+    rows = [("a", d, f"{d}/{i}", i % 2) for d in ("x", "y") for i in range(12)]
+    table = attempts(rows, family=[f"f{i % 4}" for _ in "xy" for i in range(12)])
+    assert [row.n_clusters for row in summarise(table, by="all", cluster="family").rows] == [8]
+    assert sorted(row.task for row in summarise(table, by="family").rows) == sorted(
+        f"{d}/f{i}" for d in "xy" for i in range(4)
+    )
+
+
+def test_a_stratified_mean_by_hand():
+    # strata 0: 0, 1 (mean ½, variance ½, n 2); 1: 0, 0, 1 (mean ⅓, variance ⅓, n 3)
+    found = mean([0, 1, 0, 0, 1], strata=[0, 0, 1, 1, 1])
+    assert found.estimate.value == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert found.se == pytest.approx(np.sqrt((1 / 2 / 2 + 1 / 3 / 3) / 4))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("is_crossed", [False, True])
+def test_means_over_evals_cover_the_true_value(is_crossed):
+    rng = np.random.default_rng(2)
+    hits = []
+    for _ in range(800):
+        if is_crossed:  # one set of questions under two configurations
+            chance = rng.random(24)
+            scores = np.r_[rng.random(24) < chance, rng.random(24) < chance**2]
+            cluster, stratum, truth = np.r_[:24, :24], np.repeat([0, 1], 24), 5 / 12
+        else:
+            stratum, cluster = (
+                np.repeat([0, 1], [60, 20]),
+                np.r_[rng.integers(15, size=60), 15 + rng.integers(10, size=20)],
+            )
+            chance = np.r_[rng.beta(2, 4, 15), rng.beta(4, 2, 10)]
+            scores, truth = rng.random(80) < chance[cluster], 1 / 2
+        hits.append(mean(scores, cluster, strata=stratum).estimate.covers(truth))
+    assert np.mean(hits) == pytest.approx(0.95, abs=0.025)
