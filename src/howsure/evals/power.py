@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "PlanRow", "pilot", "plan"]
 
 EPOCHS = (1, 2, 4, 8, 16)
-_Variances = TypeVar("_Variances", Comparison, Pilot)
 
 
 @dataclass(frozen=True)
@@ -203,7 +202,7 @@ def _row(
     return PlanRow(epochs, needed, 2 * needed * epochs, detectable, power_of(effect, n_items, comparison, level=level))
 
 
-def _with_epochs(comparison: _Variances, epochs: int) -> _Variances:
+def _with_epochs(comparison: Comparison | Pilot, epochs: int) -> Comparison | Pilot:
     return replace(comparison, epochs_a=epochs, epochs_b=epochs)
 
 

@@ -104,7 +104,7 @@ def summarise(attempts: Attempts, *, by: str | None = None, cluster: str = "task
         rows += [_row(items, subject, level) for subject in items.subjects]
         notes += items.notes if items.label == ALL or by in (None, "domain") else []
     rows.sort(key=lambda row: (row.subject, row.task != ALL, row.task))
-    settings = {"by": by or "default", "cluster": cluster, "level": level}
+    settings: dict[str, Any] = {"by": by or "default", "cluster": cluster, "level": level}
     return Summary(tuple(rows), Provenance.of(attempts, notes=notes, **settings))
 
 
