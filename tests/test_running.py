@@ -1,11 +1,23 @@
 """What every run through Inspect shares, without Inspect: why a reply failed, what errors say, which run is which."""
 
+import errno
+import json
 from types import SimpleNamespace
 
+import anyio
 import pytest
 
 from howsure.errors import InputError
-from howsure.running import InspectRun, Tokens, error_counts, failure_of
+from howsure.running import (
+    Asking,
+    Gate,
+    GivenUpError,
+    InspectRun,
+    Tokens,
+    error_counts,
+    failure_of,
+    plain_errors,
+)
 
 
 def output(text="", *, stop="stop", parts=None, empty=False):
@@ -78,3 +90,70 @@ def test_a_damaged_log_is_named_with_what_to_do(tmp_path):
     (run.folder / "half.eval").write_bytes(b"PK")
     with pytest.raises(InputError, match=r"half\.eval: is damaged .* Move it away; the run goes on"):
         run.logs()
+
+
+def test_what_the_user_sets_wins_and_patience_makes_no_other_run():
+    pytest.importorskip("inspect_ai")
+    asking = Asking("mockllm/model", config={"temperature": 0, "max_retries": 1, "attempt_timeout": 9}, max_retries=8)
+    assert (asking.manner["max_retries"], asking.manner["attempt_timeout"]) == (1, 9)
+    assert asking.identity == Asking("mockllm/model", config={"temperature": 0}).identity
+    assert Asking("mockllm/model").manner["timeout"] < 1000, "a server that always fails is given up"
+
+
+def test_the_reason_stands_after_the_request_that_inspect_repeats():
+    told = error_counts(
+        ['ModelGenerateError(\'\\nRequest:\\n{\\n  "messages": []\\n}\\n\\nBadRequestError("no such setting")\')']
+    )
+    assert list(told) == ['BadRequestError("no such setting")\')']
+    assert error_counts(["GivenUpError('not asked: no key')"]) == {"not asked: no key": 1}
+
+
+class TestGate:
+    def ask(self, *outcomes, n=1):
+        """What n questions come to, one after the other, at a server with these outcomes."""
+        asked = []
+
+        async def question():
+            outcome = outcomes[min(len(asked), len(outcomes) - 1)]
+            asked.append(outcome)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        async def play():
+            gate = Gate()
+            for _ in range(n):
+                try:
+                    found.append(await gate.ask(question))
+                except GivenUpError as error:
+                    found.append(str(error))
+
+        found = []
+        anyio.run(play)
+        return found, len(asked)
+
+    def test_a_server_that_never_answered_is_given_up_at_once(self):
+        found, n_asked = self.ask(RuntimeError("down"), n=5)
+        assert n_asked == 1
+        assert found[-1] == "not asked: the server was given up (RuntimeError('down'))"
+
+    def test_a_server_that_answered_has_ten_chances(self):
+        found, n_asked = self.ask("well", RuntimeError("down"), n=15)
+        assert (found[0], n_asked) == ("well", 11)
+
+    def test_a_reply_in_between_starts_the_count_anew(self):
+        outcomes = [out for _ in range(8) for out in ("well", *[RuntimeError("down")] * 9)]
+        assert self.ask(*outcomes, n=80)[1] == 80
+
+    def test_a_garbled_reply_is_asked_for_again(self):
+        garbled = json.JSONDecodeError("no value", "", 0)
+        assert self.ask(garbled, garbled, "well") == (["well"], 3)
+        found, n_asked = self.ask(garbled)
+        assert n_asked == 4
+        assert "JSONDecodeError" in found[0]
+
+
+def test_a_full_disk_is_told_in_one_line():
+    pytest.importorskip("inspect_ai")
+    with pytest.raises(InputError, match=r"x\.eval: the run's logs .* \(No space left on device\)"), plain_errors():
+        raise OSError(errno.ENOSPC, "No space left on device", "x.eval")

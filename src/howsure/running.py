@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Asking",
     "Failure",
+    "Gate",
+    "GivenUpError",
     "InspectRun",
     "Tokens",
     "error_counts",
@@ -39,6 +41,14 @@ __all__ = [
 
 _MARK = "howsure_run"
 _AGAIN = re.compile(r"RetryError\(.*raised (\w+)>\)")
+_REQUEST = re.compile(
+    r"^ModelGenerateError\(.*(?:\\n|\n){2}(?=\S)", re.DOTALL
+)  # the whole conversation stands before the reason
+_GIVEN_UP = re.compile(r"^GivenUpError\((['\"])(.*)\1\)$", re.DOTALL)
+_MANNER = ("max_retries", "timeout", "attempt_timeout", "max_connections")  # generation settings that change no reply
+_TOKENIZER = "openaipublic"  # in the address that tiktoken fetches its words from
+_MOST_GIVEN_UP = 10  # questions in a row
+_GARBLED = 3  # times that a question is asked again whose reply is no JSON
 
 Failure = Literal["length", "null", "refusal"]
 """Why a whole reply is none to judge.
@@ -52,8 +62,9 @@ class Asking:
     """How a model is asked.
 
     ``model`` is ``provider/name``, as Inspect spells it; ``config`` are Inspect's generation settings (``temperature``, ``max_tokens``,
-    ``reasoning_effort``, …), ``model_args`` the provider's own. A server that fails is asked again up to ``max_retries`` times, or when it is silent for
-    ``attempt_timeout`` seconds. ``max_samples`` questions are open at a time. ``display`` is Inspect's.
+    ``reasoning_effort``, …), ``model_args`` the provider's own. A server that fails, or is silent for ``attempt_timeout`` seconds, is asked again up to
+    ``max_retries`` times (after 3, 6, 12, … seconds), and given up after ``timeout`` seconds; in ``config`` these win. ``max_samples`` questions are open at
+    a time. ``display`` is Inspect's.
     """
 
     model: str
@@ -61,8 +72,9 @@ class Asking:
     model_args: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     max_samples: int = 20
-    max_retries: int = 8
+    max_retries: int = 5
     attempt_timeout: int = 300
+    timeout: int = 900
     display: str = "none"
 
     def __post_init__(self) -> None:
@@ -77,18 +89,24 @@ class Asking:
     def identity(self) -> dict[str, Any]:
         """What can change a reply, as Inspect's ``eval`` takes it."""
         asked = {"model": self.model, "model_base_url": self.base_url, "model_args": dict(self.model_args)}
-        return asked | dict(self.config)
+        return asked | {name: value for name, value in self.config.items() if name not in _MANNER}
 
     @property
     def manner(self) -> dict[str, Any]:
         """What cannot, as ``eval`` takes it."""
-        return {name: getattr(self, name) for name in ("max_samples", "max_retries", "attempt_timeout", "display")}
+        return {"max_samples": self.max_samples, "display": self.display} | self._patience
+
+    @property
+    def _patience(self) -> dict[str, Any]:
+        """How long a server is waited for: what the user set, and our defaults for the rest."""
+        ours = {name: getattr(self, name) for name in ("max_retries", "attempt_timeout", "timeout")}
+        return ours | {name: value for name, value in self.config.items() if name in _MANNER}
 
     def made(self) -> Model:
         """The model, for a role beside the one that is evaluated."""
         from inspect_ai.model import GenerateConfig, get_model
 
-        config = GenerateConfig(**self.config, max_retries=self.max_retries, attempt_timeout=self.attempt_timeout)
+        config = GenerateConfig(**{**self.config, **self._patience})
         with plain_errors():
             return get_model(self.model, config=config, base_url=self.base_url, **self.model_args)
 
@@ -177,6 +195,63 @@ class InspectRun:
                 os.environ[name] = before
 
 
+class GivenUpError(Exception):
+    """A question that was not answered, or not asked, because of the server; the text says why."""
+
+
+class Gate:
+    """Stands between a run and a server, so that one that refuses or is gone is not asked hundreds of times.
+
+    Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403), after the first
+    question was given up, or after ten in a row were. A reply that is no JSON is the server's failure, and the question is asked again.
+    """
+
+    def __init__(self) -> None:
+        self._has_answered = False
+        self._n_given_up = 0
+        self._closed: str | None = None
+        self._alone: Any = None
+
+    async def ask(self, question: Callable[[], Awaitable[ModelOutput]]) -> ModelOutput:
+        """The answer to a question; raises `GivenUpError` with the server's reason."""
+        import anyio
+
+        self._alone = self._alone or anyio.Lock()
+        if not (self._has_answered or self._closed):
+            async with self._alone:
+                if not (self._has_answered or self._closed):
+                    return await self._asked(question)
+        return await self._asked(question)
+
+    async def _asked(self, question: Callable[[], Awaitable[ModelOutput]]) -> ModelOutput:
+        import anyio
+        from inspect_ai.util import LimitExceededError
+
+        for again in range(_GARBLED + 1):
+            if self._closed:
+                raise GivenUpError(f"not asked: {self._closed}")
+            try:
+                output = await question()
+            except LimitExceededError:  # set by whoever runs the eval: the server did not fail
+                raise
+            except Exception as error:
+                if _is_garbled(error) and again < _GARBLED:
+                    await anyio.sleep(0.2 * 4**again)
+                    continue
+                self._failed(error)
+                raise GivenUpError(_reason(error)) from error
+            self._has_answered, self._n_given_up = True, 0
+            return output
+        raise AssertionError("the last time is answered or given up")
+
+    def _failed(self, error: Exception) -> None:
+        self._n_given_up += 1
+        if getattr(error, "status_code", None) in (401, 403):
+            self._closed = f"the server refused the key ({_reason(error)})"
+        elif not self._has_answered or self._n_given_up >= _MOST_GIVEN_UP:
+            self._closed = f"the server was given up ({_reason(error)})"
+
+
 @dataclass(frozen=True)
 class Tokens:
     """Tokens of replies: ``input`` is all that was read, from a provider's cache too; ``reasoning`` is a part of ``output``."""
@@ -228,8 +303,9 @@ def failure_of(output: ModelOutput, *, has_answer: bool) -> Failure | None:
 
 def error_counts(messages: Iterable[str]) -> dict[str, int]:
     """What servers failed with, in short; not that somebody stopped the run, who knows it."""
-    told = [text.strip().splitlines()[0] for text in messages if not text.startswith("Cancelled")]
-    return dict(Counter(_AGAIN.sub(r"\1, also when asked again", line)[:200] for line in told).most_common())
+    bare = (_GIVEN_UP.sub(r"\2", _REQUEST.sub("", text)) for text in messages if not text.startswith("Cancelled"))
+    told = [text.strip().splitlines()[0] for text in bare]
+    return dict(Counter(_AGAIN.sub(r"\1, also when asked again", line)[:300] for line in told).most_common())
 
 
 @contextmanager
@@ -244,6 +320,29 @@ def plain_errors() -> Iterator[None]:
         raise OptionError(" ".join(Text.from_markup(str(error.message)).plain.split())) from None
     except ValueError as error:
         raise OptionError(" ".join(str(error).split())) from None
+    except OSError as error:  # a full disk, above all
+        where = f"{error.filename}: " if error.filename else ""
+        reason = error.strerror or error
+        raise InputError(
+            f"{where}the run's logs or replies cannot be written ({reason}). The same command goes on."
+        ) from None
+
+
+def _is_garbled(error: BaseException | None) -> bool:
+    """Whether a reply had the status of success and a body that is none."""
+    kinds = {"JSONDecodeError", "APIResponseValidationError", "ValidationError"}
+    return error is not None and (type(error).__name__ in kinds or _is_garbled(error.__cause__))
+
+
+def _reason(error: Exception) -> str:
+    """What a server said, without the request that Inspect puts before it."""
+    told = getattr(error, "provider_message", None) or repr(error)
+    if _TOKENIZER in told:
+        return (
+            "Inspect counts this model's tokens with a tokenizer that it fetches from the network, which cannot be reached. "
+            "Use a model whose server counts them, or play without a model: --player oracle"
+        )
+    return next(iter(error_counts([told])), told)
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:

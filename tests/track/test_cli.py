@@ -92,3 +92,13 @@ def test_what_a_user_can_mend_is_told_in_one_line(arguments, told):
     assert told in found.stderr
     assert found.stderr.count("\n") == 1
     assert found.stdout == ""
+
+
+def test_runs_at_the_same_time_keep_each_others_games(tmp_path):
+    players = ["oracle", "random", "largest", "window-3"]
+    code = "from howsure.cli.track import app; app()"
+    line = [sys.executable, "-c", code, "run", "--length", "5", "--samples", "4", "-q", "-o", str(tmp_path)]
+    programs = [subprocess.Popen([*line, "--player", name], stdout=subprocess.DEVNULL) for name in players]
+    assert [program.wait() for program in programs] == [0] * 4
+    assert set(load_samples(tmp_path / "samples.csv").frame["model"]) == set(players)
+    assert set(pl.read_csv(tmp_path / "track.csv")["model"]) == set(players)

@@ -1,5 +1,6 @@
 """Models behind a real server that misbehaves: what is the model's fault is told from what is not, and nothing is asked twice."""
 
+import contextlib
 import importlib.util
 import re
 import time
@@ -40,7 +41,6 @@ FAULTS = {
     "429 once": ([failure(429, code="rate_limit_exceeded", retry_after=0.05)], (None, None)),
     "429 for good": ([failure(429, code="rate_limit_exceeded", retry_after=0.05)], (None, "api")),
     "500": ([failure(500)], (None, "api")),
-    "401": ([failure(401, code="invalid_api_key")], (None, "api")),
     "cut line": ([cut("[median: 5]")], (None, "api")),
     "half a document": ([raw(b'{"choices": [')], (None, "api")),
     "a web page": ([raw(b"<html>Bad gateway</html>")], (None, "api")),
@@ -140,6 +140,74 @@ def test_a_server_that_hangs_is_given_up(tmp_path):
         (done,) = run(job(server, tmp_path, n_samples=1, attempt_timeout=2))
     assert (done["exit_code"], done["errors"]) == (1, {"AttemptTimeoutError, also when asked again": 1})
     assert frame(done).select("failure", "violation").rows() == [("api", 0)]
+
+
+# what a server does from its first reply on, and how it is asked
+SERVERS = {
+    "key": (failure(401, code="invalid_api_key"), {}),
+    "gone": (failure(500), {"config": {"max_retries": 0}, "model_args": {"max_retries": 0}, "max_retries": 7}),
+    "bad request": (failure(400, code="bad_parameter"), {}),
+    "silent": (hang(), {"config": {"max_retries": 0, "attempt_timeout": 2}, "max_retries": 7, "attempt_timeout": 200}),
+}
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    """Twelve games with each of these servers; a server that garbles one reply in each game; and a model that needs the network."""
+    with contextlib.ExitStack() as stack:
+        servers = {name: stack.enter_context(ChatServer(lambda _, f=fault: f)) for name, (fault, _) in SERVERS.items()}
+        servers["garbled"] = stack.enter_context(
+            ChatServer(faulty(right, RIGHT_TURNS, [raw(b'{"choices": [')], forever=False))
+        )
+        how = {name: how for name, (_, how) in SERVERS.items()}
+        jobs = [
+            job(server, tmp_path_factory.mktemp("refused"), **{"n_samples": 12} | how.get(name, {}))
+            for name, server in servers.items()
+        ]
+        jobs.append(jobs[0] | {"model": "mockllm/model", "base_url": None, "model_args": {}, "n_samples": 2})
+        results = dict(zip([*servers, "offline"], run(*jobs), strict=True))
+        return {name: (result, len(servers[name].requests)) for name, result in results.items() if name in servers} | {
+            "offline": (results["offline"], 0)
+        }
+
+
+def test_a_refused_key_stops_the_run_after_the_first_question(refused):
+    result, asked = refused["key"]
+    assert asked == 1
+    assert sum(result["errors"].values()) == 12
+    assert any("not asked: the server refused the key" in line and "401" in line for line in result["errors"])
+    assert frame(result)["ended_by"].to_list() == ["interrupted"] * 12
+
+
+def test_a_server_that_always_fails_is_given_up_with_its_first_question(refused):
+    result, asked = refused["gone"]
+    assert (asked, result["exit_code"]) == (1, 1)
+    assert any("not asked: the server was given up" in line for line in result["errors"])
+
+
+def test_the_users_own_retries_and_timeouts_win(refused):
+    """The job asks for 7 retries and 200 seconds, its ``config`` for none and 2."""
+    result, asked = refused["silent"]
+    assert asked <= 2, "the client may ask again by itself"
+    assert any("AttemptTimeoutError" in line for line in result["errors"])
+
+
+def test_the_reason_of_a_bad_request_is_shown(refused):
+    result, _ = refused["bad request"]
+    assert any("told to fail with 400" in line for line in result["errors"])
+    assert not any("Request:" in line for line in result["errors"])
+
+
+def test_a_body_that_is_no_json_is_asked_for_again(refused):
+    result, asked = refused["garbled"]
+    assert (result["status"], result["errors"]) == ("complete", {})
+    assert frame(result)["max_length"].to_list() == [LENGTH] * 12
+    assert asked > 12 * LENGTH
+
+
+def test_a_model_that_needs_the_network_says_so(refused):
+    result, _ = refused["offline"]
+    assert any("a tokenizer that it fetches from the network" in line for line in result["errors"])
 
 
 def test_one_games_error_does_not_stop_the_others(disturbed):

@@ -69,11 +69,10 @@ class Gain:
 def differences(samples: Samples, *, level: float = 0.95) -> tuple[Difference, ...]:
     """Every pair of players that played the same board with the same solver."""
     found: list[Difference] = []
-    for key, part in samples.frame.group_by(["solver", *_BOARD], maintain_order=True):
-        players = dict(_parts(part, ["model"]))
+    for (solver, variant, setting, length), part in _parts(samples.frame, ["solver", *_BOARD]):
         pairs = [
-            Difference(str(a), str(b), *key, contrast(players[a,], players[b,], level=level))  # type: ignore[arg-type]
-            for (a,), (b,) in combinations(players, 2)
+            Difference(a, b, solver, variant, setting, length, contrast(first, second, level=level))
+            for ((a,), first), ((b,), second) in combinations(_parts(part, ["model"]), 2)
         ]
         tested = [place for place, pair in enumerate(pairs) if pair.contrast.p is not None]
         for place, p in zip(tested, holm([pairs[place].contrast.p or 0.0 for place in tested]), strict=True):

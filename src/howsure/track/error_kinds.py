@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from howsure.track.game import ERROR_KINDS, guess_kinds
+from howsure.track.game import ERROR_KINDS, ErrorKind, guess_kinds
 from howsure.track.sequence import Setting
 
 __all__ = ["BROKEN_OFF", "COMPLETE", "NO_ANSWER", "chance_kinds", "error_counts"]
@@ -24,7 +24,7 @@ def error_counts(games: pl.DataFrame) -> dict[str, int]:
     return {kind: counts.get(kind, 0) for kind in (*ERROR_KINDS, NO_ANSWER, BROKEN_OFF, COMPLETE)}
 
 
-def chance_kinds(games: pl.DataFrame) -> Mapping[str, float]:
+def chance_kinds(games: pl.DataFrame) -> dict[str, float]:
     """The kinds of errors of somebody who guesses wrongly in the turns in which these games ended by a wrong answer: shares that add up to 1.
 
     Exact: over all wrong guesses of the player ``random``, given the numbers shown until then. Nothing where no game ended by a wrong answer.
@@ -37,5 +37,5 @@ def chance_kinds(games: pl.DataFrame) -> Mapping[str, float]:
 
 
 @lru_cache(maxsize=100_000)
-def _kinds_at(variant: str, setting: str, length: int, seed: int, n_right: int) -> Mapping[str, float]:
+def _kinds_at(variant: str, setting: str, length: int, seed: int, n_right: int) -> Mapping[ErrorKind, float]:
     return guess_kinds(variant, Setting.of(setting, length).numbers(seed)[: n_right + 1])

@@ -15,7 +15,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes, write_atomic
 from howsure.track.game import Game, Referee
-from howsure.track.reading import FILE, kept_in
+from howsure.track.reading import FILE, kept_in, locked
 from howsure.track.run import SAMPLES
 from howsure.track.samples import Sample, Samples
 from howsure.track.sequence import Setting
@@ -106,8 +106,9 @@ def play_human(
     if ended is None:
         return None
     played, seconds = ended
-    samples = _with_sample(folder, game, played, seconds)
-    samples.write(folder / FILE)
+    with locked(folder):
+        samples = _with_sample(folder, game, played, seconds)
+        samples.write(folder / FILE)
     paused_in.unlink(missing_ok=True)
     screen.show(_goodbye(game, played))
     _ask(screen, "Press Enter to leave. ")

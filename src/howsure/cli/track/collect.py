@@ -33,12 +33,14 @@ def collect(
     """
     from howsure.pages import read_page
     from howsure.track.page import collect_page
-    from howsure.track.reading import FILE, kept_in
+    from howsure.track.reading import FILE, kept_in, locked
     from howsure.track.results import measure
 
     samples = collect_page(read_page(played), results)
-    older = kept_in(output.out) if output.out else None
-    kept = samples.over(older)
+    written: list[Path] = []
+    with locked(output.out):
+        kept = samples.over(kept_in(output.out) if output.out else None)
+        if output.out:
+            written = [kept.write(output.out / FILE), kept.attempts().write(output.out / "attempts.csv")]
     tell(measure(kept, level=level, seed=seed), output)
-    if output.out:
-        output.console.wrote([kept.write(output.out / FILE), kept.attempts().write(output.out / "attempts.csv")])
+    output.console.wrote(written)

@@ -55,10 +55,10 @@ def tell(results: Results, output: Output) -> None:
     if results.differences:
         listed = results.differences[:_MOST_PAIRS]
         pairs = [(d.a, d.b, d.solver, _board(d), *_contrast(d.contrast), chance(d.p_holm)) for d in listed]
-        titles = ("a", "b", "solver", "variant", "a − b", "up to turn", "p", "sequences", "p (Holm)")
+        headers = ("a", "b", "solver", "variant", "a − b", "up to turn", "p", "sequences", "p (Holm)")
         more = len(results.differences) - len(listed)
         rest = f" {more} more pairs are in differences.csv." if more else ""
-        console.table("Differences between players", titles, pairs, _PAIRED + rest)
+        console.table("Differences between players", headers, pairs, _PAIRED + rest)
     kinds = [(*_who(row), *(_kind_share(row, kind) for kind in _KINDS)) for row in results.rows if row.chance_errors]
     if kinds:
         caption = (

@@ -62,7 +62,7 @@ def run(
     \b
     howsure track run --model openai/gpt-5 --variant mode -o runs
     """
-    from howsure.track.reading import kept_in
+    from howsure.track.reading import kept_in, locked
     from howsure.track.results import measure
     from howsure.track.samples import Samples
 
@@ -76,11 +76,12 @@ def run(
             found = _ask(name, one, way, conditions.setting, samples, seed, playing, output)
             played.append(found.samples)
             exit_code = max(exit_code, found.exit_code)
-    older = kept_in(output.out) if output.out else None
-    results = measure(Samples.union(played).over(older), level=level, seed=seed)
+    with locked(output.out):  # others may add their games to this folder at the same time
+        older = kept_in(output.out) if output.out else None
+        results = measure(Samples.union(played).over(older), level=level, seed=seed)
+        written = results.save(output.out) if output.out else []
     tell(results, output)
-    if output.out:
-        output.console.wrote(results.save(output.out))
+    output.console.wrote(written)
     if exit_code:
         raise SystemExit(exit_code)
 

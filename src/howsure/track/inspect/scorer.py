@@ -12,7 +12,7 @@ from inspect_ai.solver import TaskState
 
 from howsure.track.endings import FAILURES
 
-__all__ = ["METRICS", "max_length"]
+__all__ = ["METRICS", "logged_max_length", "max_length"]
 
 _LONGEST = 200  # of a reply, in characters; the whole one is in the log's messages
 _SHOWN = ("length", "error_kind", "failure", "answer", "truth", "n_turns", "n_notes")
@@ -52,7 +52,17 @@ METRICS = [
 @scorer(metrics=METRICS)
 def max_length() -> Scorer:
     """How many turns were right. A game that broke off has no score: it is censored, which the metrics here cannot say; `howsure track report` can."""
+    return _scoring()
 
+
+# A log names a scorer without its package, and `inspect score LOG` then looks in vain for it; so the name that is logged has the package in it.
+@scorer(metrics=METRICS, name="howsure/max_length")
+def logged_max_length() -> Scorer:
+    """The same under the name by which `inspect score LOG` finds it."""
+    return _scoring()
+
+
+def _scoring() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         told = {name: state.metadata.get(name) for name in _SHOWN}
         if told["failure"] and FAILURES[told["failure"]] != "no_answer":

@@ -19,7 +19,7 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, token_limit
 
-from howsure.running import keep_reply
+from howsure.running import Gate, GivenUpError, keep_reply
 from howsure.track.game import Referee
 from howsure.track.inspect.records import Record
 from howsure.track.prompts import state_message, turn_message
@@ -40,12 +40,14 @@ def play_game(
     the newest number, as part of the user's message or as a message of the assistant's, and is not kept in the conversation.
     """
 
+    gate = Gate()
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         told = state.metadata
         setting = Setting(**{field.name: told[field.name] for field in fields(Setting)})
         record = Record(Referee(told["variant"], setting.length), setting)
         state.messages = [_opening(state, player_seed)]
-        ask = _Asking(get_model(), keep_reply(state.sample_id) if cache else None, record)
+        ask = _Asking(get_model(), keep_reply(state.sample_id) if cache else None, record, gate)
         try:
             for number, line in zip(setting.numbers(told["seed"]), setting.lines(told["seed"]), strict=True):
                 record.show(number)
@@ -71,17 +73,15 @@ def play_game(
 class _Asking:
     """Puts a conversation to the model, and notes what was charged and what broke off."""
 
-    def __init__(self, model: Model, policy: CachePolicy | None, record: Record) -> None:
-        self._model, self._record = model, record
+    def __init__(self, model: Model, policy: CachePolicy | None, record: Record, gate: Gate) -> None:
+        self._model, self._record, self._gate = model, record, gate
         self._cache: dict[str, Any] = {"cache": policy} if policy else {}
 
     async def __call__(self, messages: list[ChatMessage]) -> ModelOutput:
         try:
             with token_limit(None) as charged:  # sees only what was asked now, not what came from the cache
-                output = await self._model.generate(messages, **self._cache)
-        except LimitExceededError:  # set by whoever runs the eval: the server did not fail
-            raise
-        except Exception:
+                output = await self._gate.ask(lambda: self._model.generate(messages, **self._cache))
+        except GivenUpError:
             self._record.failure = "api"
             raise
         self._record.count(output.usage, is_charged=charged.usage > 0)

@@ -9,7 +9,7 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 
 from howsure.errors import OptionError
-from howsure.track.inspect.scorer import max_length
+from howsure.track.inspect.scorer import logged_max_length
 from howsure.track.inspect.solver import play_game
 from howsure.track.prompts import instructions
 from howsure.track.sequence import HIGH, LENGTH, LOW, Setting
@@ -60,7 +60,7 @@ def track_the_stat(
     return Task(
         dataset=MemoryDataset(games, name=f"{variant} {setting.label}"),
         solver=play_game(is_explicit=solver == "explicit", state_role=state_role, player_seed=seed, cache=cache),
-        scorer=max_length(),
+        scorer=logged_max_length(),
         fail_on_error=False,  # a server's failure in one game is no reason to stop the others
     )
 
