@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import re
 import stat
 import struct
 import tempfile
@@ -56,13 +57,20 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     except IsADirectoryError:
         raise InputError(f"{target} is a directory; name a file in it.") from None
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        number = _errno(error)
+        if number not in _NO_ROOM:
             raise
         raise InputError(
-            f"{target}: cannot be written ({error.strerror}). Make room or choose another output."
+            f"{target}: cannot be written ({os.strerror(number)}). Make room or choose another output."
         ) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _errno(error: OSError) -> int:
+    """The number of the operating system's error, 0 where there is none; polars tells it in the text alone."""
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    return int(told[1]) if error.errno is None and told else error.errno or 0
 
 
 def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:

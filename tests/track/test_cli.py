@@ -102,3 +102,13 @@ def test_runs_at_the_same_time_keep_each_others_games(tmp_path):
     assert [program.wait() for program in programs] == [0] * 4
     assert set(load_samples(tmp_path / "samples.csv").frame["model"]) == set(players)
     assert set(pl.read_csv(tmp_path / "track.csv")["model"]) == set(players)
+
+
+def test_a_full_disk_is_told_in_one_line(tmp_path):
+    """A limit on the size of files stands for it."""
+    code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)); from howsure.cli.track import app; app()"
+    line = [sys.executable, "-c", code, "run", "--player", "oracle", "--length", "5", "--samples", "100"]
+    found = subprocess.run([*line, "-q", "-o", str(tmp_path)], capture_output=True, text=True)
+    assert found.returncode == 2
+    assert found.stderr.count("\n") == 1
+    assert "cannot be written (File too large). Make room" in found.stderr

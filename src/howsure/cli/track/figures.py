@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from howsure.cli.options import Output
 from howsure.estimates import chance
@@ -25,7 +25,7 @@ def tell(results: Results, output: Output) -> None:
 
     console = output.console
     console.notes(results.provenance.notes)
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (
             *_who(r),
             r.average,
