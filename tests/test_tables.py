@@ -109,7 +109,7 @@ def test_values_are_brought_to_the_columns_type(column, values):
         rows["task"] = ["a", "a", "c"]
     given = pl.DataFrame(rows | {column: values}, strict=False)
     if column == "score" and values[-1] is None:
-        with pytest.raises(InputError, match="row 2: score is missing"):
+        with pytest.raises(InputError, match="row 3: score is missing"):
             Attempts(given)
         given = given.head(2)
     table = Attempts(given)
@@ -438,7 +438,7 @@ WRONG = {
 def test_every_wrong_value_is_refused(column, value):
     wrong = FRAME.with_columns(pl.lit(1.0).alias("seconds")).cast(pl.String)
     wrong[1, column] = value
-    with pytest.raises(InputError, match=f"^row 1: .*{column}"):
+    with pytest.raises(InputError, match=f"^row 2: .*{column}"):
         Attempts(wrong)
 
 
@@ -476,5 +476,5 @@ def _written(frame: pl.DataFrame, path: Path) -> Path:
 
 
 def _place(row: int, ending: str) -> str:
-    places = {"frame": f"row {row}:", "parquet": f"row {row + 1}:", "jsonl": f"line {row + 1}:"}
+    places = {"frame": f"row {row + 1}:", "parquet": f"row {row + 1}:", "jsonl": f"line {row + 1}:"}
     return places.get(ending, f"line {row + 2}:")

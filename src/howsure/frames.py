@@ -51,11 +51,11 @@ class Part:
     format: str = "frame"
     numbers: pl.Series | None = None
 
-    def where(self, row: int) -> str:
-        """How to name row number `row` (from 0) to a person: file and line."""
+    def where(self, row: int, source: str | None = None) -> str:
+        """How to name row number `row` (from 0) to a person: file and line, or `source` where a reader made the rows."""
         row = row if self.numbers is None else int(self.numbers[row])
         if self.path is None:
-            return f"row {row}"
+            return source or f"row {row + 1}"
         line = self._line(row)
         return f"{self.path} line {line}" if line else f"{self.path} row {row + 1}"
 

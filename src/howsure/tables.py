@@ -178,17 +178,22 @@ class Table:
         """One sentence on a broken rule: the first offender in full, the next ones in short, the rest as a number."""
         names = part.rows.collect_schema().names()
         told = [name for name in cls.told_by if name in names and name != rule.column.name]
-        columns = [pl.col("#row"), *(pl.col(n).cast(pl.String) for n in dict.fromkeys([rule.column.name, *told]))]
+        source = [name for name in ("source",) if name in names and part.path is None]
+        shown = dict.fromkeys([rule.column.name, *told, *source])
+        columns = [pl.col("#row"), *(pl.col(name).cast(pl.String) for name in shown)]
         bad = part.collect(part.rows.with_row_index("#row").filter(rule.bad).head(_SHOWN).select(columns)).rows(
             named=True
         )
         first = bad[0]
         context = f" ({' on '.join(str(first[name]) for name in told)})" if told else ""
-        also = [f"{part.where(row['#row']).rpartition('/')[2]} ({_show(row[rule.column.name])})" for row in bad[1:]]
+        also = [
+            f"{part.where(row['#row'], row.get('source')).rpartition('/')[2]} ({_show(row[rule.column.name])})"
+            for row in bad[1:]
+        ]
         rest = f" and {count - len(bad):,} more" if count > len(bad) else ""
         more = f"; also {', '.join(also)}{rest}" if also else ""
         value = "" if first[rule.column.name] is None else f" {_show(first[rule.column.name])}"
-        where = part.where(first["#row"])
+        where = part.where(first["#row"], first.get("source"))
         return f"{where}: {rule.column.name}{value} {rule.says}{context}{more}. {rule.remedy}".rstrip()
 
     def _check_groups(self, parts: Sequence[Part]) -> None:

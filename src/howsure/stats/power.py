@@ -228,6 +228,9 @@ def items_needed(effect: float, comparison: Comparison | Pilot, *, power: float 
     if isinstance(comparison, Pilot):
         return _items_for_pilot(effect, comparison, power, level)
     quantiles = float(ndtri((1 + level) / 2) + ndtri(power))
+    # with more items than this the root below would no longer change from one item to the next
+    if not abs(effect) > quantiles * math.sqrt(comparison.variance / _MOST_ITEMS):
+        raise OptionError(f"effect {effect:g} takes endless items. Give the smallest difference that matters.")
     n_items = max(2, math.ceil(quantiles**2 * comparison.variance / effect**2))
     while minimum_detectable_effect(n_items, comparison, power=power, level=level) > abs(effect):
         n_items += 1
