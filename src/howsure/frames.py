@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 import polars as pl
 
 from howsure.errors import InputError, MissingExtraError, closest
-from howsure.outside_text import guarded, unguarded
+from howsure.outside_text import guarded, unguarded, with_whole_letters
 from howsure.safe_io import atomic_path, read_bytes, refuse_special
 
 if TYPE_CHECKING:
@@ -146,7 +146,9 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line.decode().strip(), parse_constant=_no_constant, parse_float=_finite)
+            value = json.loads(
+                with_whole_letters(line).decode().strip(), parse_constant=_no_constant, parse_float=_finite
+            )
         except UnicodeDecodeError as error:
             raise InputError(f"{path} line {number}: {_not_utf8(line, error)}") from None
         except (ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ Everything that leaves Howsure passes one of these functions::
     json_text                  JSON: the same value, with invisible characters as JSON escapes
     csv_text, guarded          CSV: text that a spreadsheet would take for a formula starts with an apostrophe
     unguarded                  reading CSV: takes that apostrophe away again
+    with_whole_letters         reading JSON: replaces halves of letters, which no file can hold
 """
 
 from __future__ import annotations
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
     import polars as pl
     from jinja2 import Environment
 
-__all__ = ["csv_text", "drawn", "guarded", "json_text", "one_line", "several_lines", "templates", "unguarded"]
+__all__ = [
+    "csv_text",
+    "drawn",
+    "guarded",
+    "json_text",
+    "one_line",
+    "several_lines",
+    "templates",
+    "unguarded",
+    "with_whole_letters",
+]
 
 # Control characters, soft hyphen, direction marks and overrides, separators and fillers without width, lone surrogates,
 # byte order marks, annotation marks, tags, and what is no character. Joiners stay: emoji and many scripts need them.
@@ -34,6 +45,11 @@ _ONE_LINE = re.compile(f"[{_UNSEEN}]")
 _SEVERAL_LINES = re.compile(f"(?![\t\n])[{_UNSEEN}]")
 _IN_JSON = re.compile(f"(?![\n])[{_UNSEEN}]")
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+_HALF_LETTER = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(?P<half>[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 
 # What Excel, LibreOffice or Google Sheets may take for a formula: these signs, also in full width, after any blanks.
 _SIGNS = r"(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])"
@@ -62,6 +78,14 @@ def json_text(value: Any, *, is_ascii: bool = False, **options: Any) -> str:
     A reader gets the value back as it was. NaN and infinity are our own mistake and raise.
     """
     return _IN_JSON.sub(_json_escape, json.dumps(value, ensure_ascii=is_ascii, allow_nan=False, **options))
+
+
+def with_whole_letters(data: bytes) -> bytes:
+    r"""A JSON text in which half a surrogate pair (``\ud800``), which is no letter, is the sign for what cannot be shown.
+
+    No file, table or terminal can hold such a half; a model's reply can.
+    """
+    return _HALF_LETTER.sub(lambda found: rb"\ufffd" if found["half"] else found[0], data)
 
 
 def drawn(part: Any) -> Any:

@@ -86,6 +86,8 @@ def refuse_special(path: Path) -> None:
         mode = path.stat().st_mode
     except OSError:
         return  # whoever opens it says why it cannot be read
+    except ValueError:  # a zero byte or half a letter
+        raise InputError(f"{path}: is not a name that a file can have.") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
         raise InputError(f"{path}: is {kind}, not a file. Save what comes from it to a file first.")

@@ -35,7 +35,10 @@ def keys(path: Path) -> tuple[str, ...]:
     text = head(path)
     if kind in ("csv", "tsv"):
         first = text.partition("\n")[0].rstrip("\r")
-        return tuple(next(csv.reader([first], delimiter="\t" if kind == "tsv" else ","), ()))
+        try:
+            return tuple(next(csv.reader([first], delimiter="\t" if kind == "tsv" else ","), ()))
+        except csv.Error:
+            return ()
     return _json_keys(text)
 
 

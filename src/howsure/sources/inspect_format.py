@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from annotated_types import Interval
 
 from howsure.errors import InputError, need
+from howsure.outside_text import with_whole_letters
 from howsure.safe_io import Archive, count_json_values, read_bytes
 from howsure.sources._sniff import head, json_outline
 
@@ -39,10 +40,6 @@ _LOG_KEYS = frozenset(
     | {"reductions", "location", "etag", "tags", "metadata", "eval_set_id"}
 )
 _EVAL_KEYS = frozenset({"task", "task_id", "run_id", "created", "dataset", "model"})
-_HALF_LETTER = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(?P<half>[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
 _HEADER, _START, _SUMMARIES, _JOURNAL = "header.json", "_journal/start.json", "summaries.json", "_journal/summaries/"
 # how a summary writes texts that it cuts short and parts that it leaves out, as JSON
 _CUT = re.compile(r'\.\.\.\\n\(content truncated\)|"\((?:Image|Audio|Video|Data|Document|Reasoning|Tool_use)\)"')
@@ -373,18 +370,11 @@ def _parsed(kind: Any, data: bytes, where: str) -> Any:
         try:
             return _adapter(kind).validate_json(data)
         except ValidationError:
-            if not _HALF_LETTER.search(data):
-                raise
-            return _adapter(kind).validate_json(_HALF_LETTER.sub(_mended, data))
+            return _adapter(kind).validate_json(with_whole_letters(data))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         told = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
         raise InputError(f"{where}: not what Inspect writes ({told}). Make or fetch the log again.") from None
-
-
-def _mended(escape: re.Match[bytes]) -> bytes:
-    """An escape of JSON as it is, but half a surrogate pair, which is no letter, as the sign for one that cannot be shown."""
-    return rb"\ufffd" if escape["half"] else escape[0]
 
 
 @cache

@@ -106,7 +106,9 @@ def _read_log(path: Path) -> _Log:
 
 def _take_spec(log: _Log, spec: dict[str, Any]) -> None:
     """Runs before completion functions existed name a model instead."""
-    names = spec.get("completion_fns") or (spec.get("model_names") or {}).get("completions") or [spec.get("model_name")]
+    named = spec.get("model_names")
+    listed = spec.get("completion_fns") or (named.get("completions") if isinstance(named, dict) else None)
+    names = listed if isinstance(listed, list) else [listed or spec.get("model_name")]
     log.subject = " + ".join(str(name) for name in names if name)
     log.eval_name = str(spec.get("eval_name") or "")
     log.base = str(spec.get("base_eval") or log.eval_name.partition(".")[0])
@@ -128,7 +130,7 @@ def _part(log: _Log, metric: str) -> Part:
         {
             "task": [f"{log.eval_name}/{event.get('sample_id')}" for _, event, _ in found],
             "score": [None if score is None else str(score) for _, _, score in found],
-            "date": [event.get("created_at") for _, event, _ in found],
+            "date": [None if event.get("created_at") is None else str(event["created_at"]) for _, event, _ in found],
         },
         schema={"task": pl.String, "score": pl.String, "date": pl.String},
     )
