@@ -143,3 +143,25 @@ def test_the_page_opens_without_trouble(folder, browser_page, axe, tmp_path):
     assert page.locator("figure.chart").count() == len(_CHARTS)
     assert page.get_by_role("heading", name="What do the horizons rest on?").is_visible()
     assert axe(page) == []
+
+
+def test_people_can_be_fitted_beside_models(command, tmp_path):
+    rows = [
+        {
+            "alias": who,
+            "task_id": f"t{i}",
+            "human_minutes": 2.0**i,
+            "score_binarized": int(i < 3 + who.startswith("h") or i == 5),
+        }
+        for who in ("human", "o9")
+        for i in range(7)
+    ]
+    path = tmp_path / "runs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = {}
+    for kinds in ("model", "human", "human,model"):
+        told = command("horizon", "time", path, "--kinds", kinds, "--bootstrap", 0, "--json", "-q")
+        found[kinds] = json.loads(told.stdout)["models"]
+    assert list(found["model"]) == ["o9"]
+    assert list(found["human"]) == ["human"]
+    assert found["human,model"] == found["human"] | found["model"]

@@ -9,6 +9,7 @@ import pytest
 from howsure import sources
 from howsure.errors import InputError, OptionError
 from howsure.horizon.runs import count_table, model_counts
+from howsure.horizon.time import time_horizons
 from howsure.tables import Attempts
 
 SHARED = Path(__file__).parents[2] / "../shared"
@@ -56,9 +57,16 @@ def test_scores_between_need_a_threshold():
     assert model_counts(table, threshold=0.5).successes.tolist() == [[1]]
 
 
-def test_a_task_has_one_length():
-    with pytest.raises(InputError, match=r"Task t1 has minutes 4.0 in one row and 5.0 in another"):
-        model_counts(attempts(RUNS, minutes=[4, 4, 60, 5, 60]))
+def test_rows_that_disagree_on_minutes_have_their_median_and_are_counted():
+    table = attempts(RUNS, minutes=[4, 4, 60, 5, 60])
+    found = model_counts(table)
+    assert found.minutes[found.tasks["task"].to_list().index("t1")] == 4
+    (note,) = found.notes
+    assert note.startswith(
+        "1 of 2 tasks have different minutes in different rows (up to 1.25 times as many; t1: 4 to 5)."
+    )
+    assert note.endswith("The median over the rows of a task is taken.")
+    assert time_horizons(table, bootstrap=0).provenance.notes[0] == note
 
 
 def test_some_of_the_tasks():

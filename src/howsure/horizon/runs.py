@@ -105,8 +105,13 @@ def model_counts(
         raise InputError(f"There is no attempt of kind {' or '.join(kinds)}. Set it with --set kind=model.")
     _refuse_between(frame)
     for name in there:
-        _refuse_differing(frame, name, f"#{name}")
-    return _arranged(frame, attempts.notes)
+        if name != "minutes":
+            _refuse_differing(frame, name, f"#{name}")
+    if "minutes" not in there:
+        return _arranged(frame, attempts.notes)
+    rows = attempts.lazy.filter(pl.col("kind").is_in(list(kinds)))
+    frame, told = _with_one_length(frame, "#minutes", rows)
+    return _arranged(frame, (*attempts.notes, *told))
 
 
 def count_table(frame: pl.DataFrame) -> ModelCounts:
@@ -127,9 +132,10 @@ def count_table(frame: pl.DataFrame) -> ModelCounts:
         raise InputError(
             f"{row['model']} on {row['task']}: {row['successes']} successes in {row['n']} runs. Correct one of them."
         )
-    for name in set(_ABOUT_TASKS) & set(whole.columns):
+    for name in {"family", "domain"} & set(whole.columns):
         _refuse_differing(whole, name, name)
-    return _arranged(whole, ())
+    whole, told = _with_one_length(whole, "minutes", whole.lazy()) if "minutes" in whole.columns else (whole, [])
+    return _arranged(whole, told)
 
 
 def _cast(frame: pl.DataFrame) -> list[pl.Expr]:
@@ -146,8 +152,27 @@ def _refuse_between(frame: pl.DataFrame) -> None:
         )
 
 
+def _with_one_length(frame: pl.DataFrame, high: str, rows: pl.LazyFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Minutes that differ between the rows of a task become their median, and a note says how many did."""
+    ends = frame.group_by("task").agg(pl.col("minutes").min().alias("low"), pl.col(high).max().alias("high"))
+    odd = ends.filter(pl.col("low") != pl.col("high")).sort("task")
+    if odd.is_empty():
+        return frame, []
+    medians = rows.filter(pl.col("task").is_in(odd["task"].to_list())).group_by("task").agg(pl.col("minutes").median())
+    told = odd.select((pl.col("high") / pl.col("low")).max()).item()
+    first = odd.row(0, named=True)
+    frame = frame.join(
+        medians.collect(engine="streaming"), on="task", how="left", suffix=" median", maintain_order="left"
+    )
+    frame = frame.with_columns(minutes=pl.coalesce("minutes median", "minutes")).drop("minutes median")
+    return frame, [
+        f"{len(odd):,} of {len(ends):,} tasks have different minutes in different rows (up to {told:.3g} times as many; {first['task']}: "
+        f"{first['low']:g} to {first['high']:g}). The median over the rows of a task is taken."
+    ]
+
+
 def _refuse_differing(frame: pl.DataFrame, low: str, high: str) -> None:
-    """A task has one length, one family, one domain, whoever tried it."""
+    """A task has one family and one domain, whoever tried it."""
     ends = frame.group_by("task").agg(pl.col(low).min().alias("low"), pl.col(high).max().alias("high"))
     odd = ends.filter(pl.col("low") != pl.col("high")).sort("task")
     if len(odd):

@@ -173,6 +173,7 @@ def time_horizons(
     resample: str = "hierarchy",
     level: float = 0.95,
     seed: int = 0,
+    kinds: Sequence[str] = ("model",),
     threshold: float | None = None,
     censored: Sequence[str] = (),
     cluster: str | None = None,
@@ -185,12 +186,12 @@ def time_horizons(
     model's add up to 1. Intervals are the middle of ``bootstrap`` refits. With ``resample="hierarchy"`` families, tasks in them and runs of
     those are drawn anew, which errs on the wide side; ``"families"`` draws families alone and is right where there are many.
 
-    ``runs`` are attempts with minutes, or counts (`count_table`). ``threshold`` is the score from which on a run is a success, where scores lie
+    ``runs`` are attempts with minutes, or counts (`count_table`). Of attempts those of subjects of these ``kinds`` are taken: ``model``, ``human``. ``threshold`` is the score from which on a run is a success, where scores lie
     between 0 and 1. ``censored`` names tasks whose minutes are only a lower bound, for the sensitivity analysis; by default the longest tenth.
     """
     check_level(level)
     chosen = _levels(levels)
-    counts = model_counts(runs, threshold=threshold) if isinstance(runs, Attempts) else runs
+    counts = model_counts(runs, kinds=kinds, threshold=threshold) if isinstance(runs, Attempts) else runs
     data = timed(counts, weights=weights, regularisation=regularisation)
     curves = fit_curves(data)
     drawn = None
@@ -198,6 +199,7 @@ def time_horizons(
         drawn = draw_curves(data, curves, bootstrap, resample=resample, seed=seed, cluster=cluster, progress=progress)
     settings = {"levels": list(chosen), "weights": weights, "regularisation": regularisation, "bootstrap": bootstrap}
     settings |= {"resample": resample, "level": level, "threshold": threshold, "censored": list(censored)}
+    settings |= {"kinds": list(kinds)}
     made = Provenance(settings, counts.digest, seed, (*counts.notes, *_left_out(counts, data)))
     return assemble(data, curves, drawn, made)
 

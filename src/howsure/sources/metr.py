@@ -40,7 +40,10 @@ _NAMES = {
     "domain": ("domain", "task_domain", "task_source"),
     "minutes": ("minutes", "human_minutes"),
     "source": ("source", "run_id"),
+    "human_source": ("human_source",),
 }
+_LIMIT = "usageLimits"  # in fatal_error_from: the run was cut at a limit of time, tokens or cost
+_LAST_DAY = 253_402_300_799_000  # 9999-12-31, in milliseconds
 
 
 def recognise(path: Path) -> str | None:
@@ -88,8 +91,10 @@ def _from_runs(part: Part) -> _Shaped:
         pl.col("score_binarized").alias("score"),
         _time(there, "started_at").alias("#start"),
         *_when(there),
+        *_ending(there),
+        *_spent(there),
     )
-    return replace(part, rows=rows.with_columns(_kind(rows))), []
+    return replace(part, rows=rows.with_columns(_kind(rows))), _told(part)
 
 
 def _from_practice(part: Part) -> _Shaped:
@@ -100,6 +105,8 @@ def _from_practice(part: Part) -> _Shaped:
         pl.col("score_binarized").alias("score"),
         pl.col("attempt_number").alias("attempt"),
         *_when(there),
+        *_ending(there),
+        *_spent(there),
         _learner(there).alias("#learner"),
         pl.col("learner_type")
         .cast(pl.String)
@@ -107,7 +114,7 @@ def _from_practice(part: Part) -> _Shaped:
         .alias("kind"),
     )
     person = pl.when(kind="human").then("#learner").otherwise("subject").alias("subject")
-    return replace(part, rows=rows.with_columns(person).drop("#learner")), []
+    return replace(part, rows=rows.with_columns(person).drop("#learner")), _told(part)
 
 
 def _from_counts(part: Part) -> _Shaped:
@@ -152,12 +159,63 @@ def _kind(rows: pl.LazyFrame) -> pl.Expr:
 
 
 def _when(there: Sequence[str]) -> list[pl.Expr]:
-    """Seconds and date of a run from its start and end in milliseconds; people's runs start at 0 and have no date."""
+    """Seconds and date of a run from its start and end in milliseconds; people's runs start at 0 and have no date. Impossible times are none."""
     if "started_at" not in there:
         return []
     started, completed = _time(there, "started_at"), _time(there, "completed_at")
-    day = pl.from_epoch(started.cast(pl.Int64), "ms").dt.date()
-    return [((completed - started) / 1000).alias("seconds"), pl.when(started > 0).then(day).alias("date")]
+    possible = ~_is_impossible(there)
+    day = pl.from_epoch(pl.when(possible).then(started).cast(pl.Int64), "ms").dt.date()
+    seconds = pl.when(possible).then((completed - started) / 1000)
+    return [seconds.alias("seconds"), pl.when(started > 0).then(day).alias("date")]
+
+
+def _is_impossible(there: Sequence[str]) -> pl.Expr:
+    """Whether a run ends before it starts, or at a time that no calendar has; times that are missing are not impossible."""
+    started, completed = _time(there, "started_at"), _time(there, "completed_at")
+    is_sound = [time.is_null() | time.is_between(0, _LAST_DAY) for time in (started, completed)]
+    return ~(is_sound[0] & is_sound[1] & (completed >= started).fill_null(True))
+
+
+def _ending(there: Sequence[str]) -> list[pl.Expr]:
+    """Which limit cut the run, or which error ended it."""
+    if "fatal_error_from" not in there:
+        return []
+    ended = pl.col("fatal_error_from").cast(pl.String)
+    return [
+        pl.when(ended == _LIMIT).then(ended).alias("limit"),
+        pl.when(ended != _LIMIT).then(ended).alias("error"),
+    ]
+
+
+def _spent(there: Sequence[str]) -> list[pl.Expr]:
+    """Tokens and dollars of a run."""
+    names = {"tokens": "total_tokens", "cost": "dollar_equivalent"}
+    return [pl.col(name).cast(pl.Float64, strict=False).alias(ours) for ours, name in names.items() if name in there]
+
+
+def _told(part: Part) -> list[str]:
+    """How many runs were cut at a limit, ended by an error, or have impossible times."""
+    there = part.rows.collect_schema().names()
+    counts = {"n": pl.len()}
+    if "started_at" in there:
+        counts["impossible"] = _is_impossible(there).sum()
+    for kind in _ending(there):
+        counts[kind.meta.output_name()] = kind.count()
+    found = (
+        part.rows.select(expr.alias(name) for name, expr in counts.items())
+        .collect(engine="streaming")
+        .row(0, named=True)
+    )
+    says = {
+        "limit": "were cut at a limit (column limit)",
+        "error": "were ended by an error (column error)",
+        "impossible": "have impossible start or end times; their seconds and date are left out",
+    }
+    return [
+        f"{part.path}: {found[name]:,} of {found['n']:,} runs ({found[name] / found['n']:.0%}) {text}."
+        for name, text in says.items()
+        if found.get(name)
+    ]
 
 
 def _time(there: Sequence[str], name: str) -> pl.Expr:

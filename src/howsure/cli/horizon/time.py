@@ -38,6 +38,9 @@ def time(
     resample: Annotated[
         str, typer.Option(help="What is drawn anew: hierarchy (families, their tasks, their runs) or families alone.")
     ] = "hierarchy",
+    kinds: Annotated[
+        str, typer.Option(help="Whose runs: model, human, or both with a comma, as in human,model.")
+    ] = "model",
     threshold: Annotated[
         float | None, typer.Option(help="The score from which on a run is a success.", show_default=False)
     ] = None,
@@ -78,6 +81,7 @@ def time(
             resample=resample,
             level=level,
             seed=seed,
+            kinds=[name.strip() for name in kinds.split(",")],
             threshold=threshold,
             censored=_lines(censored),
             cluster=cluster,
