@@ -111,7 +111,10 @@ class Estimate:
         >>> print(Estimate(0.14, -0.0004, 0.281).against(0))
         0.1400 [-0.0004, 0.2810]
         """
-        return self._text(_decimals_apart(self._decimals(), threshold, (self.value, self.low, self.high)))
+        # a threshold such as 0.7 cannot be compared with [-1.0, 1.0]
+        least = max(len(f"{threshold:g}".partition(".")[2]), 2 if 0 < abs(threshold) < 1 else 0)
+        digits = max(self._decimals(), least)
+        return self._text(_decimals_apart(digits, threshold, (self.value, self.low, self.high)))
 
     def _decimals(self) -> int:
         """As many as make the interval at least eight steps wide, or three digits of the value itself.

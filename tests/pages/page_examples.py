@@ -1,7 +1,7 @@
 """A study in miniature that uses every kind of screen and question, and raters who answer it without a browser."""
 
 import random
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from howsure.pages import (
     Choice,
@@ -101,17 +101,23 @@ def track_page(rater="", numbers=(5, 5, 9, 1), stop="wrong", tells=False):
 def answered(built, *, voice=1, comment=None, rater=None, quiz="ants", ms=60_000):
     """What the page would record of a diligent rater."""
     screens = {screen.id: _record(screen, voice, comment, quiz, ms) for screen in built.page.screens}
-    now = datetime(2025, 6, 1, 12, tzinfo=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    begun = datetime(2025, 6, 1, 12, tzinfo=UTC)
+    ended = begun + timedelta(milliseconds=sum(record["ms"] for record in screens.values()))
     body = {
         "format": "howsure-result/1",
         "page": built.digest,
         "rater": rater or built.page.rater,
-        "started": now,
-        "finished": now,
+        "started": instant(begun),
+        "finished": instant(ended),
         "reloads": 0,
         "screens": screens,
     }
     return signed(body)
+
+
+def instant(time):
+    """A time as pages write it."""
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def signed(body):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.pages.packet import LINKS, open_packet
+from howsure.pages.packet import LINKS, open_packet, write_private
 from howsure.pages.store import ANSWERS, Store
 
 from .page_examples import study_page, track_page
@@ -88,6 +88,24 @@ def test_an_older_draft_never_replaces_a_newer_one(tmp_path):
     assert store.keep_draft("r1", "page", 6, "six")
     assert store.draft("r1") == "six"
     store.close()
+
+
+def test_a_store_or_links_that_cannot_be_written_are_told_in_one_line(folder, command):
+    (folder / ANSWERS).mkdir()
+    told = command("serve", folder, "--port", "0")
+    assert (told.returncode, told.stderr.count("\n")) == (2, 1)
+    assert "answers.sqlite: cannot be written" in told.stderr
+    with pytest.raises(InputError, match=r"nowhere/links.json: cannot be written"):
+        write_private(folder / "nowhere/links.json", "{}")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_told_in_one_line(folder, command):
+    folder.chmod(0o500)
+    told = command("serve", folder, "--port", "0")
+    folder.chmod(0o700)
+    assert (told.returncode, told.stderr.count("\n")) == (2, 1)
+    assert "cannot be written" in told.stderr
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):

@@ -4,7 +4,7 @@ import re
 import pytest
 
 from howsure.errors import InputError
-from howsure.pages import answer_rows, quality_signs, read_results, step_rows
+from howsure.pages import answer_rows, quality_signs, read_results, results, step_rows
 from howsure.pages.records import Result, read_draft, read_result
 
 from .page_examples import answered, signed, study_page, track_page
@@ -76,6 +76,58 @@ def test_a_file_that_was_cut_or_changed_is_refused_and_the_others_count(tmp_path
     assert [received.rater for received in collected.results] == ["r0"]
     assert "digest does not fit" in collected.refused[0].reason
     assert "not JSON" in str(collected.refused[1])
+
+
+def test_a_file_that_cannot_be_read_is_refused_and_the_others_count(tmp_path, monkeypatch):
+    pages = [study_page(f"r{n}") for n in range(2)]
+    write(tmp_path, "good.json", answered(pages[0]))
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
+    write(tmp_path, "large.json", answered(pages[1], comment="x" * 5_000))
+    monkeypatch.setattr(results, "_LARGEST_FILE", 4_000)
+    collected = read_results([tmp_path], pages)
+    assert [received.rater for received in collected.results] == ["r0"]
+    assert [str(one).removeprefix(f"{tmp_path}/") for one in collected.refused] == [
+        "folder.json: it is not a file.",
+        "gone.json: it is not a file.",
+        "large.json: it is larger than 0 MB and not read.",
+    ]
+
+
+def test_spaces_around_a_name_do_not_matter_and_a_blank_name_is_none(tmp_path):
+    page = study_page("")
+    paths = [
+        write(tmp_path, f"{n}.json", answered(page, rater=name, voice=n))
+        for n, name in enumerate(("ann ", "\tben", "  "))
+    ]
+    collected = read_results(paths, [page])
+    assert [received.rater for received in collected.results] == ["ann", "ben"]
+    assert {row["rater"] for row in answer_rows(collected.results)} == {"ann", "ben"}
+    assert [one.reason for one in collected.refused] == ["it does not say who answered"]
+
+
+@pytest.mark.parametrize(
+    ("started", "finished", "sign"),
+    [
+        ("2025-06-01T12:00:00.000Z", "2025-06-01T12:30:00.000Z", None),
+        ("2025-06-01T12:00:00.000Z", "2025-06-01T11:30:00.000Z", "finished before it was started"),
+        ("2025-06-01T12:00:00.000Z", "2025-06-01T12:01:00.000Z", "6.0 minutes on screens, but only 1.0 from start"),
+        ("2094-06-01T12:00:00.000Z", "2094-06-01T12:30:00.000Z", "finished in the future"),
+        ("2025-13-41T12:00:00.000Z", "2025-06-01T12:30:00.000Z", "impossible date"),
+    ],
+)
+def test_impossible_times_are_flagged(started, finished, sign):
+    told = answered(STUDY) | {"started": started, "finished": finished}
+    signs = quality_signs(STUDY, Result.model_validate_json(json.dumps(told)))
+    assert [sign in one for one in signs] == ([True] if sign else [])
+
+
+def test_nothing_is_kept_before_consent():
+    whole = answered(STUDY)
+    body = {name: whole[name] for name in ("page", "rater", "started", "reloads")} | {"at": 0, "saves": 1}
+    for screens in ({}, {CONSENT: whole["screens"][CONSENT] | {"agreed": False}}):
+        with pytest.raises(InputError, match="consent was not given"):
+            read_draft(json.dumps(body | {"screens": screens}).encode(), STUDY, "r1")
 
 
 def test_the_same_result_twice_counts_once_and_two_different_ones_not_at_all(tmp_path):

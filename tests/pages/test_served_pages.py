@@ -53,6 +53,25 @@ def test_a_served_study_is_answered_by_keyboard_and_gets_a_receipt(
         assert [row["value"] for row in answer_rows(collected.results)] == [1, 3, "yes", "80"] * 2
 
 
+def test_nothing_is_sent_before_consent(browser_page, run_collector, packet_folder):
+    with run_collector(packet_folder) as running:
+        page = browser_page(running.link(0))
+        sent = []
+        page.on("request", lambda request: request.method == "PUT" and sent.append(json.loads(request.post_data)))
+        page.clock.install()
+        page.reload()
+        press(page, "Enter")  # without the tick there is no way on
+        page.get_by_text("Tick the box to go on").wait_for()
+        page.clock.fast_forward(60_000)  # far longer than a draft waits before it is sent
+        assert running.collector.store.drafts() == {}
+        page.get_by_label("I have read this and agree to take part.").focus()
+        press(page, "Space")
+        page.clock.fast_forward(60_000)
+        until(page, lambda: running.collector.store.draft("r1"))
+        consent = running.collector.packet.invitations[0].page.page.screens[0].id
+        assert all(body["screens"][consent]["agreed"] for body in sent)
+
+
 def test_a_person_goes_on_on_another_device(browser_page, run_collector, packet_folder):
     with run_collector(packet_folder) as running:
         desk = browser_page(running.link(1))

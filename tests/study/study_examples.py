@@ -1,7 +1,7 @@
 """A small study, and raters who answer its pages without a browser."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from howsure.pages import digest
@@ -9,7 +9,12 @@ from howsure.study.page import ANSWER, GUESS, option_value
 from howsure.study.protocol import Study
 
 EXAMPLE = Path(__file__).parents[2] / "examples/study/study.yaml"
-NOW = datetime(2025, 6, 1, 12, tzinfo=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
+
+
+def instant(time):
+    """A time as pages write it."""
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def small_study(n_pairs=4, **given):
@@ -64,6 +69,7 @@ def rate(packet, number=0, how=perfect, *, rater=None, comment=None, quiz="b", m
             record |= {"answers": answers, "tries": [answers]}
         if screen.kind == "item":
             given = how(packet.study, placed[screen.id]) if screen.id in placed else {}
+            given = {question.name: given[question.name] for question in screen.questions if question.name in given}
             if screen.id not in placed and comment:
                 given = {"comments": comment}
             record |= {"answers": given, "revisions": {}}
@@ -72,8 +78,8 @@ def rate(packet, number=0, how=perfect, *, rater=None, comment=None, quiz="b", m
         "format": "howsure-result/1",
         "page": built.digest,
         "rater": rater or built.page.rater,
-        "started": NOW,
-        "finished": NOW,
+        "started": instant(NOW),
+        "finished": instant(NOW + timedelta(milliseconds=ms * len(screens))),
         "reloads": 0,
         "screens": screens,
     }

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
+from howsure.report.study import study_sections
 from howsure.stats.crossed import crossed_mean
 from howsure.stats.reliability import cronbach_alpha
 from howsure.study.analyze import analyze
@@ -156,15 +157,33 @@ def test_every_figure_is_there_with_and_without_exclusions():
     assert found.findings.figures.keys() == found.everyone.figures.keys()
     assert found.findings.figures["pfi"].value > found.everyone.figures["pfi"].value
     assert len(found.everyone.raters) == 7
-    assert "1 of 7 raters are left out by rule" in " ".join(found.provenance.notes)
+    assert "1 of 7 raters are excluded by rule" in " ".join(found.provenance.notes)
     assert "(1 of 7 were excluded by rules)" in found.sentence
 
 
-def test_where_nobody_is_left_everyone_is_shown_with_a_warning():
-    found = analyze(table({"a": straight, "b": straight}))
+def test_where_the_rules_leave_no_rater_there_is_no_verdict(tmp_path):
+    found = analyze(table({"a": straight, "b": straight}), model_scores=scores())
     assert found.quality.kept == []
-    assert found.findings.raters == ("a", "b")
-    assert "Every rater broke a rule" in " ".join(found.provenance.notes)
+    assert found.findings.raters == ()
+    assert {one.verdict for one in (*found.judgements, *found.judgements_everyone)} == {"no verdict"}
+    assert (found.verdict, found.as_dict()["overall"]) == ("no verdict", "no verdict")
+    assert all(one.value is None and "left no rater" in one.reason for one in found.findings.figures.values())
+    assert found.everyone.figures["pfi"].value is not None
+    assert "so there is no verdict" in found.sentence
+    assert "Every rater was excluded by rule" in " ".join(found.provenance.notes)
+    found.save(tmp_path)
+    assert pl.read_csv(tmp_path / "pairs.csv")["pfi"].null_count() == len(PAIRS)
+    page = "".join(str(section) for section in study_sections(found))
+    assert "inconclusive" not in page
+
+
+def test_the_command_without_raters_ends_well_and_shows_no_verdict(tmp_path, command):
+    path = table({"a": straight, "b": straight}).write(tmp_path / "ratings.csv")
+    told = command("study", "analyze", path, "-o", tmp_path / "out")
+    assert told.returncode == 0, told.stderr
+    assert "no verdict" in told.stdout
+    assert "0 of 2 raters" in told.stdout
+    assert "inconclusive" not in told.stdout.lower()
 
 
 def test_severity_is_against_those_who_count():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from howsure.study.check import expected_minutes, preflight
+from howsure.study.check import preflight
 from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, small_study
@@ -109,11 +109,15 @@ def test_typography_of_one_condition_warns(text, name):
 
 def test_reading_time_grows_with_words_and_repeats():
     short, long = with_texts(["warm"], ["cold"]), with_texts(["warm " * 238], ["cold " * 238])
-    assert expected_minutes(long) - expected_minutes(short) == pytest.approx(2, abs=0.02)
-    assert expected_minutes(small_study(4, repeats=2)) > expected_minutes(small_study(4))
-    assert found(with_texts(["warm " * 6000], ["cold " * 6000]), "time")[0][0] == "fail"
-    assert "Add pairs" in found(short, "time")[0][1]
-    assert 8 < expected_minutes(Study.read(EXAMPLE)) < 12
+    assert long.expected_minutes - short.expected_minutes == pytest.approx(2, abs=0.02)
+    assert small_study(4, repeats=2).expected_minutes > small_study(4).expected_minutes
+    planned = {"target_minutes": (8, 12)}
+    very_long = with_texts(["warm " * 6000], ["cold " * 6000])
+    assert found(very_long.model_copy(update=planned), "time")[0][0] == "fail"
+    assert found(very_long, "time")[0][0] == "warn"
+    assert "Add pairs" in found(short.model_copy(update=planned), "time")[0][1]
+    assert found(short, "time")[0][0] == "pass", "a short study needs no target"
+    assert 8 < Study.read(EXAMPLE).expected_minutes < 12
 
 
 def test_shared_responses_and_prompts_are_found():

@@ -1,14 +1,18 @@
 """From raters' files and the key to ratings: orientation, refusals, and what stands beside them."""
 
+import csv
 import json
 
 import polars as pl
 import pytest
 
 from howsure.errors import InputError
+from howsure.pages import digest
 from howsure.study.build import build
 from howsure.study.collect import collect, live_signs
+from howsure.study.facts import Raters
 from howsure.study.protocol import Study
+from howsure.study.quality import check_raters
 from howsure.tables import Ratings
 
 from .study_examples import EXAMPLE, first_slot, perfect, rate, rate_all, small_study
@@ -160,6 +164,71 @@ def test_one_page_tells_raters_by_their_names(tmp_path):
     found = collect([tmp_path / "Ada.json", tmp_path / "Ben.json"], tmp_path / "packet/key.json")
     assert found.raters.select("rater", "slot_one").rows() == [("Ada", 0.5), ("Ben", 0.5)]
     assert set(values(found, "voice")) == {2}
+
+
+def test_one_bad_file_does_not_stop_the_others_unless_strict(tmp_path, command):
+    packet = build(small_study(), one_page=True)
+    packet.save(tmp_path / "packet")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "ada.json").write_text(json.dumps(rate(packet, rater="Ada ")))
+    (folder / "half.json").write_text("{")
+    (folder / "odd.json").mkdir()
+    line = ("study", "collect", folder, "--key", tmp_path / "packet/key.json")
+    told = command(*line, "-o", tmp_path / "out")
+    assert told.returncode == 0, told.stderr
+    assert "1 rater, 2 refused" in told.stdout
+    assert pl.read_csv(tmp_path / "out/raters.csv")["rater"].to_list() == ["Ada"]
+    assert pl.read_csv(tmp_path / "out/refused.csv").height == 2
+    strict = command(*line, "--strict", "-o", tmp_path / "strict")
+    assert (strict.returncode, strict.stderr.count("\n")) == (2, 1)
+    assert "half.json: not JSON" in strict.stderr
+    assert not (tmp_path / "strict").exists()
+
+
+def test_impossible_times_are_flagged_beside_the_ratings(tmp_path):
+    packet = build(small_study(), n_raters=2)
+    packet.save(tmp_path / "packet")
+    body = rate(packet) | {"finished": "2094-01-01T00:00:00.000Z"}
+    del body["digest"]
+    (tmp_path / "a.json").write_text(json.dumps(body | {"digest": digest(body)}))
+    (tmp_path / "b.json").write_text(json.dumps(rate(packet, 1)))
+    found = collect([tmp_path / "a.json", tmp_path / "b.json"], tmp_path / "packet/key.json")
+    assert found.raters["flags"].to_list() == ["finished in the future (2094-01-01T00:00:00.000Z)", None]
+    assert any("a.json: finished in the future" in note for note in found.provenance.notes)
+    assert check_raters(found.ratings, Raters(found.raters)).raters[0].flags[0].startswith("finished in the future")
+
+
+def test_texts_of_raters_are_shown_as_text_and_start_no_formula(tmp_path, command):
+    packet = build(small_study(), one_page=True)
+    packet.save(tmp_path / "packet")
+    name, comment = "=1+1", '=HYPERLINK("http://example.org","x")\x1b[31m\u202e'
+    (tmp_path / "a.json").write_text(json.dumps(rate(packet, rater=name, comment=comment)))
+    (tmp_path / "b.json").write_text(json.dumps(rate(packet, rater="\x1b[2Jeve")))
+    files = (tmp_path / "a.json", tmp_path / "b.json")
+    told = command("study", "collect", *files, "--key", tmp_path / "packet/key.json", "-o", tmp_path / "out")
+    assert told.returncode == 0, told.stderr
+    assert not {"\x1b", "\u202e"} & set(told.stdout + told.stderr)
+    for path in (tmp_path / "out").glob("*.csv"):
+        cells = [cell for row in csv.reader(path.read_text().splitlines()) for cell in row]
+        assert not [cell for cell in cells if cell.startswith("=")], path
+    analysis = command("study", "analyze", tmp_path / "out/ratings.csv", "-o", tmp_path / "analysis")
+    assert analysis.returncode == 0, analysis.stderr
+    assert not {"\x1b", "\u202e"} & set(analysis.stdout + analysis.stderr)
+    assert not {"\x1b", "\u202e"} & set((tmp_path / "analysis/analyze_report.html").read_text())
+    for path in (tmp_path / "analysis").glob("*.csv"):
+        cells = [cell for row in csv.reader(path.read_text().splitlines()) for cell in row]
+        assert not [cell for cell in cells if cell.startswith("=")], path
+
+
+def test_guesses_are_asked_after_all_ratings_and_there_is_no_way_back(example):
+    screens = example.pages[0].page.screens
+    asking = [n for n, one in enumerate(screens) if any(q.name == "guess" for q in getattr(one, "questions", ()))]
+    rating = [n for n, one in enumerate(screens) if any(q.name == "voice" for q in getattr(one, "questions", ()))]
+    assert len(asking) == 5
+    assert max(rating) < min(asking)
+    assert [screens[n].is_one_way for n in asking] == [True, False, False, False, False]
+    assert all(len(screens[n].questions) == 1 for n in asking)
 
 
 def test_live_signs_know_attention_repeats_and_minutes(example):

@@ -90,7 +90,7 @@ def test_gaps_lower_completeness_and_leave_no_row(forms, tmp_path):
     path = export(packet, 0, tmp_path / "e.csv", ["ada"], change=lambda row: row | {voice: " "})
     found = collect_forms([path], [read_mapping(folder / "form-1.yaml")], key=packet.key)
     assert len(found.ratings.frame.filter(dimension="voice")) == 5
-    assert found.raters["complete"][0] == pytest.approx(42 / 43)
+    assert found.raters["complete"][0] == pytest.approx(41 / 42)
 
 
 def test_who_answers_twice_and_who_has_no_name_is_refused(forms, tmp_path):
@@ -105,12 +105,26 @@ def test_who_answers_twice_and_who_has_no_name_is_refused(forms, tmp_path):
     ]
 
 
+def test_one_bad_line_or_file_does_not_stop_the_others(forms, tmp_path):
+    packet, folder = forms
+    voice = form_frame(packet.pages[0]).filter(name="voice")["text"][0]
+    good = export(packet, 0, tmp_path / "good.csv", ["ada "])
+    bad = export(packet, 0, tmp_path / "bad.csv", ["ben"], change=lambda row: row | {voice: "Maybe"})
+    (tmp_path / "empty.csv").write_bytes(b"")
+    files, mapping = [tmp_path / "empty.csv", bad, good], [read_mapping(folder / "form-1.yaml")]
+    found = collect_forms(files, mapping, key=packet.key)
+    assert found.raters["rater"].to_list() == ["ada"]
+    assert [one.source.removeprefix(f"{tmp_path}/") for one in found.refused] == ["empty.csv", "bad.csv line 2"]
+    with pytest.raises(InputError, match=r"empty.csv: is empty.* 1 more are refused"):
+        collect_forms(files, mapping, key=packet.key, strict=True)
+
+
 def test_an_answer_that_is_none_is_named_with_line_and_column(forms, tmp_path):
     packet, folder = forms
     voice = form_frame(packet.pages[0]).filter(name="voice")["text"][0]
     path = export(packet, 0, tmp_path / "e.csv", ["ada"], change=lambda row: row | {voice: "Maybe"})
     mapping = read_mapping(folder / "form-1.yaml")
-    with pytest.raises(InputError, match=r"e.csv line 2, column '1.03 Which .*': 'Maybe' is no answer to 'voice'"):
+    with pytest.raises(InputError, match=r"e.csv line 2: column '1.03 Which .*': 'Maybe' is no answer to 'voice'"):
         collect_forms([path], [mapping], key=packet.key)
     kind = mapping.model_copy(update={"answers": {"Maybe": "Hard to tell, or both"}})
     assert 0 in collect_forms([path], [kind], key=packet.key).ratings.frame.filter(dimension="voice")["value"].to_list()
@@ -183,14 +197,14 @@ def test_a_foreign_survey_is_read_by_a_mapping_written_by_hand(command, tmp_path
             {"columns": {"Q7": {"item": "p1", "question": "voice", "target": 1}}},
             "column 'Q7' of the mapping is not there",
         ),
-        ({"seconds": "Q4"}, "line 6, column 'Q4': 'Yes, the same one' is not a number"),
+        ({"seconds": "Q4"}, "line 6: column 'Q4': 'Yes, the same one' is not a number"),
     ],
 )
 def test_a_mapping_that_does_not_fit_is_told(change, told, tmp_path):
     path = tmp_path / "export.csv"
     path.write_text(QUALTRICS)
     with pytest.raises(InputError, match=told):
-        collect_forms([path], [FormMapping.model_validate(FOREIGN | change)], study=small_study(2))
+        collect_forms([path], [FormMapping.model_validate(FOREIGN | change)], study=small_study(2), strict=True)
 
 
 def test_files_that_are_no_export_are_told(tmp_path):

@@ -138,6 +138,18 @@ def test_the_command_writes_tables_and_says_when_a_server_failed(tmp_path, comma
     assert list((tmp_path / "out/logs").glob("*.eval"))
 
 
+def test_a_judge_that_rates_nothing_is_no_success(tmp_path, command, monkeypatch):
+    monkeypatch.setenv("TEST_API_KEY", "none")
+    study = tmp_path / "study.yaml"
+    study.write_text(small_study(3).model_dump_json())
+    with ChatServer(lambda request: completion("Hm.")) as server:
+        line = ("study", "judge", study, "--model", "openai-api/test/m", "--base-url", server.base_url)
+        told = command(*line, "-o", tmp_path / "out")
+    assert told.returncode == 1
+    assert "rated no pair in both orders" in told.stderr
+    assert "format" in (tmp_path / "out/judge_orders.csv").read_text()
+
+
 @pytest.mark.heavy
 def test_a_killed_run_keeps_what_was_answered(tmp_path):
     def slowly(request):

@@ -4,7 +4,9 @@ import pytest
 from howsure.errors import InputError
 from howsure.study.facts import Raters
 from howsure.study.quality import Rules, check_raters
+from howsure.tables import Ratings
 
+from .study_examples import small_study
 from .tables import PAIRS, perfect, slot_one, straight, table
 
 
@@ -31,7 +33,7 @@ def test_each_rule_is_logged_with_what_was_measured():
         complete=[1.0, 1.0, 0.5, 1.0, 1.0],
         quiz=[1.0, 1.0, 1.0, 1.0, 0.25],
     )
-    quality = check_raters(ratings, raters)
+    quality = check_raters(ratings, raters, rules=Rules(fewest_minutes=4.0))
     assert rules_of(quality) == {"a": [], "b": ["minutes"], "c": ["complete"], "d": ["attention"], "e": ["quiz"]}
     by_rule = {one.rule: one for one in quality.exclusions}
     assert (by_rule["minutes"].measured, by_rule["minutes"].limit) == (3.9, 4.0)
@@ -39,7 +41,8 @@ def test_each_rule_is_logged_with_what_was_measured():
 
 
 def test_a_slow_rater_is_flagged_and_kept():
-    quality = check_raters(table({"a": perfect, "b": perfect}), raters_table(rater=["a", "b"], minutes=[30.0, 10.0]))
+    raters = raters_table(rater=["a", "b"], minutes=[30.0, 10.0])
+    quality = check_raters(table({"a": perfect, "b": perfect}), raters, rules=Rules(target_minutes=(8, 12)))
     assert quality.kept == ["a", "b"]
     assert quality.raters[0].flags == ("30.0 minutes, target 8–12",)
 
@@ -82,9 +85,7 @@ def test_three_pairs_at_least_make_a_line():
 
 def test_minutes_are_the_seconds_of_items_where_nothing_else_is_known():
     frame = table({"a": perfect}).frame.with_columns(pl.lit(90.0).alias("seconds"))
-    from howsure.tables import Ratings
-
-    checked = check_raters(Ratings(frame)).raters[0]
+    checked = check_raters(Ratings(frame), rules=Rules(target_minutes=(8, 12))).raters[0]
     assert checked.minutes == 7.5  # five items, each counted once
     assert checked.flags
 
@@ -108,7 +109,31 @@ def test_a_study_gives_the_pass_mark_and_the_minutes():
     pair = {"id": "p1", "prompt": "?", "target": "a", "comparison": "b"}
     quiz = Quiz(questions=(question,) * 4, pass_mark=3)
     made = {"title": "t", "consent": "c", "gold": "g", "pairs": [pair], "quiz": quiz, "target_minutes": (4, 6)}
-    assert Rules.of(Study.model_validate(made)) == Rules(quiz=0.75, target_minutes=(4, 6))
+    found = Rules.of(Study.model_validate(made))
+    assert (found.quiz, found.target_minutes) == (0.75, (4, 6))
+
+
+def test_honest_raters_of_a_short_study_are_not_excluded_for_haste():
+    """They read at up to 400 words per minute and need 3 seconds per answer, whatever the study's length."""
+    for n_pairs, n_words in ((1, 5), (4, 30), (20, 300)):
+        text = {role: f"{role} " * n_words for role in ("prompt", "target", "comparison")}
+        study = small_study(pairs=[{"id": f"p{n}", **text} for n in range(n_pairs)])
+        words = study.expected_minutes * 60 - 5 * study.n_answers
+        honest = (words * 238 / 400 + 3 * study.n_answers) / 60
+        rows = [(who, p.id, name, v) for who in "ab" for p in study.pairs for name, v in perfect(who, p.id, 1).items()]
+        ratings = Ratings(pl.DataFrame(rows, schema=["rater", "item", "dimension", "value"], orient="row"))
+        quality = check_raters(ratings, raters_table(rater=["a", "b"], minutes=[honest, honest / 3]), study)
+        assert rules_of(quality) == {"a": [], "b": ["minutes"]}, (n_pairs, n_words)
+
+
+def test_without_a_study_nobody_is_excluded_for_haste():
+    quality = check_raters(table({"a": perfect, "b": perfect}), raters_table(rater=["a", "b"], minutes=[1.0, 10.0]))
+    assert quality.kept == ["a", "b"]
+
+
+def test_flags_of_collected_answers_are_kept():
+    raters = raters_table(rater=["a"], flags=["finished in the future"])
+    assert check_raters(table({"a": perfect}), raters).raters[0].flags == ("finished in the future",)
 
 
 def test_wrong_rows_are_named():

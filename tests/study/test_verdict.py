@@ -30,7 +30,7 @@ def test_all_must_pass_and_one_may_fail():
     assert overall([passed, passed]) == "pass"
     assert overall([passed, open_]) == "inconclusive"
     assert overall([passed, open_, failed]) == "fail"
-    assert "both sides" in open_.reason
+    assert "includes the threshold" in open_.reason
 
 
 def test_the_protocols_criteria():
@@ -66,6 +66,18 @@ def test_faults_are_named(tmp_path, text, says):
     path.write_text(text)
     with pytest.raises(InputError, match=says):
         read_criteria(path)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "threshold", "shown"),
+    [
+        (Estimate(0.5, -0.96, 0.99), 0.7, "0.50 [-0.96, 0.99]"),
+        (Estimate(0.8, 0.7499, 0.85), 0.75, "0.8000 [0.7499, 0.8500]"),
+        (Estimate.without("too_few", "no rater"), 0.75, "too few (no rater)"),
+    ],
+)
+def test_an_estimate_shows_on_which_side_of_the_threshold_its_ends_lie(estimate, threshold, shown):
+    assert estimate.against(threshold) == shown
 
 
 def test_an_unknown_figure_is_named():

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from howsure.errors import InputError, OptionError
 from howsure.pages.build import BuiltPage, explain, read_pages
+from howsure.safe_io import read_bytes
 
 __all__ = ["LINKS", "Invitation", "Packet", "open_packet", "write_private"]
 
@@ -58,13 +59,18 @@ def open_packet(folder: str | os.PathLike[str], n_raters: int | None = None) -> 
 
 def write_private(path: Path, text: str) -> Path:
     """Write a whole file that only its owner may read."""
-    handle, name = tempfile.mkstemp(prefix=".", dir=path.parent)  # made with mode 0600
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".", dir=path.parent)  # made with mode 0600
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror or error}). Use a folder that you may write to."
+        ) from None
     return path
 
 
@@ -79,7 +85,7 @@ def _kept(path: Path) -> _Links:
     if not path.exists():
         return _Links()
     try:
-        return _Links.model_validate_json(path.read_bytes())
+        return _Links.model_validate_json(read_bytes(path))
     except (ValidationError, json.JSONDecodeError) as error:
         told = explain(error) if isinstance(error, ValidationError) else str(error)
         raise InputError(

@@ -183,6 +183,8 @@ class Item(_Screen):
     """Up to four texts side by side in blinded order, and questions about them; without texts, questions alone."""
 
     kind: Literal["item"] = "item"
+    is_one_way: bool = False
+    """Whether earlier screens can no longer be opened once this one is shown: it may tell what answers to them must not know."""
     prompt: Prose = ""
     passages: tuple[Passage, ...] = Field(default=(), max_length=4)
     questions: tuple[Question, ...] = Field(min_length=1, max_length=40)

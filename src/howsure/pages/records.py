@@ -126,6 +126,10 @@ def read_draft(data: bytes, page: BuiltPage, rater: str) -> Draft:
     for name, record in draft.screens.items():
         if name not in screens or screens[name].kind != record.kind:
             raise InputError(f"the page has no such screen as {name}")
+    for screen in page.page.screens:
+        record = draft.screens.get(screen.id)
+        if isinstance(screen, Consent) and not (isinstance(record, ConsentRecord) and record.agreed):
+            raise InputError("consent was not given, so nothing is kept")
     return draft
 
 
@@ -137,6 +141,8 @@ def read_result(data: bytes, pages: Mapping[str, BuiltPage]) -> Result:
         raise InputError("its digest does not fit its content; it was cut off or changed on the way. Ask for it again")
     if result.page not in pages:
         raise InputError(f"it answers another page ({result.page[:8]}…) than those given")
+    if not result.rater.strip():
+        raise InputError("it does not say who answered")
     page = pages[result.page].page
     if page.rater and result.rater != page.rater:
         raise InputError(f"it comes from {result.rater!r}, but the page was made for {page.rater!r}")

@@ -6,6 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +16,16 @@ from howsure.pages.protocol import Game, Item, Quiz
 from howsure.pages.records import GameRecord, ItemRecord, QuizRecord, Result, read_result
 from howsure.safe_io import read_bytes
 
-__all__ = ["Collected", "Received", "Refusal", "answer_rows", "quality_signs", "read_results", "step_rows"]
+__all__ = [
+    "Collected",
+    "Received",
+    "Refusal",
+    "answer_rows",
+    "impossible_times",
+    "quality_signs",
+    "read_results",
+    "step_rows",
+]
 
 LARGEST_RESULT = 1_000_000
 _LARGEST_FILE = 256 * 2**20
@@ -23,6 +33,7 @@ _Screen = TypeVar("_Screen", Item, Quiz, Game)
 _Record = TypeVar("_Record", ItemRecord, QuizRecord, GameRecord)
 _FASTEST = 900  # words a minute; skimming readers reach half of it
 _FEWEST = 3  # items that make a row of equal answers remarkable
+_CLOCK_SLACK = 60.0  # seconds by which two clocks of one device may differ
 
 
 @dataclass(frozen=True)
@@ -35,8 +46,8 @@ class Received:
 
     @property
     def rater(self) -> str:
-        """Who answered."""
-        return self.result.rater
+        """Who answered, without spaces around the name."""
+        return self.result.rater.strip()
 
     @property
     def seconds(self) -> float:
@@ -50,6 +61,11 @@ class Refusal:
 
     source: str
     reason: str
+
+    @classmethod
+    def of(cls, source: str, error: InputError) -> Refusal:
+        """The refusal of what raised this error, whose text may begin with the source."""
+        return cls(source, str(error).removeprefix(source).lstrip(":, ").rstrip("."))
 
     def __str__(self) -> str:
         return f"{self.source}: {self.reason}."
@@ -67,17 +83,20 @@ def read_results(paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltP
     """Results from ``.json`` files as mailed, ``.jsonl`` files as exported by the collector, and folders of them.
 
     A result counts when it is whole, answers one of `pages`, and its rater gave no other. The same result twice counts
-    once; two different ones from one rater count not at all, until someone decides which to keep.
+    once; two different ones from one rater count not at all, until someone decides which to keep. A file that cannot be read, or is
+    too large, is refused like any other, and the rest is read.
     """
     by_digest = {page.digest: page for page in pages}
     received: list[Received] = []
     refused: list[Refusal] = []
     for source, data in _documents(paths):
         try:
+            if isinstance(data, InputError):
+                raise data
             result = read_result(data, by_digest)
             received.append(Received(result, by_digest[result.page], source))
         except InputError as error:
-            refused.append(Refusal(source, str(error)))
+            refused.append(Refusal.of(source, error))
     counted, doubled = _once(received)
     return Collected(tuple(counted), (*refused, *doubled))
 
@@ -114,19 +133,49 @@ def quality_signs(page: BuiltPage, result: Result) -> list[str]:
 
     Signs, not verdicts: whether a rater counts is decided by rules that were written down before.
     """
-    return [*_haste(page, result), *_sameness(page, result), *_failures(page, result)]
+    return [*_haste(page, result), *_sameness(page, result), *_failures(page, result), *impossible_times(result)]
 
 
-def _documents(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, bytes]]:
+def impossible_times(result: Result) -> list[str]:
+    """What cannot be true of a result's times: no dates, an end before the start or in the future, more time on screens than went by.
+
+    A clock that was set while someone answered does this too, so it is a flag and no refusal.
+    """
+    try:
+        started, finished = (datetime.fromisoformat(told) for told in (result.started, result.finished))
+    except ValueError:
+        return [f"impossible date: started {result.started}, finished {result.finished}"]
+    elapsed, shown = (finished - started).total_seconds(), sum(one.ms for one in result.screens.values()) / 1000
+    if elapsed < 0:
+        return [f"finished before it was started ({result.started} to {result.finished})"]
+    signs = []
+    if shown > elapsed + _CLOCK_SLACK:
+        signs.append(f"{shown / 60:.1f} minutes on screens, but only {elapsed / 60:.1f} from start to end")
+    if finished > datetime.now(UTC) + timedelta(days=1):
+        signs.append(f"finished in the future ({result.finished})")
+    return signs
+
+
+def _documents(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, bytes | InputError]]:
     for path in map(Path, paths):
         for file in _files(path):
-            if file.stat().st_size > _LARGEST_FILE:
-                raise InputError(f"{file}: larger than {_LARGEST_FILE // 2**20} MB and not read.")
-            data = read_bytes(file)
+            try:
+                data = _read(file)
+            except InputError as error:
+                yield str(file), error
+                continue
             if file.suffix.lower() != ".jsonl":
                 yield str(file), data
                 continue
             yield from ((f"{file} line {n}", line) for n, line in enumerate(data.splitlines(), 1) if line.strip())
+
+
+def _read(file: Path) -> bytes:
+    if not file.is_file():
+        raise InputError("it is not a file")
+    if file.stat().st_size > _LARGEST_FILE:
+        raise InputError(f"it is larger than {_LARGEST_FILE // 2**20} MB and not read")
+    return read_bytes(file)
 
 
 def _files(path: Path) -> Sequence[Path]:

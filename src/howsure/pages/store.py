@@ -39,13 +39,18 @@ class Store:
     """Drafts and final answers by rater; safe to use from several threads and, through SQLite, several processes."""
 
     def __init__(self, path: Path) -> None:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its side files the same mode
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its side files the same mode
+        except OSError as error:
+            raise _unwritable(path, error.strerror or str(error)) from None
         self._lock = threading.Lock()
         self._base = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=20)
         try:
             self._base.execute("pragma journal_mode = wal")
             self._base.execute("pragma synchronous = full")
             self._base.executescript(_TABLES)
+        except sqlite3.OperationalError as error:
+            raise _unwritable(path, str(error)) from None
         except sqlite3.DatabaseError as error:
             raise InputError(f"{path}: not a store of answers ({error}). Move it away to start a new one.") from None
 
@@ -109,6 +114,10 @@ class Store:
                 self._base.execute("rollback")
                 raise
             self._base.execute("commit")
+
+
+def _unwritable(path: Path, why: str) -> InputError:
+    return InputError(f"{path}: cannot be written ({why}). Copy the pages to a folder that you may write to.")
 
 
 def _now() -> str:

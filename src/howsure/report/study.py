@@ -9,7 +9,7 @@ from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 from howsure.study.analyze import Analysis
 from howsure.study.quality import Checked
-from howsure.study.wording import blinding_words, lite_words, order_words, time_words
+from howsure.study.wording import blinding_words, in_words, lite_words, order_words, time_words
 
 __all__ = ["study_sections"]
 
@@ -17,6 +17,8 @@ __all__ = ["study_sections"]
 def study_sections(found: Analysis) -> list[Section]:
     """What the study shows, section by section."""
     charts = {name: ChartBlock(chart) for name, chart in found.charts().items()}
+    if not found.findings.raters:
+        return [_verdict(found), _quality(found, charts)]
     sections = [
         _verdict(found),
         _quality(found, charts),
@@ -47,16 +49,16 @@ def _verdict(found: Analysis) -> Section:
         ]
         for one, other in zip(found.judgements, found.judgements_everyone, strict=True)
     ]
-    columns = ["Criterion", "Found", "Verdict", "With all raters", "Because"]
+    columns = ["Criterion", "Estimate", "Verdict", "With all raters", "Because"]
     method = (
         "A criterion passes when its whole interval meets the threshold, fails when none of it does, and is inconclusive otherwise. A point "
         "estimate alone decides nothing."
     )
-    table = TableBlock(columns, rows, "Each criterion and the figure it was held against.")
+    table = TableBlock(columns, rows, "Each criterion and the statistic it is compared with.")
     open_ = [
-        f"Study: whether {one.criterion.name} holds; {one.reason.rstrip('.')}."
+        f"Study: whether the criterion on {one.criterion.name} is met; {one.reason.rstrip('.')}."
         for one in found.judgements
-        if one.verdict == "inconclusive"
+        if one.verdict in ("inconclusive", "no verdict")
     ]
     return Section(
         "Do the criteria hold?", [*_summary(found), table, Method(method)], found=[found.sentence], unknown=open_
@@ -100,21 +102,25 @@ def _quality(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
         Download("raters.csv", csv_text(found.raters_frame())),
         Download("exclusions.csv", csv_text(quality.exclusions_frame())),
     ]
-    return Section("Whose answers count?", blocks)
+    return Section("Which raters are included?", blocks)
 
 
 def _checks(one: Checked) -> list[Cell]:
-    status = "left out" if one.is_excluded else "counts"
+    status = "excluded" if one.is_excluded else "included"
     return [one.rater, status, one.minutes, one.complete, one.attention, one.consistency, one.quiz]
 
 
 def _quality_method(found: Analysis) -> str:
     rules = found.quality.rules
-    low, high = rules.target_minutes
+    haste = (
+        f"took less than {rules.fewest_minutes:g} minutes (a third of what reading every text once and answering takes), "
+        if rules.fewest_minutes is not None
+        else ""
+    )
     return (
-        f"Left out: who answered less than {rules.complete:.0%}, took less than {rules.fastest * low:g} minutes (target {low:g}–{high:g}), had less than {rules.attention:.0%} of the "
+        f"Excluded: who answered less than {rules.complete:.0%}, {haste}had less than {rules.attention:.0%} of the "
         f"attention items or {rules.quiz:.0%} of the quiz right, answered swapped repeats alike by less than {rules.consistency:g} (1 the same, 0 the opposite), or gave one and the "
-        "same answer to every question. Nobody is left out for disagreeing: that would manufacture agreement. Severity is a rater's PFI minus the others', pair by pair; "
+        "same answer to every question. Nobody is excluded for disagreeing: that would manufacture agreement. Rater bias (severity) is a rater's PFI minus the others', pair by pair; "
         "agreement is the correlation with their mean."
     )
 
@@ -203,7 +209,7 @@ def _model(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
         if model.critical is None
         else f" With {model.n_pairs} pairs only |r| above {model.critical:.3f} differs from 0."
     )
-    text = f"Combined fidelity, half model and half people, is {model.combined}: the model gives {model.model}, people {model.human}, on {model.n_pairs} pairs.{critical}"
+    text = f"Combined fidelity, half model and half people, is {in_words(model.combined)}: the model gives {in_words(model.model)}, people {in_words(model.human)}, on {model.n_pairs} pairs.{critical}"
     ceiling = model.ceiling_from
     method = (
         f"The noise ceiling is √ICC({ceiling[4]},{ceiling[6]}), the correlation that a perfect score could be expected to reach with the mean of these raters; r divided by it is free of noise in "

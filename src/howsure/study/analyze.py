@@ -20,7 +20,7 @@ from howsure.stats.means import mean
 from howsure.study.domains import EXPECTED, Order
 from howsure.study.facts import known_facts
 from howsure.study.fidelity import PFI, Part, Scored, is_pair, score
-from howsure.study.findings import Findings, Settings, find
+from howsure.study.findings import Findings, Settings, find, without_raters
 from howsure.study.pooling import Design, design_of, row_means
 from howsure.study.quality import Quality, Rules, check_raters
 from howsure.study.reliability import DESIGNS
@@ -53,8 +53,9 @@ class RaterRow:
 class Analysis:
     """What a study shows.
 
-    ``findings`` are of the raters who broke no rule, ``everyone`` the same figures of all raters; ``judgements`` hold the
-    criteria against ``findings``, ``judgements_everyone`` against the others. ``sentence`` is what a paper may say.
+    ``findings`` are of the raters who broke no rule, ``everyone`` the same figures of all raters; ``judgements`` compare the
+    criteria with ``findings``, ``judgements_everyone`` with the others. Where the rules leave no rater, the figures are states and
+    every judgement is ``no verdict``. ``sentence`` is what a paper may say.
     """
 
     findings: Findings
@@ -158,8 +159,8 @@ def analyze(
 
     ``raters`` is the table beside the ratings; ``study`` names scales, domains and model scores, ``model_scores`` gives the last two
     alone. ``order`` is the order of domains to expect. ``design`` says who the raters are (sampled, fixed, unidentified); without it,
-    raters who share pairs are taken as a sample of possible ones. ``rules`` say whose answers are left out; every figure is also there
-    for all raters.
+    raters who share pairs are taken as a sample of possible ones. ``rules`` say whose answers are excluded; every figure is also there
+    for all raters. A rater is excluded for haste only if the study is given, since its length says how fast it can be read.
     """
     if design is not None and design not in DESIGNS:
         raise OptionError.unknown("design", design, DESIGNS)
@@ -172,9 +173,13 @@ def analyze(
     kept = [rater for rater in quality.kept if rater in scored.raters]
     notes = [*scored.notes, *facts.notes, *_notes(quality, kept)]
     everyone = find(scored, guesses, minutes, facts, settings)
-    is_whole = not kept or len(kept) == len(scored.raters)
-    findings = everyone if is_whole else find(scored.of(kept), guesses and guesses.of(kept), minutes, facts, settings)
-    judgements = judge_all(findings.figures, criteria)
+    if not kept:
+        findings = without_raters(everyone)
+    elif len(kept) == len(scored.raters):
+        findings = everyone
+    else:
+        findings = find(scored.of(kept), guesses and guesses.of(kept), minutes, facts, settings)
+    judgements = judge_all(findings.figures, criteria, has_raters=bool(kept))
     read = {"raters": raters, "study": study, "model_scores": model_scores}
     made = Provenance.of(
         ratings,
@@ -196,7 +201,7 @@ def analyze(
         scored.parts,
         rows,
         judgements,
-        judge_all(everyone.figures, criteria),
+        judge_all(everyone.figures, criteria, has_raters=bool(kept)),
         sentence,
         made,
     )
@@ -213,9 +218,9 @@ def _guesses(ratings: Ratings) -> Scored | None:
 
 def _notes(quality: Quality, kept: list[str]) -> list[str]:
     if not kept:
-        return ["Every rater broke a rule, so the figures are of all raters; nothing should rest on them."]
+        return ["Every rater was excluded by rule, so there is no verdict; exclusions.csv says why."]
     n_out = len(quality.raters) - len(kept)
-    return [f"{n_out} of {len(quality.raters)} raters are left out by rule; exclusions.csv says why."] if n_out else []
+    return [f"{n_out} of {len(quality.raters)} raters are excluded by rule; exclusions.csv says why."] if n_out else []
 
 
 def _rater(scored: Scored, guesses: Scored | None, rater: str, kept: list[str], level: float) -> RaterRow:

@@ -21,7 +21,7 @@ from howsure.pages.protocol import OpaqueId
 from howsure.results import Provenance, plain
 from howsure.safe_io import read_bytes
 from howsure.study.design import AGAIN, Shown, arrange, design_frame
-from howsure.study.page import item_id, make_page
+from howsure.study.page import guess_id, guessed, item_id, make_page
 from howsure.study.protocol import Study
 
 __all__ = ["EVERYONE", "KEY", "Key", "Packet", "Placed", "build", "refuse_old_key"]
@@ -154,7 +154,7 @@ def build(study: Study, *, n_raters: int = 7, one_page: bool = False, salt: str 
     salt = salt or new_salt()
     raters = [EVERYONE] if one_page else [f"r{number:02d}" for number in range(1, n_raters + 1)]
     shown = arrange(study, len(raters))
-    placed = {rater: _placed(salt, rater, row) for rater, row in zip(raters, shown, strict=True)}
+    placed = {rater: _placed(study, salt, rater, row) for rater, row in zip(raters, shown, strict=True)}
     key = Key.seal(study, placed, salt)
     pages = [
         build_page(make_page(study, row, salt=salt, commitment=key.commitment, rater=rater))
@@ -171,5 +171,8 @@ def refuse_old_key(folder: Path) -> None:
         raise InputError(f"{folder}: holds other pages, which would be handed out with these. Build into a new folder.")
 
 
-def _placed(salt: str, rater: str, shown: Sequence[Shown]) -> dict[str, Placed]:
-    return {item_id(salt, rater, one): Placed(item=one.item, target=one.target) for one in shown}
+def _placed(study: Study, salt: str, rater: str, shown: Sequence[Shown]) -> dict[str, Placed]:
+    """What every screen that asks about an item stands for: those that rate it, and those that ask for a guess."""
+    screens = {item_id(salt, rater, one): one for one in shown}
+    screens |= {guess_id(salt, rater, one): one for one in guessed(study, shown)}
+    return {name: Placed(item=one.item, target=one.target) for name, one in screens.items()}

@@ -11,6 +11,7 @@ from howsure.charts import Caption, Field, Reference, captioned, estimate_rows, 
 from howsure.charts.encodings import NAMES, ON_TOP, by_group, position, roles, tooltips
 from howsure.charts.points import points_with_trend
 from howsure.charts.theme import LIGHT, PALETTE, ROW
+from howsure.study.wording import in_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -40,7 +41,8 @@ _UNIT = (-0.02, 1.02)
 
 def draw_analysis(analysis: Analysis) -> dict[str, alt.LayerChart]:
     """Every chart that the data allow, by file name."""
-    drawn = {"agreement": draw_agreement(analysis), "severity": draw_severity(analysis)}
+    drawn = {"agreement": draw_agreement(analysis)} if analysis.findings.reliability else {}
+    drawn["severity"] = draw_severity(analysis)
     if any(row.pfi.value is not None for row in analysis.findings.pairs):
         drawn["pairs"] = draw_pairs(analysis)
     if analysis.findings.model:
@@ -188,7 +190,7 @@ def draw_severity(analysis: Analysis) -> alt.LayerChart:
     """How much lower or higher each rater rates than the others."""
     is_out = {one.rater: one.is_excluded for one in analysis.quality.raters}
     shown = sorted(analysis.raters, key=lambda row: row.severity.value or 0.0)[:_MOST]
-    rows = _grouped((row.rater, "left out" if is_out[row.rater] else "counted", row.severity) for row in shown)
+    rows = _grouped((row.rater, "excluded" if is_out[row.rater] else "included", row.severity) for row in shown)
     return interval_plot(
         rows.sort("group", maintain_order=True),
         title="How severe is each rater?",
@@ -215,11 +217,12 @@ def draw_timing(analysis: Analysis) -> alt.LayerChart:
         {
             "label": [one.rater for one in known],
             "minutes": [one.minutes for one in known],
-            "group": ["left out" if one.is_excluded else "counted" for one in known],
+            "group": ["excluded" if one.is_excluded else "included" for one in known],
         }
     ).sort("minutes", descending=True)
-    low, high = analysis.quality.rules.target_minutes
-    field = Field("minutes", "Time taken", "minutes", domain=(0, 1.05 * max(high, *rows["minutes"])))
+    target = analysis.quality.rules.target_minutes
+    most = max([*rows["minutes"], *(target or ())])
+    field = Field("minutes", "Time taken", "minutes", domain=(0, 1.05 * most if most else 1.0))
     drawn = roles(rows, label="label", x=field, group="group")
     groups = Field("group", "Rater is") if drawn["group"].n_unique() > 1 else None
     x = position("x", drawn, "x", field)
@@ -233,14 +236,15 @@ def draw_timing(analysis: Analysis) -> alt.LayerChart:
     dots = alt.Chart(drawn).mark_point(size=90, stroke=LIGHT["paper"], strokeWidth=1)
     chart = alt.LayerChart(
         layer=[
-            _span(low, high, x),
+            *([_span(*target, x)] if target else []),
             dots.encode(x=alt.X(**x), y=names, tooltip=tips, **by_group(drawn, groups, "shape")),
         ],
         height=max(len(drawn), 2) * ROW,
     )
-    mean = analysis.findings.figures["minutes"]
-    method = f"each time is a fact; mean of those who count {mean}, {analysis.findings.settings.level:.0%} interval"
-    note = f"Shaded: the target of {low:g} to {high:g} minutes. {_cut(len(analysis.quality.raters), 'raters')}".strip()
+    mean = in_words(analysis.findings.figures["minutes"])
+    method = f"mean of the included raters {mean}, {analysis.findings.settings.level:.0%} interval"
+    shaded = f"Shaded: the target of {target[0]:g} to {target[1]:g} minutes. " if target else ""
+    note = f"{shaded}{_cut(len(analysis.quality.raters), 'raters')}".strip()
     return captioned(
         chart, title="How long did raters take?", caption=Caption(len(drawn), "raters", None, method, note)
     )

@@ -18,15 +18,14 @@ from howsure.results import Provenance, plain, write_json
 from howsure.study.design import AGAIN, arrange, design_frame
 from howsure.study.protocol import Study
 
-__all__ = ["CHECKS", "Check", "Preflight", "expected_minutes", "preflight"]
+__all__ = ["CHECKS", "Check", "Preflight", "preflight"]
 
 State = Literal["pass", "warn", "fail"]
 
-WORDS_PER_MINUTE = 238  # silent reading of prose in English (Brysbaert 2019)
-SECONDS_PER_ANSWER = 5
 _SHARED_RUN = 8  # words in a row that two texts do not share by chance
 _LENGTH_WARN, _LENGTH_FAIL = 1.25, 2.0
 _SHORT_GOLD = 30
+_LONG_SITTING = 30  # minutes
 _DIGITS = 9
 
 _MACHINE = re.compile(
@@ -98,21 +97,7 @@ def preflight(study: Study, *, n_raters: int = 7) -> Preflight:
     """Every check of a study that `n_raters` people are to rate."""
     checks = tuple(check for look in CHECKS for check in look(study, n_raters))
     made = Provenance({"raters": n_raters}, digest=study.digest, seed=study.seed)
-    return Preflight(checks, round(expected_minutes(study), 1), made)
-
-
-def expected_minutes(study: Study) -> float:
-    """How long a rater needs: every text read once at 238 words a minute, and 5 seconds for each answer."""
-    shown = [(pair.prompt, pair.target, pair.comparison) for pair in study.pairs]
-    n_words = sum(_n_words(text) for texts in shown for text in texts)
-    n_words += round(n_words / len(shown) * study.repeats)
-    n_words += sum(map(_n_words, (study.consent, study.gold, study.instructions, *study.characteristics)))
-    n_questions = sum(len(dimension.fields) for dimension in study.dimensions) + study.ask_guess
-    n_answers = n_questions * (len(study.pairs) + study.repeats) + len(study.attention)
-    asked = [*study.attention, *(study.quiz.questions if study.quiz else ())]
-    n_words += sum(_n_words(f"{one.question} {' '.join(one.options)}") for one in asked)
-    n_answers += len(study.quiz.questions) if study.quiz else 0
-    return n_words / WORDS_PER_MINUTE + n_answers * SECONDS_PER_ANSWER / 60
+    return Preflight(checks, round(study.expected_minutes, 1), made)
 
 
 # the checks, in the order of the list
@@ -229,8 +214,16 @@ def _repetition(study: Study, n_raters: int) -> Iterator[Check]:
 
 
 def _time(study: Study, n_raters: int) -> Iterator[Check]:
-    minutes, (low, high) = expected_minutes(study), study.target_minutes
-    told = f"about {minutes:.1f} min to read and answer; the target is {low:g} to {high:g}"
+    minutes = study.expected_minutes
+    told = f"about {minutes:.1f} min to read and answer"
+    if study.target_minutes is None:
+        is_long = minutes > _LONG_SITTING
+        yield Check(
+            "time", "warn" if is_long else "pass", f"{told}{'; raters tire. Leave out pairs' if is_long else ''}."
+        )
+        return
+    low, high = study.target_minutes
+    told += f"; the target is {low:g} to {high:g}"
     if low <= minutes <= high:
         yield Check("time", "pass", f"{told}.")
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from howsure.pages import (
 )
 from howsure.pages.packet import LINKS
 from howsure.pages.records import ItemRecord, QuizRecord
+from howsure.pages.results import impossible_times
 from howsure.results import Provenance, plain, write_json
 from howsure.study.build import KEY, Key, Placed
 from howsure.study.design import AGAIN, ATTENTION
@@ -32,7 +33,7 @@ from howsure.study.page import ANSWER, COMMENTS, GUESS, option_value
 from howsure.study.protocol import Dimension, Study
 from howsure.tables import Ratings
 
-__all__ = ["AnswerSet", "Answered", "Gathered", "collect", "gather", "live_signs", "oriented"]
+__all__ = ["AnswerSet", "Answered", "Gathered", "collect", "gather", "joined", "live_signs", "oriented"]
 
 RATER_COLUMNS = {
     "rater": pl.String,
@@ -42,6 +43,7 @@ RATER_COLUMNS = {
     "slot_one": pl.Float64,
     "comments": pl.String,
     "digest": pl.String,
+    "flags": pl.String,
 }
 
 
@@ -67,6 +69,7 @@ class AnswerSet:
     minutes: float | None = None
     quiz: float | None = None
     comments: str | None = None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,11 +108,13 @@ def collect(
     key: str | os.PathLike[str],
     *,
     pages: str | os.PathLike[str] | None = None,
+    strict: bool = False,
 ) -> Gathered:
     """The ratings in raters' files: ``collect(["answers/"], "packet/key.json").save(Path("out"))``.
 
     A file counts when it is whole, answers one of the pages in `pages` (the key's folder when left out), and its rater gave no
-    other. The pages must carry the digest of this very key.
+    other. The pages must carry the digest of this very key. What does not count is named in ``refused``; with ``strict`` the first such
+    file raises.
     """
     opened = Key.read(key)
     built = list(read_pages(pages or Path(key).parent).values())
@@ -123,17 +128,44 @@ def collect(
     sets = [_answer_set(opened, one) for one in found.results]
     # answers may lie in the packet's folder, beside files that are none
     refused = [one for one in found.refused if Path(one.source).name not in (KEY, LINKS)]
-    return gather(opened.study, sets, refused, sealed=opened.commitment)
+    return gather(opened.study, sets, refused, sealed=opened.commitment, strict=strict)
 
 
-def gather(study: Study, sets: Sequence[AnswerSet], refused: Sequence[Refusal] = (), *, sealed: str = "") -> Gathered:
-    """Answer sets as tables, turned so that + is the target; `sealed` is the digest of the key that says where it was."""
-    if not sets:
+def gather(
+    study: Study,
+    sets: Sequence[AnswerSet],
+    refused: Sequence[Refusal] = (),
+    *,
+    sealed: str = "",
+    strict: bool = False,
+) -> Gathered:
+    """Answer sets as tables, turned so that + is the target.
+
+    A set whose ratings a table cannot hold is refused like the ``refused`` ones given. `sealed` is the digest of the key that says where the
+    target was; `strict` raises on the first refusal.
+    """
+    counted, rows, refused = [], [], list(refused)
+    for one in sets:
+        own = list(_rating_rows(study, one))
+        try:
+            if own:
+                Ratings(_without_empty(pl.DataFrame(own, infer_schema_length=None)))
+        except InputError as error:
+            refused.append(Refusal.of(one.source, error))
+        else:
+            counted.append(one)
+            rows += own
+    if strict and refused:
+        more = f" {len(refused) - 1} more are refused." if len(refused) > 1 else ""
+        raise InputError(f"{refused[0]}{more}")
+    if not counted:
         reasons = " ".join(map(str, refused[:3])) or "No file was given."
         raise InputError(f"No answers count ({len(refused)} refused). {reasons}")
-    rows = [row for one in sets for row in _rating_rows(study, one)]
-    raters = pl.DataFrame([_rater_row(study, one) for one in sets], RATER_COLUMNS, orient="row")
-    notes = tuple(str(refusal) for refusal in refused)
+    raters = pl.DataFrame([_rater_row(study, one) for one in counted], RATER_COLUMNS, orient="row")
+    flagged = [
+        f"{one.source}: {flag}; look at it before you use these answers." for one in counted for flag in one.flags
+    ]
+    notes = (*(str(refusal) for refusal in refused), *flagged)
     ratings = Ratings(_without_empty(pl.DataFrame(rows, infer_schema_length=None)))
     settings = {"sealed": sealed, "study": study.digest, "title": study.title}
     made = Provenance.of(ratings, seed=study.seed, notes=notes, **settings)
@@ -169,6 +201,16 @@ def live_signs(key: Key) -> Callable[[BuiltPage, Result], list[str]]:
     return signs
 
 
+def joined(items: Iterable[Answered]) -> tuple[Answered, ...]:
+    """One entry per item: the guess about a pair, asked after all ratings, joins the answers given while it was rated."""
+    found: dict[str, Answered] = {}
+    for one in items:
+        first = found.setdefault(one.placed.item, one)
+        values, revisions = {**first.values, **one.values}, {**first.revisions, **one.revisions}
+        found[one.placed.item] = replace(first, values=values, revisions=revisions)
+    return tuple(found.values())
+
+
 # from a page's result
 
 
@@ -181,11 +223,12 @@ def _answer_set(key: Key, received: Received) -> AnswerSet:
     return AnswerSet(
         rater=received.rater,
         source=received.source,
-        items=tuple(items),
+        items=joined(items),
         digest=received.result.digest,
         minutes=received.seconds / 60,
         quiz=_quiz_share(received),
         comments=_comments(received),
+        flags=tuple(impossible_times(received.result)),
     )
 
 
@@ -258,14 +301,21 @@ def _rater_row(study: Study, one: AnswerSet) -> tuple[Any, ...]:
     pairs = [answered for answered in one.items if answered.placed.target]
     slot_one = sum(answered.placed.target == 1 for answered in pairs) / len(pairs) if pairs else None
     minutes = None if one.minutes is None else round(one.minutes, 2)
-    return one.rater, minutes, _complete(study, one), one.quiz, slot_one, one.comments, one.digest
+    return (
+        one.rater,
+        minutes,
+        _complete(study, one),
+        one.quiz,
+        slot_one,
+        one.comments,
+        one.digest,
+        "; ".join(one.flags) or None,
+    )
 
 
 def _complete(study: Study, one: AnswerSet) -> float:
     """The share of questions answered, of all that a rater is asked."""
-    n_questions = sum(len(dimension.fields) for dimension in study.dimensions) + study.ask_guess
-    n_asked = n_questions * (len(study.pairs) + study.repeats) + len(study.attention)
-    return sum(len(answered.values) for answered in one.items) / n_asked
+    return min(sum(len(answered.values) for answered in one.items) / study.n_answers, 1.0)
 
 
 def _odd(study: Study, one: AnswerSet) -> Iterator[str]:
@@ -278,6 +328,6 @@ def _odd(study: Study, one: AnswerSet) -> Iterator[str]:
         turned = [item for item in first if first.get(item + AGAIN, first[item]) * first[item] < 0]
         if dimension.kind == "comparison" and turned:
             yield f"{dimension.name} turned round when shown again ({len(turned)} of {study.repeats})"
-    low, high = study.target_minutes
+    low, high = study.usual_minutes
     if one.minutes is not None and not low / 2 <= one.minutes <= high * 2:
         yield f"{one.minutes:.1f} min, where {low:g} to {high:g} are expected"

@@ -19,7 +19,7 @@ from howsure.study.pooling import Design, pooled_mean
 from howsure.study.reliability import Reliability, assess
 from howsure.tables import Ratings
 
-__all__ = ["Findings", "PairRow", "Settings", "find"]
+__all__ = ["Findings", "PairRow", "Settings", "find", "without_raters"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,22 @@ class Findings:
     model: AgainstModel | None
     raters: tuple[str, ...]
     settings: Settings
+
+
+def without_raters(everyone: Findings) -> Findings:
+    """The findings where the exclusion rules leave nobody: every figure is a state, and no table holds a number of the raters."""
+    level = everyone.settings.level
+    nothing = Estimate.without("too_few", "the exclusion rules left no rater", level=level)
+    return replace(
+        everyone,
+        figures=dict.fromkeys(everyone.figures, nothing),
+        pairs=tuple(replace(row, n_raters=0, pfi=nothing, means=dict.fromkeys(row.means)) for row in everyone.pairs),
+        reliability={},
+        components={},
+        domains=Domains((), None, nothing, nothing, nothing, None, None),
+        model=None,
+        raters=(),
+    )
 
 
 def find(

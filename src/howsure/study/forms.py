@@ -22,7 +22,7 @@ from howsure.pages.build import explain
 from howsure.pages.protocol import Question, Screen
 from howsure.safe_io import read_bytes, write_atomic
 from howsure.study.build import KEY, Key, Packet, Placed, refuse_old_key
-from howsure.study.collect import Answered, AnswerSet, Gathered, gather
+from howsure.study.collect import Answered, AnswerSet, Gathered, gather, joined
 from howsure.study.design import AGAIN, ATTENTION
 from howsure.study.page import COMMENTS, item_question, option_value
 from howsure.study.protocol import Study
@@ -121,11 +121,12 @@ def collect_forms(
     *,
     key: Key | None = None,
     study: Study | None = None,
+    strict: bool = False,
 ) -> Gathered:
     """Ratings from the exported csv files of forms.
 
     ``key`` is that of the build; for a form made without one, name pairs and slots in the mapping and give the `study`. Each file
-    is read by the one mapping whose columns it has.
+    is read by the one mapping whose columns it has. A file or a line that cannot be read is named in ``refused``; with ``strict`` it raises.
     """
     study = key.study if key else study
     if study is None:
@@ -133,10 +134,10 @@ def collect_forms(
     reader = _Reader(
         study, {} if key is None else {name: one for rows in key.raters.values() for name, one in rows.items()}
     )
-    found = [one for path in map(Path, files) for one in reader.read(path, mappings)]
+    found = [one for path in map(Path, files) for one in reader.read_all(path, mappings)]
     counted, doubled = _once([one for one in found if isinstance(one, AnswerSet)])
     refused = [*(one for one in found if isinstance(one, Refusal)), *doubled]
-    return gather(study, counted, refused, sealed=key.commitment if key else "")
+    return gather(study, counted, refused, sealed=key.commitment if key else "", strict=strict)
 
 
 # writing
@@ -215,7 +216,13 @@ class _Reader:
     study: Study
     placed: Mapping[str, Placed]
 
-    def read(self, path: Path, mappings: Sequence[FormMapping]) -> Iterator[AnswerSet | Refusal]:
+    def read_all(self, path: Path, mappings: Sequence[FormMapping]) -> list[AnswerSet | Refusal]:
+        try:
+            return list(self._read(path, mappings))
+        except InputError as error:
+            return [Refusal.of(str(path), error)]
+
+    def _read(self, path: Path, mappings: Sequence[FormMapping]) -> Iterator[AnswerSet | Refusal]:
         lines = _lines(path)
         _, header = next(lines)
         mapping = _fitting(path, header, mappings)
@@ -224,7 +231,10 @@ class _Reader:
                 continue
             row = _Row(f"{path} line {line}", dict(zip(header, cells, strict=False)), mapping)
             rater = row.get(mapping.rater) if mapping.rater else f"{path.stem}-{number}"
-            yield self._answer_set(rater, row) if rater else Refusal(row.where, "it does not say who answered")
+            try:
+                yield self._answer_set(rater, row) if rater else Refusal(row.where, "it does not say who answered")
+            except InputError as error:
+                yield Refusal.of(row.where, error)
 
     def _answer_set(self, rater: str, row: _Row) -> AnswerSet:
         given: dict[str, dict[str, int | str]] = defaultdict(dict)
@@ -237,9 +247,9 @@ class _Reader:
                 )
         items = (Answered(placed[item], given[item], position) for position, item in enumerate(placed, 1))
         return AnswerSet(
-            rater=rater[:60],
+            rater=rater[:60].strip(),
             source=row.where,
-            items=tuple(items),
+            items=joined(items),
             digest=hashlib.sha256(repr(sorted(row.cells.items())).encode()).hexdigest(),
             minutes=self._minutes(row),
             quiz=self._quiz(row),

@@ -1,4 +1,4 @@
-"""A study as one rater's page: consent, gold standard, quiz, items, comments.
+"""A study as one rater's page: consent, gold standard, quiz, items, guesses, comments.
 
 Nothing in it tells the responses apart but their texts: screens carry opaque ids, questions name slots, and what belongs
 to which slot is in the key alone.
@@ -7,6 +7,7 @@ to which slot is in the key alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from howsure import pages
 from howsure.pages import Choice, Consent, Item, Option, Page, Passage, Reading, Scale, Text, opaque_id
@@ -21,6 +22,8 @@ __all__ = [
     "GUESS",
     "GUESSES",
     "INSTRUMENT",
+    "guess_id",
+    "guessed",
     "item_id",
     "item_question",
     "make_page",
@@ -32,6 +35,7 @@ INSTRUMENT = "study"
 ANSWER, COMMENTS, GUESS = "answer", "comments", "guess"
 GUESSES = {"first": SLOTS[0], "second": SLOTS[1], "neither": "I cannot tell"}
 _GUESS_TEXT = "One of the two was written to match the gold standard. Which one do you think it was?"
+_GUESS_INTRO = "Your ratings are complete and can no longer be changed. Here are the pairs again, with one last question about each."
 
 
 def make_page(study: Study, shown: Sequence[Shown], *, salt: str, commitment: str, rater: str = "") -> Page:
@@ -50,6 +54,7 @@ def make_page(study: Study, shown: Sequence[Shown], *, salt: str, commitment: st
         *((_quiz(study.quiz, name("quiz"), opaque_id(salt, "quiz")),) if study.quiz else ()),
         Reading(id=name("task"), title="Your task", text=_task(study, len(items))),
         *items,
+        *_guesses(study, shown, salt, rater),
         Item(id=name("comments"), title="Comments", questions=(_COMMENTS,)),
     )
     return Page(
@@ -68,10 +73,19 @@ def item_id(salt: str, rater: str, shown: Shown) -> str:
     return opaque_id(salt, rater, "item", shown.item)
 
 
+def guess_id(salt: str, rater: str, shown: Shown) -> str:
+    """The opaque id of the screen that asks for a guess about an item, on one rater's page."""
+    return opaque_id(salt, rater, "guess", shown.item)
+
+
+def guessed(study: Study, shown: Sequence[Shown]) -> list[Shown]:
+    """The pairs that a guess is asked about: each once, in the order shown; none where the study asks for no guesses."""
+    return [one for one in shown if study.ask_guess and one.target is not None and one.item == one.pair]
+
+
 def questions(study: Study) -> tuple[Question, ...]:
-    """What is asked about a pair, in the order of the dimensions."""
-    asked = [_question(dimension, *field) for dimension in study.dimensions for field in dimension.fields]
-    return (*asked, *((_GUESS,) if study.ask_guess else ()))
+    """What is asked about a pair while it is rated, in the order of the dimensions."""
+    return tuple(_question(dimension, *field) for dimension in study.dimensions for field in dimension.fields)
 
 
 def item_question(study: Study, item: str, name: str) -> Question | None:
@@ -79,7 +93,7 @@ def item_question(study: Study, item: str, name: str) -> Question | None:
     if item.startswith(ATTENTION):
         asked: Sequence[Question] = (_choice(ANSWER, _attention_item(study, item)),)
     else:
-        asked = questions(study)
+        asked = (*questions(study), *((_GUESS,) if study.ask_guess else ()))
     return next((question for question in asked if question.name == name), None)
 
 
@@ -120,7 +134,7 @@ def _quiz(quiz: Quiz, name: str, salt: str) -> pages.Quiz:
 
 
 def _task(study: Study, n_items: int) -> str:
-    low, high = study.target_minutes
+    low, high = study.usual_minutes
     return (
         f"{study.instructions}\n\nThere are {n_items} items. You can go back and change answers until you finish. "
         f"Most people need {low:g} to {high:g} minutes."
@@ -131,10 +145,31 @@ def _item(study: Study, shown: Shown, name: str, title: str) -> Item:
     if shown.target is None:
         item = _attention_item(study, shown.item)
         return Item(id=name, title=title, text=item.text, questions=(_choice(ANSWER, item),))
+    return Item(id=name, title=title, questions=questions(study), **_pair(study, shown))
+
+
+def _pair(study: Study, shown: Shown) -> dict[str, Any]:
+    """Prompt and responses, each in its slot."""
     pair = study.pair(shown.pair)
     texts = (pair.target, pair.comparison) if shown.target == 1 else (pair.comparison, pair.target)
     passages = tuple(Passage(label=label, text=text) for label, text in zip(SLOTS, texts, strict=True))
-    return Item(id=name, title=title, prompt=pair.prompt, passages=passages, questions=questions(study))
+    return {"prompt": pair.prompt, "passages": passages}
+
+
+def _guesses(study: Study, shown: Sequence[Shown], salt: str, rater: str) -> list[Item]:
+    """After all ratings, for the question tells what the study compares; from here there is no way back to them."""
+    asked = guessed(study, shown)
+    return [
+        Item(
+            id=guess_id(salt, rater, one),
+            title=f"Last question {number} of {len(asked)}",
+            text=_GUESS_INTRO if number == 1 else "",
+            questions=(_GUESS,),
+            is_one_way=number == 1,
+            **_pair(study, one),
+        )
+        for number, one in enumerate(asked, 1)
+    ]
 
 
 def _attention_item(study: Study, item: str) -> Attention:

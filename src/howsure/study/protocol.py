@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +38,8 @@ _Prose = Annotated[
 _Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$")]
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,29}$")]
 _TAKEN = ("attention", "comments", "guess")
+_WORDS_PER_MINUTE = 238  # silent reading of prose in English (Brysbaert 2019)
+_SECONDS_PER_ANSWER = 5
 _LEANINGS = (
     "Definitely Response 1",
     "Leaning to Response 1",
@@ -256,9 +259,9 @@ class Study(_Part):
     repeats: int = Field(default=0, ge=0)
     """How many pairs are shown again, with their slots swapped."""
     ask_guess: bool = False
-    """Whether to ask at each pair which response is thought to be the special one: did blinding hold?"""
-    target_minutes: tuple[float, float] = (8, 12)
-    """From and to how many minutes a rater should need."""
+    """Whether to ask, after all ratings, which response of each pair was written to match the gold standard: did blinding hold?"""
+    target_minutes: tuple[float, float] | None = None
+    """From and to how many minutes a rater should need; left out: 0.8 to 1.3 times what its texts and questions take."""
     seed: int = Field(default=0, ge=0)
     """Same seed, same orders."""
     language: str = Field(default="en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
@@ -274,7 +277,7 @@ class Study(_Part):
         refuse_twice("attention item", (item.id for item in self.attention))
         if self.repeats > len(self.pairs):
             raise ValueError(f"repeats {self.repeats} is above the {len(self.pairs)} pairs")
-        low, high = self.target_minutes
+        low, high = self.target_minutes or (1, 1)
         if not 0 < low <= high:
             raise ValueError(f"target_minutes {low:g} to {high:g} is not a span of time")
         return self
@@ -317,6 +320,33 @@ class Study(_Part):
         """The SHA-256 of all that the study holds."""
         return digest(self.model_dump(mode="json"))
 
+    @cached_property
+    def expected_minutes(self) -> float:
+        """How long a rater needs: every text read once at 238 words per minute, and 5 seconds for each answer."""
+        shown = [(pair.prompt, pair.target, pair.comparison) for pair in self.pairs]
+        n_words = sum(_n_words(text) for texts in shown for text in texts)
+        n_words += round(n_words / len(shown) * self.repeats)
+        n_words += sum(map(_n_words, (self.consent, self.gold, self.instructions, *self.characteristics)))
+        asked = [*self.attention, *(self.quiz.questions if self.quiz else ())]
+        n_words += sum(_n_words(f"{one.question} {' '.join(one.options)}") for one in asked)
+        n_answers = self.n_answers + (len(self.quiz.questions) if self.quiz else 0)
+        return n_words / _WORDS_PER_MINUTE + n_answers * _SECONDS_PER_ANSWER / 60
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers a rater gives to pairs, repeated pairs, guesses and attention items."""
+        n_fields = sum(len(dimension.fields) for dimension in self.dimensions)
+        n_guesses = len(self.pairs) if self.ask_guess else 0
+        return n_fields * (len(self.pairs) + self.repeats) + n_guesses + len(self.attention)
+
+    @property
+    def usual_minutes(self) -> tuple[float, float]:
+        """From and to how many minutes a rater should need: as the author says, or by the length of the study."""
+        if self.target_minutes is not None:
+            return self.target_minutes
+        low = max(1, math.floor(0.8 * self.expected_minutes))
+        return low, max(low + 1, math.ceil(1.3 * self.expected_minutes))
+
     def pair(self, name: str) -> Pair:
         """The pair called `name`."""
         by_name = {pair.id: pair for pair in self.pairs}
@@ -330,6 +360,10 @@ class Study(_Part):
         if name not in by_name:
             raise OptionError.unknown("dimension", name, by_name)
         return by_name[name]
+
+
+def _n_words(text: str) -> int:
+    return max(len(text.split()), 1)
 
 
 def _fault(error: ValidationError, document: Document, pairs_in: Document) -> str:

@@ -23,33 +23,36 @@ if TYPE_CHECKING:
 __all__ = ["Checked", "Exclusion", "Quality", "Rules", "check_raters"]
 
 _FEWEST_PAIRS = 3  # fewer answers are alike by accident
+_FASTEST = 1 / 3  # of the expected time: 714 words per minute and 1.7 seconds per answer
 
 
 @dataclass(frozen=True)
 class Rules:
     """When a rater's answers are left out. Each rule is used where its figure is known.
 
-    ``complete``: share of questions answered, at least. ``fastest``: of the lower end of ``target_minutes``, the share that
-    nobody reads faster than. ``attention``, ``quiz``: share right, at least. ``consistency``: how alike the answers to a
-    pair and to the same pair with swapped slots are (1 the same, 0 the opposite), at least. ``straight``: whether to leave out who
-    gave the same answer to everything.
+    ``complete``: share of questions answered, at least. ``fewest_minutes``: who took less cannot have read it all; a third of the time that the
+    study's texts and answers take (238 words per minute, 5 seconds per answer), so it grows with the study, and no rule where the study is not
+    known. ``attention``, ``quiz``: share right, at least. ``consistency``: how alike the answers to a
+    pair and to the same pair with swapped slots are (1 the same, 0 the opposite), at least. ``straight``: whether to exclude who
+    gave the same answer to everything. Minutes outside ``target_minutes`` are flagged; nobody is excluded for them.
     """
 
     complete: float = 0.8
-    fastest: float = 0.5
+    fewest_minutes: float | None = None
     attention: float = 0.5
     consistency: float = 0.5
     quiz: float = 0.5
     straight: bool = True
-    target_minutes: tuple[float, float] = (8, 12)
+    target_minutes: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, study: Study | None) -> Rules:
-        """The rules with a study's minutes and pass mark."""
+        """The rules with a study's length, minutes and pass mark."""
         if study is None:
             return cls()
         quiz = study.quiz.pass_mark / len(study.quiz.questions) if study.quiz else cls.quiz
-        return cls(quiz=quiz, target_minutes=study.target_minutes)
+        fewest = round(study.expected_minutes * _FASTEST, 1)
+        return cls(quiz=quiz, fewest_minutes=fewest, target_minutes=study.usual_minutes)
 
 
 @dataclass(frozen=True)
@@ -139,13 +142,12 @@ def check_raters(
             "consistency": alike.get(rater),
             "slot_one": told.get("slot_one"),
         }
+        flags = _flags(facts, rules, told.get("flags"))
         mine = answers.get(rater, {})
         is_straight = _is_straight(mine, parts, facts["slot_one"])
         broken = tuple(_broken(rater, facts, rules, is_straight=is_straight))
         n_pairs = max((len(items) for items in mine.values()), default=0)
-        checked.append(
-            Checked(rater, n_pairs, **facts, is_straight=is_straight, exclusions=broken, flags=_flags(facts, rules))
-        )
+        checked.append(Checked(rater, n_pairs, **facts, is_straight=is_straight, exclusions=broken, flags=flags))
     return Quality(tuple(checked), rules)
 
 
@@ -234,10 +236,9 @@ def _follows_slots(values: list[float], slot_one: float | None) -> bool:
 
 def _broken(rater: str, facts: Mapping[str, Any], rules: Rules, *, is_straight: bool) -> list[Exclusion]:
     """The rules that these facts break, in words."""
-    fastest = rules.fastest * rules.target_minutes[0]
-    limits = {
+    limits: dict[str, tuple[float | None, str]] = {
         "complete": (rules.complete, "answered {:.0%} of the questions; at least {:.0%} are needed"),
-        "minutes": (fastest, "took {:.1f} minutes; nobody reads it all in less than {:.1f}"),
+        "minutes": (rules.fewest_minutes, "took {:.1f} minutes; all texts cannot be read in less than {:.1f}"),
         "attention": (rules.attention, "had {:.0%} of the attention items right; at least {:.0%} are needed"),
         "consistency": (rules.consistency, "answered swapped repeats alike by {:.2f}; at least {:.2f} is needed"),
         "quiz": (rules.quiz, "had {:.0%} of the calibration quiz right; the pass mark is {:.0%}"),
@@ -245,20 +246,19 @@ def _broken(rater: str, facts: Mapping[str, Any], rules: Rules, *, is_straight: 
     found = [
         Exclusion(rater, name, facts[name], limit, words.format(facts[name], limit))
         for name, (limit, words) in limits.items()
-        if facts[name] is not None and facts[name] < limit - 1e-9
+        if limit is not None and facts[name] is not None and facts[name] < limit - 1e-9
     ]
     if is_straight and rules.straight:
         found.append(Exclusion(rater, "straight-lining", 1.0, 0.0, "gave one and the same answer to every question"))
     return found
 
 
-def _flags(facts: Mapping[str, Any], rules: Rules) -> tuple[str, ...]:
-    """What to look at, but not to leave anyone out for."""
-    low, high = rules.target_minutes
-    minutes = facts["minutes"]
-    flags = []
-    if minutes is not None and not low <= minutes <= high:
-        flags.append(f"{minutes:.1f} minutes, target {low:g}–{high:g}")
+def _flags(facts: Mapping[str, Any], rules: Rules, collected: str | None) -> tuple[str, ...]:
+    """What to look at, but not to exclude anyone for."""
+    minutes, target = facts["minutes"], rules.target_minutes
+    flags = [collected] if collected else []
+    if minutes is not None and target is not None and not target[0] <= minutes <= target[1]:
+        flags.append(f"{minutes:.1f} minutes, target {target[0]:g}–{target[1]:g}")
     if facts["complete"] < 1:
         flags.append(f"{facts['complete']:.0%} answered")
     return tuple(flags)

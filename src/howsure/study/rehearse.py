@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from howsure.tables import Ratings
 
 __all__ = ["fill_in"]
 
-_BEGUN, _ENDED = "2000-01-01T09:00:00.000Z", "2000-01-01T09:10:00.000Z"  # no time at which anyone rates
+_BEGUN = datetime(2000, 1, 1, 9, tzinfo=UTC)  # no time at which anyone rates
 _READING = 30_000
+_GUESSING = 5.0  # seconds
 _Rated = dict[str, tuple[float, float]]
 
 
@@ -58,8 +60,13 @@ def _result(key: Key, page: BuiltPage, rated: Mapping[str, _Rated]) -> dict[str,
         return None
     screens = {screen.id: _record(key.study, screen, placed.get(screen.id), rated) for screen in page.page.screens}
     who = {"format": "howsure-result/1", "page": page.digest, "rater": page.page.rater}
-    body = {**who, "started": _BEGUN, "finished": _ENDED, "reloads": 0, "screens": screens}
+    ended = _BEGUN + timedelta(milliseconds=sum(record["ms"] for record in screens.values()))
+    body = {**who, "started": _instant(_BEGUN), "finished": _instant(ended), "reloads": 0, "screens": screens}
     return {**body, "digest": digest(body)}
+
+
+def _instant(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _record(study: Study, screen: Screen, placed: Placed | None, rated: Mapping[str, _Rated]) -> dict[str, Any]:
@@ -74,8 +81,9 @@ def _record(study: Study, screen: Screen, placed: Placed | None, rated: Mapping[
     if placed is None:
         return {**seen, "answers": {}, "revisions": {}}
     given = rated[placed.item]
-    answers = dict(_answers(study, placed, given))
-    seconds = next(iter(given.values()))[1]
+    asked = {question.name for question in screen.questions}
+    answers = {name: answer for name, answer in _answers(study, placed, given) if name in asked}
+    seconds = next(iter(given.values()))[1] if GUESS not in asked else _GUESSING
     return {**seen, "ms": round(seconds * 1000), "answers": answers, "revisions": {}}
 
 
@@ -93,6 +101,6 @@ def _answers(study: Study, placed: Placed, given: _Rated) -> Iterator[tuple[str,
                 yield name, option_value(dimension.codes.index(value))
             else:
                 yield name, int(-value if dimension.kind == "comparison" and placed.target == 1 else value)
-    if study.ask_guess:
+    if "guess" in given:
         thought = {1.0: placed.target, 0.0: 3 - placed.target}.get(given["guess"][0])
         yield GUESS, {1: "first", 2: "second", None: "neither"}[thought]

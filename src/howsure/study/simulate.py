@@ -298,7 +298,8 @@ class _Rater:
     def _answer(self, shown: Shown, seen: Mapping[str, float]) -> Answers:
         if shown.item.startswith(ATTENTION):
             return {"attention": float(self.rng.random() < _ATTENTIVE[self.kind])}
-        return self._judge(shown, seen) | ({"guess": self._guess()} if self.study.ask_guess else {})
+        answers, guess = self._judge(shown, seen), {"guess": self._guess()} if self.study.ask_guess else {}
+        return answers | (guess if shown.item == shown.pair else {})
 
     def _judge(self, shown: Shown, seen: Mapping[str, float]) -> Answers:
         asked, is_first = self.study.dimensions, shown.target == 1
@@ -337,7 +338,8 @@ class _Rater:
         """How many questions an item has."""
         if shown.target is None:
             return 1
-        return sum(len(dimension.rated) for dimension in self.study.dimensions) + self.study.ask_guess
+        has_guess = self.study.ask_guess and shown.item == shown.pair
+        return sum(len(dimension.rated) for dimension in self.study.dimensions) + has_guess
 
 
 def _rating_frame(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:

@@ -24,7 +24,7 @@ __all__ = [
     "read_criteria",
 ]
 
-Verdict = Literal["pass", "fail", "inconclusive"]
+Verdict = Literal["pass", "fail", "inconclusive", "no verdict"]
 Direction = Literal["at_least", "at_most"]
 
 
@@ -80,8 +80,8 @@ class Judgement:
     @property
     def reason(self) -> str:
         """Why, in words."""
-        if self.verdict == "inconclusive" and (self.estimate.low is None or self.estimate.high is None):
-            return self.estimate.reason or "the figure has no interval"
+        if self.verdict == "no verdict" or self.estimate.low is None or self.estimate.high is None:
+            return self.estimate.reason or "the statistic has no interval"
         at_least = self.criterion.direction == "at_least"
         words = {
             "pass": "the whole interval meets the threshold",
@@ -91,20 +91,28 @@ class Judgement:
         return words[self.verdict]
 
 
-def judge_all(figures: Mapping[str, Estimate], criteria: Sequence[Criterion] = CRITERIA) -> tuple[Judgement, ...]:
-    """Every criterion against its figure."""
+def judge_all(
+    figures: Mapping[str, Estimate], criteria: Sequence[Criterion] = CRITERIA, *, has_raters: bool = True
+) -> tuple[Judgement, ...]:
+    """Every criterion compared with its figure; ``no verdict`` on any of them where no rater remains."""
     for one in criteria:
         if one.figure not in figures:
             raise OptionError.unknown("figure", one.figure, list(figures))
     return tuple(
-        Judgement(one, figures[one.figure], judge_criterion(figures[one.figure], one.threshold, one.direction))
+        Judgement(
+            one,
+            figures[one.figure],
+            judge_criterion(figures[one.figure], one.threshold, one.direction) if has_raters else "no verdict",
+        )
         for one in criteria
     )
 
 
 def overall(judgements: Sequence[Judgement]) -> Verdict:
-    """``pass`` when all pass, ``fail`` when one fails, else ``inconclusive``."""
+    """``pass`` when all pass, ``fail`` when one fails, ``no verdict`` where there is none, else ``inconclusive``."""
     found = {one.verdict for one in judgements}
+    if "no verdict" in found:
+        return "no verdict"
     return "fail" if "fail" in found else "pass" if found == {"pass"} else "inconclusive"
 
 

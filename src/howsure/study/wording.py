@@ -12,13 +12,32 @@ from howsure.study.verdict import Judgement, overall
 if TYPE_CHECKING:
     from howsure.study.findings import Findings
 
-__all__ = ["blinding_words", "lite_words", "order_words", "sentence_of", "time_words"]
+__all__ = ["blinding_words", "in_words", "lite_words", "order_words", "sentence_of", "time_words"]
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
+def in_words(estimate: Estimate) -> str:
+    """A number within a sentence: with its interval, or with the reason why it has none.
+
+    >>> in_words(Estimate.without("too_few", "1 cluster; an interval needs 2", value=7.5))
+    '7.50 (no interval: 1 cluster; an interval needs 2)'
+    """
+    if estimate.value is None:
+        return f"not known ({estimate.reason})" if estimate.reason else "not known"
+    if estimate.low is None and estimate.high is None:
+        number = Estimate(estimate.value, level=estimate.level)
+        return f"{number} (no interval{': ' if estimate.reason else ''}{estimate.reason})"
+    return str(estimate)
+
+
 def sentence_of(findings: Findings, judgements: Sequence[Judgement], *, n_all: int) -> str:
     """Who rated what, what came out, and whether the criteria hold."""
+    if not findings.raters:
+        return (
+            f"No rater remains: the rules excluded all {n_all}, so there is no verdict. "
+            "The statistics of all raters are given for inspection only."
+        )
     return " ".join((_who(findings, n_all), _what(findings), _claim(judgements)))
 
 
@@ -33,22 +52,25 @@ def blinding_words(index: Estimate) -> str:
     """What guesses say of blinding."""
     if index.value is None:
         return f"Blinding was not checked: {index.reason}."
-    told = f"Bang's blinding index is {index} (0 is chance, 1 all guesses right)"
+    told = f"Bang's blinding index is {in_words(index)} (0: guesses at chance level, 1: all guesses correct)"
     if index.low is None or index.high is None:
-        return f"{told}; its interval is open, so it says little."
+        return f"{told}."
     if index.low > 0:
-        return f"{told}: raters could tell the target. Its voice alone may have told them, which is the effect under study; leaks are what is left when voice cannot tell."
+        return f"{told}: raters recognised the target more often than by chance. Its voice alone may have told them, which is the effect under study; the index cannot separate that from a leak."
     if index.high < 0:
-        return f"{told}: raters took the comparison for the target more often than chance would."
-    return f"{told}: guesses are compatible with chance, and with all in the interval."
+        return f"{told}: raters took the comparison for the target more often than by chance."
+    return f"{told}: the interval includes chance level."
 
 
-def time_words(minutes: Estimate, target: tuple[float, float]) -> str:
+def time_words(minutes: Estimate, target: tuple[float, float] | None) -> str:
     """Whether raters took the time that was planned."""
     if minutes.value is None:
-        return f"Time is not known: {minutes.reason}."
+        return f"The time taken is not known: {minutes.reason}."
+    told = f"Mean time per rater, in minutes: {in_words(minutes)}"
+    if target is None:
+        return f"{told}. Without a study file there is no expected time, so nobody was excluded for haste."
     where = "within" if target[0] <= minutes.value <= target[1] else "below" if minutes.value < target[0] else "above"
-    return f"Raters took {minutes} minutes on average, {where} the target of {target[0]:g}–{target[1]:g}."
+    return f"{told}; the mean is {where} the target of {target[0]:g} to {target[1]:g}."
 
 
 def order_words(findings: Findings) -> str:
@@ -57,12 +79,12 @@ def order_words(findings: Findings) -> str:
     if domains.by_pair is None:
         return f"No order was tested: {domains.order.reason}."
     test = domains.by_pair
-    told = f"Expected {order}. Over pairs, Kendall's τ with that order is {domains.order}; one-sided {stated('p', test.p)} ({test.method}, {test.n} pairs)."
+    told = f"Expected {order}. Over pairs, Kendall's τ with that order is {in_words(domains.order)}; one-sided {stated('p', test.p)} ({test.method}, {test.n} pairs)."
     if test.least_p > 0.05:
-        told += f" Too few pairs: the smallest p that so few can give is {chance(test.least_p)}."
+        told += f" Too few pairs: the smallest possible p with so few is {chance(test.least_p)}."
     if domains.by_rater:
         by_rater = domains.by_rater
-        told += f" On these very pairs raters follow the order with a mean rank correlation of {by_rater.statistic:.2f}, {stated('p', by_rater.p)} ({by_rater.method}, {by_rater.n} raters)."
+        told += f" On just these pairs raters follow the order with a mean rank correlation of {by_rater.statistic:.2f}, {stated('p', by_rater.p)} ({by_rater.method}, {by_rater.n} raters)."
     return told
 
 
@@ -75,16 +97,16 @@ def _who(findings: Findings, n_all: int) -> str:
 def _what(findings: Findings) -> str:
     figures, level = findings.figures, findings.settings.level
     agreement = findings.reliability.get("pfi")
-    parts = [f"mean fidelity was {figures['pfi']}"]
+    parts = [f"mean fidelity was {in_words(figures['pfi'])}"]
     if agreement:
         parts.append(
-            f"the reliability of the raters' mean was {agreement.coefficients[agreement.report]} ({_icc(agreement.report)})"
+            f"the reliability of the raters' mean, {_icc(agreement.report)}, was {in_words(agreement.coefficients[agreement.report])}"
         )
     if findings.model:
         ceiling = findings.model.ceiling
-        limit = f", with a noise ceiling of {ceiling}" if ceiling.value is not None else ""
+        limit = f", with a noise ceiling of {in_words(ceiling)}" if ceiling.value is not None else ""
         parts.append(
-            f"the correlation with the model's scores was {figures['pearson']} over {findings.model.n_pairs} pairs{limit}"
+            f"the correlation with the model's scores over {findings.model.n_pairs} pairs was {in_words(figures['pearson'])}{limit}"
         )
     told = "; ".join(parts)
     return f"{told[0].upper()}{told[1:]} (brackets: {level:.0%} intervals)."
@@ -95,13 +117,13 @@ def _claim(judgements: Sequence[Judgement]) -> str:
     failed = [one.criterion for one in judgements if one.verdict == "fail"]
     missing = [one.criterion for one in judgements if one.verdict == "inconclusive"]
     if overall(judgements) == "pass":
-        return "Every criterion holds over its whole interval: human judgement supports the claim."
+        return "The whole interval of every criterion meets its threshold: human judgement supports the claim."
     if failed:
         listed = ", ".join(f"{one.name} ({one})" for one in failed)
         return f"The claim is not supported: {listed} {'fails' if len(failed) == 1 else 'fail'}, because the whole interval misses the threshold."
     listed = ", ".join(f"{one.name} ({one})" for one in missing)
     held = len(judgements) - len(missing)
-    return f"The data do not decide the claim: {held} of {len(judgements)} criteria {_verb(held)} met, and {listed} {'remains' if len(missing) == 1 else 'remain'} undecided."
+    return f"The data do not decide the claim: {held} of {len(judgements)} criteria {_verb(held)} met; inconclusive: {listed}."
 
 
 def _verb(n: int) -> str:

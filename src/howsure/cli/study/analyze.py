@@ -53,7 +53,7 @@ def analyze(
     """Quality, fidelity, agreement, the model beside people, and a verdict on each criterion.
 
     A criterion passes when its whole interval does, fails when none of it does, and is inconclusive otherwise. Raters who broke a
-    rule are left out, and every figure is also there for all. Writes analysis.json, pairs.csv, raters.csv, exclusions.csv, charts and analyze_report.html.
+    rule are excluded, and every figure is also there for all; without raters there is no verdict. Writes analysis.json, pairs.csv, raters.csv, exclusions.csv, charts and analyze_report.html.
 
     \b
     howsure study analyze out/ratings.csv --study study.yaml -o analysis
@@ -108,10 +108,10 @@ def _tell(found: Analysis, console: Console) -> None:
         (one.criterion.name, one.criterion, one.estimate.against(one.criterion.threshold), one.verdict, one.reason)
         for one in found.judgements
     ]
-    console.table("Verdict", ("criterion", "asks for", f"found [{level:.0%}]", "verdict", "because"), verdicts)
+    console.table("Verdict", ("criterion", "requires", f"estimate [{level:.0%}]", "verdict", "because"), verdicts)
     excluded = [(one.rater, one.rule, one.reason) for one in found.quality.exclusions]
     if excluded:
-        console.table("Left out by rule", ("rater", "rule", "because"), excluded)
+        console.table("Excluded by rule", ("rater", "rule", "because"), excluded)
     for words in (
         order_words(found.findings),
         blinding_words(figures["blinding_index"]),

@@ -37,11 +37,12 @@ def collect(
     study: Annotated[
         Path | None, typer.Option(help="Forms built without a key: the study (YAML).", show_default=False)
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first file or line that is refused.")] = False,
 ) -> None:
     """Raters' files and the key → ratings in which + always means the target.
 
-    Digests are verified; duplicates and strangers are refused, each with its reason. Writes ratings.csv, raters.csv, refused.csv and
-    collect.json.
+    Digests are verified; duplicates, strangers and unreadable files are refused, each with its reason, and the rest is read. Impossible times are
+    flagged. Writes ratings.csv, raters.csv, refused.csv and collect.json.
 
     \b
     howsure study collect answers/ --key packet/key.json -o out
@@ -49,28 +50,33 @@ def collect(
     """
     if key is None and not (mapping and study):
         raise OptionError("The answers are blind. Pass --key key.json (or, for a foreign form, --mapping and --study).")
-    found = _from_forms(files, mapping, key, study) if mapping else _from_pages(files, key, pages)
+    if mapping:
+        found = _from_forms(files, mapping, key, study, strict=strict)
+    else:
+        found = _from_pages(files, key, pages, strict=strict)
     output.console.notes(found.provenance.notes)
     _tell(found, output)
     if output.out:
         output.console.wrote(found.save(output.out))
 
 
-def _from_pages(files: list[Path], key: Path | None, pages: Path | None) -> Gathered:
+def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, strict: bool) -> Gathered:
     from howsure.study.collect import collect as collect_pages
 
     assert key is not None
-    return collect_pages(files, key, pages=pages)
+    return collect_pages(files, key, pages=pages, strict=strict)
 
 
-def _from_forms(files: list[Path], mapping: list[Path], key: Path | None, study: Path | None) -> Gathered:
+def _from_forms(
+    files: list[Path], mapping: list[Path], key: Path | None, study: Path | None, *, strict: bool
+) -> Gathered:
     from howsure.study.build import Key
     from howsure.study.forms import collect_forms, read_mapping
     from howsure.study.protocol import Study
 
     opened = Key.read(key) if key else None
     given = Study.read(study) if study else None
-    return collect_forms(files, [read_mapping(path) for path in mapping], key=opened, study=given)
+    return collect_forms(files, [read_mapping(path) for path in mapping], key=opened, study=given, strict=strict)
 
 
 def _tell(found: Gathered, output: Output) -> None:

@@ -48,7 +48,7 @@ def judge(
 
     Writes judge.csv (ratings: the mean of both orders), judge_orders.csv (each order, and what failed), model_scores.csv (item, score 0–1) and
     similarity_scores.csv (how close each response is to the gold standard by embeddings, or by letters without an endpoint). Logs are in
-    DIR/logs, for `inspect view`. The same command goes on with a run that was broken off. Exit code 1 says that a server failed.
+    DIR/logs, for `inspect view`. The same command goes on with a run that was broken off. Exit code 1: a server failed, or no pair was rated.
 
     \b
     howsure study judge study.yaml --model openai/gpt-5 -o judged
@@ -90,6 +90,9 @@ def _ask(study: Study, model: str, asking: Asking, level: float, output: Output)
     tell_errors(run, output, f"{model}: not every question was answered.")
     judged = summarise_replies(study, model, run.replies, level=level)
     _tell(judged, output)
+    if judged.ratings.is_empty():
+        output.console.notes([f"{model} rated no pair in both orders. Look at the replies: inspect view"])
+        return judged, run.exit_code or 1
     return judged, run.exit_code
 
 
@@ -103,4 +106,4 @@ def _tell(judged: Judged, output: Output) -> None:
     ]
     columns = ("dimension", "slot 1 − slot 2", "same in both orders", "changed: with slot 1", "pairs")
     caption = f"{judged.ratings['item'].n_unique()} of {judged.n_pairs} pairs were rated in both orders."
-    output.console.table(f"What the slot does to {judged.model}", columns, rows, caption)
+    output.console.table(f"Position bias of {judged.model}", columns, rows, caption)

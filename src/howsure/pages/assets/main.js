@@ -68,7 +68,7 @@ class Flow {
 
   refresh() {
     this.forward.textContent = this.view.label;
-    this.backward.hidden = this.state.at === 0 || this.view.holds;
+    this.backward.hidden = this.state.at === 0 || this.view.holds || this.view.screen.is_one_way === true;
   }
 
   next() {
@@ -143,7 +143,12 @@ class Flow {
     const isKept = this.progress.save();
     if (!isKept) this.say(WORDS.unsaved);
     else if (!this.courier) this.say(WORDS.saved);
-    if (!this.state.result) this.courier?.draft(this.state);
+    if (!this.state.result && this.hasAgreed()) this.courier?.draft(this.state);
+  }
+
+  // Before that nothing leaves the device.
+  hasAgreed() {
+    return this.content.screens.every(({ id, kind }) => kind !== "consent" || this.state.screens[id]?.agreed);
   }
 
   pause() {
