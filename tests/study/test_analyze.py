@@ -173,8 +173,10 @@ def test_where_the_rules_leave_no_rater_there_is_no_verdict(tmp_path):
     assert "Every rater was excluded by rule" in " ".join(found.provenance.notes)
     found.save(tmp_path)
     assert pl.read_csv(tmp_path / "pairs.csv")["pfi"].null_count() == len(PAIRS)
-    page = "".join(str(section) for section in study_sections(found))
-    assert "inconclusive" not in page
+    assert [section.title for section in study_sections(found)] == [
+        "Do the criteria hold?",
+        "Which raters are included?",
+    ]
 
 
 def test_the_command_without_raters_ends_well_and_shows_no_verdict(tmp_path, command):
@@ -320,7 +322,7 @@ def rows(*listed):
         (rows(*((f"r{n}", "p", "voice", n % 3.0) for n in range(5))), "too_few"),
         (rows(*((f"r{n}", f"p{m}", "continuity", (n + m) % 2.0) for n in range(4) for m in range(4))), "undefined"),
         (rows(*((f"r{n}{m}", f"p{m}", "voice", (n + m) % 3.0) for n in range(4) for m in range(4))), "ok"),
-        (rows(*((f"r{n}", f"p{m}", "voice", 0.0) for n in range(4) for m in range(4))), "ok"),
+        (rows(*((f"r{n}", f"p{m}", "voice", 0.0) for n in range(4) for m in range(2))), "ok"),
     ],
     ids=["one answer", "one rater", "one pair", "no part of the index", "each pair its own raters", "no spread"],
 )

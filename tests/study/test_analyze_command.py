@@ -28,7 +28,7 @@ def test_it_prints_the_verdict_and_writes_the_tables(analysed):
     folder, told = analysed
     assert "inconclusive" in told.stdout
     assert "runs from 0 to 0.89; neutral is 0.44" in told.stdout
-    assert "2 of 9 raters are left out by rule" in told.stderr
+    assert "2 of 9 raters are excluded by rule" in told.stderr
     for name in ("analysis.json", "pairs.csv", "raters.csv", "exclusions.csv", "analyze_report.html"):
         assert (folder / name).stat().st_size
     for name in ("agreement", "pairs", "human_model", "correlations", "domains", "severity", "timing"):

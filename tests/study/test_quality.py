@@ -126,9 +126,14 @@ def test_honest_raters_of_a_short_study_are_not_excluded_for_haste():
         assert rules_of(quality) == {"a": [], "b": ["minutes"]}, (n_pairs, n_words)
 
 
-def test_without_a_study_nobody_is_excluded_for_haste():
-    quality = check_raters(table({"a": perfect, "b": perfect}), raters_table(rater=["a", "b"], minutes=[1.0, 10.0]))
-    assert quality.kept == ["a", "b"]
+def test_without_a_study_haste_is_measured_by_the_other_raters():
+    two = check_raters(table({"a": perfect, "b": perfect}), raters_table(rater=["a", "b"], minutes=[1.0, 10.0]))
+    assert two.kept == ["a", "b"]
+    ratings = table(dict.fromkeys("abcd", perfect))
+    short = check_raters(ratings, raters_table(rater=list("abcd"), minutes=[1.0, 1.5, 0.6, 1.2]))
+    assert short.kept == list("abcd"), "all of them are quick, because the study is short"
+    found = check_raters(ratings, raters_table(rater=list("abcd"), minutes=[8.0, 9.0, 12.0, 2.5]))
+    assert rules_of(found) == {"a": [], "b": [], "c": [], "d": ["minutes"]}
 
 
 def test_flags_of_collected_answers_are_kept():

@@ -151,7 +151,7 @@ def test_attrition_leaves_gaps_that_raters_csv_tells():
     complete = dict(world.raters.select("rater", "complete").iter_rows())
     assert 0.3 < np.mean([share < 1 for share in complete.values()]) < 0.7
     for rater, share in complete.items():
-        assert answers[rater] == pytest.approx(share * 43)  # six pairs of seven answers, one attention item
+        assert answers[rater] == pytest.approx(share * 42)  # six pairs of six answers, five guesses, one attention item
 
 
 def test_honest_raters_need_the_minutes_of_the_protocol():

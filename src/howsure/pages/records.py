@@ -127,8 +127,8 @@ def read_draft(data: bytes, page: BuiltPage, rater: str) -> Draft:
         if name not in screens or screens[name].kind != record.kind:
             raise InputError(f"the page has no such screen as {name}")
     for screen in page.page.screens:
-        record = draft.screens.get(screen.id)
-        if isinstance(screen, Consent) and not (isinstance(record, ConsentRecord) and record.agreed):
+        given = draft.screens.get(screen.id)
+        if isinstance(screen, Consent) and not (isinstance(given, ConsentRecord) and given.agreed):
             raise InputError("consent was not given, so nothing is kept")
     return draft
 

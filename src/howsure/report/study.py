@@ -113,7 +113,7 @@ def _checks(one: Checked) -> list[Cell]:
 def _quality_method(found: Analysis) -> str:
     rules = found.quality.rules
     haste = (
-        f"took less than {rules.fewest_minutes:g} minutes (a third of what reading every text once and answering takes), "
+        f"took less than {rules.fewest_minutes:g} minutes (a third of the time that reading every text once and answering takes; without a study file, of the median rater's time), "
         if rules.fewest_minutes is not None
         else ""
     )

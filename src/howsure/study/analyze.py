@@ -160,7 +160,7 @@ def analyze(
     ``raters`` is the table beside the ratings; ``study`` names scales, domains and model scores, ``model_scores`` gives the last two
     alone. ``order`` is the order of domains to expect. ``design`` says who the raters are (sampled, fixed, unidentified); without it,
     raters who share pairs are taken as a sample of possible ones. ``rules`` say whose answers are excluded; every figure is also there
-    for all raters. A rater is excluded for haste only if the study is given, since its length says how fast it can be read.
+    for all raters.
     """
     if design is not None and design not in DESIGNS:
         raise OptionError.unknown("design", design, DESIGNS)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -24,6 +25,7 @@ __all__ = ["Checked", "Exclusion", "Quality", "Rules", "check_raters"]
 
 _FEWEST_PAIRS = 3  # fewer answers are alike by accident
 _FASTEST = 1 / 3  # of the expected time: 714 words per minute and 1.7 seconds per answer
+_FEWEST_TIMES = 3  # raters that make a median
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class Rules:
     """When a rater's answers are left out. Each rule is used where its figure is known.
 
     ``complete``: share of questions answered, at least. ``fewest_minutes``: who took less cannot have read it all; a third of the time that the
-    study's texts and answers take (238 words per minute, 5 seconds per answer), so it grows with the study, and no rule where the study is not
-    known. ``attention``, ``quiz``: share right, at least. ``consistency``: how alike the answers to a
+    study's texts and answers take (238 words per minute, 5 seconds per answer), so it grows with the study. Where the study is not
+    known, `check_raters` takes a third of the median rater's time, from three raters on. ``attention``, ``quiz``: share right, at least. ``consistency``: how alike the answers to a
     pair and to the same pair with swapped slots are (1 the same, 0 the opposite), at least. ``straight``: whether to exclude who
     gave the same answer to everything. Minutes outside ``target_minutes`` are flagged; nobody is excluded for them.
     """
@@ -131,11 +133,15 @@ def check_raters(
     counted = _complete(ratings, study)
     minutes, attention = _minutes(ratings), _attention(ratings)
     alike, answers = _consistency(ratings, parts), _answers(ratings)
+    taken = {rater: _first(known.get(rater, {}).get("minutes"), minutes.get(rater)) for rater in _raters(ratings)}
+    times = [one for one in taken.values() if one is not None]
+    if study is None and rules.fewest_minutes is None and len(times) >= _FEWEST_TIMES:
+        rules = replace(rules, fewest_minutes=round(median(times) * _FASTEST, 1))
     checked = []
-    for rater in ratings.frame["rater"].unique().sort().to_list():
+    for rater in _raters(ratings):
         told = known.get(rater, {})
         facts = {
-            "minutes": _first(told.get("minutes"), minutes.get(rater)),
+            "minutes": taken[rater],
             "complete": _first(told.get("complete"), counted.get(rater, 0.0)),
             "quiz": told.get("quiz"),
             "attention": attention.get(rater),
@@ -149,6 +155,10 @@ def check_raters(
         n_pairs = max((len(items) for items in mine.values()), default=0)
         checked.append(Checked(rater, n_pairs, **facts, is_straight=is_straight, exclusions=broken, flags=flags))
     return Quality(tuple(checked), rules)
+
+
+def _raters(ratings: Ratings) -> list[str]:
+    return ratings.frame["rater"].unique().sort().to_list()
 
 
 def _known(raters: Raters | None) -> dict[str, dict[str, Any]]:
@@ -238,7 +248,7 @@ def _broken(rater: str, facts: Mapping[str, Any], rules: Rules, *, is_straight: 
     """The rules that these facts break, in words."""
     limits: dict[str, tuple[float | None, str]] = {
         "complete": (rules.complete, "answered {:.0%} of the questions; at least {:.0%} are needed"),
-        "minutes": (rules.fewest_minutes, "took {:.1f} minutes; all texts cannot be read in less than {:.1f}"),
+        "minutes": (rules.fewest_minutes, "took {:.1f} minutes; at least {:.1f} are needed to read and answer it all"),
         "attention": (rules.attention, "had {:.0%} of the attention items right; at least {:.0%} are needed"),
         "consistency": (rules.consistency, "answered swapped repeats alike by {:.2f}; at least {:.2f} is needed"),
         "quiz": (rules.quiz, "had {:.0%} of the calibration quiz right; the pass mark is {:.0%}"),

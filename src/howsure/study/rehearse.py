@@ -21,7 +21,7 @@ __all__ = ["fill_in"]
 
 _BEGUN = datetime(2000, 1, 1, 9, tzinfo=UTC)  # no time at which anyone rates
 _READING = 30_000
-_GUESSING = 5.0  # seconds
+_GUESSING = 0.1  # of the time that the pair took before
 _Rated = dict[str, tuple[float, float]]
 
 
@@ -83,7 +83,7 @@ def _record(study: Study, screen: Screen, placed: Placed | None, rated: Mapping[
     given = rated[placed.item]
     asked = {question.name for question in screen.questions}
     answers = {name: answer for name, answer in _answers(study, placed, given) if name in asked}
-    seconds = next(iter(given.values()))[1] if GUESS not in asked else _GUESSING
+    seconds = next(iter(given.values()))[1] * (_GUESSING if GUESS in asked else 1.0)
     return {**seen, "ms": round(seconds * 1000), "answers": answers, "revisions": {}}
 
 

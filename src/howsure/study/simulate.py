@@ -15,7 +15,7 @@ from howsure.frames import write_frame
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Floats
 from howsure.study.answering import Answers, fidelity_of, honest_answers, kept_answers, random_answers, slot_answers
-from howsure.study.design import ATTENTION, Shown, arrange
+from howsure.study.design import AGAIN, ATTENTION, Shown, arrange
 from howsure.study.protocol import Attention, Dimension, Pair, Study
 from howsure.tables import Ratings
 
@@ -293,13 +293,14 @@ class _Rater:
                 (self.name, shown.item, name, value, round(seconds, 1), self._revisions(), position)
                 for name, value in self._answer(shown, seen).items()
             ]
-        return _rating_frame(rows), self._about(items, answered, total / 60)
+        # a guess is asked once per pair; that of a repeat is drawn all the same, so that a seed keeps its numbers
+        asked = [row for row in rows if not (row[2] == "guess" and row[1].endswith(AGAIN))]
+        return _rating_frame(asked), self._about(items, answered, total / 60)
 
     def _answer(self, shown: Shown, seen: Mapping[str, float]) -> Answers:
         if shown.item.startswith(ATTENTION):
             return {"attention": float(self.rng.random() < _ATTENTIVE[self.kind])}
-        answers, guess = self._judge(shown, seen), {"guess": self._guess()} if self.study.ask_guess else {}
-        return answers | (guess if shown.item == shown.pair else {})
+        return self._judge(shown, seen) | ({"guess": self._guess()} if self.study.ask_guess else {})
 
     def _judge(self, shown: Shown, seen: Mapping[str, float]) -> Answers:
         asked, is_first = self.study.dimensions, shown.target == 1

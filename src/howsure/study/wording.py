@@ -68,7 +68,7 @@ def time_words(minutes: Estimate, target: tuple[float, float] | None) -> str:
         return f"The time taken is not known: {minutes.reason}."
     told = f"Mean time per rater, in minutes: {in_words(minutes)}"
     if target is None:
-        return f"{told}. Without a study file there is no expected time, so nobody was excluded for haste."
+        return f"{told}. No study file was given, so there is no expected time."
     where = "within" if target[0] <= minutes.value <= target[1] else "below" if minutes.value < target[0] else "above"
     return f"{told}; the mean is {where} the target of {target[0]:g} to {target[1]:g}."
 
