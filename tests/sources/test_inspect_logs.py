@@ -444,6 +444,14 @@ def test_samples_that_were_numbered_after_shuffling_are_paired_by_content(made):
     assert pair.difference.high < 0
 
 
+def test_the_same_questions_under_two_configurations_are_one_cluster(made):
+    table = inspect_logs.read([made / "arith", made / "minus"], family="group")
+    for cluster, n in (("task", 12), ("family", 4)):
+        rows = {row.task: row for row in summarise(table, cluster=cluster).rows}
+        assert {row.n_clusters for row in rows.values()} == {n}
+        assert rows["all"].n_items == 24
+
+
 def asking(path, model, questions, scores, **sample):
     """A log of a model that numbers these questions in this order."""
     by_hand(path, scores, **sample)

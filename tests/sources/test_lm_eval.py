@@ -394,3 +394,18 @@ def test_an_empty_folder_is_refused(tmp_path):
 def test_other_json_is_left_to_others(tmp_path, text):
     (tmp_path / "results_x.json").write_text(text)
     assert lm_eval.recognise(tmp_path / "results_x.json") is None
+
+
+def test_damaged_and_other_files_of_a_folder_are_named(tmp_path):
+    results(tmp_path / "a", {"arc": {"acc,none": 0.5}}, model="a")
+    broken = results(tmp_path / "b", {"arc": {"acc,none": 0.6}}, model="b")
+    broken.write_text(broken.read_text()[:-20])
+    (tmp_path / "log.txt").write_text("done")
+    table = read(tmp_path)
+    assert table.frame["model"].to_list() == ["a"]
+    assert any(
+        note.startswith("1 file was not read (damaged; --strict stops instead): results_") for note in table.notes
+    )
+    assert any(note.endswith("lm-evaluation-harness): log.txt.") for note in table.notes)
+    with pytest.raises(InputError, match="not a whole JSON file"):
+        read(tmp_path, strict=True)

@@ -169,15 +169,10 @@ def _share(share: Estimate | None) -> str | None:
 
 def _estimands(rows: Sequence[SummaryRow | Difference], cluster: str) -> str:
     """What the numbers of a table are means of, and what their intervals take as independent."""
-    from howsure.evals.items import ALL
-
-    told = {row.task: row.estimand for row in rows}
-    named = {estimand for task, estimand in told.items()}
-    what = (
-        f"A {named.pop()}"
-        if len(named) == 1
-        else "; ".join(f"{task}: {what}" for task, what in told.items() if task == ALL)
-        + "; other rows: mean of item means"
-    )
+    rows_of: dict[str, list[str]] = {}
+    for row in rows:
+        rows_of.setdefault(row.estimand, []).append(row.task)
+    told = [f"{'all' if 'all' in tasks else 'other rows'}: {what}" for what, tasks in rows_of.items()]
+    what = next(iter(rows_of)) if len(rows_of) == 1 else "; ".join(told)
     independent = "attempts" if cluster == "none" else f"clusters ({cluster})"
-    return f"{what[0].upper()}{what[1:]}; intervals over independent {independent}."
+    return f"Shown: {what}; intervals over independent {independent}."
