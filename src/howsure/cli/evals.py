@@ -86,7 +86,8 @@ def compare(
     rows = [_difference_row(pair) for pair in result.pairs]
     columns = ("A", "B", "task", f"A − B [{level:.0%}]", "p", f"p ({correction})", "P(A better)")
     output.console.notes(result.provenance.notes[len(attempts.notes) :])
-    caption = f"Differences over the items that both tried. {_estimands(result.pairs, cluster)}"
+    together = "task" if cluster == "none" else cluster  # a pair is an item, with all its attempts
+    caption = f"Differences over the items that both tried. {_estimands(result.pairs, together)}"
     output.console.table("Differences", (*columns, "tasks", "clusters", "from repeats", "test"), rows, caption)
     finish(result, output, "compare", "Who is better?", "evals.comparison_section")
 
