@@ -38,9 +38,12 @@ def _in_section(section):
     for text in told:
         yield from _wrong_order(text, tables)
         yield from _wrong_count(text, tables)
+    tests = {frozenset(pair): p for table in tables for pair, p in _tests(table)}
     for text in section.found:
+        yield from _wrong_test(text, tests, is_known=True)
         yield from _wrong_probability(text, probabilities, lambda p: p >= 0.9, "as known")
     for text in section.unknown:
+        yield from _wrong_test(text, tests, is_known=False)
         yield from _wrong_probability(text, probabilities, lambda p: p < 0.995, "as not known")
 
 
@@ -84,6 +87,25 @@ def _probabilities(table):
         names = [cell.text for cell in table["Model"]]
         for (a, b), p in zip(itertools.pairwise(names), table[following], strict=False):
             yield (a, b), p.text
+
+
+def _tests(table):
+    """By pair, the corrected p-value that the table prints."""
+    if "p (Holm)" in table:
+        for a, b, p in zip(table["a"], table["b"], table["p (Holm)"], strict=True):
+            yield (a.text, b.text), p.text
+
+
+def _wrong_test(text, tests, *, is_known):
+    said = re.search(r"Difference: p ([=<]) ([\d.]+\d)", text)
+    pair = (
+        HIGHEST.match(text) if is_known else re.search(r"whether (?P<best>\S+) is higher than (?P<second>\S+)\.", text)
+    )
+    shown = tests.get(frozenset((pair["best"], pair["second"]))) if said and pair else None
+    if shown is not None and shown != said[1].strip("=") + said[2]:
+        yield f"says {text!r}, and the table prints {shown}"
+    elif said and (float(said[2]) < 0.02 if not is_known else float(said[2]) > 0.2):
+        yield f"lists {text!r} as {'' if is_known else 'not '}known"
 
 
 def _wrong_probability(text, probabilities, fits, how):

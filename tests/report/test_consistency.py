@@ -45,6 +45,8 @@ PAIRS = TableBlock(("A", "B", "P(A > B)"), [("a", "b", ">0.999"), ("b", "c", "0.
 MEANS = TableBlock(("Model", "Mean"), [("a", Estimate(0.7, 0.6, 0.8)), ("b", Estimate(0.5, 0.4, 0.6))], "Means.")
 TESTS = TableBlock(("A", "B", "p, corrected"), [("a", "b", "<0.001"), ("a", "c", "0.080")], "Tests.")
 
+HOLM = TableBlock(("a", "b", "p (Holm)"), [("a", "b", "<0.001")], "Differences.")
+
 
 def verdict(shown, said):
     return TableBlock(("Criterion", "Found", "Verdict"), [("domain pattern: tau ≥ 0", shown, said)], "Verdicts.")
@@ -54,8 +56,8 @@ def verdict(shown, said):
     "report",
     [
         a_report([PAIRS], unknown=["Score: whether a is truly ahead of b; their intervals overlap."]),
-        a_report([PAIRS], unknown=["Score: whether a is higher than b; P(a > b) > 0.999."]),
-        a_report([PAIRS], unknown=["Score: whether a is higher than b; P(a > b) = 0.700."]),
+        a_report([PAIRS], unknown=["Score: whether a is higher than b. P(a > b) > 0.999."]),
+        a_report([PAIRS], unknown=["Score: whether a is higher than b. P(a > b) = 0.700."]),
         a_report([PAIRS], found=["Score: b is higher. P(b > c) = 0.600."]),
         a_report([PAIRS], found=["Score: a is higher. P(a > z) = 0.980."]),
         a_report(
@@ -65,6 +67,13 @@ def verdict(shown, said):
         a_report(
             [TESTS], found=["2 of 2 differences between models are statistically significant (Holm-corrected, 5%)."]
         ),
+        a_report(
+            [HOLM],
+            found=[
+                "Turns: a has the highest estimate, 9 [8, 10], followed by b with 7 [6, 8]. Difference: p = 0.030, corrected."
+            ],
+        ),
+        a_report([HOLM], unknown=["Turns: whether a is higher than b. Difference: p < 0.001, corrected."]),
         a_report([verdict("0.14 [0.00, 0.28]", "inconclusive")], unknown=["Study: whether domain pattern holds; so."]),
         a_report([verdict("0.14 [-0.01, 0.28]", "inconclusive")]),
         a_report([TableBlock(("A", "p"), [("a", "0.000")], "p.")]),
@@ -80,6 +89,6 @@ def test_what_fits_is_no_contradiction():
         "Score: a has the highest estimate, 0.70 [0.60, 0.80], followed by b with 0.50 [0.40, 0.60]. P(a > b) > 0.999.",
         "1 of 2 differences between models are statistically significant (Holm-corrected, 5%).",
     ]
-    unknown = ["Score: whether b is higher than c; P(b > c) = 0.600.", "Study: whether domain pattern holds; so."]
+    unknown = ["Score: whether b is higher than c. P(b > c) = 0.600.", "Study: whether domain pattern holds; so."]
     blocks = [PAIRS, MEANS, TESTS, verdict("0.14 [-0.01, 0.28]", "inconclusive")]
     assert contradictions(a_report(blocks, found, unknown)) == []

@@ -28,13 +28,23 @@ def test_a_sure_order_is_known_although_the_intervals_overlap():
 def test_an_unsure_order_is_not_known_although_the_intervals_are_apart():
     (found,), (unknown,) = told({"a": Estimate(0.7, 0.69, 0.71), "b": Estimate(0.6, 0.59, 0.61)}, p=0.9)
     assert "P(" not in found
-    assert unknown == "Score: whether a is higher than b; P(a > b) = 0.900."
+    assert unknown == "Score: whether a is higher than b. P(a > b) = 0.900."
 
 
 def test_without_a_test_the_order_is_only_described():
     (found,), unknown = told({"a": WIDE, "b": WIDER})
-    assert found.endswith("The difference between these two was not tested here.")
+    assert found.endswith("The difference between these two is not tested in this table.")
     assert unknown == []
+
+
+def test_a_test_of_the_difference_decides_too():
+    rows = [("a", WIDE), ("b", WIDER)]
+    sure, unsure = (with_lead(Section("Any", []), "Score", rows, p_value=lambda a, b, p=p: p) for p in (0.0321, 0.0601))
+    assert sure.found[0].endswith("0.60 [0.40, 0.80]. Difference: p = 0.032, corrected for the number of pairs.")
+    assert sure.unknown == []
+    assert unsure.unknown == [
+        "Score: whether a is higher than b. Difference: p = 0.060, corrected for the number of pairs."
+    ]
 
 
 def test_nobody_is_highest_where_everybody_is_above_the_range():

@@ -28,7 +28,8 @@ def by_place(spec: Spec) -> Spec:
     places = {field: {name: place for place, name in enumerate(known)} for field, known in names.items()}
     datasets = {key: [_placed(row, places) for row in rows] for key, rows in spec["datasets"].items()}
     params = [*spec.get("params", ()), *({"name": _list_of(field), "value": known} for field, known in names.items())]
-    return _rewritten(spec, places) | {"datasets": datasets, "params": params}
+    made: Spec = _rewritten(spec, places)
+    return made | {"datasets": datasets, "params": params}
 
 
 def _names(spec: Spec) -> dict[str, list[str]]:

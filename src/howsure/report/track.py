@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from howsure.estimates import chance
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
@@ -46,8 +48,18 @@ def _board_section(results: Results, board: Board, *, has_notes: bool) -> Sectio
         rows = [(row.model, row.average) for row in results.on(board) if row.solver == solver]
         players = [row for row in rows if row[0] not in baselines]
         how = "" if solver == DIRECT else f", {solver} state"
-        section = with_lead(section, f"Correct answers before the first error ({board.title}{how})", players)
+        what = f"Correct answers before the first error ({board.title}{how})"
+        section = with_lead(section, what, players, p_value=partial(_p_value, results, board, solver))
     return section
+
+
+def _p_value(results: Results, board: Board, solver: str, a: str, b: str) -> float | None:
+    """Of the paired difference of two players, from the table of differences."""
+    for one in results.differences:
+        is_here = (one.variant, one.setting, one.length) == (board.variant, board.setting, board.length)
+        if is_here and one.solver == solver and {one.a, one.b} == {a, b}:
+            return one.p_holm
+    return None
 
 
 _METHOD = (
