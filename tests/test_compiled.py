@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -21,3 +23,20 @@ def test_compiling_is_told_once_and_kept(tmp_path):
     )
     assert first.count("compiling numerical kernels") == 1
     assert second == ""
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("ending", "place"), [("*.nbi", 0), ("*.nbc", 40), ("*.nbc", -1)])
+def test_a_damaged_cache_is_compiled_again(tmp_path, ending, place):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def run():
+        done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stderr.count("compiling numerical kernels")
+
+    run()
+    for path in tmp_path.rglob(ending):
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2] if place < 0 else data[:place] + b"\xff" * 20 + data[place + 20 :])
+    assert [run(), run()] == [1, 0]

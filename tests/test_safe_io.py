@@ -5,6 +5,8 @@ import gzip
 import os
 import stat
 import struct
+import subprocess
+import sys
 import threading
 import zipfile
 import zlib
@@ -59,6 +61,22 @@ def test_the_temporary_file_is_beside_the_target_and_keeps_its_ending(tmp_path):
         assert temporary.name.startswith(".")
         assert not (tmp_path / "x.parquet").exists()
     assert names(tmp_path) == ["x.parquet"]
+
+
+def test_what_a_killed_run_left_behind_is_removed_by_the_next(tmp_path):
+    program = f"""
+import os, signal
+from howsure.safe_io import atomic_path
+with atomic_path({str(tmp_path / "x.csv")!r}) as temporary:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", program], check=False)
+    assert len(names(tmp_path)) == 1
+    with atomic_path(tmp_path / "y.csv"):
+        assert len(names(tmp_path)) == 1  # that of the run under way
+        safe_io._remove_leftovers.__wrapped__(tmp_path)
+        assert len(names(tmp_path)) == 1
+    assert names(tmp_path) == ["y.csv"]
 
 
 def test_the_mode_follows_the_umask(tmp_path):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import pickle
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from numba import njit
 from numba.core import event
+from numba.core.caching import IndexDataCacheFile
 
 __all__ = ["kernel"]
 
@@ -28,7 +32,42 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     """
     _listen()
     make = njit(cache=True, nogil=True, **options)
-    return make if function is None else make(function)
+
+    def healing(one: Any) -> Any:
+        compiled = make(one)
+        kept = compiled._cache
+        if hasattr(kept, "_cache_file"):  # numba without a folder to write to keeps nothing
+            kept._cache_file = _CheckedFile(
+                kept._cache_path, kept._impl.filename_base, kept._impl.locator.get_source_stamp()
+            )
+        return compiled
+
+    return healing if function is None else healing(function)
+
+
+class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
+    """numba's files of a kernel, with a digest before the machine code: what is damaged is compiled again, never run."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()  # type: ignore[no-untyped-call]
+        except Exception:  # noqa: BLE001  damaged bytes may raise anything
+            return {}
+
+    def _load_data(self, name: str) -> Any:
+        digest, data = _parted(Path(self._data_path(name)).read_bytes())  # type: ignore[no-untyped-call]
+        if digest != hashlib.sha256(data).digest():
+            raise OSError("damaged")  # numba takes this as: not there
+        return pickle.loads(data)
+
+    def _save_data(self, name: str, data: Any) -> None:
+        dumped = self._dump(data)  # type: ignore[no-untyped-call]
+        with self._open_for_write(self._data_path(name)) as stream:  # type: ignore[no-untyped-call]
+            stream.write(hashlib.sha256(dumped).digest() + dumped)
+
+
+def _parted(data: bytes) -> tuple[bytes, bytes]:
+    return data[:32], data[32:]
 
 
 @cache

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import gzip
+import hashlib
 import os
+import platform
 import re
 import stat
 import struct
@@ -12,7 +14,8 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -30,6 +33,7 @@ _MOST_VALUES = 16_000_000  # in one JSON member
 _STRUCTURE = (b",", b":", b"[", b"{")
 _PIECE = 2**20
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, OSError, RuntimeError)
+_MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # process numbers mean something here only
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 _LOCAL_HEADER = 30  # bytes before a member's name
 _ZSTANDARD = 93  # the zip method of Inspect's logs, which zipfile learns only in Python 3.14
@@ -44,8 +48,11 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     _make_folder(target.parent)
+    _remove_leftovers(target.parent)
     try:
-        handle, name = tempfile.mkstemp(prefix=".", suffix=f".part{target.suffix}", dir=target.parent)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{_MACHINE}-{os.getpid()}-", suffix=f".part{target.suffix}", dir=target.parent
+        )
     except OSError as error:
         raise InputError(f"{target}: cannot be written ({error.strerror}); choose another output.") from None
     os.close(handle)
@@ -71,6 +78,28 @@ def _errno(error: OSError) -> int:
     """The number of the operating system's error, 0 where there is none; polars tells it in the text alone."""
     told = re.search(r"\(os error (\d+)\)", str(error))
     return int(told[1]) if error.errno is None and told else error.errno or 0
+
+
+@cache
+def _remove_leftovers(folder: Path) -> None:
+    """Once for each folder: the temporary files of runs that were killed on this machine."""
+    with suppress(OSError):
+        for path in folder.glob(f".{_MACHINE}-*-*.part*"):
+            number = path.name.removeprefix(f".{_MACHINE}-").partition("-")[0]
+            if number.isdecimal() and not _is_running(int(number)):
+                path.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    if os.name == "nt":  # where asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:

@@ -32,7 +32,22 @@ def test_it_is_kept_under_the_version_that_made_it(made, monkeypatch):
     bundle.cache_clear()
     bundle()
     assert len(made) == 2
-    assert "vega-embed-99.js" in {path.name for path in cache_folder().iterdir()}
+    assert any(path.name.startswith("vega-embed-99-") for path in cache_folder().iterdir())
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"\xff" + data[1:]]
+)
+def test_a_damaged_file_is_made_again(made, damage):
+    first = bundle()
+    (kept,) = cache_folder().iterdir()
+    kept.write_bytes(damage(kept.read_bytes()))
+    bundle.cache_clear()
+    assert bundle() == first
+    assert len(made) == 2
+    bundle.cache_clear()
+    assert bundle() == first
+    assert len(made) == 2
 
 
 def test_a_folder_that_cannot_be_written_leaves_it_in_memory(made, tmp_path):
