@@ -1,30 +1,48 @@
 """Every command and snippet in the README, the docs and the notebooks runs, and what they show is what commands print."""
 
+import importlib.util
 import json
+import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
+import yaml
 
 from howsure.evals.simulate import simulate
 from howsure.tables import Attempts
+from servers import readers_world
+from servers.inspect_process import inspect
+from servers.openai_server import ChatServer
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 NOTEBOOKS = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
+ASKING = ("openai/", "openai-api/")  # models that a test server stands for
+COMMAND = re.compile(r"^\s*([A-Z_]+=\S+ )*(\.venv/bin/)?(howsure|inspect|make|pip|python|git|docker|curl|uv) \S")
 
 
-def blocks(language):
-    for page in PAGES:
+def fences(page):
+    """Language and text of each block of a page."""
+    return re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(), re.S | re.M)
+
+
+def blocks(language, pages=PAGES):
+    for page in pages:
         if page not in TUTORIALS:
-            for number, text in enumerate(re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.S), 1):
-                yield pytest.param(text, id=f"{page.stem}-{number}")
+            for number, text in enumerate([text for kind, text in fences(page) if kind == language], 1):
+                marks = [pytest.mark.heavy] if any(model in text for model in ASKING) or "demo" in text else []
+                yield pytest.param(page, text, id=f"{page.stem}-{number}", marks=marks)
 
 
 @pytest.fixture
@@ -35,24 +53,109 @@ def desk(tmp_path):
 
 
 @pytest.fixture
-def run(desk, command):
-    """Runs the commands of a block of shell, or a block of Python, in that folder, and gives what it printed."""
+def run(desk):
+    """Runs the commands of a block of shell, or a block of Python, in that folder, and gives what it printed.
 
-    def of(language, text):
+    Models are asked of a server on loopback; people's answers, surveys and downloads come from `readers_world`.
+    """
+
+    def of(language, text, page=None):
+        if not any(model in text for model in ASKING):
+            return ran(language, text, page, dict(os.environ))
+        if not all(map(importlib.util.find_spec, ("inspect_ai", "openai"))):
+            pytest.skip("models are asked with Inspect and openai")
+        with ChatServer(readers_world.obliging) as server:
+            address = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none", "INSPECT_TELEMETRY": ""}
+            return ran(language, text.replace("ADDRESS/v1", server.base_url), page, os.environ | address)
+
+    def ran(language, text, page, env):
         if language == "python":
-            lines = [subprocess.run([sys.executable, "-c", text], cwd=desk, capture_output=True, text=True)]
-        else:
-            lines = [command(*shlex.split(line)[1:], cwd=desk) for line in commands(text)]
-        for told in lines:
-            assert told.returncode == 0, f"{told.args}: {told.stderr}"
-        return "".join(told.stdout for told in lines)
+            return done(subprocess.run([sys.executable, "-c", text], cwd=desk, capture_output=True, text=True, env=env))
+        return "".join(obeyed(line, page, env) for line in commands(text))
+
+    def obeyed(line, page, env):
+        """What one line of shell prints."""
+        words = shlex.split(line, comments=True)
+        while "=" in words[0]:
+            name, _, value = words.pop(0).partition("=")
+            env = env | {name: value}
+        program, *rest = words
+        if program == "make":  # what it would do: the tests themselves are run by it
+            return done(subprocess.run(["make", "-n", *rest], cwd=ROOT, capture_output=True, text=True))
+        if program == "pip":
+            assert shlex.join(rest[1:]) in (ROOT / "Makefile").read_text(), f"{line}: not what `make` installs"
+            return ""
+        if program == "python":  # a server that needs wheels of 100 MB: tests/track/test_small_model.py runs it
+            assert (ROOT / rest[0]).is_file()
+            return ""
+        if program == "inspect":
+            return done(inspect(*rest, cwd=desk, env=env))
+        assert Path(program).name == "howsure", f"nothing here runs {line!r}"
+        if rest[0] == "serve":
+            return served(rest, env)
+        with readers_world.epochs_tables(desk) as address:
+            bring(desk, rest, page)
+            more = ["--url", address] if "--download" in rest else []
+            env |= {"XDG_CACHE_HOME": str(desk / "cache")} if more else {}
+            called = [sys.executable, "-m", "howsure", *rest, *more]
+            return done(subprocess.run(called, cwd=desk, capture_output=True, text=True, env=env))
+
+    def served(words, env):
+        """The links; the first one opens."""
+        line = [sys.executable, "-m", "howsure", *words, "--port", "0"]
+        with subprocess.Popen(line, cwd=desk, stdout=subprocess.PIPE, text=True, env=env) as process:
+            try:
+                printed = ""
+                while "admin" not in printed:
+                    printed += (heard := process.stdout.readline())
+                    assert heard, f"{line} ended: {printed}"
+                link = re.search(r"http://127\.0\.0\.1:\d+/r/\S+", printed)[0]
+                assert b"<html" in fetched(link)
+            finally:
+                process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+        return printed
 
     return of
 
 
+def fetched(link):
+    """The page at a link, which is printed a moment before the server listens."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(link, timeout=60) as page:
+                return page.read()
+        except urllib.error.URLError:
+            assert time.monotonic() < deadline, f"nothing answers at {link}"
+            time.sleep(0.05)
+
+
+def done(told):
+    assert told.returncode == 0, f"{told.args}: {told.stderr or told.stdout}"
+    return told.stdout
+
+
+def bring(desk, words, page):
+    """What a reader has when this command's turn comes, if it is not there yet."""
+    if words[1:2] != ["collect"]:
+        return
+    takes, answers = desk / words[2], desk / "answers"
+    if words[0] == "study":
+        if "--mapping" in words and "--study" in words:
+            mapping = next(text for kind, text in fences(page) if kind == "yaml")
+            (desk / "mapping.yaml").write_text(mapping)
+            readers_world.fill_survey(yaml.safe_load(mapping), desk / "export.csv")
+        elif "--mapping" in words:
+            readers_world.fill_form(desk / "form/form-1.csv", desk / "export.csv")
+        elif not takes.exists():
+            readers_world.fill_study(desk / "packet", takes)
+    elif not answers.exists():
+        readers_world.fill_pages(takes, answers)
+
+
 def commands(text):
-    lines = text.replace("\\\n", " ").splitlines()
-    return [line.strip() for line in lines if line.strip().startswith("howsure ")]
+    return [line.strip() for line in text.replace("\\\n", " ").splitlines() if line.split("#")[0].strip()]
 
 
 def promises(text):
@@ -64,18 +167,36 @@ def bare(text):
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("text", list(blocks("bash")))
-def test_commands_run(text, run):
-    if not commands(text):
-        pytest.skip("set-up commands; the tests themselves are run by them")
-    run("bash", text)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_stands_in_a_block_that_is_run(page):
+    """A block of another language shows what a command prints, if its first line says which: ``$ howsure …``."""
+    for language, text in fences(page):
+        if language in ("bash", "python"):
+            continue
+        for line in text.splitlines():
+            assert not COMMAND.match(line), f"{page.name}: no test runs {line!r}; make it a block of bash"
+            assert not re.match(r"\s*(from|import) howsure", line), f"{page.name}: make {line!r} a block of python"
 
 
-@pytest.mark.parametrize("text", list(blocks("python")))
-def test_snippets_run(text, run):
-    printed = run("python", text)
+@pytest.mark.parametrize(("page", "text"), list(blocks("bash")))
+def test_commands_run(page, text, run):
+    run("bash", text, page)
+
+
+@pytest.mark.parametrize(("page", "text"), list(blocks("python")))
+def test_snippets_run(page, text, run):
+    printed = run("python", text, page)
     for promised in promises(text):
         assert promised in printed
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("page", "text"), [one for one in blocks("text") if one.values[1].startswith("$ ")])
+def test_shown_output_is_what_the_command_prints(page, text, run):
+    line, _, shown = text.partition("\n")
+    printed = bare(run("bash", line.removeprefix("$ "), page))
+    for one in shown.splitlines():
+        assert bare(one) in printed
 
 
 @pytest.mark.heavy
@@ -85,7 +206,7 @@ def test_a_tutorial_runs_from_top_to_bottom(page, run):
     printed = ""
     for language, text in re.findall(r"```(bash|python|output)\n(.*?)```", page.read_text(), re.S):
         if language != "output":
-            printed = run(language, text)
+            printed = run(language, text, page)
         shown = text.splitlines() if language == "output" else promises(text)
         printed_lines = [bare(line) for line in printed.splitlines()]
         for line in shown:
@@ -132,14 +253,6 @@ def test_documented_columns_are_the_tables_columns():
         section = text.split(f"## {name.capitalize()}")[1].split("\n## ")[0]
         listed = re.findall(r"^\| `(\w+)` \| (yes)? ?\|", section, re.M)
         assert listed == [(column.name, "yes" if column.required else "") for column in table.columns]
-
-
-@pytest.mark.heavy
-def test_the_coverage_table_is_what_the_command_prints(command):
-    page = (DOCS / "coverage.md").read_text()
-    shown = re.search(r"```text\n\$ (howsure coverage[^\n]*)\n(.*?)```", page, re.S)
-    told = command(*shlex.split(shown[1])[1:])
-    assert [line.rstrip() for line in told.stdout.splitlines()] == [line.rstrip() for line in shown[2].splitlines()]
 
 
 @pytest.fixture(scope="module")

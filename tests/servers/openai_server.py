@@ -6,7 +6,7 @@
 
 What it says is up to a function from a `ChatRequest` to a text or a `Reply`; `faulty` makes such a function that answers
 rightly up to a turn and then misbehaves. It runs in threads of this process, on a port that the system chooses, and
-answers ``/v1/chat/completions`` and ``/v1/models``.
+answers ``/v1/chat/completions``, ``/v1/responses`` (whole replies only) and ``/v1/models``.
 """
 
 import contextlib
@@ -245,6 +245,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/v1/responses":
+            messages = [{"role": one["role"], "content": one["content"]} for one in body["input"] if "role" in one]
+            return self._send(
+                _as_response(self.server.owner.reply_to(body | {"messages": messages}, dict(self.headers)))
+            )
         if self.path != "/v1/chat/completions":
             return self._send(_json({"error": {"message": f"no {self.path} here"}}, status=404))
         if body.get("stream"):
@@ -272,6 +277,25 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _json(data: Any, **rest: Any) -> Reply:
     return Reply(json.dumps(data).encode(), **rest)
+
+
+def _as_response(reply: Reply) -> Reply:
+    """A whole chat completion as the responses protocol has it; anything else as it is."""
+    if reply.status != 200:
+        return reply
+    said = json.loads(reply.body)
+    text = {"type": "output_text", "text": said["choices"][0]["message"]["content"], "annotations": []}
+    message = {"id": f"msg-{said['id']}", "type": "message", "role": "assistant", "status": "completed"}
+    usage = {
+        "input_tokens": said["usage"]["prompt_tokens"],
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": said["usage"]["completion_tokens"],
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": said["usage"]["total_tokens"],
+    }
+    told = {"id": said["id"], "object": "response", "created_at": 0, "status": "completed", "model": said["model"]}
+    told |= {"output": [message | {"content": [text]}], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    return _json(told | {"usage": usage}, usage=reply.usage)
 
 
 _IDS = itertools.count()
