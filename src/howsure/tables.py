@@ -304,6 +304,8 @@ class Scores(Table):
             is_scaled=True,
             remedy=_PERCENT,
         ),
+        _text("superseded_by", "the benchmark that replaces this one"),
+        _text("distilled", "whether the model was trained on another's outputs: yes or no", choices=("yes", "no")),
         _SOURCE,
     )
     told_by = ("model", "benchmark")

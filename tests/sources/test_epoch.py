@@ -246,7 +246,7 @@ def test_what_the_zip_knows(tmp_path: Path) -> None:
     "told",
     [
         "Left out, since Epoch's index does not use them: Shown only.",
-        "Superseded, but read like the others: FrontierMath-Old by FrontierMath-New.",
+        "Superseded, but read like the others (the preset eci excludes them): FrontierMath-Old by FrontierMath-New.",
         "Not read, since benchmark_metadata.csv places no scores in them: vending_bench_2_external.csv.",
         "Tables of scores that are not there: unpublished.csv.",
         "Left out, since there is no column for the model or the score (in brackets): renamed_external.csv (Old name).",

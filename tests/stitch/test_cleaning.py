@@ -110,6 +110,21 @@ def test_scores_at_an_end_of_unknown_size_are_told():
     assert any("5 scores are 0 or 1, or state a standard error of 0" in note and "(b1)" in note for note in notes)
 
 
+def test_names_that_are_nearly_the_same_are_noted():
+    rows = table().with_columns(model=pl.col("model").replace({"m0": "GPT-4o", "m1": "gpt-4o"}))
+    told = "Names that differ only in case, spaces or punctuation count as different models: GPT-4o and gpt-4o."
+    assert told in pose(Scores(rows)).notes
+
+
+def test_impossible_dates_are_noted_and_do_not_count():
+    rows = table().with_columns(
+        date=pl.when(pl.col("model") == "m0").then(pl.date(2094, 1, 1)).otherwise(pl.date(2024, 1, 1))
+    )
+    problem = pose(Scores(rows))
+    assert np.isnat(problem.dates).tolist() == [True, False, False, False, False]
+    assert any("m0 (2094-01-01)" in note for note in problem.notes)
+
+
 def test_include_and_exclude():
     scores = Scores(table())
     assert pose(scores, include=["b0", "b1", "b2"], min_benchmarks=1).benchmarks == ("b0", "b1", "b2")

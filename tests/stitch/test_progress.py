@@ -102,8 +102,10 @@ def test_the_real_table_from_scores_to_progress():
     from howsure.sources import epoch
 
     scale = fit(epoch.read([EPOCH]), preset="paper", anchor="Winogrande", bootstrap=100)
-    found = progress(scale, exclude=distilled())
+    found = progress(scale)
     assert len(found.models) == 68
+    assert any("models are excluded as distilled" in note for note in found.provenance.notes)
+    assert len(progress(scale, keep_distilled=True).models) > 68
     assert found.rate("per_oom", "joint, OLS").value == pytest.approx(0.3107, abs=5e-5)
     assert found.rate("oom_per_year", "joint, as published").low == pytest.approx(0.837, abs=5e-4)
     assert found.rate("oom_per_year").width > found.rate("oom_per_year", "joint, OLS").width

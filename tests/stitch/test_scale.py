@@ -413,3 +413,34 @@ def test_what_the_paper_leaves_out_can_be_included(shared):
 def test_the_result_tells_its_size(scale):
     assert repr(scale) == f"<Scale: 40 models on 12 benchmarks, rmse {scale.facts.rmse:.4f}, 300 replicates>"
     assert scale.to_frame() is scale.models
+
+
+def test_a_reversed_benchmark_is_flagged(world):
+    """A benchmark on which a lower score is better passed as ok."""
+    name = world.scores.frame.group_by("benchmark").len().sort("len", "benchmark")["benchmark"][-2]
+    score = pl.when(pl.col("benchmark") == name).then(1 - pl.col("score")).otherwise("score")
+    found = fit(Scores(world.scores.frame.with_columns(score=score, floor=pl.lit(None, pl.Float64))))
+    assert found.benchmarks.filter(benchmark=name)["state"][0] == "undefined"
+    assert any(note.startswith(f"{name}: scores fall as capability rises (r = -0.") for note in found.provenance.notes)
+    assert not any("scores fall" in note for note in fit(world.scores).provenance.notes)
+
+
+def test_eci_excludes_superseded_benchmarks_and_says_that_floors_are_absent(world):
+    rows = world.scores.frame.drop("floor")
+    old, new = rows["benchmark"].unique().sort().to_list()[:2]
+    rows = rows.with_columns(superseded_by=pl.when(pl.col("benchmark") == old).then(pl.lit(new)))
+    best, worst = fit(world.scores).models["model"].gather([0, -1]).to_list()
+    found = fit(
+        Scores(rows),
+        preset="eci",
+        anchor_models={family(world, worst): 130, family(world, best): 150},
+        min_benchmarks=2,
+    )
+    assert old not in found.problem.benchmarks
+    assert f"Superseded benchmarks are excluded by the preset 'eci': {old} (by {new})." in found.provenance.notes
+    assert any("no benchmark here has a floor: all are taken as 0" in note for note in found.provenance.notes)
+    assert old in fit(Scores(rows)).problem.benchmarks
+
+
+def family(world, model):
+    return world.models.filter(model=model)["family"][0]

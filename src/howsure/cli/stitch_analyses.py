@@ -103,8 +103,11 @@ def progress(
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(help="Leave out a model, such as a distilled one; may be repeated.", show_default=False),
+        typer.Option(help="Exclude a model; may be repeated.", show_default=False),
     ] = None,
+    keep_distilled: Annotated[
+        bool, typer.Option("--keep-distilled", help="Include models that the scores mark as distilled.")
+    ] = False,
     level: Level = 0.95,
 ) -> None:
     """How much is more compute, how much better algorithms.
@@ -118,7 +121,7 @@ def progress(
     from howsure.stitch.trends.progress import progress as separate
 
     scale = load_scale(folder)
-    found = separate(scale, compute, exclude=exclude or (), level=level)
+    found = separate(scale, compute, exclude=exclude or (), keep_distilled=keep_distilled, level=level)
     output.console.notes(note for note in found.provenance.notes if note not in scale.provenance.notes)
     rows = [(QUANTITIES[rate.quantity], rate.method, rate.estimate) for rate in found.rates]
     caption = f"{len(found.models)} models with a date and known compute; compute and date explain {found.r2:.0%} of their capabilities' variance."

@@ -132,7 +132,7 @@ def _published(bundle: Bundle) -> _Plan:
     newer = [f"{row['benchmark']} by {row['superseded_by']}" for row in used if row.get("superseded_by")]
     notes = _told(
         (unused, "Left out, since Epoch's index does not use them: {names}."),
-        (newer, "Superseded, but read like the others: {names}."),
+        (newer, "Superseded, but read like the others (the preset eci excludes them): {names}."),
         (_unmentioned(bundle, sheets), f"Not read, since {_METADATA} places no scores in them: {{names}}."),
     )
     return _Plan(sheets, notes)
@@ -175,14 +175,26 @@ def _unmentioned(bundle: Bundle, sheets: Iterable[_Sheet]) -> list[str]:
 
 def _scores(bundle: Bundle, plan: _Plan, progress: Progress | None) -> Scores:
     rows, notes = _collected(bundle, plan.sheets, progress)
-    models, benchmarks = _known(bundle, "models"), _known(bundle, "benchmarks")
+    models, benchmarks, distilled = (_known(bundle, kind) for kind in ("models", "benchmarks", "distilled"))
     kept = rows.filter(pl.col("why").is_null())
     if not len(kept):
         raise InputError(f"{bundle.path}: no row has a model version and a score. {' '.join(_row_notes(rows))}")
     kept = kept.join(benchmarks, on="benchmark", how="left", maintain_order="left")
     kept = kept.join(models, on="model", how="left", maintain_order="left")
+    if "distilled" in distilled.columns:
+        words = pl.col("distilled").str.to_lowercase().replace_strict({"true": "yes", "false": "no"}, default=None)
+        kept = kept.join(distilled.select("model", words), on="model", how="left", maintain_order="left")
     disputed = models.filter("is_disputed")["model"].to_list()
-    notes += _told((disputed, "Listed with several dates, of which the first counts: {names}."))
+    there = set(kept["benchmark"])
+    twice = [
+        f"{one['part']} beside {one['whole']} ({one['why']})"
+        for one in _facts()["overlaps"]
+        if {one["part"], one["whole"]} <= there
+    ]
+    notes += _told(
+        (disputed, "Listed with several dates, of which the first counts: {names}."),
+        (twice, "Benchmarks that overlap and count twice, unless you exclude one: {names}."),
+    )
     ours = [column.name for column in Scores.columns if column.name in kept.columns]
     return Scores(kept.select(ours), notes=[*plan.notes, *notes, *_row_notes(rows)])
 

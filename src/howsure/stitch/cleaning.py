@@ -24,10 +24,11 @@ Duplicates = Literal["mean", "max", "min"]
 DUPLICATES: tuple[Duplicates, ...] = ("mean", "max", "min")
 Floors: TypeAlias = Mapping[str, float] | str | os.PathLike[str]
 
-_OF_A_MODEL = ("date", "family", "organisation", "compute")
-_OF_A_BENCHMARK = ("benchmark_date", "floor", "ceiling")
+_OF_A_MODEL = ("date", "family", "organisation", "compute", "distilled")
+_OF_A_BENCHMARK = ("benchmark_date", "floor", "ceiling", "superseded_by")
 _PAIR = ("model", "benchmark")
 _SHOWN = 6  # names in a note
+_EARLIEST = datetime.date(1950, 1, 1)
 _TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl.Date}
 
 
@@ -70,7 +71,9 @@ def clean(scores: Scores, *, duplicates: Duplicates = "mean") -> Problem:
 
 def _known(scores: Scores, floors: Floors | None, notes: list[str]) -> pl.DataFrame:
     """The table with all columns, one value a model or benchmark, and a family for every model."""
-    frame = _with_items(_whole(scores.frame), notes)
+    frame = _possible(_with_items(_whole(scores.frame), notes), notes)
+    for key in _PAIR:
+        notes += _alike(frame[key], key)
     for key, columns in (("model", _OF_A_MODEL), ("benchmark", _OF_A_BENCHMARK)):
         for column in columns:
             frame = _agreed(frame, key, column)
@@ -130,6 +133,29 @@ def fold_name(name: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """Names in a note: the first few, and how many there are."""
     return ", ".join(names[:_SHOWN]) + (f", … ({len(names)} in all)" if len(names) > _SHOWN else "")
+
+
+def _possible(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """The table without dates that cannot be: before 1950, or more than a year ahead of today."""
+    latest = datetime.datetime.now(tz=datetime.UTC).date() + datetime.timedelta(days=366)
+    for name, key in (("date", "model"), ("benchmark_date", "benchmark")):
+        is_wrong = ~pl.col(name).is_between(_EARLIEST, latest)
+        wrong = frame.filter(is_wrong).select(key, name).unique(maintain_order=True).rows()
+        if wrong:
+            told = listed([f"{who} ({day})" for who, day in wrong])
+            notes.append(f"Dates before {_EARLIEST.year} or more than a year ahead are taken as unknown: {told}.")
+            frame = frame.with_columns(pl.when(~is_wrong).then(pl.col(name)))
+    return frame
+
+
+def _alike(names: pl.Series, key: str) -> list[str]:
+    """A note on names that differ in nothing but case, spaces and punctuation: they count as several."""
+    by_fold: dict[str, list[str]] = {}
+    for name in names.unique().sort():
+        by_fold.setdefault(fold_name(name), []).append(name)
+    groups = [" and ".join(one) for one in by_fold.values() if len(one) > 1]
+    told = f"Names that differ only in case, spaces or punctuation count as different {key}s: {listed(groups)}."
+    return [told] if groups else []
 
 
 def _agreed(frame: pl.DataFrame, key: str, column: str) -> pl.DataFrame:
@@ -242,6 +268,7 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     frame = frame.with_columns(
         pl.col("family").alias("model"),
         pl.col("date").min().over("family"),
+        pl.col("distilled").max().over("family"),
         pl.col("organisation", "compute").sort_by("date", "model", nulls_last=True).first().over("family"),
     )
     notes.append(f"{n_versions:,} model versions were taken as {frame['model'].n_unique():,} families.")

@@ -36,6 +36,8 @@ class Preset:
     resample: Resample = "errors"
     most_dimensions: int = 1
     uses_floors: bool = True
+    needs_floors: bool = False
+    drops_superseded: bool = False
 
 
 def preset_called(name: str) -> Preset:
@@ -93,13 +95,15 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "eci",
-            "as Epoch's Capabilities Index: families as models, floors and ceilings, two models at 130 and 150",
+            "as Epoch's Capabilities Index: families as models, floors and ceilings, no superseded benchmarks, two models at 130 and 150",
             _solve_eci,
             since="2023-01-01",
             duplicates="max",
             by_family=True,
             anchor_models={"Claude 3.5 Sonnet": 130, "GPT-5": 150},
             resample="models",
+            needs_floors=True,
+            drops_superseded=True,
         ),
     )
 }

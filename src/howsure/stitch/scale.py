@@ -16,14 +16,14 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import MOST_FAILED, replicate_interval
-from howsure.stitch.cleaning import Duplicates, Floors, pose
+from howsure.stitch.cleaning import Duplicates, Floors, listed, pose
 from howsure.stitch.presets import Preset, preset_called
 from howsure.stitch.solver.gauge import Aligned, AnchorModels, Gauge, align, choose_gauge
 from howsure.stitch.solver.noise import Noise, expected
 from howsure.stitch.solver.problem import Problem
 from howsure.stitch.solver.replicates import Replicates, Resample, draw_replicates
 from howsure.stitch.solver.solutions import Solution
-from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, pair_frame
+from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, pair_frame, reversed_benchmarks
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
@@ -229,7 +229,12 @@ def fit(
         )
     drawing = {"dimensions": dimensions, "bootstrap": bootstrap, "resample": redrawn, "level": level}
     settings = {"preset": preset, **_told(gauge, problem), **cleaning, **drawing}
-    notes = (*problem.notes, *_failures(drawn))
+    against = [
+        f"{name}: scores fall as capability rises (r = {r:.2f}), so its slope and difficulty are undefined. "
+        "If a lower score is better there, give 1 − score; else exclude it."
+        for name, r in reversed_benchmarks(solution).items()
+    ]
+    notes = (*problem.notes, *against, *_failures(drawn))
     return assemble(solution, gauge, drawn, level, Provenance(settings, scores.digest, seed, notes))
 
 
@@ -270,8 +275,21 @@ def _pose(scores: Scores, chosen: Preset, cleaning: Mapping[str, Any]) -> Proble
     """The scores to be fitted; what the preset leaves out can be included by name."""
     there = set(scores.frame["benchmark"].unique())
     left_out = [name for name in chosen.left_out() if name in there and name not in cleaning["include"]]
+    notes = []
+    if chosen.drops_superseded and scores.has("superseded_by"):
+        pairs = scores.frame.select("benchmark", "superseded_by").drop_nulls().unique(maintain_order=True).rows()
+        newer = {old: new for old, new in pairs if old not in cleaning["include"]}
+        left_out += [name for name in newer if name not in left_out]
+        told = listed([f"{old} (by {new})" for old, new in newer.items()])
+        notes += [f"Superseded benchmarks are excluded by the preset {chosen.name!r}: {told}."] if newer else []
     options = {**cleaning, "exclude": (*cleaning["exclude"], *left_out)}
-    return pose(scores, **options, by_family=chosen.by_family)
+    problem = pose(scores, **options, by_family=chosen.by_family)
+    if chosen.needs_floors and not problem.floors.any():
+        notes.append(
+            f"The preset {chosen.name!r} uses the score of guessing, but no benchmark here has a floor: all are taken as 0. "
+            "Give them as the column floor, or in a file (floors)."
+        )
+    return replace(problem, notes=(*problem.notes, *notes))
 
 
 def _anchors_of(chosen: Preset, problem: Problem) -> Mapping[str, float] | None:

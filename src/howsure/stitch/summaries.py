@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howsure.estimates import Estimate
+from howsure.stats._arrays import t_quantile
 from howsure.stats.replicates import (
     Interval,
     probability_best,
@@ -32,10 +33,12 @@ __all__ = [
     "model_frame",
     "pair_frame",
     "rank_columns",
+    "reversed_benchmarks",
     "states_of_models",
 ]
 
 Words: TypeAlias = NDArray[np.str_]
+_FEW_REVERSED = 5  # models that show whether a benchmark is reversed
 _FEW = 3  # models that a difficulty and a slope of one's own need at least
 
 
@@ -74,7 +77,7 @@ def benchmark_frame(solution: Solution, aligned: Aligned, replicates: Replicates
 
     ``state`` is ``above_range`` where no model is above the floor and ``below_range`` where all are at the ceiling, so that the difficulty is
     open on that side; ``too_few`` where fewer than three models leave difficulty and slope to the prior; ``undefined`` where all have the same
-    score; ``unbounded`` where the slope runs into its bound.
+    score, or where scores fall as capability rises; ``unbounded`` where the slope runs into its bound.
     """
     problem, state = solution.problem, _benchmark_states(solution)
     none = np.empty((0, len(problem.benchmarks)))
@@ -182,15 +185,38 @@ def _closed(columns: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(columns).with_columns(pl.when(numbers.is_finite()).then(numbers))
 
 
+def reversed_benchmarks(solution: Solution) -> dict[str, float]:
+    """Benchmarks whose scores fall as capability rises, with the correlation: significant at 5 % (one-sided), over 5 models at least."""
+    problem, capability = solution.problem, solution.theta[solution.layout.capability]
+    found = {}
+    for index, name in enumerate(problem.benchmarks):
+        here = problem.benchmark == index
+        n, across, up = int(here.sum()), capability[problem.model[here]], problem.score[here]
+        if n < _FEW_REVERSED or np.ptp(up) == 0 or np.ptp(across) == 0:
+            continue
+        r = float(np.corrcoef(across, up)[0, 1])
+        if r < 0 and -r * np.sqrt((n - 2) / max(1 - r * r, 1e-12)) > t_quantile(0.9, n - 2):
+            found[name] = r
+    return found
+
+
 def _benchmark_states(solution: Solution) -> Words:
     problem, at, prior = solution.problem, solution.layout, solution.prior
     low, high = np.full(len(problem.benchmarks), np.inf), np.full(len(problem.benchmarks), -np.inf)
     np.minimum.at(low, problem.benchmark, problem.score)
     np.maximum.at(high, problem.benchmark, problem.score)
     slope, least, most = (one[at.log_slope] for one in (solution.theta, prior.low, prior.high))
+    is_reversed = np.isin(problem.benchmarks, list(reversed_benchmarks(solution)))
     is_bound = (least < most) & ((slope <= least) | (slope >= most))
     return np.select(
-        [high <= problem.floors, low >= problem.ceilings, problem.n_by_benchmark < _FEW, low == high, is_bound],
-        ["above_range", "below_range", "too_few", "undefined", "unbounded"],
+        [
+            high <= problem.floors,
+            low >= problem.ceilings,
+            problem.n_by_benchmark < _FEW,
+            low == high,
+            is_reversed,
+            is_bound,
+        ],
+        ["above_range", "below_range", "too_few", "undefined", "undefined", "unbounded"],
         "ok",
     )

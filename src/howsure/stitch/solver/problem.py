@@ -26,7 +26,7 @@ class Problem:
     """What is fitted: one score a pair of model and benchmark, sorted by model and then benchmark.
 
     ``model`` and ``benchmark`` are each score's index into ``models`` and ``benchmarks``, which are sorted by name. ``n_effective`` is the number of
-    independent items that would give a score its standard error. What is unknown is NaN, of dates NaT.
+    independent items that would give a score its standard error; ``distilled`` names the models that were trained on another's outputs. What is unknown is NaN, of dates NaT.
     """
 
     models: tuple[str, ...]
@@ -44,6 +44,7 @@ class Problem:
     organisations: tuple[str | None, ...]
     compute: Floats
     notes: tuple[str, ...] = ()
+    distilled: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Problem:
@@ -68,6 +69,7 @@ class Problem:
             tuple(by_model["organisation"]),
             _floats(by_model["compute"]),
             tuple(notes),
+            frozenset(by_model.filter(pl.col("distilled") == "yes")["model"]),
         )
 
     @property
@@ -154,6 +156,9 @@ class Problem:
                 "organisation": [self.organisations[i] for i in m],
                 "family": [self.families[i] for i in m],
                 "compute": self.compute[m],
+                "distilled": pl.Series(
+                    ["yes" if self.models[i] in self.distilled else None for i in m], dtype=pl.String
+                ),
                 "floor": self.floors[b],
                 "ceiling": self.ceilings[b],
             }

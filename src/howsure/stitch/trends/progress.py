@@ -16,6 +16,7 @@ from howsure.estimates import Estimate
 from howsure.frames import write_frame
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import check_level
+from howsure.stitch.cleaning import listed
 from howsure.stitch.scale import Scale
 from howsure.stitch.trends.efficiency import (
     Coefficients,
@@ -122,6 +123,7 @@ def progress(
     compute: Source | Mapping[str, float] | None = None,
     *,
     exclude: Collection[str] = (),
+    keep_distilled: bool = False,
     level: float = 0.95,
 ) -> Progress:
     r"""Scaling apart from algorithms.
@@ -131,12 +133,19 @@ def progress(
     k is what ten times the compute brings, g what a year brings at the same compute, g/k the orders of magnitude saved a year.
     ``compute`` is a mapping, frame or file with columns model, compute (FLOP) and, if known, family; without it the scores' own column counts.
     A family are models that were trained alike at different sizes; where none is given it is read from the scores' families, less
-    the size in their names. ``exclude`` names models to leave out, such as distilled ones, whose compute hides their teacher's.
+    the size in their names. Models that the scores mark as distilled are excluded unless ``keep_distilled``, since their compute hides their teacher's;
+    ``exclude`` names others.
     """
     check_level(level)
-    data = _collect(scale, compute, exclude)
-    notes = (*scale.provenance.notes, *_notes(scale, data))
-    settings = {"level": level, "exclude": sorted(exclude), "scale": scale.provenance.settings}
+    distilled = frozenset[str]() if keep_distilled else scale.problem.distilled
+    data = _collect(scale, compute, {*exclude, *distilled})
+    notes = (*scale.provenance.notes, *_notes(scale, data, distilled))
+    settings = {
+        "level": level,
+        "exclude": sorted(exclude),
+        "keep_distilled": keep_distilled,
+        "scale": scale.provenance.settings,
+    }
     return separate(data, level, Provenance(settings, scale.provenance.digest, scale.provenance.seed, notes))
 
 
@@ -330,9 +339,11 @@ def _ends(estimate: Estimate) -> dict[str, Any]:
     return ends | {"state": estimate.state, "reason": estimate.reason}
 
 
-def _notes(scale: Scale, data: Computed) -> list[str]:
+def _notes(scale: Scale, data: Computed, distilled: Collection[str]) -> list[str]:
     n = len(scale.problem.models)
     notes = [f"{len(data.models)} of {n} models count: those with a date and known compute that are not excluded."]
+    if distilled:
+        notes.append(f"{len(distilled)} models are excluded as distilled: {listed(sorted(distilled))}.")
     if scale.without_replicates:
         notes.append(f"Intervals take the capabilities as known: {scale.without_replicates}.")
     return notes

@@ -25,7 +25,7 @@ __all__ = ["Saturation", "crossing", "saturate", "saturation_frame"]
 
 _UNFIT: dict[str, tuple[State, str]] = {
     "too_few": ("too_few", "fewer than three models have a score there"),
-    "undefined": ("undefined", "all models have the same score there"),
+    "undefined": ("undefined", "all models have the same score there, or scores fall as capability rises"),
 }
 
 
