@@ -131,6 +131,21 @@ def test_the_same_seed_gives_the_same_interval(scale, horizons):
     assert first.low != other.low
 
 
+def test_the_bridge_gives_the_same_slope(scale, horizons, tmp_path):
+    """Two verbs, one number: the bridge left out families and the capabilities' own errors."""
+    from howsure.bridges.scales import map_scales, read_scale
+
+    scale.save(tmp_path)
+    kind, capability = read_scale(tmp_path)
+    minutes = horizons.select("model", pl.col("minutes").alias("value"))
+    (link, _) = map_scales({kind: capability, "minutes": minutes}).links
+    here = map_horizons(scale, horizons).doublings
+    assert (link.x, link.y) == ("capability", "minutes")
+    assert (link.slope.value, link.slope.low, link.slope.high) == pytest.approx(
+        (here.value, here.low, here.high), rel=1e-9
+    )
+
+
 def test_horizons_come_as_mapping_frame_or_file(scale, horizons, tmp_path):
     path = tmp_path / "horizons.csv"
     horizons.rename({"model": "Model version", "minutes": "Time horizon"}).write_csv(path)

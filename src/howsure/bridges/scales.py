@@ -17,9 +17,12 @@ from howsure.estimates import Estimate
 from howsure.frames import write_frame
 from howsure.outside_text import unguarded
 from howsure.results import Provenance, columns_of, plain, write_json
-from howsure.stats._arrays import check_level
+from howsure.stats._arrays import Floats, Ints, check_level, codes
 from howsure.stats.correlation import correlation
 from howsure.stats.trends import Line, fit_line
+from howsure.stitch.families import family_of
+from howsure.stitch.scale import Scale
+from howsure.stitch.trends.horizon_map import clustered_slope
 
 if TYPE_CHECKING:
     import altair as alt
@@ -38,20 +41,18 @@ _FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """How ``y`` goes with ``x`` over the models that have both: a line (in log₂ of horizons), a correlation and the points."""
+    """How ``y`` goes with ``x`` over the models that have both: a line (in log₂ of horizons), a correlation and the points.
+
+    ``slope`` says how far y rises with one unit of x (doublings for horizons, units for capability); its interval includes that versions of a family
+    resemble each other and that capabilities are estimates, as that of `howsure.stitch.trends.horizon_map`.
+    """
 
     x: str
     y: str
     line: Line | None
+    slope: Estimate
     correlation: Estimate
     points: pl.DataFrame
-
-    @property
-    def slope(self) -> Estimate:
-        """How far y rises with one unit of x: doublings for horizons, units for capability."""
-        if self.line is None:
-            return self.correlation
-        return self.line.slope
 
     def predict(self, value: float, level: float = 0.95) -> Estimate:
         """What a model with this x has of y, with the interval for one new model."""
@@ -109,8 +110,8 @@ class ScaleMap:
 def map_scales(scales: Mapping[str, pl.DataFrame], *, level: float = 0.95) -> ScaleMap:
     """Join scales by the models' names, and regress each on each.
 
-    ``scales`` maps ``capability``, ``minutes`` and ``attempts`` (two of them at least) to frames with the columns model, value and, if known, low and
-    high. Horizons are taken as log₂. The error of x is not corrected for: a noisy x makes the line flatter, never steeper.
+    ``scales`` maps ``capability``, ``minutes`` and ``attempts`` (two of them at least) to frames with the columns model, value and, if known, low,
+    high, family, and draws (the value in each replicate, as a list). Horizons are taken as log₂. The error of x is not corrected for: a noisy x makes the line flatter, never steeper.
     """
     check_level(level)
     for name in scales:
@@ -119,7 +120,7 @@ def map_scales(scales: Mapping[str, pl.DataFrame], *, level: float = 0.95) -> Sc
     if len(scales) < 2:
         raise OptionError("One scale has nothing to be joined with. Give two or three.")
     joined = _joined(scales)
-    links = tuple(_link(x, y, joined, level) for x, y in itertools.permutations(scales, 2))
+    links = tuple(_link(x, y, joined, scales, level) for x, y in itertools.permutations(scales, 2))
     if all(link.line is None for link in links):
         counts = ", ".join(f"{len(link.points)} on {link.x} and {link.y}" for link in links[:1])
         raise InputError(
@@ -153,7 +154,10 @@ def read_scale(path: Path, level: float = 50) -> tuple[str, pl.DataFrame]:
     if "state" in frame.columns:
         frame = frame.filter(pl.col("state") == "ok")
     ends = [name for name in ("low", "high") if name in frame.columns]
-    return kind, frame.select("model", pl.col(column).alias("value"), *ends).drop_nulls("value")
+    family = [name for name in ("family",) if kind == "capability" and name in frame.columns]
+    chosen = frame.select("model", pl.col(column).alias("value"), *ends, *family).drop_nulls("value")
+    drawn = _draws(found[0].parent) if found[0].name == "models.csv" else None
+    return kind, chosen if drawn is None else chosen.join(drawn, on="model", how="left", maintain_order="left")
 
 
 def read_scales(paths: Sequence[Path], level: float = 50) -> dict[str, pl.DataFrame]:
@@ -194,14 +198,58 @@ def _joined(scales: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return joined
 
 
-def _link(x: str, y: str, joined: pl.DataFrame, level: float) -> Link:
+def _draws(folder: Path) -> pl.DataFrame | None:
+    """The capabilities of a saved fit in each usable replicate: model, draws; None where it has none."""
+    if not (folder / "fit.json").is_file():
+        return None
+    scale = Scale.load(folder)
+    if scale.usable_replicates is None:
+        return None
+    drawn = np.where(
+        np.isnan(scale.usable_replicates.capability), scale.estimate.capability, scale.usable_replicates.capability
+    )
+    return pl.DataFrame({"model": scale.problem.models, "draws": drawn.T.tolist()})
+
+
+def _stacked(name: str, scale: pl.DataFrame, models: Sequence[str], values: Floats) -> Floats | None:
+    """Replicates of these models' values, one row each; a model without any stays at its value."""
+    if "draws" not in scale.columns:
+        return None
+    known = {model: draws for model, draws in scale.select("model", "draws").iter_rows() if draws is not None}
+    n = min((len(known[model]) for model in models if model in known), default=0)
+    columns = [
+        [_to(name, one) for one in known[model][:n]] if model in known else [value] * n
+        for model, value in zip(models, values, strict=True)
+    ]
+    return np.array(columns, dtype=np.float64).T if n else None
+
+
+def _families(scales: Mapping[str, pl.DataFrame], models: Sequence[str]) -> Ints:
+    """Each model's family: as a scale names it, else by its name."""
+    named = {
+        model: family
+        for scale in scales.values()
+        if "family" in scale.columns
+        for model, family in scale.select("model", "family").drop_nulls().iter_rows()
+    }
+    return codes([named.get(model) or family_of(model) for model in models], "family")
+
+
+def _link(x: str, y: str, joined: pl.DataFrame, scales: Mapping[str, pl.DataFrame], level: float) -> Link:
     columns = [pl.col(x).alias("x"), *(pl.col(f"{y}{end}").alias(f"y{end}") for end in ("", "_low", "_high"))]
     points = joined.select("model", *columns).drop_nulls(["x", "y"])
     across, up = (np.array([_to(name, value) for value in points[axis]]) for name, axis in ((x, "x"), (y, "y")))
     if len(points) < _FEWEST or np.ptp(across) == 0:
         reason = f"{len(points)} models on both; {_FEWEST} with different values are needed"
-        return Link(x, y, None, Estimate.without("too_few", reason, level=level), points)
-    return Link(x, y, fit_line(across, up, level=level), correlation(across, up, level=level).estimate, points)
+        none = Estimate.without("too_few", reason, level=level)
+        return Link(x, y, None, none, none, points)
+    models = points["model"].to_list()
+    drawn = {
+        axis: _stacked(name, scales[name], models, values) for axis, name, values in (("x", x, across), ("y", y, up))
+    }
+    slope = clustered_slope(across, up, _families(scales, models), level=level, drawn_x=drawn["x"], drawn_y=drawn["y"])
+    line = fit_line(across, up, level=level)
+    return Link(x, y, line, slope, correlation(across, up, level=level).estimate, points)
 
 
 def _to(scale: str, value: float) -> float:

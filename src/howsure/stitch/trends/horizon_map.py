@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from howsure.frames import Source
 
-__all__ = ["HorizonMap", "held_out_r2", "map_horizons", "read_horizons"]
+__all__ = ["HorizonMap", "clustered_slope", "held_out_r2", "map_horizons", "read_horizons"]
 
 _SPELLINGS = {
     "model": ("model", "Model version", "subject"),
@@ -35,6 +35,7 @@ _SPELLINGS = {
     "high": ("high", "CI_high"),
 }
 _FEWEST = 5
+_FEWEST_FAMILIES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +115,9 @@ def map_horizons(
     rows = table.filter(pl.col("model").is_in(list(place)))
     at = np.array([place[name] for name in rows["model"]], dtype=np.int64)
     family = codes([scale.problem.families[i] for i in at], "family") if len(at) else at
-    if len(at) < _FEWEST or len(set(family.tolist())) < 3:
+    if len(at) < _FEWEST or len(set(family.tolist())) < _FEWEST_FAMILIES:
         raise InputError(
-            f"{len(at)} of {len(table)} models with a time horizon are on the scale; a map needs {_FEWEST}, of 3 families. "
+            f"{len(at)} of {len(table)} models with a time horizon are on the scale; a map needs {_FEWEST}, of {_FEWEST_FAMILIES} families. "
             "Their names must be those of the scores."
         )
     x, y = scale.estimate.capability[at], np.log(rows["minutes"].to_numpy())
@@ -128,7 +129,7 @@ def map_horizons(
     settings = {"level": level, "n_replicates": n_replicates, "scale": scale.provenance.settings}
     return HorizonMap(
         line,
-        _slope(line, x, y, family, drawn, level),
+        clustered_slope(x, y, family, level=level, drawn_x=drawn),
         _held_out(x, y, family, drawn, level, n_replicates, seed),
         _points(scale, rows, line, x, y, family),
         _predictions(scale, rows, line, level),
@@ -184,14 +185,43 @@ def held_out_r2(x: Floats, y: Floats, family: Ints, weights: Floats | None = Non
         return np.asarray(1 - missed / (w * (y - y_mean) ** 2).sum(axis=-1))
 
 
-def _slope(line: Line, x: Floats, y: Floats, family: Ints, drawn: Floats, level: float) -> Estimate:
-    """The slope with the jackknife variance over families and that over replicates."""
-    without = np.array([_raw_slope(x[family != f], y[family != f]) for f in range(family.max() + 1)])
-    n = len(without)
+def clustered_slope(
+    x: Floats, y: Floats, family: Ints, *, level: float, drawn_x: Floats | None = None, drawn_y: Floats | None = None
+) -> Estimate:
+    """The slope of y on x, with an interval for models that come in families and for values that are estimates.
+
+    Parameters
+    ----------
+    x, y : array, shape (n_models,)
+        Plain least squares gives the slope.
+    family : array of int
+        The family of each model, numbered from 0: versions of one family resemble each other.
+    level : float
+        Coverage, between 0 and 1.
+    drawn_x, drawn_y : array, shape (n_replicates, n_models), optional
+        Replicates of x and y, where they are estimates.
+
+    Returns
+    -------
+    Estimate
+        The variance is that of the jackknife over families plus that of the slope over the replicates, the interval that of t with one
+        degree of freedom less than there are families; its state is `too_few` with fewer than 3 families.
+    """
+    value, n = _raw_slope(x, y), int(family.max()) + 1
+    kept = [family != f for f in range(n)]
+    if n < _FEWEST_FAMILIES or any(np.ptp(x[some]) == 0 for some in kept):
+        reason = f"models of {n} families; an interval needs {_FEWEST_FAMILIES}"
+        return Estimate(value, level=level, reason=reason, low_state="too_few", high_state="too_few")
+    without = np.array([_raw_slope(x[some], y[some]) for some in kept])
     variance = (n - 1) / n * ((without - without.mean()) ** 2).sum()
-    if len(drawn) > 1:
-        variance += np.var([_raw_slope(one, y) for one in drawn], ddof=1)
-    value, reach = line.slope.value or 0.0, t_quantile(level, n - 1) * math.sqrt(variance)
+    n_drawn = max(0 if drawn is None else len(drawn) for drawn in (drawn_x, drawn_y))
+    if n_drawn > 1:
+        each = [
+            np.resize(values if drawn is None or not len(drawn) else drawn, (n_drawn, len(values)))
+            for values, drawn in ((x, drawn_x), (y, drawn_y))
+        ]
+        variance += np.var([_raw_slope(*pair) for pair in zip(*each, strict=True)], ddof=1)
+    reach = t_quantile(level, n - 1) * math.sqrt(variance)
     return Estimate(value, value - reach, value + reach, level)
 
 
