@@ -62,8 +62,7 @@ class Replicates(Aligned):
     @property
     def has_failed(self) -> Bools:
         """Which refits have no scale."""
-        failed: Bools = np.isnan(self.difficulty).any(axis=1)
-        return failed
+        return np.asarray(np.isnan(self.difficulty).any(axis=1))
 
     @property
     def n_failed(self) -> int:
