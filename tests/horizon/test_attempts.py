@@ -246,7 +246,7 @@ def test_learners_with_one_task_each_are_a_design_too(world):
 def test_graded_scores_count_as_shares_or_by_a_threshold(world):
     rows = world.attempts.frame.with_columns(score=pl.col("score") * 0.6 + 0.2)
     shares = attempt_horizons(Attempts(rows), levels=(0.5,), n_bootstrap=20)
-    same = attempt_horizons(world.attempts, levels=(0.5,), n_bootstrap=20)
+    same = attempt_horizons(world.attempts, success_rates=(0.5,), n_bootstrap=20)
     for one, other in zip(shares.rows, same.rows, strict=True):
         assert one.horizon.value == pytest.approx(other.horizon.value)
     found = attempt_horizons(Attempts(rows), threshold=0.7, n_bootstrap=20)
@@ -266,7 +266,7 @@ def test_wrong_options_are_refused(world):
     with pytest.raises(OptionError, match="Did you mean 'matching'"):
         attempt_horizons(world.attempts, definitions=("machting",))
     with pytest.raises(OptionError, match="80 is not between 0 and 1"):
-        attempt_horizons(world.attempts, levels=(80,))
+        attempt_horizons(world.attempts, success_rates=(80,))
 
 
 # groups and pairs
@@ -321,7 +321,7 @@ def test_equal_models_are_equally_likely_ahead(world):
 
 
 def test_a_pair_beyond_the_same_end_counts_half(world):
-    found = attempt_horizons(world.attempts, levels=(0.95,), n_bootstrap=60)
+    found = attempt_horizons(world.attempts, success_rates=(0.95,), n_bootstrap=60)
     pair = next(p for p in found.pairs if p.a == "baseline-medium")
     assert found.headline()["baseline-medium"].horizon.state == "below_range"
     assert found.headline()["baseline-medium"].share_below > 0.95
@@ -334,7 +334,7 @@ def test_a_sparse_table_has_all_definitions():
     if not path.is_file():
         pytest.skip("the sparse table is not here")
     found = attempt_horizons(
-        read(path), definitions=("matching", "regression", "irt"), levels=(0.5,), n_bootstrap=300, seed=28
+        read(path), definitions=("matching", "regression", "irt"), success_rates=(0.5,), n_bootstrap=300, seed=28
     )
     for row in found.rows:
         assert row.share_failed == 0

@@ -35,7 +35,7 @@ def test_attempts_prints_and_writes_everything(tmp_path, command, runs):
 
 
 def test_attempts_as_json_is_json_alone(command, runs):
-    told = command("horizon", "attempts", runs, "--bootstrap", "20", "--levels", "50", "--json")
+    told = command("horizon", "attempts", runs, "--bootstrap", "20", "--success-rates", "0.5", "--json")
     found = json.loads(told.stdout)
     assert [row["model"] for row in found["horizons"]] == ["like-attempt-3", "like-attempt-1.5"]
     assert found["provenance"]["seed"] == 0
@@ -45,8 +45,8 @@ def test_attempts_as_json_is_json_alone(command, runs):
     ("options", "says"),
     [
         (("--definition", "guessing"), "No definition called 'guessing'"),
-        (("--levels", "fifty"), "write numbers with commas"),
-        (("--levels", "0"), "not between 0 and 1"),
+        (("--success-rates", "fifty"), "write numbers with commas"),
+        (("--success-rates", "50"), "not between 0 and 1"),
     ],
 )
 def test_mistakes_are_told_in_one_line(command, runs, options, says):

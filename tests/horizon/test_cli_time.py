@@ -95,7 +95,7 @@ def test_trend_reads_what_time_wrote(command, folder, tmp_path):
     ("arguments", "says"),
     [
         (("time", EXAMPLES / "releases.csv"), "no column"),
-        (("time", COUNTS, "--levels", "half"), "--levels half: write per cents"),
+        (("time", COUNTS, "--success-rates", "half"), "--success-rates half: write numbers with commas"),
         (("time", COUNTS, "--weights", "all"), "No weights called 'all'"),
         (("compare", EXAMPLES, "a", "b"), "no saved time horizons"),
         (("trend", COUNTS), "no column 'model'"),

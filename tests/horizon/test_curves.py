@@ -376,7 +376,7 @@ def test_what_cannot_be_fitted_says_so(fitted):
     with pytest.raises(OptionError, match="No curve called 'spline'.*Choose from: exponential"):
         fit_curves(attempts, family="spline")
     with pytest.raises(OptionError, match="not between 0 and 1"):
-        fit_curves(attempts, levels=(50,))
+        fit_curves(attempts, success_rates=(50,))
     with pytest.raises(InputError, match="None of 3 tasks has 6 attempts with 100 answers"):
         fit_curves(attempts, min_answers=100, min_attempts=6)
 

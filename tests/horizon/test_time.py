@@ -148,7 +148,7 @@ def test_separated_tasks_need_a_penalty():
 
 
 def test_a_horizon_beyond_the_tasks_is_told_as_extrapolated():
-    result = time_horizons(counts((0.5, 0.25, 0.25, 0, 0)), levels=(80,), bootstrap=0)
+    result = time_horizons(counts((0.5, 0.25, 0.25, 0, 0)), success_rates=(0.8,), bootstrap=0)
     assert result.minutes("a", 80).value < 1
     assert result.minutes("a", 80).reason == "extrapolated: the shortest task takes 1 min"
     assert any("Extrapolated" in note for note in result.provenance.notes)
@@ -252,8 +252,8 @@ def test_tasks_without_minutes_are_left_out_and_told():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"levels": ()}, "No level"),
-        ({"levels": (0,)}, "Level 0 is not between"),
+        ({"success_rates": ()}, "No success rate"),
+        ({"success_rates": (50,)}, "Success rate 50 is not between 0 and 1"),
         ({"weights": "sqrt"}, "No weights called 'sqrt'.* Choose from: invsqrt, equal, task"),
         ({"regularisation": -1}, "regularisation -1"),
         ({"resample": "runs", "bootstrap": 2}, "No resampling called 'runs'"),
@@ -290,6 +290,6 @@ def test_minutes_print_as_people_say_them():
 
 
 def test_other_levels_are_on_the_same_curve(found):
-    result = time_horizons(found.data.counts, levels=(20, 50), bootstrap=0)
+    result = time_horizons(found.data.counts, success_rates=(0.2, 0.5), bootstrap=0)
     fit = result.fits[0]
     assert result.minutes(fit.model, 20).value == pytest.approx(2 ** ((math.log(0.25) - fit.intercept) / fit.slope))

@@ -106,7 +106,7 @@ def time_part(world: World, settings: Settings) -> Part:
 
 def _asked(settings: Settings) -> dict[str, Any]:
     told: dict[str, Any] = {"n_bootstrap": settings.n_bootstrap, "level": settings.level, "seed": settings.seed}
-    return told | {"levels": (0.5,)}
+    return told | {"success_rates": (0.5,)}
 
 
 def _headline(found: AttemptHorizons) -> list[Section]:

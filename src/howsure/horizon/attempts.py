@@ -21,6 +21,7 @@ from howsure.horizon.definitions import DEFINITIONS
 from howsure.horizon.difficulty import novice_table, task_table
 from howsure.horizon.encounter import Encounter, Replicates
 from howsure.horizon.shared import AUTOMATED, Shared, shared_tasks
+from howsure.horizon.success_rates import check_success_rates
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Bools, check_level
 from howsure.stats.replicates import probability_greater, replicate_differences, replicate_interval
@@ -181,13 +182,9 @@ class Settings:
         for name in self.definitions:
             if name not in DEFINITIONS:
                 raise OptionError.unknown("definition", name, DEFINITIONS)
-        for level in self.levels:
-            if not 0 < level < 1:
-                raise OptionError(
-                    f"The model's chance of success {level:g} is not between 0 and 1. Write 0.5 for 50 %."
-                )
-        if not self.definitions or not self.levels:
-            raise OptionError("Give at least one definition and one level.")
+        check_success_rates(self.levels)
+        if not self.definitions:
+            raise OptionError("Give at least one definition.")
         check_level(self.level)
 
 
@@ -195,7 +192,7 @@ def attempt_horizons(
     attempts: Attempts,
     *,
     definitions: Sequence[str] = ("matching",),
-    levels: Sequence[float] = (0.5, 0.8),
+    success_rates: Sequence[float] = (0.5, 0.8),
     n_bootstrap: int = 1000,
     level: float = 0.95,
     threshold: float | None = None,
@@ -206,11 +203,11 @@ def attempt_horizons(
 ) -> AttemptHorizons:
     """The attempt on which novices do as well as each model of an attempts table.
 
-    ``definitions`` are any of matching, regression and irt; ``levels`` the chances of success that the model shall have (0.5, 0.8). Intervals have
+    ``definitions`` are any of matching, regression and irt; ``success_rates`` the probabilities of success that the model shall have (0.5, 0.8). Intervals have
     the coverage ``level`` and come from ``n_bootstrap`` replicates of families, tasks and learners, on this machine or on a Dask ``cluster``.
     ``threshold`` is the score from which an attempt is a success; attempts of novices after ``last`` are left out.
     """
-    settings = Settings(tuple(definitions), tuple(levels), n_bootstrap, level, seed)
+    settings = Settings(tuple(definitions), tuple(success_rates), n_bootstrap, level, seed)
     shared = shared_tasks(attempts, threshold=threshold, last=last)
     told = {name: value for name, value in vars(settings).items() if name != "seed"}
     made = Provenance(told | {"threshold": threshold, "last": last}, attempts.digest, seed)

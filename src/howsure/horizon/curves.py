@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from howsure.errors import InputError, OptionError
+from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.frames import write_frame
 from howsure.horizon.attrition import Attrition, measure_attrition
@@ -19,6 +19,7 @@ from howsure.horizon.curve_families import CONTEST, FAMILIES, family_of, to_base
 from howsure.horizon.curve_fits import Contest, Replicates, Support, contest, resample
 from howsure.horizon.learner_effect import LearnerEffect
 from howsure.horizon.novices import NoviceCounts, novice_counts
+from howsure.horizon.success_rates import check_success_rates
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Floats, check_level
 from howsure.stats.proportions import wilson
@@ -128,7 +129,7 @@ def fit_curves(
     attempts: Attempts,
     *,
     family: str = AUTO,
-    levels: Sequence[float] = (0.5, 0.8),
+    success_rates: Sequence[float] = (0.5, 0.8),
     last: int | None = None,
     min_answers: int = 1,
     min_attempts: int = 2,
@@ -147,9 +148,7 @@ def fit_curves(
     answers, and refits of the chosen family.
     """
     check_level(level)
-    for target in levels:
-        if not 0 < target < 1:
-            raise OptionError(f"level {target:g} is not between 0 and 1; a success of 50 % is 0.5.")
+    check_success_rates(success_rates)
     names = (*CONTEST, "isotonic") if family == AUTO else (family_of(family).name,)
     counts, notes = _covered(novice_counts(attempts, last=last), min_answers, min_attempts, min_first)
     found = contest(counts, names)
@@ -159,7 +158,7 @@ def fit_curves(
         counts,
         CONTEST if family == AUTO else names,
         effect,
-        levels,
+        success_rates,
         replicates,
         seed=seed,
         workers=workers,
@@ -167,13 +166,19 @@ def fit_curves(
         progress=progress,
     )
     attrition = measure_attrition(counts, level=level, seed=seed)
-    settings = {"family": family, "levels": list(levels), "last": last, "replicates": replicates, "level": level}
+    settings = {
+        "family": family,
+        "success_rates": list(success_rates),
+        "last": last,
+        "replicates": replicates,
+        "level": level,
+    }
     covered = {"min_answers": min_answers, "min_attempts": min_attempts, "min_first": min_first}
     notes += [attrition.warning] if attrition.warning else []
     whole = np.ones((1, len(counts.learners)))
     alone, together = (part[0] for part in effect.correlations(whole))
     return Curves(
-        rows=_rows(counts, found, curves, alone, drawn, levels, level),
+        rows=_rows(counts, found, curves, alone, drawn, success_rates, level),
         points=_points(counts, curves, drawn, level),
         families=_families(counts, found),
         attrition=attrition,

@@ -14,6 +14,7 @@ import polars as pl
 
 from howsure.errors import InputError
 from howsure.frames import Part, parts_of
+from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time import TimeHorizons
 from howsure.safe_io import read_bytes
 from howsure.stats._arrays import Floats, normal_quantile
@@ -47,13 +48,15 @@ class DatedHorizons:
 
 
 def dated_horizons(
-    source: TimeHorizons | str | Path, releases: Mapping[str, datetime.date] | None = None, *, success: float = 50
+    source: TimeHorizons | str | Path, releases: Mapping[str, datetime.date] | None = None, *, success_rate: float = 0.5
 ) -> DatedHorizons:
-    """Horizons at one level of success with release dates.
+    """Horizons at one success rate, between 0 and 1, with release dates.
 
     ``source`` is a result of `time_horizons` or the folder it was saved to, a table (model, minutes and, if known, low, high, level, released), or METR's
     YAML. ``releases`` gives the dates where the source has none.
     """
+    check_success_rates((success_rate,))
+    success = round(100 * success_rate, 9)
     found = TimeHorizons.load(source) if isinstance(source, str | Path) and Path(source).is_dir() else source
     if isinstance(found, TimeHorizons):
         return _of_fit(found, releases or {}, success)

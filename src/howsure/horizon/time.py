@@ -15,6 +15,7 @@ from howsure.estimates import Estimate
 from howsure.frames import write_frame
 from howsure.horizon.runs import ModelCounts, model_counts
 from howsure.horizon.sensitivity import Sensitivity, vary
+from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_curves import Curves, Timed, draw_curves, fit_curves, middle_of, timed
 from howsure.horizon.time_states import FAILED, OUTCOMES, horizon
 from howsure.results import Provenance, plain, write_json
@@ -166,7 +167,7 @@ class TimeHorizons:
 def time_horizons(
     runs: Attempts | ModelCounts,
     *,
-    levels: Sequence[float] = (50, 80),
+    success_rates: Sequence[float] = (0.5, 0.8),
     weights: str = "invsqrt",
     regularisation: float = 1e-5,
     bootstrap: int = 1000,
@@ -179,7 +180,7 @@ def time_horizons(
     cluster: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TimeHorizons:
-    r"""The expert minutes at which each model's success falls to each of `levels`, in per cent.
+    r"""The expert minutes at which each model's success falls to each of `success_rates`, shares between 0 and 1.
 
     A logistic curve of success on log₂ minutes a model, by weighted maximum likelihood with a penalty ½·regularisation·slope². ``weights``:
     ``invsqrt`` gives a run 1/(runs of the task · √tasks of its family that the model tried), ``task`` 1/(runs of the task), ``equal`` 1; each
@@ -190,7 +191,8 @@ def time_horizons(
     between 0 and 1. ``censored`` names tasks whose minutes are only a lower bound, for the sensitivity analysis; by default the longest tenth.
     """
     check_level(level)
-    chosen = _levels(levels)
+    check_success_rates(success_rates)
+    chosen = _in_per_cent(success_rates)
     counts = model_counts(runs, kinds=kinds, threshold=threshold) if isinstance(runs, Attempts) else runs
     data = timed(counts, weights=weights, regularisation=regularisation)
     curves = fit_curves(data)
@@ -216,13 +218,9 @@ def assemble(data: Timed, curves: Curves, drawn: Curves | None, made: Provenance
     return TimeHorizons(fits, levels, level, data, curves, drawn, varied, made)
 
 
-def _levels(levels: Sequence[float]) -> tuple[float, ...]:
-    if not levels:
-        raise OptionError("No level is given. 50 asks for the length that is done half of the time.")
-    for one in levels:
-        if not 0 < one < 100:
-            raise OptionError(f"Level {one:g} is not between 0 and 100 per cent. Write 50 for half of the time.")
-    return tuple(int(one) if one == int(one) else float(one) for one in dict.fromkeys(levels))
+def _in_per_cent(rates: Sequence[float]) -> tuple[float, ...]:
+    levels = [round(100 * rate, 9) for rate in dict.fromkeys(rates)]
+    return tuple(int(one) if one == int(one) else one for one in levels)
 
 
 def _model_fit(

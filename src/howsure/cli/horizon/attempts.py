@@ -29,7 +29,9 @@ def attempts(
     definition: Annotated[
         str, typer.Option(help="matching, regression or irt; several with commas; all.")
     ] = "matching",
-    levels: Annotated[str, typer.Option(help="The model's chance of success, in per cent.")] = "50,80",
+    success_rates: Annotated[
+        str, typer.Option(help="The model's probabilities of success, between 0 and 1.")
+    ] = "0.5,0.8",
     bootstrap: Annotated[int, typer.Option(min=1, help="Replicates of families, tasks and learners.")] = 1000,
     threshold: Annotated[
         float | None, typer.Option(help="The score from which on an attempt is a success.", show_default=False)
@@ -50,7 +52,7 @@ def attempts(
 
     \b
     howsure horizon attempts runs.jsonl -o out
-    howsure horizon attempts runs.jsonl --definition all --levels 50,80 --bootstrap 1000
+    howsure horizon attempts runs.jsonl --definition all --success-rates 0.5,0.8 --bootstrap 1000
     """
     from howsure.horizon.attempts import attempt_horizons
     from howsure.horizon.definitions import DEFINITIONS
@@ -60,7 +62,7 @@ def attempts(
         found = attempt_horizons(
             runs,
             definitions=DEFINITIONS if definition == "all" else definition.split(","),
-            levels=[number / 100 for number in numbers("--levels", levels)],
+            success_rates=numbers("--success-rates", success_rates),
             n_bootstrap=bootstrap,
             threshold=threshold,
             last=last,

@@ -12,4 +12,4 @@ def numbers(option: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise OptionError(f"{option} {text}: write numbers with commas, as in {option} 50,80.") from None
+        raise OptionError(f"{option} {text}: write numbers with commas, as in {option} 0.5,0.8.") from None

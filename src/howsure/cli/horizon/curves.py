@@ -39,7 +39,7 @@ def curves(
     family: Annotated[
         str, typer.Option(help="auto, exponential, power, power3, logit-log, logistic4 or isotonic.")
     ] = "auto",
-    levels: Annotated[str, typer.Option(help="Success to reach, in per cent.")] = "50,80",
+    success_rates: Annotated[str, typer.Option(help="Success rates to reach, between 0 and 1.")] = "0.5,0.8",
     last: Annotated[
         int | None, typer.Option(min=2, help="Leave out attempts after this one.", show_default=False)
     ] = None,
@@ -60,7 +60,7 @@ def curves(
 
     \b
     howsure horizon curves runs.jsonl -o out
-    howsure horizon curves runs.jsonl --family exponential --levels 50,80,90 --last 15
+    howsure horizon curves runs.jsonl --family exponential --success-rates 0.5,0.8,0.9 --last 15
     """
     from howsure.horizon.curves import fit_curves
 
@@ -69,7 +69,7 @@ def curves(
         found = fit_curves(
             runs,
             family=family,
-            levels=[number / 100 for number in numbers("--levels", levels)],
+            success_rates=numbers("--success-rates", success_rates),
             last=last,
             min_answers=min_answers,
             min_attempts=min_attempts,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howsure.cli.finish import finish
+from howsure.cli.horizon.common import numbers
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from howsure.cli.output import Console, progress_bar
-from howsure.errors import InputError, OptionError
+from howsure.errors import InputError
 
 if TYPE_CHECKING:
     from howsure.horizon.time import ModelFit, TimeHorizons
@@ -26,7 +27,7 @@ def time(
     inputs: Inputs,
     reading: Reading,
     output: Output,
-    levels: Annotated[str, typer.Option(help="Levels of success in per cent.")] = "50,80",
+    success_rates: Annotated[str, typer.Option(help="Success rates, between 0 and 1.")] = "0.5,0.8",
     weights: Annotated[
         str,
         typer.Option(
@@ -63,7 +64,7 @@ def time(
 
     \b
     howsure horizon time runs.jsonl -o out
-    howsure horizon time counts.csv --levels 50,80,95 --weights task --regularisation 0.1
+    howsure horizon time counts.csv --success-rates 0.5,0.8,0.95 --weights task --regularisation 0.1
     """
     from howsure.horizon.time import time_horizons
     from howsure.tables import Attempts
@@ -74,7 +75,7 @@ def time(
     with progress_bar("refitting", output.console) as progress:
         found = time_horizons(
             runs,
-            levels=_levels(levels),
+            success_rates=numbers("--success-rates", success_rates),
             weights=weights,
             regularisation=regularisation,
             bootstrap=bootstrap,
@@ -124,13 +125,6 @@ def _tell_influence(found: TimeHorizons, console: Console) -> None:
     caption = f"Noise: doublings of standard deviation in the minutes. Censored: minutes of {len(found.sensitivity.censored)} tasks as a lower bound."
     columns = ("factor", "setting", "least", "middle model", "most")
     console.table(f"The {level:g} % horizon under other settings, times the reported", columns, rows, caption)
-
-
-def _levels(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise OptionError(f"--levels {text}: write per cents with commas, as in 50,80.") from None
 
 
 def _lines(path: Path | None) -> list[str]:

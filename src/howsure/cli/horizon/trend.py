@@ -35,7 +35,7 @@ def trend(
             help="Table with the columns model and released, where HORIZONS has no dates.", show_default=False
         ),
     ] = None,
-    success: Annotated[float, typer.Option(help="Which level of success, in per cent.")] = 50,
+    success_rate: Annotated[float, typer.Option(help="The success rate of the horizons, between 0 and 1.")] = 0.5,
     since: Annotated[
         str | None, typer.Option(help="Leave out older models, as in 2023-01-01.", show_default=False)
     ] = None,
@@ -54,16 +54,16 @@ def trend(
     from howsure.horizon.trend import fit_horizon_trend
 
     first, dates = _day(since), read_releases(releases) if releases else None
-    found = fit_horizon_trend(dated_horizons(horizons, dates, success=success), since=first, level=level)
+    found = fit_horizon_trend(dated_horizons(horizons, dates, success_rate=success_rate), since=first, level=level)
     output.console.notes(found.provenance.notes)
     rows = [
         (row["model"], row["released"], duration(row["minutes"]))
         for row in found.models.filter("is_used").rows(named=True)
     ]
-    output.console.table("The frontier at release", ("model", "released", f"{success:g} % horizon"), rows)
+    output.console.table("The frontier at release", ("model", "released", f"{100 * success_rate:g} % horizon"), rows)
     after = f" from {since} on" if since else ""
     output.console.say(
-        f"The {success:g} % horizon of the frontier{after} doubles in {found.told} ({level:.0%} interval; {found.line.n} models, R² {found.line.r2 or 0:.3f})."
+        f"The {100 * success_rate:g} % horizon of the frontier{after} doubles in {found.told} ({level:.0%} interval; {found.line.n} models, R² {found.line.r2 or 0:.3f})."
     )
     finish(found, output, "trend", "How fast time horizons double", "horizon_time.trend_sections")
 
