@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howsure import estimates
+from howsure import HowsureError, estimates
+from howsure.errors import StateError
 from howsure.estimates import Estimate
 
 STATES = ("below_range", "above_range", "unbounded", "undefined", "too_few")
@@ -171,3 +172,17 @@ def test_an_end_beyond_what_was_observed_is_open():
     assert Estimate(2, 1, 3, low_state="below_range").covers(0.5)
     assert not Estimate(2, 1, 3, low_state="below_range").covers(3.5)
     assert Estimate(2, 1, 3, high_state="above_range").covers(9)
+
+
+def test_a_number_is_its_value():
+    assert float(Estimate(0.25, 0.1, 0.4)) == 0.25
+    assert math.sqrt(Estimate(0.25)) == 0.5
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("value", [None, 3.0])
+def test_what_has_no_number_is_refused_as_one(state, value):
+    with pytest.raises(StateError, match=rf"has no number: .* Look at its state \({state}\) first") as caught:
+        float(Estimate.without(state, "because", value=value))
+    assert isinstance(caught.value, HowsureError)
+    assert isinstance(caught.value, ValueError)

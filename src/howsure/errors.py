@@ -5,6 +5,7 @@
     HowsureError              shown in one line by the command line, exit code 2
     ├─ InputError           a file or table is not what it should be
     ├─ OptionError          an argument does not fit
+    ├─ StateError           an estimate without a number was used as a number
     └─ MissingExtraError    an optional package is needed
 
 Everything else is our own mistake and keeps its traceback.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["HowsureError", "InputError", "MissingExtraError", "OptionError", "closest", "need"]
+__all__ = ["HowsureError", "InputError", "MissingExtraError", "OptionError", "StateError", "closest", "need"]
 
 
 class HowsureError(Exception):
@@ -37,6 +38,10 @@ class OptionError(HowsureError):
         hint = f" Did you mean {near!r}?" if near else ""
         shown = ", ".join(listed[:12]) + (f", … ({len(listed)} in all)" if len(listed) > 12 else "")
         return cls(f"No {what} called {name!r}.{hint} Choose from: {shown}.")
+
+
+class StateError(HowsureError, ValueError):
+    """An estimate whose state is not ``ok`` was used as a number."""
 
 
 class MissingExtraError(HowsureError):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from howsure.errors import StateError
+
 __all__ = ["Estimate", "State", "chance", "stated"]
 
 State = Literal["ok", "below_range", "above_range", "unbounded", "undefined", "too_few"]
@@ -18,15 +20,18 @@ _MOST_DECIMALS = 6
 class Estimate:
     """A value with its interval, or the state that says why there is none.
 
-    ``state`` is a value, not an exception: ``ok``; ``below_range`` and ``above_range`` (the truth lies beyond what
-    was observed, and ``value`` is the edge, if known); ``unbounded`` (nothing in the data limits it); ``undefined`` (no such number
-    exists here, and ``reason`` says why); ``too_few`` (more data would define it).
-    ``low_state`` and ``high_state`` say the same of the interval's ends.
+    ``state`` is a value, not an exception: ``ok``; ``below_range`` and ``above_range`` (the true value is beyond the observed
+    range, and ``value`` is the edge of that range, if known); ``unbounded`` (nothing in the data limits it); ``undefined`` (no such
+    number exists here, and ``reason`` says why); ``too_few`` (more data would define it).
+    ``low_state`` and ``high_state`` say the same of the two ends of the interval. ``float(estimate)`` gives the value where the
+    state is ``ok`` and raises otherwise.
 
     >>> print(Estimate(0.7812, 0.731, 0.829))
     0.78 [0.73, 0.83]
     >>> print(Estimate.without("too_few", "one cluster; two are needed"))
     too few (one cluster; two are needed)
+    >>> float(Estimate(0.7812, 0.731, 0.829))
+    0.7812
     """
 
     value: float | None
@@ -59,9 +64,23 @@ class Estimate:
         """An estimate that has no interval, and says why."""
         return cls(value, level=level, state=state, reason=reason)
 
+    def __float__(self) -> float:
+        """The value of an estimate whose state is ``ok``.
+
+        Raises
+        ------
+        StateError
+            If the state is not ``ok``: an edge of the range, or nothing, is not the value.
+        """
+        if self.state != "ok" or self.value is None:
+            raise StateError(
+                f"The estimate has no number: {self}. Look at its state ({self.state}) first, or use .value, which may be None."
+            )
+        return self.value
+
     @property
     def width(self) -> float | None:
-        """How wide the interval is, or None when an end is open."""
+        """Width of the interval, or None when an end is open."""
         return None if self.low is None or self.high is None else self.high - self.low
 
     def map(self, function: Callable[[float], float]) -> Estimate:
@@ -70,7 +89,7 @@ class Estimate:
         return replace(self, value=moved[0], low=moved[1], high=moved[2])
 
     def covers(self, truth: float) -> bool:
-        """Whether the interval holds `truth`; an end that is open, or lies beyond what was observed, holds everything there."""
+        """Whether the interval contains the true value `truth`; an end that is open, or beyond the observed range, excludes nothing."""
         is_above = self.low is None or self.low_state != "ok" or self.low <= truth
         return is_above and (self.high is None or self.high_state != "ok" or truth <= self.high)
 

@@ -78,6 +78,17 @@ class Table:
         self._check_groups(shaped)
         self.notes: tuple[str, ...] = tuple(dict.fromkeys((*notes, *self._near_misses())))
 
+    @classmethod
+    def of(cls, rows: Source | Table) -> Self:
+        """A table of this kind: the table itself, or one made of a polars, pandas or pyarrow frame or of a file.
+
+        Parameters
+        ----------
+        rows : Table, frame, path, or list of frames or paths
+            Every function that takes a table takes any of these.
+        """
+        return rows if isinstance(rows, cls) else cls(rows)
+
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The rows in memory."""

@@ -28,7 +28,7 @@ class Result(Protocol):
     def charts(self) -> Mapping[str, Any]:
         """By file name."""
 
-    def save(self, folder: Path) -> list[Path]:
+    def save(self, path: Path, /) -> list[Path]:
         """Its tables."""
 
 

@@ -77,8 +77,25 @@ class Result:
         return {**rows, "provenance": plain(self.provenance)}
 
     def charts(self) -> Mapping[str, Any]:
-        """The charts by name; ``NAME.png`` is each chart's file."""
+        """The charts by name, the main one first; ``NAME.png`` is each chart's file."""
         return {}
+
+    def chart(self, name: str | None = None) -> Any:
+        """One chart.
+
+        Parameters
+        ----------
+        name : str, optional
+            Its name; without it, the main chart.
+        """
+        charts = self.charts()
+        if not charts:
+            raise OptionError(f"A {type(self).__name__} has no chart.")
+        if name is None:
+            return next(iter(charts.values()))
+        if name not in charts:
+            raise OptionError.unknown("chart", name, tuple(charts))
+        return charts[name]
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:
         """Write the tables as csv, the result as JSON, and a file that `load` reads, into a folder.
