@@ -37,7 +37,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
         compiled = make(one)
         kept = compiled._cache
         if hasattr(kept, "_cache_file"):  # numba without a folder to write to keeps nothing
-            kept._cache_file = _CheckedFile(
+            kept._cache_file = _CheckedFile(  # type: ignore[no-untyped-call]
                 kept._cache_path, kept._impl.filename_base, kept._impl.locator.get_source_stamp()
             )
         return compiled
@@ -45,7 +45,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     return healing if function is None else healing(function)
 
 
-class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
+class _CheckedFile(IndexDataCacheFile):
     """numba's files of a kernel, with a digest before the machine code: what is damaged is compiled again, never run."""
 
     def _load_index(self) -> Any:

@@ -39,7 +39,7 @@ from howsure._version import __version__
 from howsure.errors import HowsureError, OptionError, need
 from howsure.interruptions import cut_short
 
-__all__ = ["Stopped", "replicate"]
+__all__ = ["Stopped", "n_cluster_workers", "replicate"]
 
 Drawn = TypeVar("Drawn", NDArray[Any], tuple[NDArray[Any], ...])
 Batch = tuple[int, Any]
@@ -109,6 +109,13 @@ def replicate(
             return cast("Drawn", collected.first(done))
         raise Stopped(collected.first(done) if done else None, done, n) from interrupt
     return cast("Drawn", collected.first(n))
+
+
+def n_cluster_workers(address: str) -> int:
+    """How many workers the Dask scheduler at an address has; raises when none listens there."""
+    need("distributed", "cluster", "Running on a cluster")
+    with _connected(address) as client:
+        return len(client.scheduler_info()["workers"])
 
 
 def _check(n: int, seed: int, batch: int, workers: int | None, cluster: str | None) -> None:
@@ -335,11 +342,12 @@ def _knock(address: str) -> None:
 
 async def _kind_of_server(address: str) -> str:
     """What a server of Dask says that it is, or why it says nothing."""
-    from distributed.comm import connect
-    from distributed.security import Security
+    dask = _distributed()
 
     async def ask() -> str:
-        comm = await connect(address, timeout=_CONNECT_SECONDS, **Security().get_connection_args("client"))
+        comm = await dask.comm.connect(
+            address, timeout=_CONNECT_SECONDS, **dask.Security().get_connection_args("client")
+        )
         try:
             await comm.write({"op": "identity", "reply": True})
             answer = await comm.read()

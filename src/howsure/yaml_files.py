@@ -92,11 +92,13 @@ def _refuse_beyond_bounds(text: str, path: Path) -> None:
         tuple[str | None, int]
     ] = []  # the anchor of each collection around this place, and the count before it
     n_parts = 0
-    for event in yaml.parse(text, Loader=_fast_loader()):
+    events: Any = yaml.parse(text, Loader=_fast_loader())
+    for event in events:
+        mark: Any = event.start_mark
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in (anchor for anchor, _ in open_parts):
-                raise InputError(f"{path} line {event.start_mark.line + 1}: *{event.anchor} holds itself.")
-            n_parts += n_by_anchor.get(event.anchor, 0)
+                raise InputError(f"{path} line {mark.line + 1}: *{event.anchor} holds itself.")
+            n_parts += n_by_anchor.get(str(event.anchor), 0)
         elif isinstance(event, yaml.CollectionStartEvent):
             open_parts.append((event.anchor, n_parts))
             n_parts += 1
@@ -110,7 +112,7 @@ def _refuse_beyond_bounds(text: str, path: Path) -> None:
                 n_by_anchor[event.anchor] = 1
         if n_parts > _MOST_PARTS or len(open_parts) > _DEEPEST:
             fault = "nested too deeply" if len(open_parts) > _DEEPEST else f"more than {_MOST_PARTS:,} keys and values"
-            raise InputError(f"{path} line {event.start_mark.line + 1}: {fault}.")
+            raise InputError(f"{path} line {mark.line + 1}: {fault}.")
 
 
 @cache

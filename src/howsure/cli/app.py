@@ -31,6 +31,7 @@ PANELS: Panels = {
     "The tool itself": {
         "serve": ("howsure.cli.serve", "Give each person a secret link to their page, and keep the answers."),
         "demo": ("howsure.cli.demo", "The tour: a simulated world with a known truth, in one report."),
+        "doctor": ("howsure.cli.doctor", "Check versions, encoding, disk, caches, extras, browser and cluster."),
         "coverage": ("howsure.cli.coverage", "Measure how often each kind of interval covers the truth."),
     },
 }

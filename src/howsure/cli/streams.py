@@ -54,7 +54,7 @@ def guard_streams() -> _Guarded | None:
     codecs.register_error("howsure", _in_other_letters)
     sys.stderr, _ = _guard(sys.stderr)
     sys.stdout, guarded = _guard(sys.stdout)
-    sys.__stderr__, sys.__stdout__ = sys.stderr, sys.stdout  # type: ignore[misc]  # numba puts these back
+    sys.__stderr__, sys.__stdout__ = sys.stderr, sys.stdout  # type: ignore[misc,assignment]  # numba puts these back
     return guarded
 
 

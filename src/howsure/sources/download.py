@@ -126,11 +126,11 @@ def _opener(deadline: float, timeout: float) -> Callable[[urllib.request.Request
 
     class PlainHandler(urllib.request.HTTPHandler):
         def http_open(self, request: urllib.request.Request) -> Any:
-            return self.do_open(Plain, request)  # type: ignore[arg-type]
+            return self.do_open(Plain, request)
 
     class SecureHandler(urllib.request.HTTPSHandler):
         def https_open(self, request: urllib.request.Request) -> Any:
-            return self.do_open(Secure, request)  # type: ignore[arg-type]
+            return self.do_open(Secure, request)
 
     return partial(urllib.request.build_opener(PlainHandler, SecureHandler).open, timeout=timeout)
 
