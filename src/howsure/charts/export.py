@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 from howsure.charts.encodings import MAX_ROWS
 from howsure.charts.names import by_place
+from howsure.charts.pictures import Spec, png, svg
 from howsure.errors import OptionError
 from howsure.outside_text import drawn
 from howsure.safe_io import write_atomic
@@ -18,9 +20,9 @@ from howsure.safe_io import write_atomic
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-__all__ = ["save_chart", "svg", "to_spec"]
+__all__ = ["save_chart", "specs_made_once", "to_spec"]
 
-Spec = dict[str, Any]
+_made: ContextVar[dict[int, tuple[Any, Spec]] | None] = ContextVar("specifications", default=None)
 
 
 def save_chart(chart: ChartType, path: str | os.PathLike[str]) -> Path:
@@ -34,6 +36,25 @@ def save_chart(chart: ChartType, path: str | os.PathLike[str]) -> Path:
 
 def to_spec(chart: ChartType) -> Spec:
     """The chart in Vega-Lite, with its data inside; independent of themes and transformers the session has set."""
+    made = _made.get()
+    if made is None:
+        return _to_spec(chart)
+    if id(chart) not in made:
+        made[id(chart)] = chart, _to_spec(chart)  # the chart stays alive, so no other takes its id
+    return made[id(chart)][1]
+
+
+@contextmanager
+def specs_made_once() -> Iterator[None]:
+    """Within the block a chart gets its specification once, however many files show it; charts must not be changed there."""
+    token = _made.set({})
+    try:
+        yield
+    finally:
+        _made.reset(token)
+
+
+def _to_spec(chart: ChartType) -> Spec:
     import altair as alt
 
     with alt.theme.enable("none"), alt.data_transformers.enable("default", max_rows=None):
@@ -43,45 +64,10 @@ def to_spec(chart: ChartType) -> Spec:
     return spec
 
 
-def svg(spec: Spec, *, prefix: str = "", without: frozenset[str] = frozenset()) -> str:
-    """The picture as SVG. Ids start with `prefix`, so that pictures can share a page; `without` drops attributes."""
-    import vl_convert
-
-    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
-    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
-    _count_ids_anew(root, prefix)
-    for element in root.iter():
-        for name in without & element.attrib.keys():
-            del element.attrib[name]
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _count_ids_anew(root: ElementTree.Element, prefix: str) -> None:
-    """Vega counts ids on from chart to chart, so the same chart would not give the same picture twice."""
-    ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
-    own = {old: f"{prefix}part{number}" for number, old in enumerate(ids, 1)}
-    for element in root.iter():
-        for name, value in element.items():
-            if name == "id":
-                element.set(name, own[value])
-            elif value.startswith("url(#"):
-                element.set(name, f"url(#{own[value[5:-1]]})")
-
-
 def _page(spec: Spec) -> str:
     from howsure.charts.page import page
 
     return page(spec)
-
-
-def _png(spec: Spec) -> bytes:
-    import vl_convert
-
-    return bytes(vl_convert.vegalite_to_png(_on_white(spec), scale=2, allowed_base_urls=[]))
-
-
-def _svg_on_white(spec: Spec) -> str:
-    return svg(_on_white(spec))
 
 
 def _json(spec: Spec) -> str:
@@ -90,14 +76,10 @@ def _json(spec: Spec) -> str:
 
 _WRITERS: dict[str, Callable[[Spec], str | bytes]] = {
     ".html": _page,
-    ".png": _png,
-    ".svg": _svg_on_white,
+    ".png": png,
+    ".svg": svg,
     ".json": _json,
 }
-
-
-def _on_white(spec: Spec) -> Spec:
-    return spec | {"background": "white"}
 
 
 def _refuse_outside_data(part: Any) -> None:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from howsure.charts.bundle import bundle
-from howsure.charts.export import Spec, svg
+from howsure.charts.pictures import Spec, figure_svg
 from howsure.charts.theme import FONT, color_css
 from howsure.outside_text import templates
 
@@ -64,7 +64,7 @@ def figure(spec: Spec, *, key: str, alt: str = "", tag: str = "strong") -> Marku
             title=title,
             caption=caption,
             alt=alt or spec.get("description") or title,
-            picture=Markup(svg(bare, prefix=f"{key}-", without=_IDLE)),
+            picture=Markup(figure_svg(spec, prefix=f"{key}-", without=_IDLE)),
             spec=_json(bare),
         )
     )

@@ -57,6 +57,21 @@ FONT = (
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
 )
 
+TITLE: dict[str, Any] = {
+    "anchor": "start",
+    "frame": "bounds",
+    "align": "left",
+    "fontSize": 16,
+    "fontWeight": 600,
+    "lineHeight": 21,
+    "color": LIGHT["ink"],
+    "subtitleFontSize": 12,
+    "subtitleColor": LIGHT["muted"],
+    "subtitleLineHeight": 16,
+    "subtitlePadding": 5,
+    "offset": 14,
+}
+
 WIDTH, HEIGHT, ROW = 640, 340, 26
 _TITLE_LINE, _CAPTION_LINE = 72, 106  # characters that fit the width
 
@@ -103,7 +118,7 @@ def config() -> dict[str, Any]:
         "font": FONT,
         "padding": 8,
         "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT, "discreteHeight": {"step": ROW}},
-        "title": _title(),
+        "title": TITLE,
         "axis": _axis(),
         "axisX": {"titleAnchor": "middle", "titlePadding": 10, "labelFlush": False},
         "axisY": {"titleAnchor": "middle", "titlePadding": 12, "labelLimit": 220},
@@ -135,23 +150,6 @@ def color_css() -> str:
     ]
     dark = "\n".join((_variables(DARK, PALETTE_DARK), *swaps))
     return f"{_variables(LIGHT, PALETTE)}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
-
-
-def _title() -> dict[str, Any]:
-    return {
-        "anchor": "start",
-        "frame": "bounds",
-        "align": "left",
-        "fontSize": 16,
-        "fontWeight": 600,
-        "lineHeight": 21,
-        "color": LIGHT["ink"],
-        "subtitleFontSize": 12,
-        "subtitleColor": LIGHT["muted"],
-        "subtitleLineHeight": 16,
-        "subtitlePadding": 5,
-        "offset": 14,
-    }
 
 
 def _axis() -> dict[str, Any]:

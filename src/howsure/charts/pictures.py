@@ -1,0 +1,142 @@
+"""Still pictures. A specification goes through Vega once; the figure of a page, the SVG file and the PNG file come from that one picture.
+
+Vega draws it without title and caption: a page shows them as text, and files get them as lines above the picture, as Vega would have set them.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from functools import lru_cache
+from typing import Any
+from xml.etree import ElementTree
+
+from howsure.charts.theme import FONT, TITLE
+
+__all__ = ["figure_svg", "png", "svg"]
+
+Spec = dict[str, Any]
+
+_SVG = "http://www.w3.org/2000/svg"
+_KEPT = 64  # pictures of one run; a report holds fewer charts
+_HEAD = ("title", "description")
+_PADDING = 8
+_ASCENT = 0.79  # of the font's size
+
+
+def figure_svg(spec: Spec, *, prefix: str, without: frozenset[str]) -> str:
+    """The picture for a page, without title and caption. Ids start with `prefix`, so that pictures can share a page; `without` drops attributes."""
+    root = _parsed(_bare(spec))
+    _count_ids_anew(root, prefix)
+    for element in root.iter():
+        for name in without & element.attrib.keys():
+            del element.attrib[name]
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def svg(spec: Spec) -> str:
+    """The picture for a file: on white, with title and caption."""
+    lines = _head(spec)
+    root = _parsed(spec if lines is None else _bare(spec))
+    if lines:
+        _put_above(root, lines)
+    _count_ids_anew(root, "")
+    size = {name: root.attrib[name] for name in ("width", "height")}
+    root.insert(0, ElementTree.Element(f"{{{_SVG}}}rect", {**size, "fill": "white"}))
+    if spec.get("description"):
+        root.attrib |= {"role": "img", "aria-label": str(spec["description"])}
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def png(spec: Spec) -> bytes:
+    """The same picture with two dots per pixel."""
+    import vl_convert
+
+    return bytes(vl_convert.svg_to_png(svg(spec), scale=2))
+
+
+def _bare(spec: Spec) -> Spec:
+    return {name: value for name, value in spec.items() if name not in _HEAD}
+
+
+def _parsed(spec: Spec) -> ElementTree.Element:
+    ElementTree.register_namespace("", _SVG)
+    return ElementTree.fromstring(_through_vega(json.dumps(spec, sort_keys=True, allow_nan=False)))
+
+
+@lru_cache(maxsize=_KEPT)
+def _through_vega(spec: str) -> str:
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
+
+
+def _head(spec: Spec) -> list[tuple[str, float, dict[str, str]]] | None:
+    """Title and caption line by line, each with the height of its baseline and its look; None where the title is not in our style: Vega sets it."""
+    title = spec.get("title")
+    if title is None:
+        return []
+    is_ours = isinstance(title, dict) and spec.get("config", {}).get("title") == TITLE
+    if not is_ours or title.keys() - {"text", "subtitle"}:
+        return None
+    upper, lower = _lines(title.get("text", [])), _lines(title.get("subtitle", []))
+    size, small = TITLE["fontSize"], TITLE["subtitleFontSize"]
+    look = {"font-size": f"{size}px", "font-weight": str(TITLE["fontWeight"]), "fill": TITLE["color"]}
+    small_look = {"font-size": f"{small}px", "fill": TITLE["subtitleColor"]}
+    first = _PADDING + round(_ASCENT * size)
+    end = _PADDING + size + TITLE["lineHeight"] * (len(upper) - 1)
+    second = end + TITLE["subtitlePadding"] + round(_ASCENT * small)
+    return [
+        *((line, first + TITLE["lineHeight"] * number, look) for number, line in enumerate(upper)),
+        *((line, second + TITLE["subtitleLineHeight"] * number, small_look) for number, line in enumerate(lower)),
+    ]
+
+
+def _lines(text: str | list[str]) -> list[str]:
+    return [text] if isinstance(text, str) else list(text)
+
+
+def _put_above(root: ElementTree.Element, lines: list[tuple[str, float, dict[str, str]]]) -> None:
+    """Make room above the picture, and to its right where a line is longer than the picture is wide, and write the lines there."""
+    _, last, look = lines[-1]
+    size = float(look["font-size"].removesuffix("px"))
+    shift = round(last + (1 - _ASCENT) * size + TITLE["offset"] - _PADDING)
+    wanted = [_width(line, float(look["font-size"].removesuffix("px"))) for line, _, look in lines]
+    width, height = (
+        max(int(root.attrib["width"]), round(max(wanted)) + 2 * _PADDING),
+        int(root.attrib["height"]) + shift,
+    )
+    root.attrib |= {"width": str(width), "height": str(height), "viewBox": f"0 0 {width} {height}"}
+    moved = ElementTree.Element(f"{{{_SVG}}}g", {"transform": f"translate(0,{shift})"})
+    moved.extend(list(root))
+    for child in list(root):
+        root.remove(child)
+    root.append(moved)
+    for line, y, look in lines:
+        place = {"x": str(_PADDING), "y": f"{y:g}", "font-family": FONT}
+        ElementTree.SubElement(root, f"{{{_SVG}}}text", {**place, **look}).text = line
+
+
+def _width(line: str, size: float) -> float:
+    """About how many pixels a line takes; rather too many than too few."""
+
+    def of(letter: str) -> float:
+        if unicodedata.east_asian_width(letter) in "WF":
+            return 1.0
+        if letter in " .,:;'|!()[]ijltfrI":
+            return 0.3
+        return 0.9 if letter in "mwMW@%" or unicodedata.category(letter) == "So" else 0.7 if letter.isupper() else 0.57
+
+    return size * sum(map(of, line))
+
+
+def _count_ids_anew(root: ElementTree.Element, prefix: str) -> None:
+    """Vega counts ids on from chart to chart, so the same chart would not give the same picture twice."""
+    ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
+    own = {old: f"{prefix}part{number}" for number, old in enumerate(ids, 1)}
+    for element in root.iter():
+        for name, value in element.items():
+            if name == "id":
+                element.set(name, own[value])
+            elif value.startswith("url(#"):
+                element.set(name, f"url(#{own[value[5:-1]]})")

@@ -1,0 +1,85 @@
+"""One run of Vega per chart; the page, the SVG file and the PNG file come from it."""
+
+import xml.etree.ElementTree as ET
+
+import altair as alt
+import polars as pl
+import pytest
+
+from howsure.charts import Caption, Field, interval_plot, pictures, save_chart, to_spec
+from howsure.charts.export import specs_made_once
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The specifications that went through Vega."""
+    import vl_convert
+
+    convert, seen = vl_convert.vegalite_to_svg, []
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda spec, **rest: seen.append(spec) or convert(spec, **rest))
+    pictures._through_vega.cache_clear()
+    return seen
+
+
+def bars(title, rows=3):
+    frame = pl.DataFrame({"name": [f"m{i}" for i in range(rows)], "value": 0.5, "low": 0.4, "high": 0.6})
+    caption = Caption(12, "attempts", 0.95)
+    return interval_plot(
+        frame, title=title, caption=caption, label=Field("name", "Model"), value=Field("value", "Rate")
+    )
+
+
+def test_all_files_of_a_chart_take_one_run_of_vega(runs, tmp_path):
+    for ending in ("html", "svg", "png", "svg"):
+        save_chart(bars("Rates"), tmp_path / f"chart.{ending}")
+    assert len(runs) == 1
+    save_chart(bars("Rates", rows=4), tmp_path / "other.png")
+    assert len(runs) == 2
+
+
+def test_the_file_shows_title_and_caption_above_the_picture(tmp_path):
+    title = "A long title that takes two lines because it says so much about what the picture shows & <why>"
+    root = ET.fromstring(save_chart(bars(title), tmp_path / "chart.svg").read_text("utf-8"))
+    head = root.findall(f"{SVG}text")
+    assert " ".join(line.text for line in head[:2]) == title
+    assert head[2].text.startswith("n = 12 attempts.")
+    heights = [float(line.get("y")) for line in head]
+    assert heights == sorted(heights)
+    shift = float(root.find(f"{SVG}g").get("transform").partition(",")[2].rstrip(")"))
+    assert heights[-1] < shift + 8
+    assert root.get("aria-label").startswith(title)
+
+
+def test_a_picture_narrower_than_its_title_is_made_wider(tmp_path):
+    frame = pl.DataFrame({"x": [1]})
+    caption = Caption(1, "rows", None, "as reported")
+    narrow = alt.Chart(frame).mark_point().encode(x="x:Q").properties(width=60)
+    from howsure.charts import captioned
+
+    chart = captioned(narrow, title="視野" * 10 + " and fifty letters beside them", caption=caption)
+    root = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))
+    assert 20 * 16 < int(root.get("width")) < 72 * 16
+
+
+def test_a_title_of_another_style_is_set_by_vega(tmp_path):
+    chart = alt.Chart(pl.DataFrame({"x": [1]}), title=alt.Title("Mine", anchor="end")).mark_point().encode(x="x:Q")
+    root = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))
+    assert root.findall(f"{SVG}text") == []
+    assert [text.text for text in root.iter(f"{SVG}text") if text.text == "Mine"]
+
+
+def test_a_chart_without_title_has_none(tmp_path):
+    chart = alt.Chart(pl.DataFrame({"x": [1]})).mark_point().encode(x="x:Q")
+    root = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))
+    assert root.findall(f"{SVG}text") == []
+
+
+def test_within_a_run_a_chart_gets_its_specification_once():
+    chart = bars("Rates")
+    with specs_made_once():
+        assert to_spec(chart) is to_spec(chart)
+        assert to_spec(bars("Others"))["title"] != to_spec(chart)["title"]
+    assert to_spec(chart) is not to_spec(chart)
+    assert to_spec(chart.properties(width=10)) != to_spec(chart)
