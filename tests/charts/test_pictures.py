@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from howsure.charts import Caption, Field, interval_plot, pictures, save_chart, to_spec
+from howsure.charts import Caption, Field, captioned, interval_plot, pictures, save_chart, to_spec
 from howsure.charts.export import specs_made_once
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -27,7 +27,7 @@ def bars(title, rows=3):
     frame = pl.DataFrame({"name": [f"m{i}" for i in range(rows)], "value": 0.5, "low": 0.4, "high": 0.6})
     caption = Caption(12, "attempts", 0.95)
     return interval_plot(
-        frame, title=title, caption=caption, label=Field("name", "Model"), value=Field("value", "Rate")
+        frame, title=title, caption=caption, label=Field("name", "Model"), value=Field("value", "Rate", "0–1")
     )
 
 
@@ -56,8 +56,6 @@ def test_a_picture_narrower_than_its_title_is_made_wider(tmp_path):
     frame = pl.DataFrame({"x": [1]})
     caption = Caption(1, "rows", None, "as reported")
     narrow = alt.Chart(frame).mark_point().encode(x="x:Q").properties(width=60)
-    from howsure.charts import captioned
-
     chart = captioned(narrow, title="視野" * 10 + " and fifty letters beside them", caption=caption)
     root = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))
     assert 20 * 16 < int(root.get("width")) < 72 * 16
