@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from howsure.compute import replicate
 from howsure.horizon.curve_fits import fit_batch
 from howsure.horizon.novices import NoviceCounts
-from howsure.horizon.simulate import simulate
+from howsure.horizon.simulator import simulate
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ REPLICATES, MEASURED, ROUNDS = 1000, 2, 3
 def measure() -> dict[str, float]:
     """Both ways take turns, so that a busy moment meets both; their mean curves must agree."""
     world = simulate(seed=0)
-    counts, scores = world.shared.novices, world.practice.astype(np.float64)
+    counts, scores = world.counts.novices, world.practice.astype(np.float64)
     ours = _refit(counts)
     theirs = _loop(scores, 0)
     gap = float(np.median(np.abs(_curves(ours[0]) - theirs)))

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from howsure.charts import save_chart
-from howsure.horizon.attempts import AttemptHorizons, attempt_horizons
-from howsure.horizon.curves import fit_curves
-from howsure.horizon.simulate import World, simulate
+from howsure.horizon.attempt_horizon import AttemptHorizons, attempt_horizons
+from howsure.horizon.learning_curves import fit_curves
+from howsure.horizon.simulator import SimulatedRuns, simulate
 from howsure.sources import read
 from howsure.tables import Attempts
 
@@ -31,7 +31,7 @@ def measure() -> dict[str, float]:
 
 
 def _tour(folder: Path, figures: dict[str, float]) -> None:
-    world: World = _timed("simulate 56,000 runs: seconds", figures, lambda: simulate(seed=0))
+    world: SimulatedRuns = _timed("simulate 56,000 runs: seconds", figures, lambda: simulate(seed=0))
     _timed("write them: seconds", figures, lambda: world.save(folder))
     runs: Attempts = _timed("read them: seconds", figures, lambda: read(folder / "runs.jsonl"))
     _timed("fit 100 learning curves: seconds", figures, lambda: fit_curves(runs))

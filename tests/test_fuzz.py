@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from howsure import sources
 from howsure.errors import HowsureError
 from howsure.horizon.published import dated_horizons
-from howsure.horizon.tasks.suite import read_tasks
+from howsure.horizon.task_bank.suite import read_tasks
 from howsure.sources.files import load_mapping
 from howsure.study.forms import read_mapping
 from howsure.study.protocol import Study

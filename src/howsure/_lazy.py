@@ -10,7 +10,10 @@ __all__ = ["lazily"]
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's ``__getattr__``: name → the module that holds it; a name without one (``""``) is a module itself."""
+    """A package's ``__getattr__``: name → the module that holds it, as ``module`` or, under another name there, ``module:name``.
+
+    A name without one (``""``) is a module itself.
+    """
 
     def find(name: str) -> Any:
         if name not in homes:
@@ -18,6 +21,7 @@ def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         home = homes[name]
         if not home:
             return importlib.import_module(f"{package}.{name}")
-        return getattr(importlib.import_module(f"{package}.{home}"), name)
+        module, _, known_as = home.partition(":")
+        return getattr(importlib.import_module(f"{package}.{module}"), known_as or name)
 
     return find

@@ -9,7 +9,7 @@ from howsure.bridges import correct, judged_horizons, map_scales, place_attempts
 from howsure.bridges.scales import read_scale, read_scales
 from howsure.bridges.simulate import JudgedWorld, true_horizon
 from howsure.errors import InputError, OptionError
-from howsure.horizon.attempts import attempt_horizons
+from howsure.horizon.attempt_horizon import attempt_horizons
 from howsure.stitch.simulate import simulate as simulate_scores
 from howsure.tables import Attempts, Ratings
 from howsure.track.samples import Sample, Samples

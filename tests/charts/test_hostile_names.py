@@ -12,12 +12,12 @@ from howsure.charts import Caption, Field, estimate_rows, save_chart, to_spec
 from howsure.estimates import Estimate
 from howsure.evals.compare import compare
 from howsure.evals.summary import summarise
-from howsure.horizon.attempts import attempt_horizons
-from howsure.horizon.compare import compare_horizons
-from howsure.horizon.simulate import draw_suite
-from howsure.horizon.simulate import simulate as simulate_attempts
-from howsure.horizon.simulate_time import simulate_time
-from howsure.horizon.time import time_horizons
+from howsure.horizon.attempt_horizon import attempt_horizons
+from howsure.horizon.horizon_comparison import compare_horizons
+from howsure.horizon.simulator import draw_suite
+from howsure.horizon.simulator import simulate as simulate_attempts
+from howsure.horizon.time_horizon import time_horizons
+from howsure.horizon.time_simulator import simulate_time
 from howsure.outside_text import one_line
 from howsure.stitch.charts.scale import draw_scale
 from howsure.stitch.exploration import explore

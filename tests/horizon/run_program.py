@@ -12,7 +12,7 @@ run, start = (partial(one, __file__) for one in (inspect_process.run, inspect_pr
 
 def do(job):
     from howsure.horizon.inspect.run import run_tasks
-    from howsure.horizon.tasks import read_tasks
+    from howsure.horizon.task_bank import read_tasks
 
     if says := job.pop(
         "says", None

@@ -10,11 +10,11 @@ import pytest
 
 from horizon.people import people
 from howsure.errors import InputError, OptionError
-from howsure.horizon.attempts import Settings, attempt_horizons, horizons_on
-from howsure.horizon.encounter import Encounter
+from howsure.horizon.attempt_horizon import Settings, attempt_horizons, horizons_on
+from howsure.horizon.common_tasks import SharedTasks
+from howsure.horizon.estimator import HorizonEstimator
 from howsure.horizon.resampling import from_learners
-from howsure.horizon.shared import Shared
-from howsure.horizon.simulate import draw_suite, simulate
+from howsure.horizon.simulator import draw_suite, simulate
 from howsure.results import Provenance
 from howsure.sources import read
 from howsure.tables import Attempts
@@ -43,16 +43,16 @@ def measured(shared, **settings):
 @pytest.mark.parametrize("kind", ["easy", "hard"])
 def test_a_model_like_a_novice_on_attempt_n_has_horizon_n(kind):
     """The mean over worlds is within 5 % of the truth, by matching."""
-    drawn = [simulate(draw_suite(kind=kind, seed=seed), planted=PLANTED, seed=seed).shared for seed in range(40)]
-    horizons = np.array([Encounter(one, ("matching",), HALF).horizons[:, 0, 0] for one in drawn])
+    drawn = [simulate(draw_suite(kind=kind, seed=seed), planted=PLANTED, seed=seed).counts for seed in range(40)]
+    horizons = np.array([HorizonEstimator(one, ("matching",), HALF).horizons[:, 0, 0] for one in drawn])
     assert np.isfinite(horizons).all()
     np.testing.assert_allclose(horizons.mean(axis=0), list(PLANTED.values()), rtol=0.05)
 
 
 def test_weak_below_medium_below_strong_in_a_hundred_seeds():
     for seed in range(100):
-        encounter = Encounter(simulate(seed=seed).shared, ("matching",), HALF)
-        weak, medium, strong = encounter.horizons[:, 0, 0]
+        estimator = HorizonEstimator(simulate(seed=seed).counts, ("matching",), HALF)
+        weak, medium, strong = estimator.horizons[:, 0, 0]
         assert weak < medium < strong, f"seed {seed}"
 
 
@@ -60,13 +60,13 @@ def covered(kind, n_worlds, n_bootstrap, definitions=("matching",)):
     """How often the interval holds the truth, (definitions, models)."""
     hits = []
     for seed in range(n_worlds):
-        encounter = Encounter(
-            simulate(draw_suite(kind=kind, seed=seed), planted=PLANTED, seed=seed).shared, definitions, HALF
+        estimator = HorizonEstimator(
+            simulate(draw_suite(kind=kind, seed=seed), planted=PLANTED, seed=seed).counts, definitions, HALF
         )
-        drawn = encounter.replicates(n_bootstrap, seed=seed)
+        drawn = estimator.replicates(n_bootstrap, seed=seed)
         hits.append(
             [
-                [encounter.horizon(drawn, row, place, 0, 0.95).covers(n) for row, n in enumerate(PLANTED.values())]
+                [estimator.horizon(drawn, row, place, 0, 0.95).covers(n) for row, n in enumerate(PLANTED.values())]
                 for place in range(len(definitions))
             ]
         )
@@ -124,7 +124,7 @@ def test_always_is_above_range(world, definition):
 
 def test_an_end_of_an_interval_has_its_own_state():
     suite = draw_suite(20, seed=1)
-    shared = simulate(suite, planted={"first": 1.05, "late": 9.0}, n_learners=12, n_runs=6, seed=4).shared
+    shared = simulate(suite, planted={"first": 1.05, "late": 9.0}, n_learners=12, n_runs=6, seed=4).counts
     rows = {row.model: row.horizon for row in measured(shared, levels=(0.5,)).rows}
     assert rows["first"].low_state == "below_range"
     assert rows["late"].high_state == "above_range"
@@ -134,7 +134,7 @@ def test_an_end_of_an_interval_has_its_own_state():
 
 
 def test_a_slope_of_the_wrong_sign_is_undefined_and_says_so(world):
-    shared = world.shared
+    shared = world.counts
     backwards = np.round(shared.n * (1 - world.chances))
     odd = replace(shared, successes=backwards)
     found = measured(odd, definitions=("regression",), levels=(0.5,))
@@ -154,7 +154,7 @@ def test_novices_who_never_succeed_leave_states_and_no_division_by_zero(world):
 
 
 def test_one_learner_has_no_interval():
-    shared = simulate(draw_suite(6, seed=1), planted={"m": 2.0, "k": 3.0}, n_learners=1, seed=1).shared
+    shared = simulate(draw_suite(6, seed=1), planted={"m": 2.0, "k": 3.0}, n_learners=1, seed=1).counts
     found = measured(shared)
     assert all(pair.p_greater is None for pair in found.pairs)
     for row in found.rows:
@@ -182,7 +182,7 @@ def test_one_task_stands_for_itself_and_chance_lies_in_learners_and_runs(grade):
 def test_small_designs_of_every_definition_give_ordered_intervals():
     """A replicate's hardest task may be harder than the data's; ends still lie around the value."""
     for seed in range(6):
-        shared = simulate(draw_suite(8, seed=seed), n_learners=4, n_attempts=4, n_runs=2, seed=seed).shared
+        shared = simulate(draw_suite(8, seed=seed), n_learners=4, n_attempts=4, n_runs=2, seed=seed).counts
         for row in measured(shared, definitions=("matching", "regression", "irt")).rows:
             if row.horizon.low is not None:
                 assert 1 <= row.horizon.low <= row.horizon.value <= row.horizon.high <= 4
@@ -240,7 +240,7 @@ def test_learners_with_one_task_each_are_a_design_too(world):
     crossed = attempt_horizons(world.attempts, n_bootstrap=100)
     for model, row in nested.headline().items():
         assert row.horizon.value == pytest.approx(crossed.headline()[model].horizon.value)
-    assert from_learners(nested.shared.novices).share == pytest.approx(0, abs=1e-6)
+    assert from_learners(nested.counts.novices).share == pytest.approx(0, abs=1e-6)
 
 
 def test_graded_scores_count_as_shares_or_by_a_threshold(world):
@@ -441,7 +441,7 @@ def test_on_real_people_the_law_holds_as_well():
     tasks = pl.DataFrame({"task": novices.tasks, "family": novices.tasks}).with_columns(
         domain=pl.lit(None, pl.String), verification=pl.lit("automated")
     )
-    found = measured(Shared(tasks, novices, ("second", "fourth"), won, n, {}), levels=(0.5,))
+    found = measured(SharedTasks(tasks, novices, ("second", "fourth"), won, n, {}), levels=(0.5,))
     horizons = {row.model: row.horizon for row in found.rows}
     assert len(novices.tasks) > 100
     assert horizons["second"].value == pytest.approx(2, rel=0.05)

@@ -14,8 +14,8 @@ from howsure.horizon import curve_kernels as kernels
 from howsure.horizon.curve_bands import interval, reached, whole_band
 from howsure.horizon.curve_families import CONTEST, FAMILIES, family_of, to_base_rate
 from howsure.horizon.curve_fits import THIN, Support, _best, contest, fit_batch, resample
-from howsure.horizon.curves import fit_curves
 from howsure.horizon.learner_effect import LearnerEffect
+from howsure.horizon.learning_curves import fit_curves
 from howsure.horizon.novices import novice_counts
 from howsure.tables import Attempts
 

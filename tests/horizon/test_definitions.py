@@ -10,7 +10,7 @@ from scipy.special import expit, log_ndtr, logit
 from howsure.errors import OptionError
 from howsure.horizon.definitions import DEFINITIONS, Drawn, Model, definition, irt, matching, regression
 from howsure.horizon.definitions.rising import reach, reach_plainly, rise
-from howsure.horizon.simulate import draw_suite, simulate
+from howsure.horizon.simulator import draw_suite, simulate
 
 LEVELS = np.array([0.5, 0.8])
 HALF = np.array([0.5])
@@ -32,8 +32,8 @@ def model_of(chances, n=1e6):
 
 
 @pytest.fixture(scope="module")
-def encounter():
-    world = simulate(seed=3).shared
+def estimator():
+    world = simulate(seed=3).counts
     rng = np.random.default_rng(0)
     successes, trials = world.novices.weighted(0.2 + 0.8 * world.novices.draw_learners(5, rng))
     weights = rng.multinomial(100, np.full(100, 0.01), size=5).astype(float)
@@ -98,8 +98,8 @@ def test_each_definition_finds_its_own_curve(name):
 # against other code
 
 
-def test_matching_is_its_plain_version(encounter):
-    drawn, model = encounter
+def test_matching_is_its_plain_version(estimator):
+    drawn, model = estimator
     curves, answers = matching.pooled_curves(drawn, model, matching.last_attempt(drawn, model))
     heights = np.random.default_rng(1).uniform(0.2, 0.9, (5, 3))
     np.testing.assert_allclose(
@@ -107,8 +107,8 @@ def test_matching_is_its_plain_version(encounter):
     )
 
 
-def test_irt_is_the_optimum_that_scipy_finds(encounter):
-    drawn, model = Drawn(*(part[:, :12] for part in encounter[0])), Model(*(part[:12] for part in encounter[1]))
+def test_irt_is_the_optimum_that_scipy_finds(estimator):
+    drawn, model = Drawn(*(part[:, :12] for part in estimator[0])), Model(*(part[:12] for part in estimator[1]))
     found = irt.abilities(drawn, model)
     for replicate in (0, 3):
 
@@ -119,8 +119,8 @@ def test_irt_is_the_optimum_that_scipy_finds(encounter):
         np.testing.assert_allclose(found[replicate], best.x[:2], atol=2e-4)
 
 
-def test_regression_is_the_optimum_that_scipy_finds(encounter):
-    drawn, model = encounter
+def test_regression_is_the_optimum_that_scipy_finds(estimator):
+    drawn, model = estimator
     places, last = regression.difficulties(drawn.successes, drawn.trials)
     lines = regression._fit_all(places, last, drawn.weights, model.successes, model.n)
     for replicate in (0, 3):
@@ -164,7 +164,7 @@ def test_difficulties_beyond_the_ends_still_inform_the_regression():
 def test_a_higher_level_is_never_a_larger_horizon(name):
     levels = np.array([0.2, 0.5, 0.65, 0.8, 0.95])
     for seed in range(8):
-        world = simulate(draw_suite(30, kind="easy", seed=seed), n_learners=12, n_runs=4, seed=seed).shared
+        world = simulate(draw_suite(30, kind="easy", seed=seed), n_learners=12, n_runs=4, seed=seed).counts
         rng = np.random.default_rng(seed)
         successes, trials = world.novices.weighted(0.1 + 0.9 * world.novices.draw_learners(20, rng))
         drawn = Drawn(successes, trials, rng.multinomial(30, np.full(30, 1 / 30), size=20).astype(float))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from howsure.horizon.encounter import Encounter
+from howsure.horizon.estimator import HorizonEstimator
 from howsure.horizon.resampling import (
     Source,
     draw_families_and_tasks,
@@ -13,7 +13,7 @@ from howsure.horizon.resampling import (
     from_learners,
     share_inside,
 )
-from howsure.horizon.simulate import draw_suite, simulate
+from howsure.horizon.simulator import draw_suite, simulate
 
 
 def variance_of_mean(values, family, share, n=4000, seed=0):
@@ -52,14 +52,14 @@ def test_tasks_that_are_their_own_families_add_nothing():
 
 @pytest.mark.parametrize(("sameness", "least", "most"), [(1.0, 0, 0.3), (0.8, 0.8, 1), (0.4, 0.95, 1)])
 def test_learners_count_as_much_as_they_differ(sameness, least, most):
-    novices = simulate(draw_suite(60, seed=1), n_runs=1, sameness=sameness, seed=2).shared.novices
+    novices = simulate(draw_suite(60, seed=1), n_runs=1, sameness=sameness, seed=2).counts.novices
     assert least <= from_learners(novices).share <= most
 
 
 def test_the_variance_of_novices_success_is_that_of_new_learners():
     """Over worlds with the same tasks; tasks are held here, so only learners and their luck vary."""
     suite = draw_suite(30, seed=3)
-    worlds = [simulate(suite, n_learners=40, n_runs=1, sameness=0.7, seed=seed).shared.novices for seed in range(150)]
+    worlds = [simulate(suite, n_learners=40, n_runs=1, sameness=0.7, seed=seed).counts.novices for seed in range(150)]
     truth = np.var([one.successes[:, 2].mean() / 40 for one in worlds])
     found = []
     for one in worlds[:30]:
@@ -82,7 +82,7 @@ def test_quantiles_are_widened_for_few_learners_and_hardly_for_many():
 def test_replicates_are_the_same_for_a_seed():
     world = simulate(draw_suite(20, seed=0), n_learners=8, n_runs=3, seed=0)
     first, again, other = (
-        Encounter(world.shared, ("matching",), np.array([0.5])).replicates(100, seed=seed).horizons
+        HorizonEstimator(world.counts, ("matching",), np.array([0.5])).replicates(100, seed=seed).horizons
         for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)

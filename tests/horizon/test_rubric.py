@@ -3,7 +3,7 @@
 import pytest
 
 from howsure.horizon.rubric import ask_judge, read_score
-from howsure.horizon.tasks import Instance
+from howsure.horizon.task_bank import Instance
 
 INSTANCE = Instance.judged("Write a line about rain.", "1. It is about rain.")
 

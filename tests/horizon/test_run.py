@@ -13,7 +13,7 @@ import pytest
 import howsure
 from horizon.run_program import run, start
 from howsure.horizon.inspect.logs import attempts_from_logs
-from howsure.horizon.tasks import make_tasks, read_tasks, write_tasks
+from howsure.horizon.task_bank import make_tasks, read_tasks, write_tasks
 from howsure.sources import read
 from howsure.tables import Attempts
 from servers.inspect_process import ENVIRONMENT, inspect

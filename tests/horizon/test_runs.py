@@ -9,7 +9,7 @@ import pytest
 from howsure import sources
 from howsure.errors import InputError, OptionError
 from howsure.horizon.runs import count_table, model_counts
-from howsure.horizon.time import time_horizons
+from howsure.horizon.time_horizon import time_horizons
 from howsure.tables import Attempts
 
 SHARED = Path(__file__).parents[2] / "../shared"

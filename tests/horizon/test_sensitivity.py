@@ -6,8 +6,8 @@ import pytest
 
 from howsure.horizon.runs import count_table
 from howsure.horizon.sensitivity import FACTORS, vary
-from howsure.horizon.simulate_time import simulate_time
 from howsure.horizon.time_curves import fit_curves, timed
+from howsure.horizon.time_simulator import simulate_time
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from howsure.horizon.shots import worked_examples
-from howsure.horizon.tasks import Task, make_tasks
+from howsure.horizon.task_bank import Task, make_tasks
 
 CAPITALS = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid"}
 OWN = [

@@ -9,8 +9,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from howsure.errors import OptionError
-from howsure.horizon.shared import shared_tasks
-from howsure.horizon.simulate import SUITES, draw_suite, simulate, suite_of
+from howsure.horizon.common_tasks import shared_tasks
+from howsure.horizon.simulator import SUITES, draw_suite, simulate, suite_of
 from howsure.sources import read, recognise
 from howsure.tables import Attempts
 
@@ -69,12 +69,12 @@ def test_learners_are_found_from_the_run_id_alone(tmp_path):
 def test_counts_of_the_world_are_those_of_its_table(world):
     from_table = shared_tasks(world.attempts)
     order = [from_table.models.index(model) for model in world.models]
-    assert from_table.novices.tasks == world.shared.novices.tasks
-    np.testing.assert_array_equal(from_table.novices.successes, world.shared.novices.successes)
-    np.testing.assert_array_equal(from_table.novices.scores, world.shared.novices.scores)
-    np.testing.assert_array_equal(from_table.successes[order], world.shared.successes)
+    assert from_table.novices.tasks == world.counts.novices.tasks
+    np.testing.assert_array_equal(from_table.novices.successes, world.counts.novices.successes)
+    np.testing.assert_array_equal(from_table.novices.scores, world.counts.novices.scores)
+    np.testing.assert_array_equal(from_table.successes[order], world.counts.successes)
     assert from_table.released == world.released
-    assert_frame_equal(from_table.tasks, world.shared.tasks)
+    assert_frame_equal(from_table.tasks, world.counts.tasks)
 
 
 def test_success_over_learners_is_the_planted_curve_whatever_learners_are_like():

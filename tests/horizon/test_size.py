@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from howsure.errors import OptionError
-from howsure.horizon.encounter import Encounter
-from howsure.horizon.simulate import draw_suite, simulate
-from howsure.horizon.size import size_study
+from howsure.horizon.estimator import HorizonEstimator
+from howsure.horizon.simulator import draw_suite, simulate
+from howsure.horizon.study_size import size_study
 
 SMALL = {"learners": (10, 40), "tasks": (20, 60), "n_attempts": 6, "n_runs": 5, "n_worlds": 40}
 
@@ -37,8 +37,8 @@ def test_the_promised_width_is_what_a_study_finds(plan):
         world = simulate(
             draw_suite(60, seed=seed), planted={"m": 2.5}, n_learners=40, n_attempts=6, n_runs=5, seed=seed
         )
-        encounter = Encounter(world.shared, ("matching",), np.array([0.5]))
-        one = encounter.horizon(encounter.replicates(200, seed=seed), 0, 0, 0, 0.95)
+        estimator = HorizonEstimator(world.counts, ("matching",), np.array([0.5]))
+        one = estimator.horizon(estimator.replicates(200, seed=seed), 0, 0, 0, 0.95)
         found.append(np.sqrt(one.high / one.low) - 1)
     assert np.mean(found) == pytest.approx(promised, rel=0.35)
 

@@ -13,10 +13,10 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.durations import duration, times, told
 from howsure.horizon.runs import count_table
-from howsure.horizon.simulate_time import simulate_time
-from howsure.horizon.time import TimeHorizons, time_horizons
 from howsure.horizon.time_curves import Curves, draw_curves, fit_curves, middle_of, timed
+from howsure.horizon.time_horizon import TimeHorizons, time_horizons
 from howsure.horizon.time_kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
+from howsure.horizon.time_simulator import simulate_time
 from howsure.horizon.time_states import horizon
 
 SHARED = Path(__file__).parents[2] / "../shared"

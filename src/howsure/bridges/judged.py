@@ -14,8 +14,8 @@ from howsure.compute import replicate
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance
 from howsure.frames import write_frame
-from howsure.horizon.encounter import Encounter, Replicates
-from howsure.horizon.shared import Shared, shared_tasks
+from howsure.horizon.common_tasks import SharedTasks, shared_tasks
+from howsure.horizon.estimator import HorizonEstimator, Replicates
 from howsure.results import Provenance, columns_of, plain, write_json
 from howsure.stats._arrays import Floats, Ints, check_level
 from howsure.stats.corrections import corrected_rate, powered_mean, powered_scores
@@ -247,19 +247,19 @@ def judged_horizons(
     return JudgedHorizons(tuple(order), Provenance(settings, corrected.provenance.digest, seed, notes))
 
 
-def _encounter(shared: Shared, successes: Floats, n: Floats | None = None) -> Encounter:
+def _encounter(shared: SharedTasks, successes: Floats, n: Floats | None = None) -> HorizonEstimator:
     counts = replace(shared, successes=successes, n=shared.n if n is None else n, squares=None)
-    return Encounter(counts, ("matching",), _HALF)
+    return HorizonEstimator(counts, ("matching",), _HALF)
 
 
-def _own_horizons(encounter: Encounter, n: int, level: float, seed: int) -> list[Estimate]:
+def _own_horizons(encounter: HorizonEstimator, n: int, level: float, seed: int) -> list[Estimate]:
     drawn = encounter.replicates(n, seed=seed)
-    return [encounter.horizon(drawn, row, 0, 0, level) for row in range(len(encounter.shared.models))]
+    return [encounter.horizon(drawn, row, 0, 0, level) for row in range(len(encounter.counts.models))]
 
 
 def _imputed(
     corrected: Corrected,
-    shared: Shared,
+    shared: SharedTasks,
     n: int,
     level: float,
     seed: int,
@@ -281,7 +281,7 @@ def _imputed(
             errors = float(judge.sensitivity[one]), float(judge.specificity[one])
             outcomes = [impute_counts(*cell, judge.rates[one, m], *errors, rng) for m, cell in enumerate(cells)]
             encounter = _encounter(shared, np.stack(outcomes).astype(np.float64))
-            drawn.append((encounter.shared.successes, encounter.horizons, *encounter.draw(rng, 1)))
+            drawn.append((encounter.counts.successes, encounter.horizons, *encounter.draw(rng, 1)))
         successes, points, *sampled = zip(*drawn, strict=True)
         return np.stack(successes), np.stack(points), *(np.concatenate(part) for part in sampled)
 
@@ -302,7 +302,7 @@ def _share_of_variance(part: Floats, whole: Floats) -> float | None:
     return min((inner / outer) ** 2, 1.0)
 
 
-def _powered(corrected: Corrected, shared: Shared, n: int, level: float, seed: int) -> list[Estimate]:
+def _powered(corrected: Corrected, shared: SharedTasks, n: int, level: float, seed: int) -> list[Estimate]:
     """Horizons from PPI++ of each model, every task with the same weight; a model with few labels has none."""
     tasks = shared.tasks["task"].to_list()
     successes, counts, few = shared.successes.copy(), shared.n.copy(), dict[int, str]()

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.horizon.attempts import AttemptHorizons, attempt_horizons
+from howsure.horizon.attempt_horizon import AttemptHorizons, attempt_horizons
 from howsure.tables import Attempts
 from howsure.track.samples import Samples
 
@@ -27,7 +27,7 @@ def learning_attempts(samples: Samples, *, at: int | None = None) -> Attempts:
 def track_horizons(samples: Samples, *, at: int | None = None, **options: Any) -> AttemptHorizons:
     """How many games a novice would need to play to do as well as each model that ran Track the Stat.
 
-    `options` are those of `howsure.horizon.attempts.attempt_horizons`. Novices are the people among the games; to see them
+    `options` are those of `howsure.horizon.attempt_horizon.attempt_horizons`. Novices are the people among the games; to see them
     learn, some must have played twice or more.
     """
     attempts = learning_attempts(samples, at=at)

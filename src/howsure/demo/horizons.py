@@ -12,10 +12,10 @@ from howsure.demo.games import Games
 from howsure.demo.learners import N_GAMES, N_PEOPLE, draw_people, horizon_of
 from howsure.demo.parts import Figure, Part, Planted, Settings
 from howsure.demo.world import World
-from howsure.horizon.attempts import AttemptHorizons, attempt_horizons
-from howsure.horizon.simulate import draw_suite, simulate
-from howsure.horizon.simulate_time import simulate_time
-from howsure.horizon.time import time_horizons
+from howsure.horizon.attempt_horizon import AttemptHorizons, attempt_horizons
+from howsure.horizon.simulator import draw_suite, simulate
+from howsure.horizon.time_horizon import time_horizons
+from howsure.horizon.time_simulator import simulate_time
 from howsure.report.blocks import ChartBlock, Method, Section, Text
 from howsure.report.horizon import PAIRS, attempts_sections
 from howsure.report.horizon_time import time_sections

@@ -27,8 +27,8 @@ from howsure.horizon.difficulty import rates_by_difficulty, sample_curves, succe
 if TYPE_CHECKING:
     import altair as alt
 
-    from howsure.horizon.attempts import AttemptHorizons
-    from howsure.horizon.size import StudySize
+    from howsure.horizon.attempt_horizon import AttemptHorizons
+    from howsure.horizon.study_size import StudySize
 
 __all__ = [
     "charts_of",
@@ -107,11 +107,11 @@ def draw_horizons(found: AttemptHorizons) -> alt.LayerChart:
 
 def draw_curve_sample(found: AttemptHorizons) -> alt.LayerChart:
     """How novices learn four tasks, from the easiest to the hardest."""
-    rows = sample_curves(found.shared, found.tasks, found.level)
+    rows = sample_curves(found.counts, found.tasks, found.level)
     return line_with_band(
         rows,
         title="How novices learn: four tasks, from the easiest to the hardest",
-        caption=Caption(len(found.shared.novices.learners), "learners", found.level, "Wilson's, each attempt alone"),
+        caption=Caption(len(found.counts.novices.learners), "learners", found.level, "Wilson's, each attempt alone"),
         x=Field("attempt", "Attempt", "number"),
         y=_SUCCESS,
         group=Field("task", "Task"),
@@ -127,7 +127,7 @@ def draw_against_first(found: AttemptHorizons) -> alt.LayerChart:
         Field("success", "Model's success", "0–1", domain=(0, 1)),
     )
     model = Field("model", "Model")
-    table = _ordered(success_table(found.shared, found.tasks), "model", found)
+    table = _ordered(success_table(found.counts, found.tasks), "model", found)
     shown = table if len(table) <= 3000 else table.gather(np.linspace(0, len(table) - 1, 3000).astype(int))
     rows = roles(shown, x=x, value=y, label="task", group=model)
     tips = tooltips(rows, label=Field("task", "Task"), group=model, x=x, value=y)
@@ -151,7 +151,7 @@ def draw_by_difficulty(found: AttemptHorizons) -> alt.LayerChart:
     """Success of each model on tasks that take novices few or many attempts, beside novices' on their first."""
     import altair as alt
 
-    rates = _ordered(rates_by_difficulty(found.shared, found.tasks, found.level), "who", found)
+    rates = _ordered(rates_by_difficulty(found.counts, found.tasks, found.level), "who", found)
     who, step = Field("who", "Who"), Field("step", "Attempts that half of the novices need", "steps")
     rows = roles(rates, x=step, value=_SUCCESS, low="low", high="high", group=who, n="n_tasks")
     steps = rates.sort("order")["step"].unique(maintain_order=True).to_list()

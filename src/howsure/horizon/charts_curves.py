@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from howsure.horizon.attrition import Attrition
-    from howsure.horizon.curves import Curves, TaskCurve
+    from howsure.horizon.learning_curves import Curves, TaskCurve
 
 __all__ = ["draw_attrition", "draw_curves", "draw_wins"]
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     import altair as alt
 
     from howsure.estimates import Estimate
-    from howsure.horizon.compare import HorizonComparison
-    from howsure.horizon.time import ModelFit, TimeHorizons
-    from howsure.horizon.trend import HorizonTrend
+    from howsure.horizon.horizon_comparison import HorizonComparison
+    from howsure.horizon.horizon_trend import HorizonTrend
+    from howsure.horizon.time_horizon import ModelFit, TimeHorizons
 
 __all__ = [
     "draw_comparison",

@@ -1,13 +1,13 @@
-"""How hard each task is for novices, and how models do on hard and easy ones: what the charts of an encounter show."""
+"""How hard each task is for novices, and how models do on hard and easy ones: what the charts show."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 
+from howsure.horizon.common_tasks import SharedTasks
 from howsure.horizon.definitions import regression
-from howsure.horizon.encounter import Encounter, Replicates
-from howsure.horizon.shared import Shared
+from howsure.horizon.estimator import HorizonEstimator, Replicates
 from howsure.stats.means import clustered_mean
 from howsure.stats.proportions import wilson
 from howsure.stats.replicates import replicate_interval
@@ -17,20 +17,20 @@ __all__ = ["novice_table", "rates_by_difficulty", "sample_curves", "success_tabl
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
-def novice_table(encounter: Encounter, drawn: Replicates, level: float) -> pl.DataFrame:
+def novice_table(estimator: HorizonEstimator, drawn: Replicates, level: float) -> pl.DataFrame:
     """Novices' success over all tasks by attempt: attempt, success, low, high, answers."""
     found = replicate_interval(drawn.curves, level)
     low, high = np.clip([found.low, found.high], 0, 1)  # success that may be anything is 0 to 1
-    curve = encounter.curve
-    answers = encounter.shared.novices.trials.sum(axis=0)[: len(curve)].astype(np.int64)
+    curve = estimator.curve
+    answers = estimator.counts.novices.trials.sum(axis=0)[: len(curve)].astype(np.int64)
     columns = {"attempt": np.arange(1, len(curve) + 1), "success": curve, "low": low, "high": high, "answers": answers}
     return pl.DataFrame(columns).fill_nan(None)
 
 
-def task_table(encounter: Encounter) -> pl.DataFrame:
+def task_table(estimator: HorizonEstimator) -> pl.DataFrame:
     """A row a task: who tried it, how novices started, and the attempt ``half`` on which half of them succeed, or the edge it lies beyond."""
-    novices = encounter.shared.novices
-    places, last = regression.difficulties(encounter.drawn.successes, encounter.drawn.trials)
+    novices = estimator.counts.novices
+    places, last = regression.difficulties(estimator.drawn.successes, estimator.drawn.trials)
     states = np.select([np.isneginf(places[0]), np.isposinf(places[0])], ["below_range", "above_range"], "ok")
     found = {
         "n_learners": novices.n_learners,
@@ -39,25 +39,25 @@ def task_table(encounter: Encounter) -> pl.DataFrame:
         "half": np.exp2(np.clip(places[0], 0, last)),
         "half_state": states,
     }
-    return encounter.shared.tasks.with_columns(pl.Series(name, values) for name, values in found.items())
+    return estimator.counts.tasks.with_columns(pl.Series(name, values) for name, values in found.items())
 
 
-def success_table(shared: Shared, tasks: pl.DataFrame) -> pl.DataFrame:
+def success_table(counts: SharedTasks, tasks: pl.DataFrame) -> pl.DataFrame:
     """A row a model and task it tried: model, task, first (novices' success on attempt 1), success, runs."""
-    row, column = np.nonzero(shared.n)
-    won, n = shared.successes[row, column], shared.n[row, column]
-    models = pl.Series("model", shared.models, pl.String)[row]
-    counts = [pl.Series("success", won / n), pl.Series("runs", n.astype(np.int64)), pl.Series("won", won)]
-    return pl.DataFrame([models]).hstack(tasks.select("task", "first", "half", "half_state")[column]).hstack(counts)
+    row, column = np.nonzero(counts.n)
+    won, n = counts.successes[row, column], counts.n[row, column]
+    models = pl.Series("model", counts.models, pl.String)[row]
+    columns = [pl.Series("success", won / n), pl.Series("runs", n.astype(np.int64)), pl.Series("won", won)]
+    return pl.DataFrame([models]).hstack(tasks.select("task", "first", "half", "half_state")[column]).hstack(columns)
 
 
-def rates_by_difficulty(shared: Shared, tasks: pl.DataFrame, level: float) -> pl.DataFrame:
+def rates_by_difficulty(counts: SharedTasks, tasks: pl.DataFrame, level: float) -> pl.DataFrame:
     """Success of each model, and of novices on attempt 1, on tasks of which half of the novices need about as many attempts.
 
     Columns: who, step, order, success, low, high, n_tasks. Intervals are clustered by task.
     """
-    runs = success_table(shared, tasks).rename({"model": "who"})
-    won, answers = pl.Series("won", shared.novices.successes[:, 0]), shared.novices.trials[:, 0].astype(np.int64)
+    runs = success_table(counts, tasks).rename({"model": "who"})
+    won, answers = pl.Series("won", counts.novices.successes[:, 0]), counts.novices.trials[:, 0].astype(np.int64)
     novices = tasks.select(
         pl.lit("novices, attempt 1").alias("who"), "half", "half_state", won, pl.Series("runs", answers)
     )
@@ -75,14 +75,14 @@ def rates_by_difficulty(shared: Shared, tasks: pl.DataFrame, level: float) -> pl
     return pl.DataFrame(found, infer_schema_length=None)
 
 
-def sample_curves(shared: Shared, tasks: pl.DataFrame, level: float, n: int = 4) -> pl.DataFrame:
+def sample_curves(counts: SharedTasks, tasks: pl.DataFrame, level: float, n: int = 4) -> pl.DataFrame:
     """Novices' success by attempt on `n` tasks from the easiest to the hardest: task, attempt, success, low, high."""
-    order = np.argsort(-shared.novices.successes.sum(axis=1) / shared.novices.trials.sum(axis=1), kind="stable")
+    order = np.argsort(-counts.novices.successes.sum(axis=1) / counts.novices.trials.sum(axis=1), kind="stable")
     chosen = order[np.unique(np.linspace(0, len(order) - 1, n).round().astype(int))]
     rows = []
     for place in chosen:
-        for k in np.flatnonzero(shared.novices.trials[place]):
-            one = wilson(shared.novices.successes[place, k], shared.novices.trials[place, k], level)
+        for k in np.flatnonzero(counts.novices.trials[place]):
+            one = wilson(counts.novices.successes[place, k], counts.novices.trials[place, k], level)
             row = {"task": tasks["task"][int(place)], "attempt": int(k) + 1, "success": one.value}
             rows.append(row | {"low": one.low, "high": one.high})
     return pl.DataFrame(rows)

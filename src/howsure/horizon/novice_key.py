@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from howsure.errors import InputError
-from howsure.horizon.tasks import Task
+from howsure.horizon.task_bank import Task
 from howsure.pages import canonical, digest
 from howsure.pages.build import explain
 from howsure.pages.protocol import OpaqueId

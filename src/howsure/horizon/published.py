@@ -15,7 +15,7 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.frames import Part, parts_of
 from howsure.horizon.success_rates import check_success_rates
-from howsure.horizon.time import TimeHorizons
+from howsure.horizon.time_horizon import TimeHorizons
 from howsure.safe_io import read_bytes
 from howsure.stats._arrays import Floats, normal_quantile
 from howsure.yaml_files import read_yaml

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from howsure.horizon.tasks import Task
+from howsure.horizon.task_bank import Task
 from howsure.pages.blinding import opaque_id
 
 __all__ = ["Written", "review_table"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from howsure.horizon.tasks import Instance
+from howsure.horizon.task_bank import Instance
 
 __all__ = ["ask_judge", "read_score"]
 

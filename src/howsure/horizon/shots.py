@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from howsure.horizon.tasks import Instance, Task
+from howsure.horizon.task_bank import Instance, Task
 
 __all__ = ["worked_examples"]
 

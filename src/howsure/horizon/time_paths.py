@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from howsure.horizon.time import TimeHorizons
+from howsure.horizon.time_horizon import TimeHorizons
 from howsure.horizon.time_kernels import FITTED, NO_FAILURE, NO_SUCCESS
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_interval

@@ -11,8 +11,8 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.frames import parts_of
 from howsure.horizon.runs import count_table
-from howsure.horizon.time import TimeHorizons, assemble
 from howsure.horizon.time_curves import Curves, fit_curves, timed
+from howsure.horizon.time_horizon import TimeHorizons, assemble
 from howsure.horizon.time_states import OUTCOMES
 from howsure.results import Provenance
 from howsure.safe_io import read_bytes

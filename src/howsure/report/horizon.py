@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from howsure.estimates import chance
-from howsure.horizon.attempts import AttemptHorizons, Horizon
-from howsure.horizon.size import StudySize
+from howsure.horizon.attempt_horizon import AttemptHorizons, Horizon
+from howsure.horizon.study_size import StudySize
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from howsure.estimates import Estimate
 from howsure.horizon.curve_families import FAMILIES
-from howsure.horizon.curves import Curves, TaskCurve
+from howsure.horizon.learning_curves import Curves, TaskCurve
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 

@@ -6,11 +6,11 @@ import itertools
 from functools import partial
 
 from howsure.estimates import chance
-from howsure.horizon.compare import HorizonComparison, compare_horizons
 from howsure.horizon.durations import duration, times, told
+from howsure.horizon.horizon_comparison import HorizonComparison, compare_horizons
+from howsure.horizon.horizon_trend import HorizonTrend
 from howsure.horizon.sensitivity import FACTORS, Sensitivity
-from howsure.horizon.time import TimeHorizons
-from howsure.horizon.trend import HorizonTrend
+from howsure.horizon.time_horizon import TimeHorizons
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead

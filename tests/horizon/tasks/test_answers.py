@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.errors import InputError
-from howsure.horizon.tasks import Exact, Judged, Pattern
+from howsure.horizon.task_bank import Exact, Judged, Pattern
 from howsure.pages.blinding import normal_text
 from howsure.pages.typed import readings
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.errors import OptionError
-from howsure.horizon.tasks import DOMAINS, Task, families
-from howsure.horizon.tasks.recipes import draw_program
-from howsure.horizon.tasks.registry import family_of
-from howsure.horizon.tasks.sequences import LEVELS
-from howsure.horizon.tasks.sudoku import draw_grid, rounds
+from howsure.horizon.task_bank import DOMAINS, Task, families
+from howsure.horizon.task_bank.recipes import draw_program
+from howsure.horizon.task_bank.registry import family_of
+from howsure.horizon.task_bank.sequences import LEVELS
+from howsure.horizon.task_bank.sudoku import draw_grid, rounds
 from howsure.pages.protocol import Game, Text
 
 KINDS = [(domain, family) for domain in DOMAINS for family in families(domain)]

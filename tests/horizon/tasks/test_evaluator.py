@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howsure.horizon.tasks.evaluator import Budget, Halted, Program
-from howsure.horizon.tasks.grammar import BINARY, BUILTINS, COMPARE
+from howsure.horizon.task_bank.evaluator import Budget, Halted, Program
+from howsure.horizon.task_bank.grammar import BINARY, BUILTINS, COMPARE
 
 
 def body(*lines):
@@ -256,7 +256,7 @@ BOMBS = [
 
 WATCHED = """
 import json, sys, tracemalloc
-from howsure.horizon.tasks.evaluator import Halted, Program
+from howsure.horizon.task_bank.evaluator import Halted, Program
 
 def outcome(source):
     try:

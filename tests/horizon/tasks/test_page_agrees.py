@@ -2,7 +2,7 @@
 
 import pytest
 
-from howsure.horizon.tasks import DOMAINS, Exact, Task, families
+from howsure.horizon.task_bank import DOMAINS, Exact, Task, families
 from howsure.pages.build import asset
 from howsure.pages.protocol import Game, Text
 from howsure.pages.typed import plain_forms

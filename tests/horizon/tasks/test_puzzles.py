@@ -6,11 +6,11 @@ from itertools import permutations, product
 
 import pytest
 
-from howsure.horizon.tasks.logic_puzzle import seating, sudoku
-from howsure.horizon.tasks.pattern_recognition import letters, numbers, rows
-from howsure.horizon.tasks.seating import SCENES
-from howsure.horizon.tasks.sequences import LEVELS, continuations
-from howsure.horizon.tasks.sudoku import draw_grid, solutions
+from howsure.horizon.task_bank.logic_puzzle import seating, sudoku
+from howsure.horizon.task_bank.pattern_recognition import letters, numbers, rows
+from howsure.horizon.task_bank.seating import SCENES
+from howsure.horizon.task_bank.sequences import LEVELS, continuations
+from howsure.horizon.task_bank.sudoku import draw_grid, solutions
 
 
 def grids(side, height, width, given):

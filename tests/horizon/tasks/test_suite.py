@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.errors import InputError, OptionError
-from howsure.horizon.tasks import DOMAINS, Task, families, make_tasks, read_tasks, task_schema, write_tasks
+from howsure.horizon.task_bank import DOMAINS, Task, families, make_tasks, read_tasks, task_schema, write_tasks
 
 OWN = """\
 tasks:

@@ -13,7 +13,7 @@ from howsure.cli.output import Console, progress_bar
 from howsure.estimates import chance
 
 if TYPE_CHECKING:
-    from howsure.horizon.attempts import AttemptHorizons, Horizon
+    from howsure.horizon.attempt_horizon import AttemptHorizons, Horizon
 
 __all__ = ["app"]
 
@@ -54,7 +54,7 @@ def attempts(
     howsure horizon attempts runs.jsonl -o out
     howsure horizon attempts runs.jsonl --definition all --success-rates 0.5,0.8 --bootstrap 1000
     """
-    from howsure.horizon.attempts import attempt_horizons
+    from howsure.horizon.attempt_horizon import attempt_horizons
     from howsure.horizon.definitions import DEFINITIONS
 
     runs = reading.attempts(inputs, output.console)
@@ -77,7 +77,7 @@ def attempts(
 
 
 def _tell(found: AttemptHorizons, console: Console) -> None:
-    people = found.shared.novices
+    people = found.counts.novices
     title = f"Attempts that novices need: {len(people.learners):,} learners, {len(found.tasks):,} tasks"
     columns = ("model", "definition", "level", f"horizon [{found.level:.0%}]", "success", "tasks", "× first")
     console.table(title, columns, map(_row, found.rows), _CAPTION)

@@ -34,9 +34,9 @@ def compare(
     howsure horizon compare out "new model" "old model" -o compared
     """
     from howsure.estimates import chance
-    from howsure.horizon.compare import compare_horizons
     from howsure.horizon.durations import times, told
-    from howsure.horizon.time import TimeHorizons
+    from howsure.horizon.horizon_comparison import compare_horizons
+    from howsure.horizon.time_horizon import TimeHorizons
 
     horizons = TimeHorizons.load(folder)
     found = compare_horizons(horizons, a, b)

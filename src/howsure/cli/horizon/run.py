@@ -13,7 +13,7 @@ from howsure.cli.options import Level, Output, Seed, verb
 
 if TYPE_CHECKING:
     from howsure.horizon.inspect.run import TaskRun
-    from howsure.horizon.tasks import Task
+    from howsure.horizon.task_bank import Task
 
 __all__ = ["app"]
 

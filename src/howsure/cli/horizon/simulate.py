@@ -49,20 +49,20 @@ def simulate(
     howsure horizon simulate -o sim
     howsure horizon simulate -o sim --like 1.5 --like 3 --like 6 --suite hard
     """
-    from howsure.horizon import simulate as drawing
+    from howsure.horizon import simulator
 
     if not output.out:
         raise OptionError("The runs need a folder: add -o DIR.")
     if any(attempt < 1 for attempt in like or ()):
         raise OptionError("--like is an attempt, from 1 up.")
     if tasks:
-        from howsure.horizon.tasks import read_tasks
+        from howsure.horizon.task_bank import read_tasks
 
-        chosen = drawing.suite_of(read_tasks(tasks), seed=seed)
+        chosen = simulator.suite_of(read_tasks(tasks), seed=seed)
     else:
-        chosen = drawing.draw_suite(n_tasks, kind=suite, seed=seed)
+        chosen = simulator.draw_suite(n_tasks, kind=suite, seed=seed)
     planted = {f"like-attempt-{attempt:g}": attempt for attempt in like or ()}
-    world = drawing.simulate(
+    world = simulator.simulate(
         chosen, planted=planted, n_learners=learners, n_attempts=attempts, n_runs=runs, sameness=sameness, seed=seed
     )
     rows = [

@@ -40,7 +40,7 @@ def size(
     howsure horizon size -o plan
     howsure horizon size --horizon 6 --width 0.1 --learners 50,100,200 --tasks 100,200
     """
-    from howsure.horizon.size import size_study
+    from howsure.horizon.study_size import size_study
 
     with progress_bar("simulating", output.console) as progress:
         found = size_study(

@@ -10,7 +10,7 @@ import typer
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.horizon.tasks import Task
+    from howsure.horizon.task_bank import Task
 
 __all__ = ["Domains", "Suite", "read_suite"]
 
@@ -20,7 +20,7 @@ Domains = Annotated[list[str] | None, typer.Option(help="Only this domain; may b
 
 def read_suite(path: Path, domains: list[str] | None) -> list[Task]:
     """The tasks of a file, in these domains or in all."""
-    from howsure.horizon.tasks import read_tasks
+    from howsure.horizon.task_bank import read_tasks
 
     tasks = read_tasks(path)
     there = dict.fromkeys(task.domain for task in tasks)

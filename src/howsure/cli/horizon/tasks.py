@@ -11,7 +11,7 @@ from howsure.cli.options import Seed, verb
 from howsure.cli.output import Console
 
 if TYPE_CHECKING:
-    from howsure.horizon.tasks import Task
+    from howsure.horizon.task_bank import Task
 
 __all__ = ["app"]
 
@@ -46,7 +46,7 @@ def tasks(
     howsure horizon tasks tasks.yaml --show logic_puzzle/sudoku_01 --seed 3
     """
     from howsure.errors import OptionError
-    from howsure.horizon.tasks import DOMAINS, make_tasks, read_tasks, task_schema, write_tasks
+    from howsure.horizon.task_bank import DOMAINS, make_tasks, read_tasks, task_schema, write_tasks
 
     console = Console(is_quiet=quiet, is_json=json)
     if schema:

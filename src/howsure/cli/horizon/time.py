@@ -14,7 +14,7 @@ from howsure.cli.output import Console, progress_bar
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
-    from howsure.horizon.time import ModelFit, TimeHorizons
+    from howsure.horizon.time_horizon import ModelFit, TimeHorizons
 
 __all__ = ["app"]
 
@@ -66,7 +66,7 @@ def time(
     howsure horizon time runs.jsonl -o out
     howsure horizon time counts.csv --success-rates 0.5,0.8,0.95 --weights task --regularisation 0.1
     """
-    from howsure.horizon.time import time_horizons
+    from howsure.horizon.time_horizon import time_horizons
     from howsure.tables import Attempts
 
     runs = reading.read(inputs, output.console)

@@ -50,8 +50,8 @@ def trend(
     howsure horizon trend published_horizons_1_0.yaml --since 2023-01-01
     """
     from howsure.horizon.durations import duration
+    from howsure.horizon.horizon_trend import fit_horizon_trend
     from howsure.horizon.published import dated_horizons, read_releases
-    from howsure.horizon.trend import fit_horizon_trend
 
     first, dates = _day(since), read_releases(releases) if releases else None
     found = fit_horizon_trend(dated_horizons(horizons, dates, success_rate=success_rate), since=first, level=level)

@@ -19,7 +19,7 @@ from howsure.horizon.instances import instance_seed, sample_id
 from howsure.horizon.replies import FAILURES, REPLIES, UNFINISHED, scored, to_name
 from howsure.horizon.review import Written, review_table
 from howsure.horizon.shots import worked_examples
-from howsure.horizon.tasks import Task
+from howsure.horizon.task_bank import Task
 from howsure.results import Provenance, plain, write_json
 from howsure.running import Asking, InspectRun, Tokens, error_counts
 from howsure.sources.inspect_format import Log

@@ -11,7 +11,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from howsure.horizon.rubric import ask_judge, read_score
-from howsure.horizon.tasks import Instance, Task
+from howsure.horizon.task_bank import Instance, Task
 from howsure.running import Tokens, failure_of, keep_reply
 
 __all__ = ["JUDGE", "task_score"]

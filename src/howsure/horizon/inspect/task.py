@@ -16,7 +16,7 @@ from howsure.horizon.inspect.logs import TASK
 from howsure.horizon.inspect.scorer import JUDGE, task_score
 from howsure.horizon.instances import instance_seed, sample_id
 from howsure.horizon.shots import worked_examples
-from howsure.horizon.tasks import Task, read_tasks
+from howsure.horizon.task_bank import Task, read_tasks
 from howsure.running import Tokens, keep_reply
 
 __all__ = ["attempt_task", "make_task", "name_tasks"]

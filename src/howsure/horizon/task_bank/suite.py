@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from howsure.errors import InputError, OptionError, closest
-from howsure.horizon.tasks.base import Task
-from howsure.horizon.tasks.registry import DOMAINS, families
+from howsure.horizon.task_bank.base import Task
+from howsure.horizon.task_bank.registry import DOMAINS, families
 from howsure.safe_io import write_atomic
 from howsure.yaml_files import read_yaml
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from howsure.horizon.tasks.base import Family, Instance
-from howsure.horizon.tasks.writing import Points, writing_task
+from howsure.horizon.task_bank.base import Family, Instance
+from howsure.horizon.task_bank.writing import Points, writing_task
 
 __all__ = ["FAMILIES"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from howsure.horizon.tasks.evaluator import Budget, Halted, Outcome, Program
+from howsure.horizon.task_bank.evaluator import Budget, Halted, Outcome, Program
 
 __all__ = ["Sample", "first_difference", "passes"]
 

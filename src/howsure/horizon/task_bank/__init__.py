@@ -5,10 +5,10 @@
 (True, False)
 """
 
-from howsure.horizon.tasks.answers import Checker, Exact, Judged, Pattern
-from howsure.horizon.tasks.base import Family, Instance, Task
-from howsure.horizon.tasks.registry import DOMAINS, families
-from howsure.horizon.tasks.suite import make_tasks, read_tasks, task_schema, write_tasks
+from howsure.horizon.task_bank.answers import Checker, Exact, Judged, Pattern
+from howsure.horizon.task_bank.base import Family, Instance, Task
+from howsure.horizon.task_bank.registry import DOMAINS, families
+from howsure.horizon.task_bank.suite import make_tasks, read_tasks, task_schema, write_tasks
 
 __all__ = [
     "DOMAINS",

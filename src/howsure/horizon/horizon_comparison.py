@@ -13,7 +13,7 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.frames import write_frame
-from howsure.horizon.time import TimeHorizons
+from howsure.horizon.time_horizon import TimeHorizons
 from howsure.horizon.time_kernels import FITTED
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Floats

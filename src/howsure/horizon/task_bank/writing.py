@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from howsure.horizon.tasks.base import Instance
+from howsure.horizon.task_bank.base import Instance
 
 __all__ = ["Points", "writing_task"]
 

@@ -16,7 +16,7 @@ from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.frames import write_frame
 from howsure.horizon.definitions import Drawn, Model, matching
-from howsure.horizon.simulate import draw_suite, simulate
+from howsure.horizon.simulator import draw_suite, simulate
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Floats, check_level, t_quantile
 
@@ -149,7 +149,7 @@ def _draw(
             n_runs=n_runs,
             sameness=sameness,
             seed=seed,
-        ).shared
+        ).counts
         novices = Drawn(world.novices.successes[None], world.novices.trials[None], np.ones((1, n_tasks)))
         found[place] = matching.horizons(novices, Model(world.successes[0], world.n[0]), _HALF)[0, 0]
     return found

@@ -20,11 +20,11 @@ from scipy.special import expit
 from howsure.errors import OptionError
 from howsure.horizon.runs import ModelCounts, count_table
 
-__all__ = ["TimeWorld", "simulate_time"]
+__all__ = ["SimulatedTimeRuns", "simulate_time"]
 
 
 @dataclass(frozen=True, eq=False)
-class TimeWorld:
+class SimulatedTimeRuns:
     """Counts of runs, and the truth that drew them.
 
     ``slope`` is β; ``spread`` the standard deviation of family and task effects together.
@@ -54,7 +54,7 @@ def simulate_time(
     task_sd: float = 0.6,
     longest: float = 960,
     seed: int = 0,
-) -> TimeWorld:
+) -> SimulatedTimeRuns:
     """Runs of models with these 50 % horizons in minutes; families start between one minute and `longest`, log-uniformly.
 
     Every model makes `n_runs` runs at each of `n_tasks` tasks in each family; lengths within a family differ by a doubling or so.
@@ -74,4 +74,4 @@ def simulate_time(
         p = expit(slope * (np.log2(tasks["minutes"].to_numpy()) - math.log2(minutes)) + effect)
         counts = {"successes": rng.binomial(n_runs, p), "n": np.full(len(p), n_runs)}
         drawn.append(tasks.with_columns(model=pl.lit(model), **{name: pl.Series(c) for name, c in counts.items()}))
-    return TimeWorld(count_table(pl.concat(drawn)), dict(horizons), slope, math.hypot(family_sd, task_sd))
+    return SimulatedTimeRuns(count_table(pl.concat(drawn)), dict(horizons), slope, math.hypot(family_sd, task_sd))

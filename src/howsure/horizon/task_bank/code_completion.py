@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from howsure.horizon.tasks.answers import Checker
-from howsure.horizon.tasks.base import Family, Instance
-from howsure.horizon.tasks.grammar import BUILTINS, Halted
-from howsure.horizon.tasks.programs import Sample, first_difference, passes
-from howsure.horizon.tasks.recipes import FUNCTION_NAMES, draw_program
+from howsure.horizon.task_bank.answers import Checker
+from howsure.horizon.task_bank.base import Family, Instance
+from howsure.horizon.task_bank.grammar import BUILTINS, Halted
+from howsure.horizon.task_bank.programs import Sample, first_difference, passes
+from howsure.horizon.task_bank.recipes import FUNCTION_NAMES, draw_program
 from howsure.pages.typed import bare, plain_form, readings
 
 __all__ = ["FAMILIES", "FilledBlank", "MendedLine"]

@@ -17,10 +17,10 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.frames import write_frame
 from howsure.horizon.attrition import measure_attrition
+from howsure.horizon.common_tasks import AUTOMATED, SharedTasks, shared_tasks
 from howsure.horizon.definitions import DEFINITIONS
 from howsure.horizon.difficulty import novice_table, task_table
-from howsure.horizon.encounter import Encounter, Replicates
-from howsure.horizon.shared import AUTOMATED, Shared, shared_tasks
+from howsure.horizon.estimator import HorizonEstimator, Replicates
 from howsure.horizon.success_rates import check_success_rates
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Bools, check_level
@@ -84,7 +84,7 @@ class AttemptHorizons:
     pairs: tuple[Pair, ...]
     novices: pl.DataFrame
     tasks: pl.DataFrame
-    shared: Shared
+    counts: SharedTasks
     level: float
     provenance: Provenance
 
@@ -110,7 +110,7 @@ class AttemptHorizons:
 
     def dated(self) -> pl.DataFrame:
         """Headline horizons by release, for models with a date: model, released, year, horizon, low, high; null where out of range."""
-        released = self.shared.released
+        released = self.counts.released
         rows = [
             {"model": m, "released": released[m], "horizon": one.value if one.state == "ok" else None}
             | {"low": one.low if one.low_state == "ok" else None, "high": one.high if one.high_state == "ok" else None}
@@ -208,14 +208,14 @@ def attempt_horizons(
     ``threshold`` is the score from which an attempt is a success; attempts of novices after ``last`` are left out.
     """
     settings = Settings(tuple(definitions), tuple(success_rates), n_bootstrap, level, seed)
-    shared = shared_tasks(attempts, threshold=threshold, last=last)
+    counts = shared_tasks(attempts, threshold=threshold, last=last)
     told = {name: value for name, value in vars(settings).items() if name != "seed"}
     made = Provenance(told | {"threshold": threshold, "last": last}, attempts.digest, seed)
-    return horizons_on(shared, settings, made, cluster=cluster, progress=progress)
+    return horizons_on(counts, settings, made, cluster=cluster, progress=progress)
 
 
 def horizons_on(
-    shared: Shared,
+    counts: SharedTasks,
     settings: Settings,
     made: Provenance,
     *,
@@ -223,23 +223,23 @@ def horizons_on(
     progress: Progress | None = None,
 ) -> AttemptHorizons:
     """The same from counts."""
-    groups = {ALL: np.ones(len(shared.tasks), dtype=np.bool_), **_groups(shared.tasks)}
-    encounters, drawn = {}, {}
+    groups = {ALL: np.ones(len(counts.tasks), dtype=np.bool_), **_groups(counts.tasks)}
+    estimators, drawn = {}, {}
     for done, (name, chosen) in enumerate(groups.items()):
-        encounters[name] = Encounter(shared.of_tasks(chosen), settings.definitions, np.array(settings.levels))
+        estimators[name] = HorizonEstimator(counts.of_tasks(chosen), settings.definitions, np.array(settings.levels))
         step = partial(_inner, progress, done, len(groups)) if progress else None
-        drawn[name] = encounters[name].replicates(
+        drawn[name] = estimators[name].replicates(
             settings.n_bootstrap, seed=settings.seed, cluster=cluster, progress=step
         )
-    rows = {name: _rows(name, encounters[name], drawn[name], settings) for name in groups}
-    notes = (*shared.notes, *_notes(encounters[ALL], rows[ALL]), *_who_left(shared, settings))
+    rows = {name: _rows(name, estimators[name], drawn[name], settings) for name in groups}
+    notes = (*counts.notes, *_notes(estimators[ALL], rows[ALL]), *_who_left(counts, settings))
     return AttemptHorizons(
         rows=rows[ALL],
         domains=tuple(row for name in groups if name != ALL for row in rows[name]),
-        pairs=_pairs(encounters[ALL], drawn[ALL], settings),
-        novices=novice_table(encounters[ALL], drawn[ALL], settings.level),
-        tasks=task_table(encounters[ALL]),
-        shared=shared,
+        pairs=_pairs(estimators[ALL], drawn[ALL], settings),
+        novices=novice_table(estimators[ALL], drawn[ALL], settings.level),
+        tasks=task_table(estimators[ALL]),
+        counts=counts,
         level=settings.level,
         provenance=replace(made, notes=notes),
     )
@@ -263,21 +263,21 @@ def _groups(tasks: pl.DataFrame) -> dict[str, Bools]:
     }
 
 
-def _rows(group: str, encounter: Encounter, drawn: Replicates, settings: Settings) -> tuple[Horizon, ...]:
+def _rows(group: str, estimator: HorizonEstimator, drawn: Replicates, settings: Settings) -> tuple[Horizon, ...]:
     """The most successful model first."""
-    success = [encounter.success(drawn, row, settings.level) for row in range(len(encounter.shared.models))]
+    success = [estimator.success(drawn, row, settings.level) for row in range(len(estimator.counts.models))]
     order = sorted(range(len(success)), key=lambda row: -(success[row].value or 0))
     return tuple(
         Horizon(
-            model=encounter.shared.models[row],
+            model=estimator.counts.models[row],
             group=group,
             definition=name,
             level=level,
-            horizon=encounter.horizon(drawn, row, place, rank, settings.level),
-            n_tasks=int((encounter.shared.n[row] > 0).sum()),
+            horizon=estimator.horizon(drawn, row, place, rank, settings.level),
+            n_tasks=int((estimator.counts.n[row] > 0).sum()),
             success=success[row],
-            ratio_to_first=encounter.ratio_to_first(row, rank),
-            **encounter.interval(drawn, row, place, rank, settings.level).shares(),
+            ratio_to_first=estimator.ratio_to_first(row, rank),
+            **estimator.interval(drawn, row, place, rank, settings.level).shares(),
         )
         for place, name in enumerate(settings.definitions)
         for rank, level in enumerate(settings.levels)
@@ -285,20 +285,20 @@ def _rows(group: str, encounter: Encounter, drawn: Replicates, settings: Setting
     )
 
 
-def _pairs(encounter: Encounter, drawn: Replicates, settings: Settings) -> tuple[Pair, ...]:
+def _pairs(estimator: HorizonEstimator, drawn: Replicates, settings: Settings) -> tuple[Pair, ...]:
     """Each pair once, the more successful model first."""
-    models = encounter.shared.models
-    tried = encounter.shared.n > 0
-    order = sorted(range(len(models)), key=lambda row: -(encounter.success(drawn, row, settings.level).value or 0))
+    models = estimator.counts.models
+    tried = estimator.counts.n > 0
+    order = sorted(range(len(models)), key=lambda row: -(estimator.success(drawn, row, settings.level).value or 0))
     return tuple(
         Pair(
             a=models[a],
             b=models[b],
             definition=name,
             level=level,
-            ratio=_ratio(encounter, drawn, (a, b), (place, rank), settings.level),
+            ratio=_ratio(estimator, drawn, (a, b), (place, rank), settings.level),
             p_greater=None
-            if encounter.few(a) or encounter.few(b)
+            if estimator.few(a) or estimator.few(b)
             else float(probability_greater(*(drawn.horizons[:, row, place, rank] for row in (a, b)))),
             n_tasks=int((tried[a] & tried[b]).sum()),
         )
@@ -309,17 +309,17 @@ def _pairs(encounter: Encounter, drawn: Replicates, settings: Settings) -> tuple
 
 
 def _ratio(
-    encounter: Encounter, drawn: Replicates, pair: tuple[int, int], at: tuple[int, int], level: float
+    estimator: HorizonEstimator, drawn: Replicates, pair: tuple[int, int], at: tuple[int, int], level: float
 ) -> Estimate:
     """How many times as large a's horizon is as b's; an end is open where a replicate's horizon leaves the range there."""
-    values = [float(encounter.horizons[row, *at]) for row in pair]
+    values = [float(estimator.horizons[row, *at]) for row in pair]
     if not np.isfinite(values).all():
-        out = [encounter.shared.models[row] for row, value in zip(pair, values, strict=True) if not np.isfinite(value)]
+        out = [estimator.counts.models[row] for row, value in zip(pair, values, strict=True) if not np.isfinite(value)]
         return Estimate.without("undefined", f"{' and '.join(out)} beyond the attempts that novices made", level=level)
-    if few := encounter.few(pair[0]) or encounter.few(pair[1]):
+    if few := estimator.few(pair[0]) or estimator.few(pair[1]):
         return Estimate.without("too_few", few, value=values[0] / values[1], level=level)
     logs = [np.log(h, out=h, where=np.isfinite(h)) for h in (drawn.horizons[:, row, *at].copy() for row in pair)]
-    share = min(encounter.share_inside(row, level) for row in pair)
+    share = min(estimator.share_inside(row, level) for row in pair)
     value = math.log(values[0] / values[1])
     found = replicate_interval(replicate_differences(*logs), share).estimate(value, level=level)
     low, high = found.low, found.high
@@ -329,12 +329,12 @@ def _ratio(
     return around.map(math.exp)
 
 
-def _notes(encounter: Encounter, rows: Sequence[Horizon]) -> list[str]:
+def _notes(estimator: HorizonEstimator, rows: Sequence[Horizon]) -> list[str]:
     """What to know before the numbers are used."""
-    shared, longest = encounter.shared, encounter.shared.novices.trials.shape[1]
+    counts, longest = estimator.counts, estimator.counts.novices.trials.shape[1]
     told = [
-        f"Not every task was tried {longest} times: matching sees to attempt {shared.last}, the last that every task has."
-    ] * (shared.last < longest)
+        f"Not every task was tried {longest} times: matching sees to attempt {counts.last}, the last that every task has."
+    ] * (counts.last < longest)
     return told + [
         f"{row.model}, {row.definition} at {row.level:.0%}: {row.share_failed:.1%} of the replicates have no horizon; they count beyond both ends of the interval."
         for row in rows
@@ -342,11 +342,11 @@ def _notes(encounter: Encounter, rows: Sequence[Horizon]) -> list[str]:
     ]
 
 
-def _who_left(shared: Shared, settings: Settings) -> list[str]:
+def _who_left(counts: SharedTasks, settings: Settings) -> list[str]:
     """A warning where those who gave up early were better or worse than those who stayed."""
-    if not np.ptp(shared.novices.length):
+    if not np.ptp(counts.novices.length):
         return []
-    warning = measure_attrition(shared.novices, level=settings.level, seed=settings.seed).warning
+    warning = measure_attrition(counts.novices, level=settings.level, seed=settings.seed).warning
     return [warning] if warning else []
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from howsure.horizon.tasks.evaluator import Program
-from howsure.horizon.tasks.programs import Sample
+from howsure.horizon.task_bank.evaluator import Program
+from howsure.horizon.task_bank.programs import Sample
 
 __all__ = ["FUNCTION_NAMES", "LEVELS", "draw_program"]
 

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from howsure.errors import HowsureError
-from howsure.horizon.tasks.answers import Checker, Exact, Judged, Pattern
-from howsure.horizon.tasks.registry import family_of
+from howsure.horizon.task_bank.answers import Checker, Exact, Judged, Pattern
+from howsure.horizon.task_bank.registry import family_of
 
 __all__ = ["Family", "Instance", "Task", "Verification"]
 

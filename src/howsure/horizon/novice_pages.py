@@ -15,7 +15,7 @@ from pathlib import Path
 from howsure.errors import InputError, OptionError
 from howsure.horizon.instances import instance_seed
 from howsure.horizon.novice_key import Key, Placed, key_beside
-from howsure.horizon.tasks import Task
+from howsure.horizon.task_bank import Task
 from howsure.pages import BuiltPage, Game, Page, Reading, Text, build_page, new_salt, opaque_id, write_private
 
 __all__ = ["INSTRUMENT", "MOST_ATTEMPTS", "MOST_TASKS", "NovicePages", "make_pages"]

@@ -14,10 +14,10 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.frames import write_frame
 from howsure.horizon.novice_key import ENDING, Key, Placed, key_beside
-from howsure.horizon.page import INSTRUMENT
+from howsure.horizon.novice_pages import INSTRUMENT
 from howsure.horizon.replies import to_name
 from howsure.horizon.review import Written, review_table
-from howsure.horizon.tasks import Instance, Task
+from howsure.horizon.task_bank import Instance, Task
 from howsure.pages import BuiltPage, Received, Refusal, read_page, read_pages, read_results, step_rows
 from howsure.pages.packet import LINKS
 from howsure.pages.protocol import Game

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.horizon.tasks.base import Family
+    from howsure.horizon.task_bank.base import Family
 
 __all__ = ["DOMAINS", "families", "family_of"]
 
@@ -23,7 +23,7 @@ def families(domain: str) -> tuple[Family, ...]:
     """The kinds of tasks in a domain."""
     if domain not in DOMAINS:
         raise OptionError.unknown("domain with generators", domain, DOMAINS)
-    return cast("tuple[Family, ...]", importlib.import_module(f"howsure.horizon.tasks.{domain}").FAMILIES)
+    return cast("tuple[Family, ...]", importlib.import_module(f"howsure.horizon.task_bank.{domain}").FAMILIES)
 
 
 def family_of(domain: str, name: str) -> Family:

@@ -7,10 +7,10 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from howsure.horizon.tasks.answers import Exact
-from howsure.horizon.tasks.base import Family, Instance
-from howsure.horizon.tasks.seating import draw_seating
-from howsure.horizon.tasks.sudoku import Grid, draw_grid, rounds
+from howsure.horizon.task_bank.answers import Exact
+from howsure.horizon.task_bank.base import Family, Instance
+from howsure.horizon.task_bank.seating import draw_seating
+from howsure.horizon.task_bank.sudoku import Grid, draw_grid, rounds
 from howsure.pages.blinding import normal_text
 
 __all__ = ["FAMILIES"]

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from string import ascii_uppercase
 
-from howsure.horizon.tasks.answers import Exact
-from howsure.horizon.tasks.base import Family, Instance
-from howsure.horizon.tasks.sequences import LEVELS, draw_sequence
+from howsure.horizon.task_bank.answers import Exact
+from howsure.horizon.task_bank.base import Family, Instance
+from howsure.horizon.task_bank.sequences import LEVELS, draw_sequence
 
 __all__ = ["FAMILIES"]
 

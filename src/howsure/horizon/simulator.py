@@ -19,13 +19,13 @@ from scipy.special import expit, ndtr, ndtri
 
 from howsure.errors import OptionError
 from howsure.frames import write_frame
+from howsure.horizon.common_tasks import SharedTasks, verification_by_domain
 from howsure.horizon.novices import NoviceCounts
-from howsure.horizon.shared import Shared, verification_by_domain
 from howsure.results import write_json
 from howsure.stats._arrays import Bools, Floats
 from howsure.tables import Attempts
 
-__all__ = ["ABILITIES", "SUITES", "Suite", "World", "draw_suite", "simulate", "suite_of"]
+__all__ = ["ABILITIES", "SUITES", "SimulatedRuns", "Suite", "draw_suite", "simulate", "suite_of"]
 
 ABILITIES: Mapping[str, float] = {"baseline-weak": 0.45, "baseline-medium": 0.6, "baseline-strong": 0.75}
 """Three models, by ability on the scale of the tasks' difficulty."""
@@ -94,7 +94,7 @@ class Suite:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class SimulatedRuns:
     """A simulated data set and what is true of it.
 
     ``practice`` says who succeeded on which attempt, (tasks, learners, attempts), ``runs`` which run did, (models, tasks, runs);
@@ -120,11 +120,11 @@ class World:
         return {model: _FIRST_RELEASE + place * _BETWEEN_RELEASES for place, model in enumerate(self.models)}
 
     @cached_property
-    def shared(self) -> Shared:
+    def counts(self) -> SharedTasks:
         """The counts that horizons are estimated from."""
         n_runs = np.full(self.chances.shape, float(self.runs.shape[2]))
         novices = _novice_counts(self.suite.tasks["task"].to_list(), self.practice)
-        return Shared(
+        return SharedTasks(
             self.suite.tasks, novices, self.models, self.runs.sum(axis=2).astype(np.float64), n_runs, self.released
         )
 
@@ -177,7 +177,7 @@ def simulate(
     n_runs: int = 20,
     sameness: float = 0.85,
     seed: int = 0,
-) -> World:
+) -> SimulatedRuns:
     r"""Novices' attempts and models' runs at the tasks of a suite (by default 100 of mixed difficulty).
 
     .. math:: P(\text{model succeeds}) = \sigma(k\,(\text{ability} - \text{difficulty}_t)), \qquad
@@ -207,7 +207,7 @@ def simulate(
         "sameness": sameness,
     }
     settings |= {"planted": dict(planted)} if planted else {"abilities": dict(abilities), "steepness": steepness}
-    return World(suite, tuple(planted or abilities), practice, runs, chances, settings, seed)
+    return SimulatedRuns(suite, tuple(planted or abilities), practice, runs, chances, settings, seed)
 
 
 def draw_suite(n_tasks: int = 100, *, kind: str = "mixed", seed: int = 0) -> Suite:
@@ -271,14 +271,14 @@ def _novice(number: int) -> str:
     return f"novice_{number + 1:04}"
 
 
-def _practice_rows(world: World) -> pl.DataFrame:
+def _practice_rows(world: SimulatedRuns) -> pl.DataFrame:
     task, learner, attempt = (index.ravel() for index in np.indices(world.practice.shape))
-    learners = pl.Series(world.shared.novices.learners)[learner]
+    learners = pl.Series(world.counts.novices.learners)[learner]
     people = pl.DataFrame({"alias": "human_novice", "learner_id": learners, "learner_type": "human_novice"})
     return _laid_out(world, people.with_columns(pl.lit(0, pl.Int64).alias("started_at")), task, attempt, world.practice)
 
 
-def _model_rows(world: World) -> pl.DataFrame:
+def _model_rows(world: SimulatedRuns) -> pl.DataFrame:
     model, task, attempt = (index.ravel() for index in np.indices(world.runs.shape))
     names = pl.Series(world.models)[model]
     start = pl.Series(list(world.released.values())).dt.epoch("ms")[model]
@@ -286,7 +286,7 @@ def _model_rows(world: World) -> pl.DataFrame:
     return _laid_out(world, models, task, attempt, world.runs)
 
 
-def _laid_out(world: World, who: pl.DataFrame, task: Any, attempt: Any, won: Bools) -> pl.DataFrame:
+def _laid_out(world: SimulatedRuns, who: pl.DataFrame, task: Any, attempt: Any, won: Bools) -> pl.DataFrame:
     """Rows in NAME's layout: who they are of, what happened, and what is known of the task."""
     suite = world.suite
     planted = {

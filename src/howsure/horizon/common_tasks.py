@@ -17,7 +17,7 @@ from howsure.horizon.runs import model_counts
 from howsure.stats._arrays import Bools, Floats, Ints, codes
 from howsure.tables import Attempts
 
-__all__ = ["AUTOMATED", "JUDGED", "Shared", "shared_tasks", "verification_by_domain"]
+__all__ = ["AUTOMATED", "JUDGED", "SharedTasks", "shared_tasks", "verification_by_domain"]
 
 AUTOMATED = "automated"
 JUDGED: Mapping[str, str] = {"creative_writing": "llm_judge", "communication_tasks": "llm_judge"}
@@ -25,7 +25,7 @@ JUDGED: Mapping[str, str] = {"creative_writing": "llm_judge", "communication_tas
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedTasks:
     """Tasks that novices and at least one model tried.
 
     ``tasks`` has a row a task (task, family, domain, verification), in the order of ``novices``; ``successes`` and ``n`` count the runs, with a row a
@@ -61,7 +61,7 @@ class Shared:
         n = np.round(np.where(is_graded, self.n[row] * coin / np.where(is_graded, variance, 1.0), self.n[row]))
         return Model(share * n, n)
 
-    def of_tasks(self, chosen: Bools) -> Shared:
+    def of_tasks(self, chosen: Bools) -> SharedTasks:
         """The same on some of the tasks; models that tried none of them are gone."""
         rows = np.flatnonzero(self.n[:, chosen].sum(axis=1))
         return replace(
@@ -75,7 +75,7 @@ class Shared:
         )
 
 
-def shared_tasks(attempts: Attempts, *, threshold: float | None = None, last: int | None = None) -> Shared:
+def shared_tasks(attempts: Attempts, *, threshold: float | None = None, last: int | None = None) -> SharedTasks:
     """The people and the models of an attempts table, on the tasks that both tried.
 
     ``threshold`` is the score from which an attempt counts as a success, for scores between 0 and 1; attempts after ``last`` are left out.
@@ -96,7 +96,7 @@ def shared_tasks(attempts: Attempts, *, threshold: float | None = None, last: in
         tasks["#column"].to_numpy(),
         np.isin(np.array(novices.tasks, dtype=object), tasks["task"].to_list()),
     )
-    return Shared(
+    return SharedTasks(
         _with_verification(tasks.select("task", "family", "domain"), attempts),
         novices.of_tasks(is_shared),
         models.models,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from howsure.horizon.tasks.grammar import BINARY, BUILTINS, COMPARE, CONSUMERS, UNARY, Halted, functions_in, refuse
+from howsure.horizon.task_bank.grammar import BINARY, BUILTINS, COMPARE, CONSUMERS, UNARY, Halted, functions_in, refuse
 
 __all__ = ["Budget", "Halted", "Outcome", "Program"]
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from howsure.compute import replicate
 from howsure.estimates import Estimate, State
+from howsure.horizon.common_tasks import SharedTasks
 from howsure.horizon.definitions import Drawn, Model, definition, matching
 from howsure.horizon.definitions.matching import handicapped, pooled_curves
 from howsure.horizon.resampling import (
@@ -21,12 +22,11 @@ from howsure.horizon.resampling import (
     from_learners,
     share_inside,
 )
-from howsure.horizon.shared import Shared
 from howsure.stats._arrays import Floats
 from howsure.stats.means import mean
 from howsure.stats.replicates import Interval, replicate_interval
 
-__all__ = ["Encounter", "Replicates"]
+__all__ = ["HorizonEstimator", "Replicates"]
 
 _HALF = np.array([0.5])
 
@@ -43,27 +43,27 @@ class Replicates:
 
 
 @dataclass(frozen=True, eq=False)
-class Encounter:
+class HorizonEstimator:
     """Models against novices on one set of tasks. ``levels`` are shares, such as 0.5."""
 
-    shared: Shared
+    counts: SharedTasks
     definitions: tuple[str, ...]
     levels: Floats
 
     @cached_property
     def drawn(self) -> Drawn:
         """The data themselves, as one replicate."""
-        novices = self.shared.novices
+        novices = self.counts.novices
         return Drawn(novices.successes[None], novices.trials[None], np.ones((1, len(novices.tasks))))
 
     def model(self, row: int) -> Model:
         """A model's counts."""
-        return Model(self.shared.successes[row], self.shared.n[row])
+        return Model(self.counts.successes[row], self.counts.n[row])
 
     @cached_property
     def horizons(self) -> Floats:
         """As the data say, (models, definitions, levels)."""
-        return np.stack([self._horizons(self.drawn, self.model(row))[0] for row in range(len(self.shared.models))])
+        return np.stack([self._horizons(self.drawn, self.model(row))[0] for row in range(len(self.counts.models))])
 
     @cached_property
     def curve(self) -> Floats:
@@ -73,12 +73,12 @@ class Encounter:
     @cached_property
     def learners(self) -> Source:
         """What learners add to the chance in novices' success."""
-        return from_learners(self.shared.novices)
+        return from_learners(self.counts.novices)
 
     @cached_property
     def families(self) -> tuple[Source, ...]:
         """What families add to the chance in the gap between novices and each model."""
-        return tuple(self._gap_source(row) for row in range(len(self.shared.models)))
+        return tuple(self._gap_source(row) for row in range(len(self.counts.models)))
 
     def replicates(
         self, n: int, *, seed: int, cluster: str | None = None, progress: Callable[[int, int], None] | None = None
@@ -131,33 +131,33 @@ class Encounter:
 
     def share_inside(self, row: int, level: float) -> float:
         """The share of a model's replicates that an interval of this level holds."""
-        return share_inside(self.families[row], self.learners, int((self.shared.n[row] > 0).sum()), level)
+        return share_inside(self.families[row], self.learners, int((self.counts.n[row] > 0).sum()), level)
 
     def few(self, row: int) -> str:
         """Why there is no interval, or nothing."""
-        n_tasks, n_runs = int((self.shared.n[row] > 0).sum()), int(self.shared.n[row].sum())
+        n_tasks, n_runs = int((self.counts.n[row] > 0).sum()), int(self.counts.n[row].sum())
         counts = [(self.learners.n, "learner"), (n_runs, "run") if self.is_alone else (n_tasks, "task")]
         return next((f"1 {of}; an interval needs 2" for count, of in counts if count < 2), "")
 
     @property
     def is_alone(self) -> bool:
         """Whether there is one task, which then stands for itself: chance lies in who learns it and in the model's runs."""
-        return len(self.shared.tasks) == 1
+        return len(self.counts.tasks) == 1
 
     def _pooled(self, drawn: Drawn) -> Floats:
         """Novices' success over all tasks in each replicate, on each attempt that all tasks have in the data."""
-        everything = np.ones(len(self.shared.tasks))
-        return pooled_curves(drawn, Model(everything, everything), self.shared.last)[0]
+        everything = np.ones(len(self.counts.tasks))
+        return pooled_curves(drawn, Model(everything, everything), self.counts.last)[0]
 
     def _draw_runs(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         """Learners and the runs at one task, drawn again."""
-        novices = self.shared.novices
+        novices = self.counts.novices
         successes, trials = novices.weighted(draw_learners(size, novices, 1.0, rng))
         drawn = Drawn(successes, trials, np.ones((size, 1)))
         horizons = np.empty((size, *self.horizons.shape))
-        success = np.empty((size, len(self.shared.models)))
-        for row in range(len(self.shared.models)):
-            model = self.shared.effective(row)
+        success = np.empty((size, len(self.counts.models)))
+        for row in range(len(self.counts.models)):
+            model = self.counts.effective(row)
             # Jeffreys: a model that never failed, or never succeeded, in so many runs is not sure to go on like that
             share = rng.beta(model.successes + 0.5, model.n - model.successes + 0.5, (size, 1))
             success[:, row], won = share[:, 0], share * model.n
@@ -167,11 +167,11 @@ class Encounter:
         return horizons, success, self._pooled(drawn)
 
     def _draw_tasks(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
-        shared = self.shared
-        successes, trials = shared.novices.weighted(draw_learners(size, shared.novices, self.learners.share, rng))
-        families, tasks = draw_families_and_tasks(size, shared.family, rng)
+        counts = self.counts
+        successes, trials = counts.novices.weighted(draw_learners(size, counts.novices, self.learners.share, rng))
+        families, tasks = draw_families_and_tasks(size, counts.family, rng)
         horizons = np.empty((size, *self.horizons.shape))
-        success = np.empty((size, len(shared.models)))
+        success = np.empty((size, len(counts.models)))
         for row, source in enumerate(self.families):
             weights = tasks * (1 + source.share * (families - 1))
             horizons[:, row] = self._horizons(Drawn(successes, trials, weights), self.model(row))
@@ -183,21 +183,21 @@ class Encounter:
         return np.stack([definition(name).horizons(drawn, model, self.levels) for name in self.definitions], 1)
 
     def _success(self, weights: Floats, row: int) -> Floats:
-        tried = self.shared.n[row] > 0
-        share = self.shared.successes[row, tried] / self.shared.n[row, tried]
+        tried = self.counts.n[row] > 0
+        share = self.counts.successes[row, tried] / self.counts.n[row, tried]
         with np.errstate(invalid="ignore"):  # a replicate may hold none of the tasks
             return np.asarray(weights[:, tried] @ share / weights[:, tried].sum(axis=1))
 
     def _is_constant(self, row: int) -> bool:
         """Whether the model does equally well at all tasks, so that resampling them shows no spread."""
-        tried = self.shared.n[row] > 0
-        return bool(np.ptp(self.shared.successes[row, tried] / self.shared.n[row, tried]) == 0)
+        tried = self.counts.n[row] > 0
+        return bool(np.ptp(self.counts.successes[row, tried] / self.counts.n[row, tried]) == 0)
 
     def _score_interval(self, row: int, level: float) -> Estimate:
         """The model's mean success with the interval that families of tasks alone leave: no spread is not certainty."""
-        tried = self.shared.n[row] > 0
-        share = self.shared.successes[row, tried] / self.shared.n[row, tried]
-        return mean(share, self.shared.family[tried], level=level).estimate
+        tried = self.counts.n[row] > 0
+        share = self.counts.successes[row, tried] / self.counts.n[row, tried]
+        return mean(share, self.counts.family[tried], level=level).estimate
 
     def _gap_source(self, row: int) -> Source:
         """From the gaps at the attempt that matches the model, or at the nearest end."""
@@ -207,9 +207,9 @@ class Encounter:
         n = float(np.clip(matching.horizons(self.drawn, model, _HALF)[0, 0], 1, last))
         before = min(int(n), max(last - 1, 1))
         share = math.log(n / before) / math.log((before + 1) / before)
-        curves = self.shared.novices.successes[tried, :last] / self.shared.novices.trials[tried, :last]
+        curves = self.counts.novices.successes[tried, :last] / self.counts.novices.trials[tried, :last]
         novices = (1 - share) * curves[:, before - 1] + share * curves[:, min(before, last - 1)]
-        return from_families(novices - model.successes[tried] / model.n[tried], self.shared.family[tried])
+        return from_families(novices - model.successes[tried] / model.n[tried], self.counts.family[tried])
 
     def _pair(self, row: int, rank: int, attempt: int) -> tuple[float, float]:
         """The model's success at a level, and novices' on an attempt, on the tasks it tried."""
