@@ -152,6 +152,7 @@ def test_an_interval_that_ends_before_it_begins_is_our_mistake():
         (Estimate.without("too_few", "one cluster"), "too few (one cluster)"),
         (Estimate.without("undefined", ""), "undefined"),
         (Estimate.without("unbounded", "no limit", value=3), "3.00 unbounded"),
+        (Estimate(3, low_state="unbounded", high_state="unbounded"), "3.00 [−∞, ∞]"),
     ],
 )
 def test_it_prints_as_many_digits_as_it_is_sure_of(estimate, text):

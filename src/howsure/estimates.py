@@ -14,6 +14,7 @@ __all__ = ["Estimate", "State", "chance", "stated"]
 State = Literal["ok", "below_range", "above_range", "unbounded", "undefined", "too_few"]
 
 _MOST_DECIMALS = 6
+_OPEN = ("below_range", "above_range", "unbounded")  # states of an end that an interval has, but not as a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,8 @@ class Estimate:
             return self.state.replace("_", " ") + (f" ({self.reason})" if self.reason else "")
         edge = {"below_range": "< ", "above_range": "> "}.get(self.state, "")
         text = f"{edge}{_number(self.value, digits)}"
-        if self.low is not None or self.high is not None:
+        is_open = self.low_state in _OPEN and self.high_state in _OPEN
+        if self.low is not None or self.high is not None or is_open:
             low = _end(self.low, self.low_state, "−∞", digits)
             high = _end(self.high, self.high_state, "∞", digits)
             text += f" [{low}, {high}]"

@@ -11,6 +11,7 @@ from howsure.bridges.simulate import JudgedWorld, true_horizon
 from howsure.errors import InputError, OptionError
 from howsure.horizon.attempt_horizon import attempt_horizons
 from howsure.stitch.simulate import simulate as simulate_scores
+from howsure.stitch.trends.horizon_map import clustered_correlation
 from howsure.tables import Attempts, Ratings
 from howsure.track.samples import Sample, Samples
 
@@ -223,6 +224,26 @@ def test_the_map_between_scales_recovers_a_planted_line():
     assert link.predict(0.0).covers(8)
     assert link.predict(0.0).width > link.line.intercept.width
     assert set(found.charts()) == {"capability_minutes"}
+
+
+def test_the_correlation_of_both_maps_knows_that_versions_of_a_family_resemble_each_other():
+    rng = np.random.default_rng(1)
+    family = np.repeat(np.arange(8), 5)
+    capability, scatter = rng.normal(0, 1, 8)[family], rng.normal(0, 1, 8)[family]
+    capability = capability + rng.normal(0, 0.05, 40)
+    minutes = 2 ** (3 + capability + scatter)
+    labels = pl.Series("family", [f"f{k}" for k in family])
+    alone, in_families = (
+        map_scales({"capability": frame, "minutes": scale_frame(minutes)}).links[0].correlation
+        for frame in (
+            scale_frame(capability).with_columns(family=pl.col("model")),
+            scale_frame(capability).with_columns(labels),
+        )
+    )
+    assert in_families.value == pytest.approx(alone.value)
+    assert in_families.width > 1.5 * alone.width
+    same = clustered_correlation(capability, np.log(minutes), family, level=0.95)
+    assert (same.low, same.high) == pytest.approx((in_families.low, in_families.high))
 
 
 def test_scales_without_shared_models_are_refused():

@@ -145,7 +145,7 @@ def test_a_frontier_needs_one_model_and_a_trend_three_dates():
 # the bands
 
 
-def test_bands_add_the_variance_over_replicates():
+def test_bands_add_the_quantiles_over_replicates():
     rng = np.random.default_rng(0)
     days = np.arange(10) * 100
     value = np.arange(10) * 0.2 + rng.normal(0, 0.02, 10)
@@ -155,9 +155,21 @@ def test_bands_add_the_variance_over_replicates():
     lines = [np.polyval(np.polyfit(days / 365.25, one, 1), year) for one in drawn]
     for band in (trend.confidence, trend.prediction):
         (low, high), (plain_low, plain_high) = band(year), band(year, is_plain=True)
-        from_ols, whole = (plain_high - plain_low) / 2, (high - low) / 2
-        assert whole**2 - from_ols**2 == pytest.approx(2.306004**2 * np.var(lines, ddof=1), rel=1e-6)
-        assert (low + high) / 2 == pytest.approx(trend.line.predict(year))
+        from_ols, middle = (plain_high - plain_low) / 2, trend.line.predict(year)
+        least, median, most = np.quantile(lines, [0.025, 0.5, 0.975])
+        assert (middle - low) ** 2 - from_ols**2 == pytest.approx((median - least) ** 2, rel=1e-6)
+        assert (high - middle) ** 2 - from_ols**2 == pytest.approx((most - median) ** 2, rel=1e-6)
+
+
+def test_one_replicate_far_away_does_not_matter():
+    rng = np.random.default_rng(0)
+    days, value = np.arange(10) * 100, np.arange(10) * 0.2 + rng.normal(0, 0.02, 10)
+    drawn = value + rng.normal(0, 0.05, (400, 10))
+    trend = fit_trend(dated_of(days, value, drawn))
+    drawn[0, -1] += 1e6
+    far = fit_trend(dated_of(days, value, drawn))
+    assert far.slope().width == pytest.approx(trend.slope().width, rel=0.02)
+    assert far.prediction(4.0) == pytest.approx(trend.prediction(4.0), rel=0.02)
 
 
 def test_without_replicates_the_bands_are_those_of_least_squares():

@@ -18,11 +18,10 @@ from howsure.frames import write_frame
 from howsure.outside_text import unguarded
 from howsure.results import Provenance, columns_of, plain, write_json
 from howsure.stats._arrays import Floats, Ints, check_level, codes
-from howsure.stats.correlation import correlation
 from howsure.stats.trends import Line, fit_line
 from howsure.stitch.families import family_of
 from howsure.stitch.scale import Scale
-from howsure.stitch.trends.horizon_map import clustered_slope
+from howsure.stitch.trends.horizon_map import clustered_correlation, clustered_slope
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,7 +43,7 @@ class Link:
     """How ``y`` goes with ``x`` over the models that have both: a line (in log₂ of horizons), a correlation and the points.
 
     ``slope`` says how far y rises with one unit of x (doublings for horizons, units for capability); its interval includes that versions of a family
-    resemble each other and that capabilities are estimates, as that of `howsure.stitch.trends.horizon_map`.
+    resemble each other and that capabilities are estimates, and that of ``correlation`` the former, as those of `howsure.stitch.trends.horizon_map`.
     """
 
     x: str
@@ -247,9 +246,10 @@ def _link(x: str, y: str, joined: pl.DataFrame, scales: Mapping[str, pl.DataFram
     drawn = {
         axis: _stacked(name, scales[name], models, values) for axis, name, values in (("x", x, across), ("y", y, up))
     }
-    slope = clustered_slope(across, up, _families(scales, models), level=level, drawn_x=drawn["x"], drawn_y=drawn["y"])
+    family = _families(scales, models)
+    slope = clustered_slope(across, up, family, level=level, drawn_x=drawn["x"], drawn_y=drawn["y"])
     line = fit_line(across, up, level=level)
-    return Link(x, y, line, slope, correlation(across, up, level=level).estimate, points)
+    return Link(x, y, line, slope, clustered_correlation(across, up, family, level=level), points)
 
 
 def _to(scale: str, value: float) -> float:

@@ -156,6 +156,7 @@ def map_horizons(
     rows = [
         ("ln minutes for one unit of capability", found.slope),
         ("doublings for one unit of capability", found.doublings),
+        ("correlation of ln minutes and capability", found.correlation),
         ("R²", figure(found.line.r2, 3)),
         ("R² in families held out", found.held_out_r2),
     ]

@@ -16,8 +16,8 @@ from howsure.frames import write_frame
 from howsure.horizon.published import DatedHorizons
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Bools, Floats, Ints, check_level, t_quantile
-from howsure.stats.replicates import Interval, replicate_interval
-from howsure.stats.trends import Line, fit_censored_lines, fit_line
+from howsure.stats.replicates import Interval
+from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_line
 
 if TYPE_CHECKING:
     import altair
@@ -165,11 +165,8 @@ def _reach(
         reach = t_quantile(level, df) * line.sigma * np.sqrt(factor)
         return reach, reach, None
     drawn = errors.slopes[:, None] if of_slope else errors.heights[:, None] + errors.slopes[:, None] * away
-    found = replicate_interval(drawn, level)
-    middle = np.nanmedian(drawn, axis=0)
     scatter = factor * max(0.0, line.sigma**2 - errors.in_residuals / df)
-    reach = t_quantile(level, df) * np.sqrt(scatter)
-    return np.hypot(reach, middle - found.low), np.hypot(reach, found.high - middle), found
+    return add_replicates(t_quantile(level, df) * np.sqrt(scatter), drawn, level)
 
 
 def _doubling(line: Line, errors: _Errors | None, level: float) -> Estimate:

@@ -11,8 +11,9 @@ from scipy.special import ndtr
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats, aligned, check_level, t_quantile
+from howsure.stats.replicates import Interval, replicate_interval
 
-__all__ = ["Line", "fit_censored_lines", "fit_line"]
+__all__ = ["Line", "add_replicates", "fit_censored_lines", "fit_line"]
 
 
 _MOST_STEPS = 500
@@ -59,6 +60,33 @@ class Line:
         se = self.sigma * np.sqrt(scatter + 1 / self.weight + distance**2 / self.x_spread)
         reach = t_quantile(level, self.n - 2) * se
         return height - reach, height + reach
+
+
+def add_replicates(scatter: ArrayLike, drawn: Floats, level: float) -> tuple[Floats, Floats, Interval]:
+    """How far an interval reaches below and above its estimate: scatter around a line, and errors of the points themselves.
+
+    The two are independent parts, whose squares are added. The second is taken from quantiles around the median, so that one replicate
+    far away does not matter.
+
+    Parameters
+    ----------
+    scatter : float or array, shape (…)
+        Half the width of the t interval for the scatter.
+    drawn : array, shape (n_replicates, …)
+        The same quantity in each replicate; NaN failed.
+    level : float
+        Coverage, between 0 and 1.
+
+    Returns
+    -------
+    below, above : array, shape (…)
+        How far the interval reaches to each side.
+    Interval
+        That of the replicates alone, with its state.
+    """
+    found = replicate_interval(drawn, level)
+    middle = np.nanmedian(drawn, axis=0)
+    return np.hypot(scatter, middle - found.low), np.hypot(scatter, found.high - middle), found
 
 
 def fit_line(x: ArrayLike, y: ArrayLike, *, weights: ArrayLike | None = None, level: float = 0.95) -> Line:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Bools, Floats, Ints, t_quantile
-from howsure.stats.trends import Line, fit_line
+from howsure.stats.trends import Line, add_replicates, fit_line
 
 if TYPE_CHECKING:
     from howsure.stitch.scale import Scale
@@ -60,14 +60,12 @@ class Dated:
 
 @dataclass(frozen=True, eq=False)
 class Trend:
-    r"""A line through the frontier, and how far the capabilities' own uncertainty moves it.
+    """A line through the frontier, and how far the capabilities' own uncertainty moves it.
 
-    .. math:: \operatorname{Var}\hat y(x) = \sigma^2 \Bigl(\frac1n + \frac{(x - \bar x)^2}{\sum (x_i - \bar x)^2}\Bigr)
-              + \operatorname{Var}_r\, \hat y_r(x)
-
-    The first part is that of ordinary least squares. The second is over replicates, in each of which the line is fitted anew to the same
-    models; it holds what their errors have in common, which no scatter around the line shows. Errors of single models are
-    in both, which errs on the wide side; that the points of a running maximum are not independent errs on the other, and more.
+    An interval has two independent parts, whose squares are added (`howsure.stats.trends.add_replicates`). The first is the t interval of
+    ordinary least squares. The second has the quantiles over replicates, in each of which the line is fitted again to the same
+    models; it includes what their errors have in common, which no scatter around the line shows. Errors of single models are
+    in both, which makes the interval wider; the points of a running maximum are not independent, which makes it narrower, and by more.
     ``drawn`` has the height at the mean date and the slope of each replicate's line.
     """
 
@@ -81,13 +79,13 @@ class Trend:
         return len(self.drawn) > 1
 
     def slope(self, *, is_plain: bool = False) -> Estimate:
-        """Capability a year; ``is_plain`` leaves out the second part."""
+        """Capability per year; ``is_plain`` leaves out the second part."""
         value, sigma = self.line.slope.value, self.line.sigma
         if value is None or sigma is None:
             return self.line.slope
-        extra = 0.0 if is_plain else self._moves()[1, 1]
-        reach = t_quantile(self.level, self.line.n - 2) * np.sqrt(sigma**2 / self.line.x_spread + extra)
-        return Estimate(value, value - reach, value + reach, self.level)
+        reach = t_quantile(self.level, self.line.n - 2) * sigma / np.sqrt(self.line.x_spread)
+        below, above = self._reach(reach, self.drawn[:, 1], is_plain=is_plain)
+        return Estimate(value, value - float(below), value + float(above), self.level)
 
     def confidence(self, years: ArrayLike, *, is_plain: bool = False) -> tuple[Floats, Floats]:
         """Where the line itself may run: low and high."""
@@ -107,17 +105,17 @@ class Trend:
         height, slope = (lines + scatter).T
         return height, slope
 
-    def _moves(self) -> Floats:
-        return np.cov(self.drawn.T) if self.has_replicates else np.zeros((2, 2))
-
     def _band(self, plain: tuple[Floats, Floats], years: ArrayLike, *, is_plain: bool) -> tuple[Floats, Floats]:
-        if is_plain:
-            return plain
         middle, away = self.line.predict(years), np.asarray(years, dtype=np.float64) - self.line.x_mean
-        moves = self._moves()
-        extra = moves[0, 0] + 2 * away * moves[0, 1] + away**2 * moves[1, 1]
-        reach = np.hypot(plain[1] - middle, t_quantile(self.level, self.line.n - 2) * np.sqrt(extra))
-        return middle - reach, middle + reach
+        drawn = np.add.outer(self.drawn[:, 0], np.zeros_like(away)) + np.multiply.outer(self.drawn[:, 1], away)
+        below, above = self._reach(plain[1] - middle, drawn, is_plain=is_plain)
+        return middle - below, middle + above
+
+    def _reach(self, scatter: ArrayLike, drawn: Floats, *, is_plain: bool) -> tuple[Floats, Floats]:
+        if is_plain or not self.has_replicates:
+            return np.asarray(scatter), np.asarray(scatter)
+        below, above, _ = add_replicates(scatter, drawn, self.level)
+        return below, above
 
 
 def is_frontier(days: Ints, capability: Floats, top_n: int = 1) -> Bools:

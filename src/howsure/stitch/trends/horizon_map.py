@@ -17,6 +17,7 @@ from howsure.frames import Part, parts_of, write_frame
 from howsure.results import Provenance, plain, write_json
 from howsure.stats._arrays import Floats, Ints, check_level, codes, t_quantile
 from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.correlation import correlation
 from howsure.stats.replicates import replicate_interval
 from howsure.stats.trends import Line, fit_line
 from howsure.stitch.scale import Scale
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from howsure.frames import Source
 
-__all__ = ["HorizonMap", "clustered_slope", "held_out_r2", "map_horizons", "read_horizons"]
+__all__ = ["HorizonMap", "clustered_correlation", "clustered_slope", "held_out_r2", "map_horizons", "read_horizons"]
 
 _SPELLINGS = {
     "model": ("model", "Model version", "subject"),
@@ -43,12 +44,13 @@ class HorizonMap:
     """Time horizons by capability: ln(minutes) = a + b·capability.
 
     ``line`` is plain least squares. ``slope`` is its b with an interval that also carries that versions of one family resemble each other and
-    that capabilities are estimates. ``held_out_r2`` is the share of variance explained in families that the line has not seen; it is
+    that capabilities are estimates; ``correlation`` is that of ln(minutes) and capability, its interval for families too. ``held_out_r2`` is the share of variance explained in families that the line has not seen; it is
     below 0 where the line does worse than the mean. ``points`` have the models with a published horizon, ``models`` what the line says of all.
     """
 
     line: Line
     slope: Estimate
+    correlation: Estimate
     held_out_r2: Estimate
     points: pl.DataFrame
     models: pl.DataFrame
@@ -76,6 +78,7 @@ class HorizonMap:
             "ln_minutes_per_capability": plain(self.slope),
             "ln_minutes_per_capability_ols": plain(self.line.slope),
             "doublings_per_capability": plain(self.doublings),
+            "correlation": plain(self.correlation),
             "r2": self.line.r2,
             "held_out_r2": plain(self.held_out_r2),
             "provenance": plain(self.provenance),
@@ -130,6 +133,7 @@ def map_horizons(
     return HorizonMap(
         line,
         clustered_slope(x, y, family, level=level, drawn_x=drawn),
+        clustered_correlation(x, y, family, level=level),
         _held_out(x, y, family, drawn, level, n_replicates, seed),
         _points(scale, rows, line, x, y, family),
         _predictions(scale, rows, line, level),
@@ -223,6 +227,30 @@ def clustered_slope(
         variance += np.var([_raw_slope(*pair) for pair in zip(*each, strict=True)], ddof=1)
     reach = t_quantile(level, n - 1) * math.sqrt(variance)
     return Estimate(value, value - reach, value + reach, level)
+
+
+def clustered_correlation(x: Floats, y: Floats, family: Ints, *, level: float) -> Estimate:
+    """The correlation of x and y, with an interval for models that come in families.
+
+    Parameters
+    ----------
+    x, y : array, shape (n_models,)
+        One pair per model.
+    family : array of int
+        The family of each model, numbered from 0: versions of one family resemble each other.
+    level : float
+        Coverage, between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        The interval is that of the jackknife over families on Fisher's scale; its state is `too_few` with fewer than 3 families.
+    """
+    found, n = correlation(x, y, clusters=family, level=level).estimate, int(family.max()) + 1
+    if n >= _FEWEST_FAMILIES or found.low is None:
+        return found
+    reason = f"models of {n} families; an interval needs {_FEWEST_FAMILIES}"
+    return Estimate(found.value, level=level, reason=reason, low_state="too_few", high_state="too_few")
 
 
 def _raw_slope(x: Floats, y: Floats) -> float:
