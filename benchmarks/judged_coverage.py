@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from howsure.bridges.judged import correct, judged_horizons
+from howsure.bridges.judge_correction import correct, judged_horizons
 from howsure.bridges.simulate import JudgedWorld, true_horizon
 from howsure.estimates import Estimate
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from howsure.track.run import run_players
+from howsure.track.playing import run_players
 
 SAMPLES, TURNS = 20, 300
 
@@ -37,7 +37,7 @@ def _bare(folder: str, n_samples: int) -> None:
 
 
 def _careful(folder: str, n_samples: int) -> None:
-    from howsure.track.inspect.run import run_model
+    from howsure.track.inspect.model_runs import run_model
 
     run_model("howsure/oracle", out=folder, n_samples=n_samples)
 

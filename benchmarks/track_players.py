@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from howsure.track.playing import run_players
 from howsure.track.results import measure as measure_samples
-from howsure.track.run import run_players
 from howsure.track.samples import Samples
 from howsure.track.statistics import VARIANTS
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from howsure.track.resampling import median_turns
 from howsure.track.simulate import Memory, simulate
-from howsure.track.survival import Ends, average_turns, lasting
+from howsure.track.survival import GameEnds, average_turns, survival_of
 
 __all__ = ["measure"]
 
@@ -44,8 +44,8 @@ def _cell(memory: Memory, sameness: float, n_samples: int, break_off: float) -> 
         options = {"n_samples": n_samples, "break_off": break_off, "sameness": sameness, "seed": seed}
         world = simulate({("m", "direct"): memory}, **options)  # type: ignore[arg-type]
         truth, frame = world.truth["m", "direct"], world.samples.frame
-        ends = Ends.of(frame)
-        known = lasting(ends)
+        ends = GameEnds.of(frame)
+        known = survival_of(ends)
         told = {
             "average": (average_turns(frame)[0], truth.average),
             "median": (median_turns(ends, level=0.95, seed=seed), truth.median),

@@ -36,10 +36,10 @@ def forgetful(request):
 def people(path):
     """Forty people who play five games each, and get better."""
     rng = np.random.default_rng(0)
-    lasting = [np.minimum(rng.poisson([2, 4, 6, 8, 9]), LENGTH) for _ in range(40)]
+    turns_by_person = [np.minimum(rng.poisson([2, 4, 6, 8, 9]), LENGTH) for _ in range(40)]
     rows = [
         Sample(f"human/p{i}", "median", k, int(n), LENGTH, None if n == LENGTH else "other", kind="human")
-        for i, played in enumerate(lasting)
+        for i, played in enumerate(turns_by_person)
         for k, n in enumerate(played)
     ]
     return Samples.of(rows).write(path)

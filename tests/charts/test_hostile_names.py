@@ -25,8 +25,8 @@ from howsure.stitch.scale import fit
 from howsure.stitch.simulate import simulate as simulate_scores
 from howsure.tables import Attempts, Scores
 from howsure.track.charts import draw_averages, draw_errors, draw_survival
+from howsure.track.playing import run_players
 from howsure.track.results import measure
-from howsure.track.run import run_players
 from howsure.track.samples import Samples
 
 HOSTILE = (

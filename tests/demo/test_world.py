@@ -7,7 +7,7 @@ from howsure.demo.games import LENGTH, N_SAMPLES
 from howsure.demo.learners import N_GAMES, draw_people, horizon_of, success_by_game
 from howsure.demo.track import window_turns
 from howsure.demo.world import BENCHMARK, BEYOND, plant, share_of_turns
-from howsure.track.run import run_players
+from howsure.track.playing import run_players
 from howsure.track.sequence import Setting
 
 

@@ -11,7 +11,7 @@ run, start = (partial(one, __file__) for one in (inspect_process.run, inspect_pr
 
 
 def do(job):
-    from howsure.track.inspect.run import run_model
+    from howsure.track.inspect.model_runs import run_model
     from howsure.track.sequence import Setting
 
     setting = Setting(**job.pop("setting", {}))

@@ -8,13 +8,13 @@ import pytest
 from howsure.track.differences import contrast, differences
 from howsure.track.game import guess_kinds, play
 from howsure.track.players import player
+from howsure.track.playing import run_players
 from howsure.track.resampling import median_turns
 from howsure.track.results import measure
-from howsure.track.run import run_players
 from howsure.track.samples import Sample, Samples
 from howsure.track.sequence import Setting
 from howsure.track.simulate import Memory, simulate
-from howsure.track.survival import Ends, average_turns, lasting
+from howsure.track.survival import GameEnds, average_turns, survival_of
 
 
 def game(seed, turns, failure=None, *, length=300, model="m", **more):
@@ -30,7 +30,7 @@ def only(samples, **options):
 def test_a_game_that_broke_off_counts_as_long_as_it_lasted():
     """By hand: turns 1 and 2 are answered rightly by all; in turn 3 one of three errs; the one that broke off there is not at risk."""
     frame = Samples.of([game(0, 2), game(1, 2, "api"), game(2, 4), game(3, 4)]).frame
-    at_risk, errors = Ends.of(frame).table()
+    at_risk, errors = GameEnds.of(frame).table()
     assert at_risk[:6].tolist() == [4, 4, 3, 2, 2, 0]
     assert errors[:6].tolist() == [0, 0, 1, 0, 2, 0]
     row = only([game(0, 2), game(1, 2, "api"), game(2, 4), game(3, 4)])
@@ -50,8 +50,8 @@ def test_a_perfect_player_under_a_token_limit_counts_its_games():
     results = measure(Samples.of([game(seed, 20 + seed % 3, "token_limit") for seed in range(30)]))
     (row,) = results.rows
     assert (row.n, row.n_censored) == (30, 30)
-    assert (row.lasting.reach, row.lasting.restricted_mean.value) == (22, 22)
-    assert row.lasting.restricted_mean.low > 15
+    assert (row.survival.reach, row.survival.restricted_mean.value) == (22, 22)
+    assert row.survival.restricted_mean.low > 15
     assert (row.average.state, row.average.high) == ("above_range", 300)
     assert row.bounds == pytest.approx((21, 300))
     assert (row.median.state, row.stddev.state) == ("above_range", "undefined")
@@ -65,8 +65,8 @@ def test_a_limit_leaves_the_average_open_and_the_restricted_mean_known():
     rng = np.random.default_rng(0)
     turns = rng.geometric(0.02, 200) - 1
     row = only([game(seed, min(int(t), 60), "context" if t >= 60 else None) for seed, t in enumerate(turns)])
-    assert row.lasting.reach == 60
-    assert row.lasting.restricted_mean.value == pytest.approx(np.minimum(turns, 60).mean())
+    assert row.survival.reach == 60
+    assert row.survival.restricted_mean.value == pytest.approx(np.minimum(turns, 60).mean())
     at_most = np.where(turns >= 60, 300, turns).mean()
     assert row.bounds == pytest.approx((np.minimum(turns, 60).mean(), at_most))
     assert row.average.low < row.bounds[0] < turns.mean() < row.bounds[1] < row.average.high
@@ -96,11 +96,14 @@ def simulated(break_off, n_simulations, *, n_samples=120):
     for seed in range(n_simulations):
         world = simulate({("m", "direct"): HAZARD}, n_samples=n_samples, break_off=break_off, sameness=1e6, seed=seed)
         truth, frame = world.truth["m", "direct"], world.samples.frame
-        ends = Ends.of(frame)
+        ends = GameEnds.of(frame)
         yield {
             "average": (average_turns(frame)[0], truth.average),
             "median": (median_turns(ends, level=0.95, seed=seed), truth.median),
-            "restricted mean": ((known := lasting(ends)).restricted_mean, truth.survival[1 : known.reach + 1].sum()),
+            "restricted mean": (
+                (known := survival_of(ends)).restricted_mean,
+                truth.survival[1 : known.reach + 1].sum(),
+            ),
         }
 
 

@@ -7,8 +7,8 @@ import pytest
 from howsure.charts.export import svg, to_spec
 from howsure.report import Report, render
 from howsure.report.track import track_sections
+from howsure.track.playing import run_players
 from howsure.track.results import measure
-from howsure.track.run import run_players
 from howsure.track.samples import Sample, Samples
 from howsure.track.simulate import simulate
 
@@ -48,7 +48,7 @@ def test_the_charts_are_valid_vega_lite(results):
         assert chart.to_dict(validate=True)["$schema"]
 
 
-def test_bars_are_models_and_lines_are_yardsticks(specs, results):
+def test_bars_are_models_and_lines_are_baselines(specs, results):
     told = rows(specs["averages-median"])
     bars = {(row["label"], row["group"]): row["value"] for row in told if row["label"]}
     measured = {(r.model, r.solver): r.average.value for r in results.rows if r.kind == "model"}

@@ -15,7 +15,7 @@ from howsure.errors import InputError
 from howsure.safe_io import Archive
 from howsure.sources.inspect_format import read_log
 from howsure.track.inspect.logs import samples_from_logs
-from howsure.track.run import run_players
+from howsure.track.playing import run_players
 from howsure.track.sequence import Setting
 from servers.inspect_process import ENVIRONMENT, inspect
 from track.inspect_program import run

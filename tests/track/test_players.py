@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from howsure.errors import OptionError
-from howsure.track.chance import expected_random
+from howsure.track.guessing import expected_random
 from howsure.track.players import player
-from howsure.track.run import run_players
+from howsure.track.playing import run_players
 from howsure.track.sequence import Setting
 from howsure.track.statistics import VARIANTS
 

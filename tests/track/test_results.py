@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import ttest_rel
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
+from howsure.track.baselines import GUESSING, PEOPLE
+from howsure.track.playing import run_players
 from howsure.track.results import measure
-from howsure.track.run import run_players
 from howsure.track.samples import Sample, Samples
 from howsure.track.simulate import Memory, simulate
-from howsure.track.yardsticks import GUESSING, PEOPLE
 
 
 def games(turns, *, length=300, model="m", **more):
@@ -54,7 +54,7 @@ def test_a_violation_is_a_share_of_games():
 def test_where_every_game_broke_off_at_once_the_figures_are_states(tmp_path):
     results = measure(Samples.of([Sample("m", "mode", 0, 0, 300, failure="api")]))
     (row,) = results.rows
-    assert (row.n, row.n_censored, row.lasting, row.largest) == (1, 1, None, None)
+    assert (row.n, row.n_censored, row.survival, row.largest) == (1, 1, None, None)
     assert row.average.state == row.stddev.state == row.median.state == row.violation_rate.state == "too_few"
     assert "broke off in the first turn" in row.average.reason
     assert results.charts() == {}
@@ -90,20 +90,20 @@ def test_survival_is_statsmodels(tmp_path):
     turns = np.minimum(np.random.default_rng(3).geometric(0.01, 80) - 1, 100)
     row = only(games(turns, length=100))
     oracle = SurvfuncRight(turns, turns < 100)
-    frame = row.lasting.to_frame().filter(pl.col("turns").is_in(oracle.surv_times))
+    frame = row.survival.to_frame().filter(pl.col("turns").is_in(oracle.surv_times))
     assert frame["survival"].to_numpy() == pytest.approx(oracle.surv_prob)
-    assert row.lasting.restricted_mean.value == pytest.approx(row.average.value)
-    assert row.lasting.restricted_mean.low == pytest.approx(row.average.low)
+    assert row.survival.restricted_mean.value == pytest.approx(row.average.value)
+    assert row.survival.restricted_mean.low == pytest.approx(row.average.low)
 
 
 def test_the_hazard_is_errors_over_turns_played():
-    hazards = only(games([0, 0, 4, 7, 300, 300])).lasting.hazards
+    hazards = only(games([0, 0, 4, 7, 300, 300])).survival.hazards
     first = hazards[0]
     assert (first.first, first.last, first.n_errors, first.n_turns) == (1, 5, 3, 1 + 1 + 5 + 5 + 5 + 5)
     assert first.chance.value == pytest.approx(3 / 22)
     assert (hazards[1].n_errors, hazards[1].n_turns) == (1, 3 + 5 + 5)
     assert (hazards[-1].first, hazards[-1].last, hazards[-1].n_errors, hazards[-1].n_turns) == (201, 300, 0, 200)
-    assert [h.last for h in only(games([3, 8], length=8)).lasting.hazards] == [5, 8]
+    assert [h.last for h in only(games([3, 8], length=8)).survival.hazards] == [5, 8]
 
 
 def test_the_gain_is_paired_by_sequence_and_tested_by_log_rank():
@@ -132,7 +132,7 @@ def test_there_is_no_gain_without_both_sides():
 def test_yardsticks_are_guessing_baselines_and_people():
     people = [*games([5, 9, 12], model="human/ann", kind="human"), *games([7, 7, 30], model="human/bob", kind="human")]
     samples = Samples.union([Samples.of([*games([3, 4]), *people]), run_players(["largest"], ["median"], n_samples=3)])
-    found = {one.name: one.average for one in measure(samples).yardsticks}
+    found = {one.name: one.average for one in measure(samples).baselines}
     assert list(found) == [GUESSING, "largest", PEOPLE]
     assert found[PEOPLE].value == pytest.approx(np.mean([5, 9, 12, 7, 7, 30]))
     assert found[GUESSING].value == pytest.approx(1.692, abs=0.001)
@@ -201,7 +201,7 @@ def test_intervals_hold_the_planted_truth_at_their_rate():
             hits["average"].append(row.average.covers(truth.average))
             hits["stddev"].append(row.stddev.covers(truth.stddev))
             hits["violations"].append(row.violation_rate.covers(truth.violation_rate))
-            hits["mean"].append(row.lasting.restricted_mean.covers(truth.average))
+            hits["mean"].append(row.survival.restricted_mean.covers(truth.average))
         gain = world.truth["m", "explicit"].average - world.truth["m", "direct"].average
         hits["gain"].append(results.gains[0].contrast.difference.covers(gain))
     for name, found in hits.items():

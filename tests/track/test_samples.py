@@ -7,7 +7,7 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.track.game import Game
-from howsure.track.run import run_players
+from howsure.track.playing import run_players
 from howsure.track.samples import Sample, Samples, load_samples
 from howsure.track.sequence import Setting
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from howsure.track.chance import expected_random
+from howsure.track.guessing import expected_random
 from howsure.track.samples import load_samples
 from howsure.track.sequence import Setting
 

@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING
 from howsure._lazy import lazily
 
 if TYPE_CHECKING:
-    from howsure.bridges.judged import Corrected as Corrected
-    from howsure.bridges.judged import correct as correct
-    from howsure.bridges.judged import judged_horizons as judged_horizons
+    from howsure.bridges.games import learning_attempts as learning_attempts
+    from howsure.bridges.games import track_horizons as track_horizons
+    from howsure.bridges.judge_correction import Corrected as Corrected
+    from howsure.bridges.judge_correction import correct as correct
+    from howsure.bridges.judge_correction import judged_horizons as judged_horizons
+    from howsure.bridges.placing import place_attempts as place_attempts
+    from howsure.bridges.placing import scores_of as scores_of
     from howsure.bridges.scales import ScaleMap as ScaleMap
     from howsure.bridges.scales import map_scales as map_scales
-    from howsure.bridges.scores import place_attempts as place_attempts
-    from howsure.bridges.scores import scores_of as scores_of
-    from howsure.bridges.track import learning_attempts as learning_attempts
-    from howsure.bridges.track import track_horizons as track_horizons
 
 _HOMES = {
-    "Corrected": "judged",
+    "Corrected": "judge_correction",
     "ScaleMap": "scales",
-    "correct": "judged",
-    "judged_horizons": "judged",
-    "learning_attempts": "track",
+    "correct": "judge_correction",
+    "judged_horizons": "judge_correction",
+    "learning_attempts": "games",
     "map_scales": "scales",
-    "place_attempts": "scores",
-    "scores_of": "scores",
-    "track_horizons": "track",
+    "place_attempts": "placing",
+    "scores_of": "placing",
+    "track_horizons": "games",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 __getattr__ = lazily(__name__, _HOMES)

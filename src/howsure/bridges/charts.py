@@ -14,7 +14,7 @@ from howsure.stats._arrays import Floats
 if TYPE_CHECKING:
     import altair as alt
 
-    from howsure.bridges.judged import Corrected
+    from howsure.bridges.judge_correction import Corrected
 
 __all__ = ["draw_corrected", "draw_link"]
 

@@ -51,7 +51,7 @@ def track(
     \b
     howsure bridge track games/ -o out
     """
-    from howsure.bridges.track import learning_attempts, track_horizons
+    from howsure.bridges.games import learning_attempts, track_horizons
     from howsure.track.reading import read_samples
 
     samples = read_samples(inputs)
@@ -81,7 +81,7 @@ def scores(
     \b
     howsure bridge scores attempts.csv --benchmark NAME -o out
     """
-    from howsure.bridges.scores import scores_of
+    from howsure.bridges.placing import scores_of
 
     found = scores_of(reading.attempts(inputs, output.console), benchmark=benchmark, cluster=cluster)
     rows = [
@@ -112,7 +112,7 @@ def place(
     \b
     howsure bridge place fit attempts.csv --benchmark NAME -o out
     """
-    from howsure.bridges.scores import place_attempts
+    from howsure.bridges.placing import place_attempts
     from howsure.cli.stitch_common import capability_of, load_scale
     from howsure.frames import write_frame
 
@@ -151,7 +151,7 @@ def judged(
     \b
     howsure bridge judged verdicts.csv --labels ratings.csv --novices novices.csv -o out
     """
-    from howsure.bridges.judged import correct, judged_horizons
+    from howsure.bridges.judge_correction import correct, judged_horizons
     from howsure.tables import Attempts, Ratings
 
     verdicts = reading.attempts(inputs, output.console)

@@ -18,8 +18,8 @@ import polars as pl
 
 from howsure.errors import HowsureError
 from howsure.safe_io import write_atomic
+from howsure.track.playing import run_players
 from howsure.track.reading import read_samples
-from howsure.track.run import run_players
 from howsure.track.samples import Samples
 from howsure.track.sequence import Setting
 
@@ -113,7 +113,7 @@ def _as_models(samples: Samples, cast: Cast) -> Samples:
 
 
 def _play(folder: str, seed: str, *players: str) -> None:
-    from howsure.track.inspect.run import run_model
+    from howsure.track.inspect.model_runs import run_model
 
     for name, own in _seeded(players, int(seed)):
         run_model(f"howsure/{name}", out=folder, setting=_SETTING, n_samples=N_SAMPLES, seed=own)

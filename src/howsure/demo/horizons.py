@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from howsure.bridges.track import learning_attempts, track_horizons
+from howsure.bridges.games import learning_attempts, track_horizons
 from howsure.demo.games import Games
 from howsure.demo.learners import N_GAMES, N_PEOPLE, draw_people, horizon_of
 from howsure.demo.parts import Figure, Part, Planted, Settings

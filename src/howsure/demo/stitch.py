@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from howsure import sources
-from howsure.bridges.scores import place_attempts, scores_of
+from howsure.bridges.placing import place_attempts, scores_of
 from howsure.charts.export import to_spec
 from howsure.charts.page import title_and_caption
 from howsure.demo.games import Games

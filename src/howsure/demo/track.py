@@ -10,7 +10,7 @@ from howsure.demo.games import LENGTH, N_SAMPLES, YARDSTICKS, Games
 from howsure.demo.parts import Figure, Part, Planted, Settings
 from howsure.demo.world import World
 from howsure.report.track import track_sections
-from howsure.track.results import Results, measure
+from howsure.track.results import TrackResult, measure
 
 __all__ = ["track_part", "window_turns"]
 
@@ -59,7 +59,7 @@ def window_turns(size: int, rng: np.random.Generator) -> float:
     return float(turns.mean())
 
 
-def _planted(world: World, results: Results) -> tuple[Planted, ...]:
+def _planted(world: World, results: TrackResult) -> tuple[Planted, ...]:
     found = {row.model: row.average for row in results.rows}
     models = [Planted(_TURNS, actor.name, found[actor.name], actor.turns) for actor in world.cast]
     rng = np.random.default_rng(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howsure.bridges.judged import Corrected, JudgedHorizons
+from howsure.bridges.judge_correction import Corrected, JudgedHorizons
 from howsure.bridges.scales import SCALES, ScaleMap
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock

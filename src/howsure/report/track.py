@@ -8,18 +8,18 @@ from howsure.estimates import chance
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.report.leads import with_lead
+from howsure.track.baselines import Board
 from howsure.track.charts import ERROR_WORDS, draw_averages, draw_errors, draw_survival
 from howsure.track.differences import Contrast
-from howsure.track.results import Results
+from howsure.track.results import TrackResult
 from howsure.track.samples import DIRECT
-from howsure.track.yardsticks import Board
 
 __all__ = ["track_sections"]
 
 
-def track_sections(results: Results) -> list[Section]:
+def track_sections(results: TrackResult) -> list[Section]:
     """A section on each board that was played, one on what showing the state brings, and one on tokens where they were counted."""
-    played = [board for board in results.boards if any(row.lasting for row in results.on(board))]
+    played = [board for board in results.boards if any(row.survival for row in results.on(board))]
     sections = [_board_section(results, board, has_notes=board == played[0]) for board in played]
     sections += [_difference_section(results)] if results.differences else []
     sections += [_gain_section(results)] if results.gains else []
@@ -27,15 +27,15 @@ def track_sections(results: Results) -> list[Section]:
     return sections
 
 
-def _board_section(results: Results, board: Board, *, has_notes: bool) -> Section:
+def _board_section(results: TrackResult, board: Board, *, has_notes: bool) -> Section:
     notes = [Text("\n\n".join(results.provenance.notes))] if has_notes and results.provenance.notes else []
     blocks: list[Block] = [
         *notes,
         ChartBlock(draw_averages(results, board)),
         _metrics(results, board),
-        _yardsticks(results, board),
+        _baselines(results, board),
         ChartBlock(draw_survival(results, board)),
-        _lasting(results, board),
+        _survival(results, board),
         _hazards(results, board),
         ChartBlock(draw_errors(results, board)),
         _errors(results, board),
@@ -43,7 +43,7 @@ def _board_section(results: Results, board: Board, *, has_notes: bool) -> Sectio
         Download("track.csv", csv_text(results.to_frame())),
     ]
     section = Section(f"For how many turns: {board.title}", blocks)
-    baselines = {one.name for one in results.yardsticks if one.board == board}
+    baselines = {one.name for one in results.baselines if one.board == board}
     for solver in dict.fromkeys(row.solver for row in results.on(board)):
         rows = [(row.model, row.average) for row in results.on(board) if row.solver == solver]
         players = [row for row in rows if row[0] not in baselines]
@@ -53,7 +53,7 @@ def _board_section(results: Results, board: Board, *, has_notes: bool) -> Sectio
     return section
 
 
-def _p_value(results: Results, board: Board, solver: str, a: str, b: str) -> float | None:
+def _p_value(results: TrackResult, board: Board, solver: str, a: str, b: str) -> float | None:
     """Of the paired difference of two players, from the table of differences."""
     for one in results.differences:
         is_here = (one.variant, one.setting, one.length) == (board.variant, board.setting, board.length)
@@ -79,7 +79,7 @@ _METHOD = (
 )
 
 
-def _metrics(results: Results, board: Board) -> TableBlock:
+def _metrics(results: TrackResult, board: Board) -> TableBlock:
     columns = ["Player", "Solver", "Average", "SD", "Median", "Largest", "Smallest", "Violation rate", "Games"]
     rows: list[list[Cell]] = []
     for row in results.on(board):
@@ -88,24 +88,24 @@ def _metrics(results: Results, board: Board) -> TableBlock:
     return TableBlock(columns, rows, "Right turns of each player and solver, with intervals.")
 
 
-def _yardsticks(results: Results, board: Board) -> TableBlock:
-    rows: list[list[Cell]] = [[one.name, one.average] for one in results.yardsticks if one.board == board]
-    return TableBlock(["Yardstick", "Average"], rows, "What to compare with: average number of right turns.")
+def _baselines(results: TrackResult, board: Board) -> TableBlock:
+    rows: list[list[Cell]] = [[one.name, one.average] for one in results.baselines if one.board == board]
+    return TableBlock(["Baseline", "Average"], rows, "What to compare with: average number of right turns.")
 
 
-def _lasting(results: Results, board: Board) -> TableBlock:
+def _survival(results: TrackResult, board: Board) -> TableBlock:
     rows: list[list[Cell]] = []
     for row in results.on(board):
-        if row.lasting:
+        if row.survival:
             bounds: list[Cell] = [*(row.bounds or (None, None))]
             counts: list[Cell] = [row.n, row.n_censored, row.n_no_answer]
-            rows.append([row.model, row.solver, row.lasting.restricted_mean, row.lasting.reach, *bounds, *counts])
+            rows.append([row.model, row.solver, row.survival.restricted_mean, row.survival.reach, *bounds, *counts])
     columns = ["Player", "Solver", "Restricted mean", "Up to turn", "Average, at least", "At most"]
     columns += ["Games", "Broken off", "Without an answer"]
     return TableBlock(columns, rows, "Right turns where games broke off: what is known without and with them.")
 
 
-def _errors(results: Results, board: Board) -> TableBlock:
+def _errors(results: TrackResult, board: Board) -> TableBlock:
     rows: list[list[Cell]] = [
         [row.model, row.solver, ERROR_WORDS[kind], count, row.chance_errors.get(kind)]
         for row in results.on(board)
@@ -116,26 +116,26 @@ def _errors(results: Results, board: Board) -> TableBlock:
     return TableBlock(columns, rows, "How games ended, and which kinds of errors random guesses in the same turns are.")
 
 
-def _hazards(results: Results, board: Board) -> TableBlock:
+def _hazards(results: TrackResult, board: Board) -> TableBlock:
     rows: list[list[Cell]] = [
         [row.model, row.solver, f"{h.first}–{h.last}", h.chance, h.n_errors, h.n_turns]
         for row in results.on(board)
-        if row.lasting
-        for h in row.lasting.hazards
+        if row.survival
+        for h in row.survival.hazards
         if h.n_turns
     ]
     columns = ["Player", "Solver", "Turns", "Chance to fail in a turn", "Errors", "Turns played"]
     return TableBlock(columns, rows, "The risk in each stretch of turns, for those that got so far.")
 
 
-def _gain_section(results: Results) -> Section:
+def _gain_section(results: TrackResult) -> Section:
     rows: list[list[Cell]] = [[g.model, g.solver, g.variant, g.setting, *_contrast(g.contrast)] for g in results.gains]
     columns = ["Model", "Solver", "Variant", "Setting", "Explicit − implicit", *_CONTRAST]
     table = TableBlock(columns, rows, "Right turns with the state shown minus without, paired by sequence.")
     return Section("Gain from showing the state", [table, Method(_CONTRAST_METHOD)])
 
 
-def _difference_section(results: Results) -> Section:
+def _difference_section(results: TrackResult) -> Section:
     rows: list[list[Cell]] = [
         [d.a, d.b, d.solver, d.variant, d.setting, d.length, *_contrast(d.contrast), chance(d.p_holm)]
         for d in results.differences
@@ -157,7 +157,7 @@ def _contrast(found: Contrast) -> list[Cell]:
     return [found.difference, found.limit, chance(found.p), chance(found.p_log_rank), found.n_seeds, found.n_unshared]
 
 
-def _usage_section(results: Results) -> Section:
+def _usage_section(results: TrackResult) -> Section:
     rows: list[list[Cell]] = []
     for row in results.rows:
         use = row.usage

@@ -1,4 +1,4 @@
-"""What the results look like: averages beside yardsticks, survival over turns, kinds of errors."""
+"""What the results look like: averages beside baselines, survival over turns, kinds of errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import altair as alt
 
     from howsure.estimates import Estimate
-    from howsure.track.results import Results, Row
-    from howsure.track.yardsticks import Board
+    from howsure.track.baselines import Board
+    from howsure.track.results import TrackResult, TrackRow
 
 __all__ = ["ERROR_WORDS", "draw_averages", "draw_errors", "draw_survival"]
 
@@ -37,14 +37,14 @@ _ORDER = ("model", "human", "baseline")
 _AVERAGE = Field("value", "Average", "right turns")
 
 
-def draw_averages(results: Results, board: Board) -> alt.LayerChart:
+def draw_averages(results: TrackResult, board: Board) -> alt.LayerChart:
     """Right turns of each model, with and without the state shown; guessing, baselines and people as lines with bands."""
     import altair as alt
 
     shown = _with_bars(results, board)
     bars = _estimates((row.model, _solver(row), row.average) for row in shown)
     drawn = {"random", *(row.model for row in shown)}  # what `random` measured is there exactly
-    lines = _estimates(("", y.name, y.average) for y in results.yardsticks if y.board == board and y.name not in drawn)
+    lines = _estimates(("", y.name, y.average) for y in results.baselines if y.board == board and y.name not in drawn)
     ends = [number for rows in (bars, lines) for name in ("value", "high") for number in rows[name].drop_nulls()]
     field = Field("value", "Average", "right turns", domain=(0, 1.03 * max(ends, default=1.0)))
     x = position("x", bars, "value", field)
@@ -56,9 +56,9 @@ def draw_averages(results: Results, board: Board) -> alt.LayerChart:
     return captioned(chart, title=f"How many turns: {board.title}", caption=caption, mark="Black bars")
 
 
-def draw_survival(results: Results, board: Board) -> alt.LayerChart:
+def draw_survival(results: TrackResult, board: Board) -> alt.LayerChart:
     """The share of games that last beyond each turn, one curve a model and solver."""
-    known = [(row, row.lasting) for row in _sorted(results, board) if row.lasting]
+    known = [(row, row.survival) for row in _sorted(results, board) if row.survival]
     shown, n_more = known[:_MOST_CURVES], len(known[_MOST_CURVES:])
     curves = pl.concat([curve.to_frame().with_columns(group=pl.lit(_name(row))) for row, curve in shown])
     note = f"{n_more} more in survival.csv" if n_more else ""
@@ -74,7 +74,7 @@ def draw_survival(results: Results, board: Board) -> alt.LayerChart:
     )
 
 
-def draw_errors(results: Results, board: Board) -> alt.LayerChart:
+def draw_errors(results: TrackResult, board: Board) -> alt.LayerChart:
     """What ended the games, as shares of each model's and solver's."""
     import altair as alt
 
@@ -107,12 +107,12 @@ def draw_errors(results: Results, board: Board) -> alt.LayerChart:
     return captioned(chart, title=f"What came first: {board.title}", caption=caption)
 
 
-def _sorted(results: Results, board: Board) -> list[Row]:
+def _sorted(results: TrackResult, board: Board) -> list[TrackRow]:
     """Models first, then people, then baselines."""
     return sorted(results.on(board), key=lambda row: _ORDER.index(row.kind))
 
 
-def _with_bars(results: Results, board: Board) -> list[Row]:
+def _with_bars(results: TrackResult, board: Board) -> list[TrackRow]:
     """The models; where there is none, whoever played."""
     rows = _sorted(results, board)
     return ([row for row in rows if row.kind == "model"] or rows)[:_MOST_BARS]
@@ -129,7 +129,7 @@ def _estimates(told: Any) -> pl.DataFrame:
 
 
 def _lines(rows: pl.DataFrame, x: dict[str, Any]) -> tuple[alt.Chart, alt.Chart]:
-    """Bands and lines of yardsticks, across all bars."""
+    """Bands and lines of baselines, across all bars."""
     import altair as alt
 
     names = rows["group"].to_list()
@@ -137,10 +137,10 @@ def _lines(rows: pl.DataFrame, x: dict[str, Any]) -> tuple[alt.Chart, alt.Chart]
         [values[1:][place % (len(values) - 1)] for place in range(len(names))] for values in (PALETTE[1:], DASHES)
     )
     legend = alt.Legend(symbolType="stroke", symbolSize=250, symbolStrokeWidth=2.5, columns=4)
-    told: dict[str, Any] = {"title": "Yardstick", "legend": legend}
+    told: dict[str, Any] = {"title": "Baseline", "legend": legend}
     stroke = alt.Stroke("group:N", scale=alt.Scale(domain=names, range=hues), **told)
     dash = alt.StrokeDash("group:N", scale=alt.Scale(domain=names, range=dashes), **told)
-    base = alt.Chart(rows).encode(tooltip=tooltips(rows, group=Field("group", "Yardstick"), told=_AVERAGE))
+    base = alt.Chart(rows).encode(tooltip=tooltips(rows, group=Field("group", "Baseline"), told=_AVERAGE))
     band = base.transform_filter("datum.low != null").mark_rect(color=LIGHT["edge"], opacity=0.25)
     return (
         band.encode(x=alt.X(**x | {"field": "low"}), x2=alt.X2("high")),
@@ -172,10 +172,10 @@ def _names(rows: pl.DataFrame) -> alt.Y:
     return alt.Y("label:N", title="Player", sort=order, axis=alt.Axis(grid=False, **NAMES, **ON_TOP))
 
 
-def _solver(row: Row) -> str:
+def _solver(row: TrackRow) -> str:
     """How the state is kept, as the literature says it; nothing to say of players that are no model."""
     return "" if row.kind != "model" else "implicit" if row.solver == DIRECT else row.solver
 
 
-def _name(row: Row) -> str:
+def _name(row: TrackRow) -> str:
     return row.model if row.solver == DIRECT else f"{row.model}, {row.solver}"

@@ -17,7 +17,7 @@ from howsure.stats.means import Mean, paired_difference, unpaired_difference
 from howsure.stats.multiplicity import holm
 from howsure.stats.survival import log_rank
 from howsure.track.samples import DIRECT, Samples
-from howsure.track.survival import Ends, mean_turns
+from howsure.track.survival import GameEnds, mean_turns
 
 __all__ = ["Contrast", "Difference", "Gain", "contrast", "differences", "gains"]
 
@@ -97,7 +97,7 @@ def gains(samples: Samples, *, level: float = 0.95) -> tuple[Gain, ...]:
 def contrast(first: pl.DataFrame, second: pl.DataFrame, *, level: float = 0.95) -> Contrast:
     """Right turns on average in the first games minus those in the second, on one board.
 
-    The difference of restricted means up to the last turn that is well known of both (`howsure.track.survival.Ends.reach`), paired by sequence:
+    The difference of restricted means up to the last turn that is well known of both (`howsure.track.survival.GameEnds.reach`), paired by sequence:
     pseudo-values are averaged by sequence, and their differences have a t interval. Where no difference varies, the interval joins those of both means
     by squares.
     """
@@ -106,7 +106,7 @@ def contrast(first: pl.DataFrame, second: pl.DataFrame, *, level: float = 0.95) 
     is_paired = len(shared) >= 2
     if is_paired:
         first, second = (part.filter(pl.col("seed").is_in(shared.tolist())) for part in (first, second))
-    sides = Ends.of(first), Ends.of(second)
+    sides = GameEnds.of(first), GameEnds.of(second)
     if not (sides[0].n and sides[1].n):
         none = Estimate.without("too_few", "all games of one side broke off in the first turn", level=level)
         return Contrast(none, 0, None, None, len(shared), n_unshared)
@@ -123,13 +123,13 @@ def contrast(first: pl.DataFrame, second: pl.DataFrame, *, level: float = 0.95) 
     return Contrast(estimate, limit, p, p_log_rank, len(shared), n_unshared)
 
 
-def _paired(sides: Sequence[Ends], limit: int, level: float) -> Mean:
+def _paired(sides: Sequence[GameEnds], limit: int, level: float) -> Mean:
     means = [pl.DataFrame({"seed": s.seeds, "v": s.values(limit)}).group_by("seed").mean() for s in sides]
     both = means[0].join(means[1], on="seed", suffix="_second").sort("seed")
     return paired_difference(both["v"], both["v_second"], level=level, bounds=None)
 
 
-def _unpaired(sides: Sequence[Ends], limit: int, level: float) -> Mean:
+def _unpaired(sides: Sequence[GameEnds], limit: int, level: float) -> Mean:
     (a, b), (of_a, of_b) = [side.values(limit) for side in sides], [side.seeds for side in sides]
     return unpaired_difference(a, b, of_a, of_b, level=level, bounds=None)
 

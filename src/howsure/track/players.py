@@ -1,4 +1,4 @@
-"""Players that need no model: the perfect one, and yardsticks that remember little or nothing."""
+"""Players that need no model: the perfect one, and baselines that remember little or nothing."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from howsure.stats.replicates import replicate_interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from howsure.track.survival import Ends
+    from howsure.track.survival import GameEnds
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -24,14 +24,14 @@ REPLICATES = 2000
 _FEWEST = 5  # sequences; resamples of fewer are mostly copies of each other
 
 
-def stddev_turns(ends: Ends, *, level: float, seed: int) -> Estimate:
+def stddev_turns(ends: GameEnds, *, level: float, seed: int) -> Estimate:
     r"""The standard deviation, as the eval has always given it (divided by n), with a bootstrap-t interval of its logarithm.
 
     .. math:: se(\log s) = \frac{1}{2 s^2 n} \sqrt{\frac{G}{G-1} \sum_c \Big(\sum_{i \in c} (x_i - \bar x)^2 - s^2\Big)^2}
 
     over G sequences c. Where a few games last much longer than the rest, even 250 samples leave much open: a 95 % interval then holds
     in 86–96 % of cases (with 20 samples in 78–95 %), where percentile and BCa intervals hold in 72–92 %. No spread exceeds half the length.
-    Under censoring x and its square are pseudo-values (`howsure.track.survival.Ends.extended_values`).
+    Under censoring x and its square are pseudo-values (`howsure.track.survival.GameEnds.extended_values`).
     """
     turns = ends.extended_values() if ends.n else np.zeros(0)
     centre_of = float(turns.mean()) if ends.n else 0.0
@@ -55,7 +55,7 @@ def stddev_turns(ends: Ends, *, level: float, seed: int) -> Estimate:
     return Estimate(value, low, most if high is None else max(min(high, most), value), level)
 
 
-def median_turns(ends: Ends, *, level: float, seed: int) -> Estimate:
+def median_turns(ends: GameEnds, *, level: float, seed: int) -> Estimate:
     """The number of right turns that half of the games do not exceed (Kaplan and Meier), with the percentile interval of resampled sequences.
 
     Of two in the middle it is their mean. Where more than half of the games are right as far as is known, it is above the range.
@@ -99,7 +99,7 @@ def _log_spread(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return np.log(variance) / 2, np.where(has_spread, se, 0.0)
 
 
-def _medians(ends: Ends, weights: Floats) -> Floats:
+def _medians(ends: GameEnds, weights: Floats) -> Floats:
     """Medians of right turns under weights; ∞ where the curve does not fall to one half. Complete games lasted longer than the length."""
     turns, place = np.unique(ends.times, return_inverse=True)
     leaving, erring = (np.zeros((ends.n, len(turns))) for _ in range(2))

@@ -13,18 +13,18 @@ import polars as pl
 from howsure.estimates import Estimate
 from howsure.frames import write_frame
 from howsure.results import Provenance, plain, write_json
+from howsure.track.baselines import Baseline, Board, baselines, boards
 from howsure.track.differences import Difference, Gain, differences, gains
 from howsure.track.endings import IS_CENSORED
 from howsure.track.error_kinds import chance_kinds, error_counts
 from howsure.track.resampling import REPLICATES, median_turns, stddev_turns
 from howsure.track.samples import DIRECT, GROUP, Samples
-from howsure.track.survival import Ends, Lasting, average_turns, lasting, violation_rate
-from howsure.track.yardsticks import Board, Yardstick, boards, yardsticks
+from howsure.track.survival import GameEnds, Survival, average_turns, survival_of, violation_rate
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-__all__ = ["Results", "Row", "Usage", "measure"]
+__all__ = ["TrackResult", "TrackRow", "Usage", "measure"]
 
 _LONG_REPLY = 25  # tokens a turn; an answer in its brackets takes 5 to 10
 
@@ -51,7 +51,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Row:
+class TrackRow:
     """One model with one solver on one variant.
 
     ``average``, ``stddev``, ``median``, ``largest``, ``smallest`` are of the number of right turns, and ``violation_rate`` is the share of games that a
@@ -77,7 +77,7 @@ class Row:
     largest: int | None
     smallest: int | None
     violation_rate: Estimate
-    lasting: Lasting | None
+    survival: Survival | None
     errors: Mapping[str, int]
     chance_errors: Mapping[str, float]
     usage: Usage
@@ -98,13 +98,13 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Results:
+class TrackResult:
     """All rows, the gain from showing the state, differences between players, baselines, and what made them."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TrackRow, ...]
     gains: tuple[Gain, ...]
     differences: tuple[Difference, ...]
-    yardsticks: tuple[Yardstick, ...]
+    baselines: tuple[Baseline, ...]
     samples: Samples
     provenance: Provenance
 
@@ -118,7 +118,7 @@ class Results:
         """What was played."""
         return boards(self.samples)
 
-    def on(self, board: Board) -> list[Row]:
+    def on(self, board: Board) -> list[TrackRow]:
         """The rows of one board."""
         return [row for row in self.rows if Board(row.variant, row.setting, row.length) == board]
 
@@ -130,7 +130,7 @@ class Results:
 
     def survival_frame(self) -> pl.DataFrame:
         """The survival curves."""
-        return _stacked((row, row.lasting.to_frame()) for row in self.rows if row.lasting)
+        return _stacked((row, row.survival.to_frame()) for row in self.rows if row.survival)
 
     def difference_frame(self) -> pl.DataFrame:
         """One row per pair of players on a board: right turns of a minus those of b, up to the turn ``limit``."""
@@ -162,15 +162,15 @@ class Results:
             | _with_ends("hazard", h.chance)
             | {"errors": h.n_errors, "turns": h.n_turns}
             for row in self.rows
-            if row.lasting
-            for h in row.lasting.hazards
+            if row.survival
+            for h in row.survival.hazards
         ]
         return pl.DataFrame(told, infer_schema_length=None)
 
     def as_dict(self) -> dict[str, Any]:
         """The whole result as plain JSON."""
         told = {"rows": [_told(row) for row in self.rows], "gains": self.gains, "differences": self.differences}
-        told |= {"yardsticks": self.yardsticks}
+        told |= {"baselines": self.baselines}
         return dict(plain(told | {"provenance": self.provenance}))
 
     def charts(self) -> dict[str, ChartType]:
@@ -181,7 +181,7 @@ class Results:
         return {
             f"{name}-{label}": draw(self, board)
             for label, board in _labelled(self.boards).items()
-            if any(row.lasting for row in self.on(board))
+            if any(row.survival for row in self.on(board))
             for name, draw in drawers.items()
         }
 
@@ -190,13 +190,13 @@ class Results:
         frames = {"track": self.to_frame(), "samples": self.samples.frame, "errors": self.error_frame()}
         if self.differences:
             frames |= {"differences": self.difference_frame()}
-        if any(row.lasting for row in self.rows):
+        if any(row.survival for row in self.rows):
             frames |= {"survival": self.survival_frame(), "hazard": self.hazard_frame()}
         written = [write_frame(frame, folder / f"{name}.csv") for name, frame in frames.items()]
         return [*written, write_json(self.as_dict(), folder / "track.json")]
 
 
-def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> Results:
+def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
     """Every model, solver and variant measured.
 
     Games with the same sequence belong together: intervals are clustered by it. Games that broke off are censored; those that ended without an
@@ -209,24 +209,24 @@ def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> Results:
     settings = {"level": level, "replicates": REPLICATES}
     notes = [note for row in rows for note in _notes(row)]
     provenance = Provenance.of(samples, seed=seed, notes=notes, **settings)
-    return Results(
+    return TrackResult(
         rows,
         gains(samples, level=level),
         differences(samples, level=level),
-        yardsticks(samples, level=level),
+        baselines(samples, level=level),
         samples,
         provenance,
     )
 
 
-def _row(part: pl.DataFrame, level: float, seed: int) -> Row:
-    first, ends = part.row(0, named=True), Ends.of(part)
+def _row(part: pl.DataFrame, level: float, seed: int) -> TrackRow:
+    first, ends = part.row(0, named=True), GameEnds.of(part)
     average, bounds = average_turns(part, level=level)
     ended = part.filter(~IS_CENSORED)
     spread = stddev_turns(ends, level=level, seed=seed)
     if average.state == "above_range":
         spread = Estimate.without("undefined", average.reason, level=level)
-    return Row(
+    return TrackRow(
         **{name: first[name] for name in (*GROUP, "kind")},
         n=len(part),
         n_censored=len(part) - len(ended),
@@ -239,7 +239,7 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> Row:
         largest=int(part["max_length"].max()) if ends.n else None,  # type: ignore[arg-type]
         smallest=int(ended["max_length"].min()) if len(ended) else None,  # type: ignore[arg-type]
         violation_rate=violation_rate(ends, level=level) if ends.n else Estimate.without("too_few", average.reason),
-        lasting=lasting(ends, level=level) if ends.n else None,
+        survival=survival_of(ends, level=level) if ends.n else None,
         errors=error_counts(part),
         chance_errors=chance_kinds(part),
         usage=_usage(part),
@@ -256,7 +256,7 @@ def _total(part: pl.DataFrame, name: str) -> int | None:
     return int(part[name].sum()) if name in part.columns and part[name].count() else None
 
 
-def _notes(row: Row) -> list[str]:
+def _notes(row: TrackRow) -> list[str]:
     name, notes = f"{row.model} ({row.solver}, {row.variant})", []
     why = ", ".join(f"{count} {reason}" for reason, count in row.failures.items())
     if row.n_censored:
@@ -280,7 +280,7 @@ def _notes(row: Row) -> list[str]:
     return notes
 
 
-def _key(row: Row) -> dict[str, Any]:
+def _key(row: TrackRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in GROUP}
 
 
@@ -289,7 +289,7 @@ def _with_ends(name: str, estimate: Estimate) -> dict[str, float | None]:
     return {name: estimate.value, f"{short}_low": estimate.low, f"{short}_high": estimate.high}
 
 
-def _stacked(parts: Iterable[tuple[Row, pl.DataFrame]]) -> pl.DataFrame:
+def _stacked(parts: Iterable[tuple[TrackRow, pl.DataFrame]]) -> pl.DataFrame:
     labelled = [
         frame.select(*(pl.lit(value).alias(name) for name, value in _key(row).items()), pl.all())
         for row, frame in parts
@@ -308,12 +308,12 @@ def _labelled(listed: list[Board]) -> dict[str, Board]:
     return labelled
 
 
-def _told(row: Row) -> dict[str, Any]:
-    shown = {name: value for name, value in vars(row).items() if name != "lasting"}
-    if row.lasting:
+def _told(row: TrackRow) -> dict[str, Any]:
+    shown = {name: value for name, value in vars(row).items() if name != "survival"}
+    if row.survival:
         shown |= {
-            "restricted_mean": row.lasting.restricted_mean,
-            "restricted_to": row.lasting.reach,
-            "hazards": row.lasting.hazards,
+            "restricted_mean": row.survival.restricted_mean,
+            "restricted_to": row.survival.reach,
+            "hazards": row.survival.hazards,
         }
     return shown | {"total_tokens": row.usage.total_tokens}

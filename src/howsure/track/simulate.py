@@ -11,7 +11,7 @@ from howsure.track.game import ErrorKind
 from howsure.track.samples import DIRECT, EXPLICIT, Sample, Samples
 from howsure.track.sequence import LENGTH
 
-__all__ = ["MEMORIES", "Memory", "Truth", "World", "simulate"]
+__all__ = ["MEMORIES", "Memory", "SimulatedGames", "TrueValues", "simulate"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ MEMORIES: Mapping[tuple[str, str], Memory] = {
 
 
 @dataclass(frozen=True)
-class Truth:
+class TrueValues:
     """What endlessly many games would give; ``survival`` is the share with at least 0, 1, … right turns."""
 
     survival: np.ndarray
@@ -68,11 +68,11 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class World:
+class SimulatedGames:
     """Simulated games, and the truth by model and solver."""
 
     samples: Samples
-    truth: Mapping[tuple[str, str], Truth]
+    truth: Mapping[tuple[str, str], TrueValues]
 
 
 def simulate(
@@ -84,7 +84,7 @@ def simulate(
     sameness: float = 4.0,
     break_off: float = 0.0,
     seed: int = 0,
-) -> World:
+) -> SimulatedGames:
     """Games of every (model, solver) over the same `n_samples` sequences; the server fails for good with the chance `break_off` in every turn."""
     rng = np.random.default_rng(seed)
     difficulty = rng.gamma(sameness, 1 / sameness, n_samples)
@@ -102,8 +102,8 @@ def simulate(
             else:
                 samples.append(Sample(model, variant, one, t, length, _kind(t, length, is_malformed=bad), solver))
         survival = (1 + burden / sameness) ** -sameness
-        truth[model, solver] = Truth(survival, memory.violations * float(1 - survival[-1]))
-    return World(Samples.of(samples), truth)
+        truth[model, solver] = TrueValues(survival, memory.violations * float(1 - survival[-1]))
+    return SimulatedGames(Samples.of(samples), truth)
 
 
 def _kind(turns: int, length: int, *, is_malformed: bool) -> ErrorKind | None:

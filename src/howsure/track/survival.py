@@ -18,7 +18,7 @@ from howsure.stats.proportions import wilson
 from howsure.stats.survival import SurvivalCurve, bounded_mean, incidence_values, kaplan_meier, restricted_values
 from howsure.track.endings import Ending
 
-__all__ = ["Ends", "Hazard", "Lasting", "average_turns", "lasting", "mean_turns", "violation_rate"]
+__all__ = ["GameEnds", "Hazard", "Survival", "average_turns", "mean_turns", "survival_of", "violation_rate"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -30,7 +30,7 @@ _TAIL_ERRORS = 10  # that the hazard of the last turns is taken from, where ther
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class GameEnds:
     """Games of one player on one board: right turns, whether an error ended them or they broke off, and which sequence was played."""
 
     turns: Ints
@@ -41,7 +41,7 @@ class Ends:
     length: int
 
     @classmethod
-    def of(cls, games: pl.DataFrame, **taken_as: Ending) -> Ends:
+    def of(cls, games: pl.DataFrame, **taken_as: Ending) -> GameEnds:
         """Those of a frame of samples that say something; a game that broke off in its first turn does not.
 
         ``taken_as`` counts one ending as another, for bounds: ``limit="complete"`` takes games that reached a limit as complete.
@@ -131,7 +131,7 @@ class Hazard:
 
 
 @dataclass(frozen=True)
-class Lasting:
+class Survival:
     """How long games last: ``curve`` gives the share with more than t right turns.
 
     ``restricted_mean`` is the mean number of right turns up to the turn ``reach``: the game's length, unless games broke off and hardly any is left beyond
@@ -162,11 +162,11 @@ class Lasting:
         return pl.concat([pl.DataFrame(first, schema=known.schema), known])
 
 
-def lasting(ends: Ends, *, level: float = 0.95) -> Lasting:
+def survival_of(ends: GameEnds, *, level: float = 0.95) -> Survival:
     """Survival over the turns of games."""
     curve = kaplan_meier(ends.times, ends.is_error, level=level)
     reach = ends.reach
-    return Lasting(curve, mean_turns(ends, ends.values(reach), reach, level), reach, _hazards(ends, level))
+    return Survival(curve, mean_turns(ends, ends.values(reach), reach, level), reach, _hazards(ends, level))
 
 
 def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate, tuple[float, float] | None]:
@@ -178,8 +178,8 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
     and none goes on beyond the last turn that is well known. The most: it would have been right to the end, as all games beyond that turn; and a game without an answer
     is censored instead of counted as an error.
     """
-    ends = Ends.of(games)
-    least, most = Ends.of(games, limit="error"), Ends.of(games, limit="complete")
+    ends = GameEnds.of(games)
+    least, most = GameEnds.of(games, limit="error"), GameEnds.of(games, limit="complete")
     if not ends.n:
         reason = f"all {len(games):,} games broke off in the first turn" if len(games) else "no game was played"
         return Estimate.without("too_few", reason, level=level), None
@@ -198,13 +198,13 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
         average = Estimate(low.value, low.low, high.high, level, "above_range", reason)
     else:
         average = mean_turns(ends, ends.extended_values(), ends.length, level)
-    upper = Ends.of(games, limit="complete", no_answer="interrupted")
+    upper = GameEnds.of(games, limit="complete", no_answer="interrupted")
     bounds = low.value, float(upper.values(upper.length).mean()) if upper.n else float(upper.length)
     is_point = bounds[1] - bounds[0] < 1e-9 * ends.length
     return average, None if is_point else bounds
 
 
-def mean_turns(ends: Ends, values: Floats, limit: int, level: float) -> Estimate:
+def mean_turns(ends: GameEnds, values: Floats, limit: int, level: float) -> Estimate:
     """The mean of pseudo-values up to a limit, clustered by sequence.
 
     Where all games agree, nothing shows their spread. The interval is then that of games with a constant hazard, errors over turns (Wilson), as if each
@@ -223,7 +223,7 @@ def mean_turns(ends: Ends, values: Floats, limit: int, level: float) -> Estimate
     return Estimate(float(values.mean()), min(float(low), values.mean()), max(high, values.mean()), level)
 
 
-def violation_rate(ends: Ends, *, level: float = 0.95) -> Estimate:
+def violation_rate(ends: GameEnds, *, level: float = 0.95) -> Estimate:
     """The share of games that a malformed reply ends, under censoring (Aalen and Johansen); beyond what is well known, at most all that are left."""
     found = bounded_mean(incidence_values(ends.times, ends.is_error, ends.is_violation), ends.seeds, 1.0, level=level)
     unknown = ends.share_at(ends.reach) if ends.reach < ends.length else 0.0
@@ -233,7 +233,7 @@ def violation_rate(ends: Ends, *, level: float = 0.95) -> Estimate:
     return Estimate(found.value, found.low, min(found.high + unknown, 1.0), level, "above_range", reason)
 
 
-def _hazards(ends: Ends, level: float) -> tuple[Hazard, ...]:
+def _hazards(ends: GameEnds, level: float) -> tuple[Hazard, ...]:
     """By stretches of turns that games answered."""
     at_risk, failed = ends.table()
     firsts = [first for first in _STRETCHES if first <= ends.length]

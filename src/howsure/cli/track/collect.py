@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from howsure.cli.options import Level, Output, Seed, verb
-from howsure.cli.track.figures import tell
+from howsure.cli.track.printing import tell
 
 __all__ = ["app"]
 
@@ -32,7 +32,7 @@ def collect(
     howsure track collect play.html sent/ -o people
     """
     from howsure.pages import read_page
-    from howsure.track.page import collect_page
+    from howsure.track.browser import collect_page
     from howsure.track.reading import FILE, kept_in, locked
     from howsure.track.results import measure
 

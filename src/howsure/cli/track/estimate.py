@@ -44,7 +44,7 @@ def estimate(
     \b
     howsure track estimate --variant mode --input-price 2 --output-price 8
     """
-    from howsure.track.estimate import Prices, estimate_tokens
+    from howsure.track.costs import Prices, estimate_tokens
 
     if (input_price is None) != (output_price is None):
         raise OptionError("--input-price and --output-price go together; give both or none.")

@@ -39,8 +39,8 @@ def human(
     \b
     howsure track human --name jo --variant mode
     """
-    from howsure.track.human import play_human
     from howsure.track.reading import FILE
+    from howsure.track.terminal import play_human
 
     console = Console(is_quiet=quiet)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

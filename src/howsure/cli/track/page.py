@@ -31,7 +31,7 @@ def page(
     \b
     howsure track page --variant mode -o play.html
     """
-    from howsure.track.page import make_page
+    from howsure.track.browser import make_page
 
     made = make_page(variant, n_games=games, first_seed=sequence, setting=conditions.setting)
     Console(is_quiet=quiet).wrote([made.save(out)])

@@ -9,7 +9,7 @@ import typer
 
 from howsure.cli.finish import save_charts, write_report
 from howsure.cli.options import Level, Output, Seed, verb
-from howsure.cli.track.figures import tell
+from howsure.cli.track.printing import tell
 
 __all__ = ["app"]
 

@@ -12,11 +12,11 @@ from howsure.cli.asking import Asking, asking_option, tell_errors
 from howsure.cli.options import Level, Output, Seed, verb
 from howsure.cli.output import Console, progress_bar
 from howsure.cli.track.conditions import Conditions, NSamples, Solvers, Variants
-from howsure.cli.track.figures import tell
+from howsure.cli.track.printing import tell
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.track.inspect.run import ModelRun
+    from howsure.track.inspect.model_runs import ModelRun
     from howsure.track.samples import Samples
     from howsure.track.sequence import Setting
 
@@ -95,7 +95,7 @@ def _players(
     seed: int,
     console: Console,
 ) -> Samples:
-    from howsure.track.run import run_players
+    from howsure.track.playing import run_players
 
     if solvers != ["direct"]:
         raise OptionError("--solver is for models: a player knows its own state. Leave it out.")
@@ -106,7 +106,7 @@ def _players(
 def _ask(
     model: str, variant: str, solver: str, setting: Setting, n_samples: int, seed: int, playing: Playing, output: Output
 ) -> ModelRun:
-    from howsure.track.inspect.run import run_model
+    from howsure.track.inspect.model_runs import run_model
 
     asked = playing.into(output) | {"variant": variant, "solver": solver, "n_samples": n_samples, "seed": seed}
     found = run_model(model, setting=setting, **asked)

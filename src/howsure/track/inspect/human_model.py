@@ -8,8 +8,8 @@ from inspect_ai.model import ChatMessage, modelapi
 from inspect_ai.util import input_screen
 
 from howsure.errors import OptionError
-from howsure.track.human import QUIT, typed
 from howsure.track.inspect.free_model import FreeAPI
+from howsure.track.terminal import QUIT, typed
 
 __all__ = ["PERSON", "HumanAPI"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.pages import read_page
-from howsure.track.page import collect_page, make_page
+from howsure.track.browser import collect_page, make_page
 from howsure.track.sequence import Setting
 from howsure.track.statistics import shown, statistic
 

@@ -10,7 +10,7 @@ from howsure.estimates import chance
 if TYPE_CHECKING:
     from howsure.estimates import Estimate
     from howsure.track.differences import Contrast, Difference, Gain
-    from howsure.track.results import Results, Row
+    from howsure.track.results import TrackResult, TrackRow
 
 __all__ = ["tell"]
 
@@ -19,9 +19,9 @@ _PAIRED = "Difference of mean right turns, paired by sequence."
 _KINDS = {"stale": "stale", "tie": "wrong tie rule", "rank": "one rank off", "other": "other"}
 
 
-def tell(results: Results, output: Output) -> None:
+def tell(results: TrackResult, output: Output) -> None:
     """Print the tables, and JSON for programs."""
-    from howsure.track.yardsticks import GUESSING
+    from howsure.track.baselines import GUESSING
 
     console = output.console
     console.notes(results.provenance.notes)
@@ -45,7 +45,7 @@ def tell(results: Results, output: Output) -> None:
     if not any(row.bounds or row.n_censored for row in results.rows):
         figures = tuple(name for name in figures if name not in ("average, bounds", "broken off"))
         rows = [(*row[:4], *row[5:-1]) for row in rows]
-    exact = [one for one in results.yardsticks if one.name == GUESSING]
+    exact = [one for one in results.baselines if one.name == GUESSING]
     told = "; ".join(f"{one.name} on {one.board.variant} {one.average}" for one in exact)
     console.table("Right turns", ("player", "solver", "variant", *figures), rows, f"To compare with: {told}.")
     if results.gains:
@@ -69,11 +69,11 @@ def tell(results: Results, output: Output) -> None:
     console.json(results.as_dict())
 
 
-def _who(row: Row) -> tuple[str, str, str]:
+def _who(row: TrackRow) -> tuple[str, str, str]:
     return row.model, row.solver, _board(row)
 
 
-def _bounds(row: Row) -> str | None:
+def _bounds(row: TrackRow) -> str | None:
     return f"{row.bounds[0]:.4g} to {row.bounds[1]:.4g}" if row.bounds else None
 
 
@@ -81,12 +81,12 @@ def _contrast(found: Contrast) -> tuple[Estimate, int, str | None, int]:
     return found.difference, found.limit, chance(found.p), found.n_seeds
 
 
-def _kind_share(row: Row, kind: str) -> str:
+def _kind_share(row: TrackRow, kind: str) -> str:
     wrong = sum(row.errors[one] for one in _KINDS)
     return f"{row.errors[kind] / wrong:.0%} ({row.chance_errors[kind]:.0%})"
 
 
-def _board(row: Row | Gain | Difference) -> str:
-    from howsure.track.yardsticks import Board
+def _board(row: TrackRow | Gain | Difference) -> str:
+    from howsure.track.baselines import Board
 
     return Board(row.variant, row.setting, row.length).title

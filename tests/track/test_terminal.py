@@ -9,10 +9,10 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.tables import Attempts
-from howsure.track.human import Paused, play_human, typed
 from howsure.track.samples import load_samples
 from howsure.track.sequence import Setting, numbers
 from howsure.track.statistics import shown, statistic
+from howsure.track.terminal import Paused, play_human, typed
 from servers.terminal import Terminal
 
 COMMAND = [sys.executable, "-c", "from howsure.cli.track import app; app()"]

@@ -15,8 +15,8 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes, write_atomic
 from howsure.track.game import Game, Referee
+from howsure.track.playing import SAMPLES
 from howsure.track.reading import FILE, kept_in, locked
-from howsure.track.run import SAMPLES
 from howsure.track.samples import Sample, Samples
 from howsure.track.sequence import Setting
 from howsure.track.statistics import shown, statistic

@@ -11,13 +11,13 @@ import numpy as np
 from howsure.track.sequence import Setting
 from howsure.track.statistics import statistic
 
-__all__ = ["Chance", "expected_random"]
+__all__ = ["GuessingTurns", "expected_random"]
 
 _NEGLIGIBLE = 1e-16
 
 
 @dataclass(frozen=True)
-class Chance:
+class GuessingTurns:
     """The average of the player ``random`` over endlessly many runs on the same sequences.
 
     ``run_sd`` is how much the average of one run differs from it (a standard deviation), ``by_seed`` the expectation on each sequence.
@@ -28,7 +28,7 @@ class Chance:
     by_seed: dict[int, float]
 
 
-def expected_random(variant: str, seeds: Iterable[int], setting: Setting | None = None) -> Chance:
+def expected_random(variant: str, seeds: Iterable[int], setting: Setting | None = None) -> GuessingTurns:
     r"""How many turns guessing lasts on these sequences.
 
     .. math:: E[T] = \sum_t S_t, \quad E[T^2] = \sum_t (2t - 1) S_t, \quad S_t = \prod_{i \le t} p_i
@@ -40,7 +40,7 @@ def expected_random(variant: str, seeds: Iterable[int], setting: Setting | None 
     means = np.array([mean for mean, _ in moments.values()])
     variances = np.array([square - mean**2 for mean, square in moments.values()])
     run_sd = math.sqrt(variances.sum()) / len(means)
-    return Chance(float(means.mean()), run_sd, {seed: mean for seed, (mean, _) in moments.items()})
+    return GuessingTurns(float(means.mean()), run_sd, {seed: mean for seed, (mean, _) in moments.items()})
 
 
 def _moments(variant: str, numbers: list[int]) -> tuple[float, float]:

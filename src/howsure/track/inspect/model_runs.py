@@ -11,7 +11,7 @@ from typing import Any, Literal
 from howsure.errors import InputError
 from howsure.running import Asking, InspectRun, error_counts
 from howsure.track.inspect.logs import samples_of
-from howsure.track.run import SAMPLES
+from howsure.track.playing import SAMPLES
 from howsure.track.samples import Samples
 from howsure.track.sequence import Setting
 

@@ -8,12 +8,12 @@ import polars as pl
 
 from howsure.estimates import Estimate
 from howsure.stats._arrays import normal_quantile
-from howsure.track.chance import expected_random
+from howsure.track.guessing import expected_random
 from howsure.track.samples import DIRECT, Samples
 from howsure.track.sequence import LENGTH, STANDARD, Setting
 from howsure.track.survival import average_turns
 
-__all__ = ["GUESSING", "PEOPLE", "Board", "Yardstick", "boards", "yardsticks"]
+__all__ = ["GUESSING", "PEOPLE", "Baseline", "Board", "baselines", "boards"]
 
 GUESSING, PEOPLE = "random (exact)", "people"
 
@@ -35,7 +35,7 @@ class Board:
 
 
 @dataclass(frozen=True)
-class Yardstick:
+class Baseline:
     """An average number of right turns to compare with.
 
     For guessing it is exact, and the interval is where the average of one run of ``random`` would lie; for others it is measured.
@@ -53,21 +53,21 @@ def boards(samples: Samples) -> list[Board]:
     ]
 
 
-def yardsticks(samples: Samples, *, level: float = 0.95) -> tuple[Yardstick, ...]:
+def baselines(samples: Samples, *, level: float = 0.95) -> tuple[Baseline, ...]:
     """Guessing, baselines and people on every board that was played."""
-    found: list[Yardstick] = []
+    found: list[Baseline] = []
     for board in boards(samples):
         games = samples.frame.filter(**vars(board))
-        found.append(Yardstick(board, GUESSING, _guessing(board, games["seed"].unique().sort().to_list(), level)))
+        found.append(Baseline(board, GUESSING, _guessing(board, games["seed"].unique().sort().to_list(), level)))
         players = games.filter(pl.col("kind") == "baseline", pl.col("solver") == DIRECT)
         for (name,), part in players.group_by("model", maintain_order=True):
-            found.append(Yardstick(board, str(name), average_turns(part, level=level)[0]))
+            found.append(Baseline(board, str(name), average_turns(part, level=level)[0]))
         people = games.filter(pl.col("kind") == "human")
         if len(people):
             # two people on one sequence differ more than one person on two
             if people["model"].n_unique() > 1:
                 people = people.with_columns(pl.col("model").rank("dense").cast(pl.Int64).alias("seed"))
-            found.append(Yardstick(board, PEOPLE, average_turns(people, level=level)[0]))
+            found.append(Baseline(board, PEOPLE, average_turns(people, level=level)[0]))
     return tuple(found)
 
 

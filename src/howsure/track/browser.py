@@ -21,8 +21,8 @@ from howsure.pages import (
 )
 from howsure.pages.protocol import Screen
 from howsure.track.game import Referee
+from howsure.track.playing import SAMPLES
 from howsure.track.prompts import turn_message
-from howsure.track.run import SAMPLES
 from howsure.track.samples import Sample, Samples
 from howsure.track.sequence import Setting
 from howsure.track.statistics import shown, statistic

@@ -3,7 +3,7 @@
 import pytest
 
 from howsure.errors import OptionError
-from howsure.track.estimate import Prices, count_tokens, estimate_tokens
+from howsure.track.costs import Prices, count_tokens, estimate_tokens
 from howsure.track.sequence import Setting
 
 # tokens of 250 games as the eval's authors report them for chat models; an answer took them about six tokens
