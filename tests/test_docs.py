@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from howsure.evals.simulate import simulate
+from howsure.evals.simulator import simulate
 from howsure.tables import Attempts
 from servers import readers_world
 from servers.inspect_process import inspect

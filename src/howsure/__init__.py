@@ -1,8 +1,10 @@
-"""Measure what AI can do, and say how sure one can be.
+"""What may be claimed from the results of AI evaluations, and how sure one can be.
+
+The verbs of the command line exist here under the same names, and instruments are modules: `howsure.stitch.fit`.
 
 >>> import howsure
 >>> attempts = howsure.read("runs.jsonl")                                # doctest: +SKIP
->>> howsure.summarise(attempts, cluster="family").to_frame()             # doctest: +SKIP
+>>> howsure.summary(attempts, cluster="family").to_frame()               # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from howsure._version import __version__
 if TYPE_CHECKING:
     from howsure.errors import HowsureError as HowsureError
     from howsure.estimates import Estimate as Estimate
-    from howsure.evals.compare import compare as compare
-    from howsure.evals.power import plan as plan
-    from howsure.evals.summary import summarise as summarise
+    from howsure.evals.comparison import compare as compare
+    from howsure.evals.interval_coverage import coverage as coverage
+    from howsure.evals.planning import power as power
+    from howsure.evals.summaries import summary as summary
     from howsure.sources import read as read
     from howsure.tables import Attempts as Attempts
     from howsure.tables import Ratings as Ratings
@@ -29,16 +32,17 @@ _HOMES = {
     "Estimate": "estimates",
     "Ratings": "tables",
     "Scores": "tables",
-    "compare": "evals.compare",
-    "plan": "evals.power",
+    "compare": "evals.comparison",
+    "coverage": "evals.interval_coverage",
+    "power": "evals.planning",
     "read": "sources",
-    "summarise": "evals.summary",
+    "summary": "evals.summaries",
     **dict.fromkeys(
         ("bridges", "charts", "evals", "horizon", "pages", "report", "stats", "stitch", "study", "track"), ""
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "__version__", "compare", "plan", "read", "summarise"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "__version__", "compare", "coverage", "power", "read", "summary"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

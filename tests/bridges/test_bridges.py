@@ -66,7 +66,7 @@ def attempts_of(rates, n=200, seed=0, **more):
 def test_attempts_become_scores_with_the_standard_error_of_their_mean():
     found = scores_of(attempts_of({"a": 0.3}, domain="mine")).frame.row(0, named=True)
     assert found["benchmark"] == "mine"
-    expected = howsure.summarise(attempts_of({"a": 0.3})).rows[0]
+    expected = howsure.summary(attempts_of({"a": 0.3})).rows[0]
     assert found["score"] == expected.mean.value
     assert found["se"] == pytest.approx(expected.se)
     assert found["n_items"] == 200

@@ -10,8 +10,8 @@ import vl_convert
 from howsure import charts
 from howsure.charts import Caption, Field, estimate_rows, save_chart, to_spec
 from howsure.estimates import Estimate
-from howsure.evals.compare import compare
-from howsure.evals.summary import summarise
+from howsure.evals.comparison import compare
+from howsure.evals.summaries import summary
 from howsure.horizon.attempt_horizon import attempt_horizons
 from howsure.horizon.horizon_comparison import compare_horizons
 from howsure.horizon.simulator import draw_suite
@@ -82,11 +82,11 @@ def cells():
 
 
 def of_evals():
-    from howsure.evals.simulate import simulate
+    from howsure.evals.simulator import simulate
 
     frame = simulate(seed=1).attempts.frame
     attempts = Attempts(frame.with_columns(renamed(frame["subject"])))
-    return [summarise(attempts).chart(), compare(attempts).chart()]
+    return [summary(attempts).chart(), compare(attempts).chart()]
 
 
 def of_time():

@@ -29,13 +29,13 @@ def as_json(command):
 
 @pytest.mark.skipif(not METR.exists(), reason="METR's runs are not beside the project")
 def test_families_make_the_intervals_of_real_runs_wider(as_json):
-    wide = as_json("summary", METR, "--cluster", "family")["rows"]
-    narrow = {row["subject"]: row for row in as_json("summary", METR, "--cluster", "none")["rows"]}
+    wide = as_json("summary", METR, "--cluster", "family")["summary"]
+    narrow = {row["subject"]: row for row in as_json("summary", METR, "--cluster", "none")["summary"]}
     assert len(wide) == 11
     for row in wide:
         alone = narrow[row["subject"]]
         assert row["mean"] == pytest.approx(alone["mean"])
-        assert row["high"] - row["low"] > alone["high"] - alone["low"]
+        assert row["mean_high"] - row["mean_low"] > alone["mean_high"] - alone["mean_low"]
 
 
 @pytest.mark.skipif(not METR.exists(), reason="METR's runs are not beside the project")
@@ -43,9 +43,9 @@ def test_python_says_the_same_in_three_lines(as_json):
     import howsure
 
     attempts = howsure.read(METR)
-    frame = howsure.summarise(attempts, cluster="family").to_frame()
-    told = pl.DataFrame(as_json("summary", METR, "--cluster", "family")["rows"])
-    assert frame["low"].to_list() == pytest.approx(told["low"].to_list())
+    frame = howsure.summary(attempts, cluster="family").to_frame()
+    told = pl.DataFrame(as_json("summary", METR, "--cluster", "family")["summary"])
+    assert frame["mean_low"].to_list() == pytest.approx(told["mean_low"].to_list())
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_folder_gets_tables_figures_and_charts(verb, more, table, tmp_path, co
     assert told.stderr == ""
     names = {path.name for path in (tmp_path / "out").iterdir()}
     report = {f"{table}_report.html", f"{table}_report.sections.json"}
-    assert names == {f"{table}.{ending}" for ending in ("csv", "json", "html", "png", "svg")} | report
+    assert names == {f"{table}.{ending}" for ending in ("csv", "json", "html", "png", "svg", "result.zip")} | report
     json.loads((tmp_path / "out" / f"{table}.json").read_text())
     assert len(pl.read_csv(tmp_path / "out" / f"{table}.csv")) > 1
 
@@ -100,8 +100,17 @@ def test_what_a_user_can_mend_is_one_line_and_exit_code_2(arguments, told, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("verb", ["summary", "compare", "power", "coverage", "convert"])
+def test_help_ends_with_an_example_that_runs(verb, tmp_path, command):
+    *_, last = command(verb, "--help").stdout.split("Example: ")
+    program, *words = last.split()
+    assert program == "howsure"
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    assert command(*words, cwd=tmp_path).returncode == 0
+
+
 def test_coverage_is_the_same_for_a_seed(as_json):
-    first, second = (as_json("coverage", "-n", "20", "--seed", "3")["rows"] for _ in range(2))
+    first, second = (as_json("coverage", "-n", "20", "--seed", "3")["coverage"] for _ in range(2))
     assert first == second
     assert len(first) > 20
 

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howsure.evals.compare import compare
-from howsure.evals.summary import summarise
+from howsure.evals.comparison import compare
+from howsure.evals.summaries import summary
 from howsure.stats.means import mean
 from howsure.tables import Attempts
 
@@ -33,20 +33,20 @@ def uneven(seed=0, subjects=("a", "b")):
     return rows
 
 
-def value(summary, subject, task="all"):
-    return next(row.mean.value for row in summary.rows if (row.subject, row.task) == (subject, task))
+def value(means, subject, task="all"):
+    return next(row.mean.value for row in means.rows if (row.subject, row.task) == (subject, task))
 
 
 @pytest.mark.parametrize("cluster", ["task", "domain"])
 def test_summary_and_compare_speak_of_the_same_quantity(cluster):
     table = attempts(uneven())
-    summary = summarise(table, cluster=cluster)
+    means = summary(table, cluster=cluster)
     for by, tasks in (("all", ["all"]), ("domain", ["long", "short"])):
         pairs = {pair.task: pair for pair in compare(table, "a", "b", by=by, cluster=cluster).pairs}
         for task in tasks:
-            difference = value(summary, "a", task) - value(summary, "b", task)
+            difference = value(means, "a", task) - value(means, "b", task)
             assert pairs[task].difference.value == pytest.approx(difference, abs=1e-12)
-            assert pairs[task].estimand == next(row.estimand for row in summary.rows if row.task == task)
+            assert pairs[task].estimand == next(row.estimand for row in means.rows if row.task == task)
 
 
 def test_items_count_once_and_evals_count_once():
@@ -55,40 +55,38 @@ def test_items_count_once_and_evals_count_once():
     by_eval = (
         frame.group_by("subject", "domain").agg(pl.col("score").mean()).group_by("subject").agg(pl.col("score").mean())
     )
-    summary = summarise(table)
+    means = summary(table)
     for subject, expected in by_eval.rows():
-        assert value(summary, subject) == pytest.approx(expected, abs=1e-12)
-    assert summarise(table, by="all", cluster="none").rows[0].mean.value == pytest.approx(
-        value(summary, "a"), abs=1e-12
-    )
-    assert summary.rows[0].estimand == "mean of 2 evals' means of item means"
-    assert "estimand" in summary.to_frame().columns
+        assert value(means, subject) == pytest.approx(expected, abs=1e-12)
+    assert summary(table, by="all", cluster="none").rows[0].mean.value == pytest.approx(value(means, "a"), abs=1e-12)
+    assert means.rows[0].estimand == "mean of 2 evals' means of item means"
+    assert "estimand" in means.to_frame().columns
 
 
 def test_only_evals_that_all_subjects_tried_count_and_the_others_are_named():
     rows = uneven(subjects=("a", "b", "c"))
     table = attempts([row for row in rows if not (row[0] == "c" and row[1] == "short")])
-    summary = summarise(table)
-    assert value(summary, "a") == value(summary, "a", "long")
+    means = summary(table)
+    assert value(means, "a") == value(means, "a", "long")
     assert any(
-        "1 evals that not all of 3 subjects tried do not count: short" in note for note in summary.provenance.notes
+        "1 evals that not all of 3 subjects tried do not count: short" in note for note in means.provenance.notes
     )
     three = {(pair.a, pair.b): pair for pair in compare(table).pairs}
-    assert three["a", "b"].difference.value == pytest.approx(value(summary, "a") - value(summary, "b"), abs=1e-12)
+    assert three["a", "b"].difference.value == pytest.approx(value(means, "a") - value(means, "b"), abs=1e-12)
     two = compare(table, "a", "b").pairs[0]
     assert two.estimand == "mean of 2 evals' means of item means"
 
 
 def test_without_a_shared_eval_there_is_no_overall_mean():
     table = attempts([("a", "x", "x/1", 1), ("a", "x", "x/2", 0), ("b", "y", "y/1", 1), ("b", "y", "y/2", 0)])
-    row = next(row for row in summarise(table).rows if row.task == "all")
+    row = next(row for row in summary(table).rows if row.task == "all")
     assert row.mean.state == "undefined"
     assert compare(table).pairs[0].difference.state == "undefined"
 
 
 def test_items_that_not_all_tried_are_counted():
     rows = [row for row in uneven() if row[0] == "a" or row[2] != "long/3"]
-    notes = summarise(attempts(rows)).provenance.notes
+    notes = summary(attempts(rows)).provenance.notes
     assert any("1 of 38 items were not tried by all 2 subjects" in note for note in notes)
 
 
@@ -97,16 +95,16 @@ def test_the_same_questions_under_two_configurations_are_one_cluster():
     digests = [f"d{i}" for _ in (1, 2) for i in range(24)]
     families = [f"f{i % 6}" for _ in (1, 2) for i in range(24)]
     table = attempts(rows, item_digest=digests, family=families)
-    assert {row.n_clusters for row in summarise(table).rows} == {24}
-    assert {row.n_clusters for row in summarise(table, cluster="family").rows} == {6}
-    assert {row.n_clusters for row in summarise(attempts(rows), by="all").rows} == {48}
+    assert {row.n_clusters for row in summary(table).rows} == {24}
+    assert {row.n_clusters for row in summary(table, cluster="family").rows} == {6}
+    assert {row.n_clusters for row in summary(attempts(rows), by="all").rows} == {48}
 
 
 def test_families_of_one_name_in_different_evals_are_different_clusters():
     rows = [("a", d, f"{d}/{i}", i % 2) for d in ("x", "y") for i in range(12)]
     table = attempts(rows, family=[f"f{i % 4}" for _ in "xy" for i in range(12)])
-    assert [row.n_clusters for row in summarise(table, by="all", cluster="family").rows] == [8]
-    assert sorted(row.task for row in summarise(table, by="family").rows) == sorted(
+    assert [row.n_clusters for row in summary(table, by="all", cluster="family").rows] == [8]
+    assert sorted(row.task for row in summary(table, by="family").rows) == sorted(
         f"{d}/f{i}" for d in "xy" for i in range(4)
     )
 

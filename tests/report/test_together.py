@@ -6,8 +6,8 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.evals.simulate import simulate
-from howsure.evals.summary import summarise
+from howsure.evals.simulator import simulate
+from howsure.evals.summaries import summary
 from howsure.report import (
     ChartBlock,
     Download,
@@ -28,7 +28,7 @@ TODAY = datetime.date(2026, 1, 2)
 
 @pytest.fixture(scope="module")
 def report():
-    found = summarise(simulate(seed=1).attempts)
+    found = summary(simulate(seed=1).attempts)
     blocks = [
         Text("words"),
         KeyNumbers({"a": Estimate(0.5, 0.4, 0.6), "b": "text", "c": Estimate.without("too_few", "why")}),

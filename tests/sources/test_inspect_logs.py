@@ -13,8 +13,8 @@ import pytest
 
 from howsure import safe_io
 from howsure.errors import InputError, MissingExtraError, OptionError
-from howsure.evals.compare import compare
-from howsure.evals.summary import summarise
+from howsure.evals.comparison import compare
+from howsure.evals.summaries import summary
 from howsure.safe_io import Archive
 from howsure.sources import inspect_format, inspect_logs, read, recognise
 
@@ -94,7 +94,7 @@ def reported(path):
 def test_accuracy_and_standard_errors_agree_with_inspect(made, name):
     path = made / name if "." in name else only(made / name)
     attempts = inspect_logs.read([path], family="group")
-    by_task, by_group = (summarise(attempts, cluster=cluster).rows[0] for cluster in ("task", "family"))
+    by_task, by_group = (summary(attempts, cluster=cluster).rows[0] for cluster in ("task", "family"))
     ours = {"accuracy": by_task.mean.value, "stderr": by_task.se, "clustered": by_group.se}
     theirs = reported(path)
     assert (by_task.n_clusters, by_group.n_clusters) == (12, 4)
@@ -437,7 +437,7 @@ def test_samples_that_were_numbered_after_shuffling_are_paired_by_content(made):
     assert table.notes == ("2 logs were paired by content because sample ids differ between runs: numbered.",)
     assert table.frame["task"].n_unique() == 50
     pair = compare(table, "test/1", "test/2").pairs[0]
-    assert pair.n_tasks == 50
+    assert pair.n_items == 50
     # both models fail on the same hard questions, which only the right pairing shows
     means = table.frame.pivot("subject", index="task", values="score")
     assert means.select(pl.corr("test/1", "test/2")).item() > 0.5
@@ -447,7 +447,7 @@ def test_samples_that_were_numbered_after_shuffling_are_paired_by_content(made):
 def test_the_same_questions_under_two_configurations_are_one_cluster(made):
     table = inspect_logs.read([made / "arith", made / "minus"], family="group")
     for cluster, n in (("task", 12), ("family", 4)):
-        rows = {row.task: row for row in summarise(table, cluster=cluster).rows}
+        rows = {row.task: row for row in summary(table, cluster=cluster).rows}
         assert {row.n_clusters for row in rows.values()} == {n}
         assert rows["all"].n_items == 24
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.evals.summary import ALL, groups_of, summarise
+from howsure.evals.summaries import ALL, groups_of, summary
 from howsure.stitch.placing import match_benchmarks, place
 from howsure.stitch.scale import Scale
 from howsure.tables import Attempts, Scores
@@ -28,12 +28,12 @@ def scores_of(
     group = by or groups_of(models, None)[-1]
     if group == ALL and benchmark is None:
         raise OptionError("The attempts name no domain. Say what the benchmark is called (--benchmark NAME).")
-    summary = summarise(models, by=group, cluster=cluster)
-    is_one = len({row.task for row in summary.rows}) == 1
+    means = summary(models, by=group, cluster=cluster)
+    is_one = len({row.task for row in means.rows}) == 1
     rows = [
         {"model": row.subject, "benchmark": _called(benchmark, row.task, is_one=is_one), "score": row.mean.value}
         | {"se": row.se or None, "n_items": row.n_clusters}
-        for row in summary.rows
+        for row in means.rows
         if row.mean.value is not None
     ]
     frame = pl.DataFrame(rows, schema_overrides={"se": pl.Float64}, infer_schema_length=None)

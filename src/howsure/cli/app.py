@@ -12,11 +12,11 @@ from howsure.cli.lazy import Panels, lazy_app
 __all__ = ["PANELS", "app"]
 
 PANELS: Panels = {
-    "Any eval": {
+    "Evals": {
         "convert": ("howsure.cli.convert", "Turn eval logs of any harness into one of Howsure's tables."),
-        "summary": ("howsure.cli.evals", "Mean score of each model, with clustered intervals."),
-        "compare": ("howsure.cli.evals", "Differences between models, paired by sample, with tests."),
-        "power": ("howsure.cli.evals", "How many items and repeats a difference needs to be seen."),
+        "summary": ("howsure.cli.evals", "Mean score of each model, with intervals over clusters."),
+        "compare": ("howsure.cli.evals", "Differences between models, paired by item, with tests."),
+        "power": ("howsure.cli.evals", "How many items and repeats are needed to detect a difference."),
     },
     "Instruments": {
         "stitch": ("howsure.cli.stitch", "Many benchmarks on one capability scale, and where it is going."),
@@ -32,7 +32,7 @@ PANELS: Panels = {
         "serve": ("howsure.cli.serve", "Give each person a secret link to their page, and keep the answers."),
         "demo": ("howsure.cli.demo", "The tour: a simulated world with a known truth, in one report."),
         "doctor": ("howsure.cli.doctor", "Check versions, encoding, disk, caches, extras, browser and cluster."),
-        "coverage": ("howsure.cli.coverage", "Measure how often each kind of interval covers the truth."),
+        "coverage": ("howsure.cli.coverage", "Measure how often each kind of interval contains the true value."),
     },
 }
 
@@ -40,7 +40,7 @@ _EXAMPLES = (
     ("howsure demo -o demo", "the tour, in a minute"),
     ("howsure summary logs/ -o out", "a folder of Inspect logs, with charts"),
     ("howsure compare logs/ --a NEW --b OLD", "is the new model better?"),
-    ("howsure power --effect 0.05", "items needed to see five points"),
+    ("howsure power --effect 0.05", "items needed to detect a difference of 0.05"),
     ("howsure convert runs.csv runs.parquet", "any file, checked"),
 )
 

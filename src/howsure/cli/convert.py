@@ -1,4 +1,4 @@
-"""`howsure convert`: eval logs of any harness into one of Howsure's tables."""
+"""`howsure convert`: logs of any evaluation harness as one of Howsure's tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["app"]
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: howsure convert examples/evals/attempts.csv attempts.parquet")
 @verb
 def convert(
     paths: Annotated[
@@ -30,7 +30,8 @@ def convert(
     ] = False,
     url: Annotated[str | None, typer.Option(help="With --download: fetch from here.", show_default=False)] = None,
     save_mapping: Annotated[
-        Path | None, typer.Option(help="Keep --table, --map, --set and the scale for next time.", show_default=False)
+        Path | None,
+        typer.Option(help="Write --table, --map, --set and the scale to this file, for --mapping.", show_default=False),
     ] = None,
 ) -> None:
     """Turn eval logs of any harness into one of Howsure's tables.

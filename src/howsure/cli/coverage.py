@@ -1,4 +1,4 @@
-"""`howsure coverage`: does it hold what it promises?"""
+"""`howsure coverage`: how often does each kind of interval contain the true value?"""
 
 from __future__ import annotations
 
@@ -14,41 +14,34 @@ __all__ = ["app"]
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: howsure coverage --simulations 20")
 @verb
 def coverage(
     output: Output,
-    simulations: Annotated[
-        int, typer.Option("-n", "--simulations", min=1, help="Simulated data sets for each row.")
-    ] = 2000,
+    simulations: Annotated[int, typer.Option("-n", "--simulations", min=1, help="Simulated data sets per row.")] = 2000,
     level: Level = 0.95,
     seed: Seed = 0,
-    cluster: Annotated[
+    scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler that shares the work.", show_default=False)
     ] = None,
 ) -> None:
-    """Measure how often each kind of interval covers the truth, by simulation.
+    """Measure by simulation how often each kind of interval contains the true value.
 
-    Rows marked "avoid" show what many scripts do. Writes coverage.csv and coverage.json.
+    Rows marked "avoid" show common mistakes. Writes coverage.csv and coverage.json.
     """
-    import polars as pl
-
-    from howsure.frames import write_frame
-    from howsure.results import write_json
-    from howsure.stats.coverage import coverage_table
+    from howsure.evals.interval_coverage import coverage as measure_coverage
 
     with progress_bar("simulating", output.console) as progress:
-        rows = coverage_table(simulations, seed, progress, level=level, cluster=cluster)
-    cells = [
+        result = measure_coverage(
+            n_simulations=simulations, level=level, seed=seed, scheduler=scheduler, progress=progress
+        )
+    rows = [
         (row.method, row.design, f"{row.coverage:.3f} ± {row.monte_carlo_se:.3f}", f"{row.mean_width or 0:.3f}")
-        for row in rows
+        for row in result.rows
     ]
-    caption = f"{simulations:,} simulations a row, seed {seed}; ± is the simulation's own standard error."
-    output.console.table(
-        f"Coverage of {level:.0%} intervals", ("interval", "design", "coverage", "mean width"), cells, caption
-    )
-    output.console.json({"rows": rows, "seed": seed, "simulations": simulations})
+    caption = f"{simulations:,} simulations per row, seed {seed}; ± is the Monte Carlo standard error."
+    columns = ("interval", "design", "coverage", "mean width")
+    output.console.table(f"Coverage of {level:.0%} intervals", columns, rows, caption)
+    output.console.json(result.as_dict())
     if output.out:
-        frame = pl.DataFrame([vars(row) for row in rows])
-        written = write_frame(frame, output.out / "coverage.csv"), write_json(rows, output.out / "coverage.json")
-        output.console.wrote(written)
+        output.console.wrote(result.save(output.out))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from howsure.demo.parts import Figure, Part, Planted, Settings
-from howsure.evals.compare import Comparison, compare
-from howsure.evals.power import pilot, plan
-from howsure.evals.simulate import World, simulate
-from howsure.evals.summary import Summary, summarise
+from howsure.evals.comparison import Comparison, compare
+from howsure.evals.planning import power
+from howsure.evals.simulator import SimulatedEval, simulate
+from howsure.evals.summaries import Summary, summary
 from howsure.report.blocks import Section
-from howsure.report.evals import comparison_section, plan_section, summary_section
+from howsure.report.evals import comparison_section, power_section, summary_section
 
 __all__ = ["evals_part"]
 
@@ -25,22 +25,22 @@ _ABOUT = (
 def evals_part(settings: Settings) -> Part:
     """Means and differences on a simulated eval."""
     world = simulate(seed=settings.seed)
-    summary = summarise(world.attempts, by="domain", cluster="family", level=settings.level)
+    means = summary(world.attempts, by="domain", cluster="family", level=settings.level)
     comparison = compare(world.attempts, by="domain", cluster="family", level=settings.level, seed=settings.seed)
 
     def sections() -> list[Section]:
-        best, second = _leaders(summary)
-        needed = plan(0.05, comparison=pilot(world.attempts, best, second, cluster="family"))
-        return [summary_section(summary), comparison_section(comparison), plan_section(needed)]
+        best, second = _leaders(means)
+        needed = power(world.attempts, effect=0.05, a=best, b=second, cluster="family")
+        return [summary_section(means), comparison_section(comparison), power_section(needed)]
 
     def save(folder: Path) -> list[Path]:
-        return [world.attempts.write(folder / "attempts.csv"), *summary.save(folder), *comparison.save(folder)]
+        return [world.attempts.write(folder / "attempts.csv"), *means.save(folder), *comparison.save(folder)]
 
-    planted = _planted(world, summary, comparison)
+    planted = _planted(world, means, comparison)
     return Part("Any eval", "evals", "Any eval", _ABOUT, planted, comparison.provenance, sections, save)
 
 
-def _planted(world: World, summary: Summary, comparison: Comparison) -> tuple[Planted, ...]:
+def _planted(world: SimulatedEval, summary: Summary, comparison: Comparison) -> tuple[Planted, ...]:
     means = [Planted(_MEAN, f"{row.subject}, {row.task}", row.mean, world.truth[row.subject]) for row in summary.rows]
     differences = [
         Planted(_DIFFERENCE, f"{p.a} − {p.b}, {p.task}", p.difference, world.truth[p.a] - world.truth[p.b])

@@ -1,1 +1,40 @@
-"""Any eval: means, differences and power with honest intervals, from the attempts that a harness logged."""
+"""Evals: how well each model did, which of two is better, and how many items it takes to find out.
+
+::
+
+    summaries            the mean score of each subject: `summary`
+    comparison           differences between subjects, paired by item: `compare`
+    planning             items and repeats that a difference needs: `power`
+    interval_coverage    how often each kind of interval contains the true value: `coverage`
+    items                item means, from which means and differences are made
+    simulator            attempts with known true means
+"""
+
+from typing import TYPE_CHECKING
+
+from howsure._lazy import lazily
+
+if TYPE_CHECKING:
+    from howsure.evals.comparison import Comparison as Comparison
+    from howsure.evals.comparison import compare as compare
+    from howsure.evals.interval_coverage import IntervalCoverage as IntervalCoverage
+    from howsure.evals.interval_coverage import coverage as coverage
+    from howsure.evals.planning import PowerPlan as PowerPlan
+    from howsure.evals.planning import power as power
+    from howsure.evals.simulator import simulate as simulate
+    from howsure.evals.summaries import Summary as Summary
+    from howsure.evals.summaries import summary as summary
+
+_HOMES = {
+    "Comparison": "comparison",
+    "IntervalCoverage": "interval_coverage",
+    "PowerPlan": "planning",
+    "Summary": "summaries",
+    "compare": "comparison",
+    "coverage": "interval_coverage",
+    "power": "planning",
+    "simulate": "simulator",
+    "summary": "summaries",
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+__getattr__ = lazily(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""What summaries, comparisons and plans look like."""
+"""Charts of summaries, comparisons and power."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from howsure.charts import Caption, Field, Reference, estimate_rows, interval_pl
 if TYPE_CHECKING:
     import altair as alt
 
-    from howsure.evals.compare import Comparison
-    from howsure.evals.power import Plan
-    from howsure.evals.summary import Summary
+    from howsure.evals.comparison import Comparison
+    from howsure.evals.planning import PowerPlan
+    from howsure.evals.summaries import Summary
 
-__all__ = ["draw_comparison", "draw_plan", "draw_summary"]
+__all__ = ["draw_comparison", "draw_power", "draw_summary"]
 
 _MOST_ROWS = 60  # more than this nobody reads in one picture
 
 
 def draw_summary(summary: Summary) -> alt.LayerChart:
-    """Mean score of each subject, one colour a group of tasks."""
+    """Mean score of each subject, one colour per group of tasks."""
     shown = summary.rows[:_MOST_ROWS]
     groups = [row.task for row in shown]
     rows = estimate_rows((row.subject, row.mean) for row in shown).with_columns(
@@ -29,7 +29,7 @@ def draw_summary(summary: Summary) -> alt.LayerChart:
     )
     settings = summary.provenance.settings
     overall = {row.subject: row.n for row in reversed(summary.rows)}
-    method = "every attempt on its own" if settings["cluster"] == "none" else f"clustered by {settings['cluster']}"
+    method = "independent attempts" if settings["cluster"] == "none" else f"clustered by {settings['cluster']}"
     return interval_plot(
         rows,
         title="Mean score",
@@ -48,10 +48,10 @@ def draw_comparison(comparison: Comparison) -> alt.LayerChart:
     settings = comparison.provenance.settings
     return interval_plot(
         estimate_rows(zip(labels, (pair.difference for pair in shown), strict=True)),
-        title="Difference of mean scores, paired by task",
+        title="Difference of mean scores, paired by item",
         caption=Caption(
-            max(pair.n_tasks for pair in comparison.pairs),
-            "shared tasks at the most",
+            max(pair.n_items for pair in comparison.pairs),
+            "shared items at most",
             settings["level"],
             f"clustered by {settings['cluster']}",
             _left_out(comparison.pairs),
@@ -62,20 +62,20 @@ def draw_comparison(comparison: Comparison) -> alt.LayerChart:
     )
 
 
-def draw_plan(plan: Plan) -> alt.LayerChart:
-    """Power over the number of items, one line a number of repeats."""
-    curve = plan.curve().with_columns(pl.format("{} a task", "epochs").alias("repeats"))
+def draw_power(plan: PowerPlan) -> alt.LayerChart:
+    """Power as a function of the number of items, one line per number of attempts per item."""
+    curve = plan.curve().with_columns(pl.format("{} per item", "epochs").alias("attempts"))
     most = int(curve["items"].to_numpy().max())
     return line_with_band(
         curve,
-        title=f"Chance to see a true difference of {plan.effect:g}",
-        caption=Caption(most, "items at the most", None, "planned, not measured"),
+        title=f"Power to detect a true difference of {plan.effect:g}",
+        caption=Caption(most, "items at most", None, "planned, not measured"),
         x=Field("items", "Items", "number", scale="log10", domain=(5, most)),
         y=Field("power", "Power", "0–1", domain=(0, 1)),
         low=None,
         high=None,
-        group=Field("repeats", "Tries of each model"),
-        reference=Reference(plan.wanted_power, f"{plan.wanted_power:.0%}"),
+        group=Field("attempts", "Attempts of each model"),
+        reference=Reference(plan.target_power, f"{plan.target_power:.0%}"),
     )
 
 

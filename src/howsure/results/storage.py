@@ -2,7 +2,7 @@
 
 The file is a zip archive: ``result.json`` holds the tree of values, each table lies beside it as parquet and each array as npy.
 Values that JSON does not have are objects with one key that starts with ``$``: ``{"$tuple": […]}``, ``{"$float": "nan"}``,
-``{"$class": "howsure.evals.summary:SummaryRow", "fields": {…}}``. Only dataclasses and enumerations of this package are built.
+``{"$class": "howsure.evals.summaries:SummaryRow", "fields": {…}}``. Only dataclasses and enumerations of this package are built.
 """
 
 from __future__ import annotations

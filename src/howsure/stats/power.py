@@ -12,13 +12,13 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats, check_level, t_quantile
 
-__all__ = ["Comparison", "Pilot", "items_needed", "minimum_detectable_effect", "power"]
+__all__ = ["PairedDesign", "Pilot", "items_needed", "minimum_detectable_effect", "power"]
 
 _MOST_ITEMS = 10**9
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedDesign:
     r"""Two models on the same items, each item tried several times: where the variance of their difference comes from.
 
     .. math:: se^2 = \frac{\omega^2 + \sigma_A^2 / K_A + \sigma_B^2 / K_B}{n} \, \big(1 + (m - 1)\rho\big)
@@ -56,7 +56,7 @@ class Comparison:
         epochs: int = 1,
         cluster_size: float = 1.0,
         cluster_correlation: float = 0.0,
-    ) -> Comparison:
+    ) -> PairedDesign:
         """The comparison of two accuracies of right-or-wrong answers.
 
         ``share_between`` is how much of p(1 − p) lies between items: 1 if a model always or never solves an item, 0 if all items
@@ -101,7 +101,7 @@ class Pilot:
 
     A small pilot cannot tell it from 0, and a plan that trusts the point estimate has too little power. So power is the
     mean over draws of the variances, V·df/χ² and so on (the generalised confidence distribution). ``epochs_a``, ``epochs_b``,
-    ``cluster_size`` and ``cluster_correlation`` are as in `Comparison`; the correlation is taken as exact.
+    ``cluster_size`` and ``cluster_correlation`` are as in `PairedDesign`; the correlation is taken as exact.
     """
 
     total: float
@@ -120,11 +120,11 @@ class Pilot:
     seed: int = 0
 
     @property
-    def comparison(self) -> Comparison:
+    def point(self) -> PairedDesign:
         """The point estimates."""
         between = self.total - self.within_a * self.inverse_a - self.within_b * self.inverse_b
         epochs, clusters = (self.epochs_a, self.epochs_b), (self.cluster_size, self.cluster_correlation)
-        return Comparison(max(between, 0.0), self.within_a, self.within_b, *epochs, *clusters)
+        return PairedDesign(max(between, 0.0), self.within_a, self.within_b, *epochs, *clusters)
 
     def draws(self) -> tuple[Floats, Floats, Floats]:
         """Between items, within A, within B: plausible values, the same for the same seed."""
@@ -143,7 +143,7 @@ class Pilot:
     def between(self, level: float = 0.95) -> Estimate:
         """The variance between items, with an interval; 0 where items differ less than repeats alone would make them."""
         low, high = np.quantile(self.draws()[0], [(1 - level) / 2, (1 + level) / 2])
-        value = self.comparison.between
+        value = self.point.between
         return Estimate(value, min(float(low), value), max(float(high), value), level)
 
     def share_within(self, level: float = 0.95) -> Estimate:
@@ -151,7 +151,7 @@ class Pilot:
         between, within_a, within_b = self.draws()
         drawn = (within_a + within_b) / np.maximum(between + within_a + within_b, 1e-300)
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-        point = self.comparison
+        point = self.point
         within, whole = point.within_a + point.within_b, point.within_a + point.within_b + point.between
         if not whole:
             return Estimate.without("undefined", "no score varies in the pilot", level=level)
@@ -165,16 +165,16 @@ class Pilot:
         return (between + within_a / self.epochs_a + within_b / self.epochs_b) * inflation
 
 
-def power(effect: float, n_items: float, comparison: Comparison | Pilot, *, level: float = 0.95) -> float:
+def power(effect: float, n_items: float, design: PairedDesign | Pilot, *, level: float = 0.95) -> float:
     """The chance that a two-sided t test at 1 − ``level`` finds a true difference of ``effect`` with ``n_items``.
 
     With a `Pilot`, the mean of that chance over the uncertainty of its variances.
     """
     check_level(level)
     _check_items(n_items)
-    if isinstance(comparison, Pilot):
-        return _expected_power(effect, n_items, comparison, level)
-    se, df = comparison.se(n_items), comparison.df(n_items)
+    if isinstance(design, Pilot):
+        return _expected_power(effect, n_items, design, level)
+    se, df = design.se(n_items), design.df(n_items)
     if not se:
         return float(effect != 0)
     quantile, shift = t_quantile(level, df), abs(effect) / se
@@ -184,7 +184,7 @@ def power(effect: float, n_items: float, comparison: Comparison | Pilot, *, leve
 
 
 def _expected_power(effect: float, n_items: float, pilot: Pilot, level: float) -> float:
-    df = pilot.comparison.df(n_items)
+    df = pilot.point.df(n_items)
     quantile, se = t_quantile(level, df), np.sqrt(pilot.variances() / n_items)
     # beyond a shift of 30 a finding is certain, and the series of the noncentral t distribution may give NaN
     shift = np.divide(abs(effect), se, out=np.full(len(se), 30.0 if effect else 0.0), where=se > 0).clip(max=30.0)
@@ -193,7 +193,7 @@ def _expected_power(effect: float, n_items: float, pilot: Pilot, level: float) -
 
 
 def minimum_detectable_effect(
-    n_items: float, comparison: Comparison | Pilot, *, power: float = 0.8, level: float = 0.95
+    n_items: float, design: PairedDesign | Pilot, *, power: float = 0.8, level: float = 0.95
 ) -> float:
     r"""The true difference that ``n_items`` find with the chance ``power``.
 
@@ -202,21 +202,21 @@ def minimum_detectable_effect(
     check_level(level)
     _check_power(power, level)
     _check_items(n_items)
-    if isinstance(comparison, Pilot):
+    if isinstance(design, Pilot):
         from scipy.optimize import brentq
 
-        widest = 40 * math.sqrt(float(comparison.variances().max()) / n_items)
+        widest = 40 * math.sqrt(float(design.variances().max()) / n_items)
         if not widest:
             return 0.0
         return float(
-            brentq(lambda effect: _expected_power(effect, n_items, comparison, level) - power, 0.0, widest, rtol=1e-6)
+            brentq(lambda effect: _expected_power(effect, n_items, design, level) - power, 0.0, widest, rtol=1e-6)
         )
-    df = comparison.df(n_items)
+    df = design.df(n_items)
     # the chance of a finding on the wrong side is negligible at any power worth planning for
-    return float(nctdtrinc(df, 1 - power, t_quantile(level, df))) * comparison.se(n_items)
+    return float(nctdtrinc(df, 1 - power, t_quantile(level, df))) * design.se(n_items)
 
 
-def items_needed(effect: float, comparison: Comparison | Pilot, *, power: float = 0.8, level: float = 0.95) -> int:
+def items_needed(effect: float, design: PairedDesign | Pilot, *, power: float = 0.8, level: float = 0.95) -> int:
     r"""How many items find a true difference of ``effect`` with the chance ``power``.
 
     For many items (z_{α/2} + z_β)²·variance / effect², as in Miller (2024); for few, a few more.
@@ -225,14 +225,14 @@ def items_needed(effect: float, comparison: Comparison | Pilot, *, power: float 
     _check_power(power, level)
     if not effect:
         raise OptionError("effect 0 takes endless items. Give the smallest difference that matters.")
-    if isinstance(comparison, Pilot):
-        return _items_for_pilot(effect, comparison, power, level)
+    if isinstance(design, Pilot):
+        return _items_for_pilot(effect, design, power, level)
     quantiles = float(ndtri((1 + level) / 2) + ndtri(power))
     # with more items than this the root below would no longer change from one item to the next
-    if not abs(effect) > quantiles * math.sqrt(comparison.variance / _MOST_ITEMS):
+    if not abs(effect) > quantiles * math.sqrt(design.variance / _MOST_ITEMS):
         raise OptionError(f"effect {effect:g} takes endless items. Give the smallest difference that matters.")
-    n_items = max(2, math.ceil(quantiles**2 * comparison.variance / effect**2))
-    while minimum_detectable_effect(n_items, comparison, power=power, level=level) > abs(effect):
+    n_items = max(2, math.ceil(quantiles**2 * design.variance / effect**2))
+    while minimum_detectable_effect(n_items, design, power=power, level=level) > abs(effect):
         n_items += 1
     return n_items
 

@@ -1,4 +1,4 @@
-"""A planted eval: models of known ability on tasks that come in families, with repeats."""
+"""Simulated attempts: models of known ability on tasks that come in families, with repeats."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import polars as pl
 
 from howsure.tables import Attempts
 
-__all__ = ["World", "simulate"]
+__all__ = ["SimulatedEval", "simulate"]
 
 ABILITIES: Mapping[str, float] = {"amber-1": -0.6, "amber-2": 0.4, "basalt-1": 0.1, "cobalt-1": 1.2}
 DOMAINS = ("arithmetic", "reading")
 
 
 @dataclass(frozen=True)
-class World:
-    """Simulated attempts, and the success that each subject would have on endlessly many such tasks."""
+class SimulatedEval:
+    """Simulated attempts, and the true value of each subject's mean score over the population of such tasks."""
 
     attempts: Attempts
     truth: Mapping[str, float]
@@ -33,13 +33,22 @@ def simulate(
     family_sd: float = 0.8,
     task_sd: float = 1.0,
     seed: int = 0,
-) -> World:
+) -> SimulatedEval:
     r"""Attempts drawn from a logistic model with effects of families and tasks.
 
     .. math:: P(\text{success}) = \sigma(\text{ability} - f_{\text{family}} - d_{\text{task}}),
               \quad f \sim N(0, s_f^2), \; d \sim N(0, s_t^2)
 
-    ``n_tasks`` are in each of ``n_families`` families in each of two domains.
+    Parameters
+    ----------
+    abilities : mapping
+        Subject → ability in logits.
+    n_families, n_tasks, n_attempts : int
+        Families per domain (there are two), tasks per family, attempts per subject and task.
+    family_sd, task_sd : float
+        Standard deviations :math:`s_f` and :math:`s_t`, in logits.
+    seed : int
+        The same seed gives the same attempts.
     """
     rng = np.random.default_rng(seed)
     n_all = len(DOMAINS) * n_families * n_tasks
@@ -49,7 +58,9 @@ def simulate(
     chance = 1 / (1 + np.exp(difficulty[None, :, None] - skill[:, None, None]))
     won = rng.random((len(skill), n_all, n_attempts)) < chance
     sd = float(np.hypot(family_sd, task_sd))
-    return World(_attempts(list(abilities), family, n_families, won), {s: _mean(a, sd) for s, a in abilities.items()})
+    return SimulatedEval(
+        _attempts(list(abilities), family, n_families, won), {s: _mean(a, sd) for s, a in abilities.items()}
+    )
 
 
 def _attempts(subjects: list[str], family: np.ndarray, n_families: int, won: np.ndarray) -> Attempts:

@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from howsure.errors import InputError, OptionError
-from howsure.evals.compare import compare
-from howsure.evals.simulate import simulate
+from howsure.evals.comparison import compare
+from howsure.evals.simulator import simulate
 from howsure.tables import Attempts
 
 
@@ -39,14 +39,14 @@ def test_the_interval_is_the_paired_t_interval():
     pair = compare(two(a, b)).pairs[0]
     oracle = stats.ttest_rel(a, b).confidence_interval(0.95)
     assert (pair.difference.low, pair.difference.high) == pytest.approx((oracle.low, oracle.high))
-    assert pair.p_better == pytest.approx(1 - stats.ttest_rel(a, b, alternative="greater").pvalue)
+    assert pair.p_a_greater == pytest.approx(1 - stats.ttest_rel(a, b, alternative="greater").pvalue)
     assert pair.test == "sign flip"
 
 
 def test_pairing_is_by_task_and_says_what_was_not_shared():
     table = two([1, 0, 1, 0], [0, 0, 1, 1], task=["w", "x", "y", "z", "x", "y", "z", "v"])
     pair = compare(table).pairs[0]
-    assert (pair.n_tasks, pair.n_unshared) == (3, 2)
+    assert (pair.n_items, pair.n_unshared) == (3, 2)
     assert pair.difference.value == pytest.approx(np.mean([0 - 0, 1 - 0, 0 - 1]))
 
 
@@ -54,7 +54,7 @@ def test_without_shared_tasks_the_means_are_compared_unpaired():
     table = two([1, 0, 1, 1], [0, 0, 1, 0], task=[f"t{i}" for i in range(8)])
     pair = compare(table).pairs[0]
     assert pair.test == "permutation, unpaired"
-    assert pair.n_tasks == 0
+    assert pair.n_items == 0
     assert pair.difference.value == pytest.approx(0.5)
 
 
@@ -63,7 +63,7 @@ def test_equal_answers_are_not_a_certain_zero():
     assert pair.difference.value == 0
     assert pair.difference.low < 0 < pair.difference.high
     assert pair.p == 1
-    assert pair.p_better == 0.5
+    assert pair.p_a_greater == 0.5
 
 
 def test_all_pairs_are_corrected_together():
@@ -91,9 +91,9 @@ def test_same_seed_same_numbers():
 def test_share_of_uncertainty_from_repeats_shrinks_with_repeats():
     few = compare(simulate(n_attempts=2).attempts, "amber-1", "cobalt-1").pairs[0]
     many = compare(simulate(n_attempts=12).attempts, "amber-1", "cobalt-1").pairs[0]
-    assert 0 < many.from_repeats.value < few.from_repeats.value <= 1
+    assert 0 < many.within_item_share.value < few.within_item_share.value <= 1
     for pair in (few, many):
-        assert pair.from_repeats.low < pair.from_repeats.value <= pair.from_repeats.high <= 1
+        assert pair.within_item_share.low < pair.within_item_share.value <= pair.within_item_share.high <= 1
 
 
 def test_what_does_not_fit_is_told():

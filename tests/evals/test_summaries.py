@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from howsure.errors import OptionError
-from howsure.evals.simulate import simulate
-from howsure.evals.summary import summarise
+from howsure.evals.simulator import simulate
+from howsure.evals.summaries import summary
 from howsure.tables import Attempts
 
 
@@ -18,7 +18,7 @@ def attempts(**columns):
 
 
 def test_one_answer_a_task_gives_wilsons_interval():
-    found = summarise(attempts(score=[1.0] * 7 + [0.0] * 3)).rows[0]
+    found = summary(attempts(score=[1.0] * 7 + [0.0] * 3)).rows[0]
     assert found.mean.value == 0.7
     oracle = stats.binomtest(7, 10).proportion_ci(0.95, method="wilson")
     assert (found.mean.low, found.mean.high) == pytest.approx((oracle.low, oracle.high))
@@ -27,7 +27,7 @@ def test_one_answer_a_task_gives_wilsons_interval():
 
 def test_repeats_of_a_task_count_as_one_cluster():
     table = attempts(score=[1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0], task=list("aabbccdd"), attempt=[1, 2] * 4)
-    clustered, alone = summarise(table).rows[0], summarise(table, cluster="none").rows[0]
+    clustered, alone = summary(table).rows[0], summary(table, cluster="none").rows[0]
     assert (clustered.n_clusters, alone.n_clusters) == (4, 8)
     # by hand: four clusters of two equal scores, G/(G−1)·Σ(2·(x−½))²/64 = 4/3·4/64
     assert clustered.se == pytest.approx(np.sqrt(4 / 3 * 4 / 64))
@@ -35,30 +35,30 @@ def test_repeats_of_a_task_count_as_one_cluster():
 
 
 def test_one_cluster_is_too_few_and_says_so():
-    found = summarise(attempts(score=[1.0, 0.0], task=["a", "a"], attempt=[1, 2])).rows[0]
+    found = summary(attempts(score=[1.0, 0.0], task=["a", "a"], attempt=[1, 2])).rows[0]
     assert found.mean.state == "too_few"
     assert found.mean.value == 0.5
     assert found.mean.low is None
 
 
 def test_all_right_is_not_certainty():
-    found = summarise(attempts(score=[1.0] * 20)).rows[0].mean
+    found = summary(attempts(score=[1.0] * 20)).rows[0].mean
     assert found.high == pytest.approx(1)
     assert 0.8 < found.low < 0.9
 
 
 def test_domains_get_a_row_each_and_one_over_all():
     world = simulate(n_families=4)
-    rows = summarise(world.attempts).rows
+    rows = summary(world.attempts).rows
     assert [row.task for row in rows if row.subject == "amber-1"] == ["all", "arithmetic", "reading"]
-    assert {row.task for row in summarise(world.attempts, by="all").rows} == {"all"}
-    n_by_task = {row.n for row in summarise(world.attempts, by="task").rows}
+    assert {row.task for row in summary(world.attempts, by="all").rows} == {"all"}
+    n_by_task = {row.n for row in summary(world.attempts, by="task").rows}
     assert n_by_task == {3}
 
 
 def test_a_row_without_family_is_its_own_cluster():
     table = attempts(score=[1.0, 0.0, 1.0, 0.0], family=["f", "f", None, None])
-    assert summarise(table, cluster="family").rows[0].n_clusters == 3
+    assert summary(table, cluster="family").rows[0].n_clusters == 3
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ def test_a_row_without_family_is_its_own_cluster():
 )
 def test_what_is_not_there_is_told(options, told):
     with pytest.raises(OptionError, match=told.replace("(", r"\(")):
-        summarise(attempts(score=[1.0, 0.0]), **options)
+        summary(attempts(score=[1.0, 0.0]), **options)
 
 
 def test_the_result_is_saved_whole(tmp_path):
-    result = summarise(simulate(n_families=5).attempts)
+    result = summary(simulate(n_families=5).attempts)
     written = result.save(tmp_path)
-    assert [path.name for path in written] == ["summary.csv", "summary.json"]
+    assert [path.name for path in written] == ["summary.csv", "summary.json", "summary.result.zip"]
     kept = pl.read_csv(tmp_path / "summary.csv")
-    assert kept.columns[:7] == ["subject", "task", "mean", "low", "high", "n", "n_items"]
+    assert " ".join(kept.columns[:8]) == "subject task mean mean_low mean_high mean_state n n_clusters"
     assert len(kept) == len(result.rows)
 
 
@@ -90,7 +90,7 @@ def test_intervals_cover_the_planted_truth():
         row.mean.covers(world.truth[row.subject])
         for seed in range(150)
         for world in [simulate(seed=seed, n_families=15)]
-        for row in summarise(world.attempts, by="all", cluster="family").rows
+        for row in summary(world.attempts, by="all", cluster="family").rows
     ]
     assert 0.92 <= np.mean(hits) <= 0.98
 
@@ -100,6 +100,6 @@ def test_counting_repeats_as_independent_covers_too_rarely():
     hits = [
         row.mean.covers(world.truth[row.subject])
         for world in worlds
-        for row in summarise(world.attempts, by="all", cluster="none").rows
+        for row in summary(world.attempts, by="all", cluster="none").rows
     ]
     assert np.mean(hits) < 0.9

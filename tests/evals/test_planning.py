@@ -8,15 +8,16 @@ import pytest
 from scipy import stats
 
 from howsure.errors import InputError, OptionError
-from howsure.evals.compare import compare
-from howsure.evals.power import pilot, plan
-from howsure.evals.simulate import simulate
-from howsure.stats.power import Comparison, power
+from howsure.evals.comparison import compare
+from howsure.evals.planning import measure_pilot, power
+from howsure.evals.simulator import simulate
+from howsure.stats.power import PairedDesign
+from howsure.stats.power import power as power_of
 from howsure.tables import Attempts
 
 
 def test_items_needed_agree_with_the_formula_for_many_items():
-    made = plan(0.05, accuracy=0.7, correlation=0.5, share_between=1.0)
+    made = power(effect=0.05, accuracy=0.7, correlation=0.5, share_between=1.0)
     a, b = 0.75 * 0.25, 0.7 * 0.3
     variance = a + b - 2 * 0.5 * np.sqrt(a * b)
     textbook = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2 * variance / 0.05**2
@@ -25,21 +26,21 @@ def test_items_needed_agree_with_the_formula_for_many_items():
 
 
 def test_repeats_help_where_answers_vary():
-    needed = [row.items_needed for row in plan(0.05, share_between=0.2).rows]
+    needed = [row.items_needed for row in power(effect=0.05, share_between=0.2).rows]
     assert needed == sorted(needed, reverse=True)
     assert needed[0] > 2 * needed[-1]
 
 
 def test_items_at_hand_tell_what_they_can_show():
-    made = plan(0.05, n_items=400)
+    made = power(effect=0.05, n_items=400)
     assert made.rows[0].power < 0.8
-    again = plan(made.rows[0].detectable, n_items=400)
+    again = power(effect=made.rows[0].detectable, n_items=400)
     assert again.rows[0].detectable == pytest.approx(made.rows[0].detectable, rel=0.05)
 
 
 def test_a_pilot_finds_the_variances():
     world = simulate(abilities={"a": 0.3, "b": 0.0}, n_families=200, n_tasks=2, n_attempts=6, seed=1)
-    found = pilot(world.attempts, "a", "b").comparison
+    found = measure_pilot(world.attempts, "a", "b").point
     chances = {}
     for subject, ability in (("a", 0.3), ("b", 0.0)):
         difficulty = np.random.default_rng(0).normal(0, np.hypot(0.8, 1.0), 400_000)
@@ -50,24 +51,24 @@ def test_a_pilot_finds_the_variances():
 
 def test_a_pilot_needs_repeats_and_two_names():
     world = simulate(n_families=4)
-    with pytest.raises(OptionError, match="4 subjects"):
-        pilot(world.attempts)
+    with pytest.raises(OptionError, match="has 4 subjects"):
+        measure_pilot(world.attempts)
     with pytest.raises(InputError, match="No task was tried more than once"):
-        pilot(simulate(n_attempts=1).attempts, "amber-1", "amber-2")
+        measure_pilot(simulate(n_attempts=1).attempts, "amber-1", "amber-2")
 
 
 def test_an_impossible_accuracy_is_told():
     with pytest.raises(OptionError, match="not between 0 and 1"):
-        plan(0.4, accuracy=0.7)
+        power(effect=0.4, accuracy=0.7)
 
 
 @pytest.mark.heavy
 def test_planned_power_is_what_simulation_finds():
     abilities = {"a": 0.45, "b": 0.0}
     big = simulate(abilities=abilities, n_families=4000, n_tasks=1, n_attempts=8, family_sd=0.0, seed=5)
-    comparison = pilot(big.attempts, "a", "b")
+    design = measure_pilot(big.attempts, "a", "b")
     effect = big.truth["a"] - big.truth["b"]
-    planned = {row.epochs: row.power for row in plan(effect, comparison=comparison, n_items=120).rows}[2]
+    planned = {row.epochs: row.power for row in power(design, effect=effect, n_items=120).rows}[2]
     seen = []
     for seed in range(400):
         world = simulate(abilities=abilities, n_families=60, n_tasks=1, n_attempts=2, family_sd=0.0, seed=seed)
@@ -85,12 +86,12 @@ def small_pilot(rng, n_items=24, epochs=2):
     return Attempts(pl.DataFrame(columns | {"score": np.array(won).ravel().astype(float)}), fill={"kind": "model"})
 
 
-TRUE_VARIANCES = Comparison(0.0207, 0.1874, 0.1738)  # of `small_pilot`, from 400,000 items
+TRUE_VARIANCES = PairedDesign(0.0207, 0.1874, 0.1738)  # of `small_pilot`, from 400,000 items
 
 
 def test_a_small_pilot_says_how_little_it_knows_of_the_split():
-    pilots = [pilot(small_pilot(np.random.default_rng(seed))) for seed in range(40)]
-    assert np.mean([one.comparison.between == 0 for one in pilots]) > 0.2
+    pilots = [measure_pilot(small_pilot(np.random.default_rng(seed))) for seed in range(40)]
+    assert np.mean([one.point.between == 0 for one in pilots]) > 0.2
     shares = [one.share_within() for one in pilots]
     truth = (0.1874 + 0.1738) / (0.0207 + 0.1874 + 0.1738)
     assert np.mean([share.covers(truth) for share in shares]) >= 0.9
@@ -100,25 +101,25 @@ def test_a_small_pilot_says_how_little_it_knows_of_the_split():
 def test_plans_from_small_pilots_reach_the_power_they_state():
     reached = {"pilot": [], "point": []}
     for seed in range(40):
-        found = pilot(small_pilot(np.random.default_rng(seed)))
-        for name, variances in (("pilot", found), ("point", found.comparison)):
-            needed = plan(0.1, comparison=variances).rows[-1].items_needed
-            reached[name].append(power(0.1, needed, replace(TRUE_VARIANCES, epochs_a=16, epochs_b=16)))
+        found = measure_pilot(small_pilot(np.random.default_rng(seed)))
+        for name, variances in (("pilot", found), ("point", found.point)):
+            needed = power(variances, effect=0.1).rows[-1].items_needed
+            reached[name].append(power_of(0.1, needed, replace(TRUE_VARIANCES, epochs_a=16, epochs_b=16)))
     assert 0.78 <= np.mean(reached["pilot"]) <= 0.92
     assert np.mean(np.array(reached["pilot"]) < 0.7) < 0.5 * np.mean(np.array(reached["point"]) < 0.7)
 
 
 def test_a_plan_prints_all_that_it_assumes():
-    told = " ".join(plan(0.1, comparison=pilot(small_pilot(np.random.default_rng(1)))).assumptions)
+    told = " ".join(power(small_pilot(np.random.default_rng(1)), effect=0.1).assumptions)
     assert "within-item share of one attempt's variance" in told
     assert "power is averaged over their uncertainty" in told
-    told = " ".join(plan(0.1).assumptions)
+    told = " ".join(power(effect=0.1).assumptions)
     assert "accuracy of the weaker model 0.7, correlation of the models over items 0.5" in told
 
 
 def test_what_a_pilots_items_detect_is_what_they_need():
-    found = pilot(small_pilot(np.random.default_rng(1)))
-    row = plan(0.1, comparison=found, n_items=80).rows[2]
-    again = plan(row.detectable, comparison=found, n_items=80).rows[2]
+    found = measure_pilot(small_pilot(np.random.default_rng(1)))
+    row = power(found, effect=0.1, n_items=80).rows[2]
+    again = power(found, effect=row.detectable, n_items=80).rows[2]
     assert again.power == pytest.approx(0.8, abs=0.01)
     assert abs(again.items_needed - 80) <= 1

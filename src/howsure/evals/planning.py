@@ -1,0 +1,304 @@
+"""How many items and repeats a comparison of two models needs, from assumptions or from a pilot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.evals.items import ALL, items_of
+from howsure.results import Provenance, Result, plain
+from howsure.stats.means import paired_difference
+from howsure.stats.power import PairedDesign, Pilot, items_needed, minimum_detectable_effect
+from howsure.stats.power import power as power_of
+from howsure.tables import Attempts
+
+if TYPE_CHECKING:
+    import altair
+
+    from howsure.frames import Source
+
+__all__ = ["PowerPlan", "PowerRow", "measure_pilot", "power"]
+
+EPOCHS = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerRow:
+    """What a comparison with this number of attempts per item needs, and what it shows with the items at hand."""
+
+    epochs: int
+    items_needed: int
+    attempts_needed: int
+    detectable: float | None
+    power: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerPlan(Result):
+    """What a comparison of two models on the same items can show.
+
+    Table ``power``: one row per number of attempts per item.
+
+    =================  ==================================================================================================
+    epochs             attempts of each model at each item
+    items_needed       smallest number of items with the target power
+    attempts_needed    attempts of both models together with that number of items
+    detectable         smallest true difference that ``n_items`` detect with the target power
+    power              probability that ``n_items`` detect a true difference of ``effect``
+    =================  ==================================================================================================
+    """
+
+    name: ClassVar[str] = "power"
+    design: PairedDesign | Pilot
+    effect: float
+    target_power: float
+    level: float
+    n_items: int | None
+    rows: tuple[PowerRow, ...]
+    provenance: Provenance
+
+    @property
+    def assumptions(self) -> list[str]:
+        """Everything that the plan assumes, in sentences."""
+        sentences = [
+            f"Both models try every item equally often; a two-sided paired t test of item means at {1 - self.level:.2g}.",
+            f"The true difference is {self.effect:g}.",
+        ]
+        design = self.design
+        if isinstance(design, Pilot):
+            point = design.point
+            sentences += [
+                f"Variance between items of the difference: {design.between(self.level)}; within items: "
+                f"{point.within_a:.3g} (A) and {point.within_b:.3g} (B); within-item share of one attempt's variance: "
+                f"{design.share_within(self.level)}.",
+                "These are estimates from the pilot, and the power is averaged over their uncertainty; the next items are like "
+                "those of the pilot.",
+            ]
+        else:
+            sentences.append(
+                f"Variance between items of the difference: {design.between:.3g}; within items: {design.within_a:.3g} (A) "
+                f"and {design.within_b:.3g} (B), taken as exact."
+            )
+            names = {"accuracy": "accuracy of the weaker model", "correlation": "correlation of the models over items"}
+            names |= {"share_between": "share of the variance between items"}
+            given = self.provenance.settings
+            if names.keys() <= given.keys():
+                sentences.append(
+                    f"They follow from {', '.join(f'{text} {given[name]:g}' for name, text in names.items())}."
+                )
+        if design.cluster_size > 1:
+            sentences.append(
+                f"Items come in clusters of {design.cluster_size:.3g} whose differences correlate by "
+                f"{design.cluster_correlation:.2g}, taken as exact."
+            )
+        return sentences
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``power``."""
+        return {"power": pl.DataFrame([vars(row) for row in self.rows], infer_schema_length=None)}
+
+    def curve(self) -> pl.DataFrame:
+        """Power as a function of the number of items, per number of attempts per item: epochs, items, power."""
+        most = max(2 * max(row.items_needed for row in self.rows), self.n_items or 0)
+        items = np.unique(np.geomspace(5, max(most, 50), 60).round().astype(int))
+        return pl.DataFrame(
+            [
+                {"epochs": row.epochs, "items": int(n), "power": self._power(row.epochs, int(n))}
+                for row in self.rows
+                for n in items
+            ]
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table and the provenance, and what the plan assumes."""
+        given = {name: getattr(self, name) for name in ("effect", "target_power", "level", "n_items", "design")}
+        return {**super().as_dict(), **plain(given), "assumptions": self.assumptions}
+
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """One chart, ``power``: power as a function of the number of items."""
+        from howsure.evals.charts import draw_power
+
+        return {"power": draw_power(self)}
+
+    def _power(self, epochs: int, n_items: int) -> float:
+        return power_of(self.effect, n_items, _with_epochs(self.design, epochs), level=self.level)
+
+
+def power(
+    pilot: Attempts | Source | Pilot | PairedDesign | None = None,
+    *,
+    effect: float = 0.05,
+    n_items: int | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    accuracy: float = 0.7,
+    correlation: float = 0.5,
+    share_between: float = 0.5,
+    a: str | None = None,
+    b: str | None = None,
+    cluster: str = "task",
+) -> PowerPlan:
+    """Items needed to detect a true difference of `effect` between two models, for several numbers of attempts per item.
+
+    Both models try the same items. The variances come from a pilot with repeats, and then the power is averaged over their
+    uncertainty; or they follow from two accuracies, ``accuracy`` and ``accuracy + effect``.
+
+    Parameters
+    ----------
+    pilot : Attempts, frame or path, optional
+        Attempts of two subjects with repeats; or its variances, from `measure_pilot` or as a `PairedDesign`.
+    effect : float, default 0.05
+        The smallest true difference that matters, as a share 0–1.
+    n_items : int, optional
+        Items at hand; the table then says what they can show.
+    power : float, default 0.8
+        Probability with which the difference shall be detected.
+    level : float, default 0.95
+        The test is two-sided at 1 − `level`.
+    accuracy : float, default 0.7
+        Without a pilot: the accuracy of the weaker model.
+    correlation : float, default 0.5
+        Without a pilot: the correlation over items of the two models' success probabilities.
+    share_between : float, default 0.5
+        Without a pilot: the share of a score's variance that lies between items rather than between repeats.
+    a, b : str, optional
+        With a pilot of more than two subjects: the two to compare.
+    cluster : {"task", "family", "domain", "none"}, default "task"
+        With a pilot: items of one cluster are not independent.
+
+    Returns
+    -------
+    PowerPlan
+        With the table ``power``, and its ``assumptions`` in sentences.
+
+    Raises
+    ------
+    InputError
+        If the pilot has no repeats, or fewer than two items that both tried.
+    OptionError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> import howsure
+    >>> howsure.power(effect=0.05, n_items=200).rows[0].items_needed
+    1195
+
+    References
+    ----------
+    Miller (2024), *Adding error bars to evals*.
+    """
+    settings: dict[str, Any] = {"effect": effect, "power": power, "level": level, "n_items": n_items}
+    if pilot is None:
+        better = accuracy + effect
+        if not 0 < better < 1:
+            raise OptionError(f"accuracy {accuracy:g} plus effect {effect:g} is not between 0 and 1.")
+        design: PairedDesign | Pilot = PairedDesign.of_accuracies(
+            better, accuracy, correlation=correlation, share_between=share_between
+        )
+        settings |= {"accuracy": accuracy, "correlation": correlation, "share_between": share_between}
+        provenance = Provenance(settings)
+    elif isinstance(pilot, Pilot | PairedDesign):
+        design, provenance = pilot, Provenance(settings)
+    else:
+        attempts = Attempts.of(pilot)
+        design = measure_pilot(attempts, a, b, cluster=cluster)
+        provenance = Provenance.of(attempts, **settings, a=a, b=b, cluster=cluster)
+    rows = tuple(_row(effect, _with_epochs(design, k), k, n_items, power, level) for k in EPOCHS)
+    return PowerPlan(
+        design=design,
+        effect=effect,
+        target_power=power,
+        level=level,
+        n_items=n_items,
+        rows=rows,
+        provenance=provenance,
+    )
+
+
+def measure_pilot(
+    attempts: Attempts | Source, a: str | None = None, b: str | None = None, *, cluster: str = "task"
+) -> Pilot:
+    """The variances of a difference between two subjects, estimated from a pilot with repeats.
+
+    The items of all evals in the pilot that both subjects tried count as items of one eval.
+
+    Parameters
+    ----------
+    attempts : Attempts, frame or path
+        One row per attempt.
+    a, b : str, optional
+        The two subjects; needed where the pilot has more.
+    cluster : {"task", "family", "domain", "none"}, default "task"
+        Items of one cluster are not independent.
+    """
+    attempts = Attempts.of(attempts)
+    subjects = attempts.lazy.select(pl.col("subject").unique().sort()).collect()["subject"].to_list()
+    first, second = _two(subjects, a, b)
+    (items,) = items_of(attempts, ALL, cluster=cluster, subjects=[first, second])
+    shared = items.paired(first, second)
+    if len(shared) < 2:
+        raise InputError(f"{first} and {second} share {len(shared)} tasks; a pilot needs at least 2.")
+    noise = items.noise(shared)
+    if noise is None:
+        raise InputError(
+            "No task was tried more than once, so variation between repeats cannot be separated from variation between tasks. Add "
+            "epochs to the pilot."
+        )
+    x, y = shared["mean"].to_numpy(), shared["mean_b"].to_numpy()
+    clustered = paired_difference(x, y, shared["cluster"].to_numpy())
+    total = float(np.var(x - y, ddof=1))
+    size = len(shared) / max(1, clustered.n_clusters)
+    inflation = (clustered.se or 0.0) ** 2 * len(shared) / total if total else 1.0
+    return Pilot(
+        total=total,
+        within_a=noise.within_a,
+        within_b=noise.within_b,
+        df_total=max(clustered.n_clusters - 1, 1),
+        df_a=noise.df_a,
+        df_b=noise.df_b,
+        inverse_a=float(np.mean(1 / shared["n"].to_numpy())),
+        inverse_b=float(np.mean(1 / shared["n_b"].to_numpy())),
+        cluster_size=size,
+        cluster_correlation=min(max((inflation - 1) / (size - 1), 0.0), 1.0) if size > 1 else 0.0,
+    )
+
+
+def _row(
+    effect: float, design: PairedDesign | Pilot, epochs: int, n_items: int | None, power: float, level: float
+) -> PowerRow:
+    needed = items_needed(effect, design, power=power, level=level)
+    detectable = reached = None
+    if n_items is not None:
+        detectable = minimum_detectable_effect(n_items, design, power=power, level=level)
+        reached = power_of(effect, n_items, design, level=level)
+    return PowerRow(
+        epochs=epochs,
+        items_needed=needed,
+        attempts_needed=2 * needed * epochs,
+        detectable=detectable,
+        power=reached,
+    )
+
+
+def _with_epochs(design: PairedDesign | Pilot, epochs: int) -> PairedDesign | Pilot:
+    return replace(design, epochs_a=epochs, epochs_b=epochs)
+
+
+def _two(subjects: Sequence[str], a: str | None, b: str | None) -> tuple[str, str]:
+    for name in (a, b):
+        if name is not None and name not in subjects:
+            raise OptionError.unknown("subject", name, subjects)
+    if a and b and a != b:
+        return a, b
+    if not a and not b and len(subjects) == 2:
+        return subjects[0], subjects[1]
+    raise OptionError(
+        f"The pilot has {len(subjects)} subjects. Name two of them as a and b: {', '.join(subjects[:8])}."
+    )

@@ -1,0 +1,30 @@
+"""Summary, comparison, power and coverage."""
+
+import howsure
+from howsure.evals import Comparison, IntervalCoverage, PowerPlan, Summary, simulate
+
+from .registry import example
+
+ABILITIES = {"a": 0.5, "b": 0.0, "c": 0.1}
+
+
+@example(Summary)
+def summary():
+    return howsure.summary(simulate(n_families=3, seed=1).attempts, cluster="family")
+
+
+@example(Comparison)
+def comparison():
+    return howsure.compare(simulate(abilities=ABILITIES, n_families=3, n_attempts=2, seed=1).attempts, seed=1)
+
+
+@example(PowerPlan)
+def power():
+    return howsure.power(
+        simulate(n_families=3, seed=1).attempts, a="amber-1", b="cobalt-1", n_items=80, cluster="family"
+    )
+
+
+@example(IntervalCoverage)
+def coverage():
+    return howsure.coverage(n_simulations=3, seed=1)
