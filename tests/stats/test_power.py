@@ -123,4 +123,4 @@ def test_wrong_plans_are_named(call, text):
 @pytest.mark.parametrize("effect", [0.0, 1e-300, -1e-200])
 def test_an_effect_that_no_study_can_find_is_refused(effect):
     with pytest.raises(OptionError, match="takes endless items"):
-        items_needed(effect, Comparison(0.1, 0.1, 0.1))
+        items_needed(effect, PairedDesign(0.1, 0.1, 0.1))
