@@ -18,13 +18,13 @@ __all__ = ["measure"]
 _RATES = {f"rate-{rate}": rate for rate in (0.1, 0.3, 0.5, 0.7, 0.9)}
 
 
-def measure(n_simulations: int = 40, n_bootstrap: int = 100) -> dict[str, float]:
+def measure(n_simulations: int = 40, n_replicates: int = 100) -> dict[str, float]:
     """The share of intervals that contain the true horizon, by judge, share of labels and success rate, and the error of each."""
     shares: dict[str, float] = {}
     for sensitivity, specificity in ((0.7, 0.9), (0.85, 0.85), (0.95, 0.75)):
         for labelled in (0.05, 0.15, 0.3):
             world = JudgedWorld(rates=_RATES, sensitivity=sensitivity, specificity=specificity, labelled=labelled)
-            found = [_horizons(world, seed, n_bootstrap) for seed in range(n_simulations)]
+            found = [_horizons(world, seed, n_replicates) for seed in range(n_simulations)]
             hits = np.array([[one[m].covers(true_horizon(r)) for m, r in _RATES.items()] for one in found])
             name = f"{sensitivity}/{specificity}, {labelled:.0%} labelled"
             shares |= {
@@ -35,7 +35,7 @@ def measure(n_simulations: int = 40, n_bootstrap: int = 100) -> dict[str, float]
     return shares
 
 
-def _horizons(world: JudgedWorld, seed: int, n_bootstrap: int) -> dict[str, Estimate]:
+def _horizons(world: JudgedWorld, seed: int, n_replicates: int) -> dict[str, Estimate]:
     verdicts, labels, novices = world.draw(seed)
-    found = judged_horizons(correct(verdicts, labels), novices, n_bootstrap=n_bootstrap, seed=seed)
+    found = judged_horizons(correct(verdicts, labels), novices, n_replicates=n_replicates, seed=seed)
     return {row.model: row.horizon for row in found.rows}

@@ -42,7 +42,7 @@ def people(path):
         for i, played in enumerate(turns_by_person)
         for k, n in enumerate(played)
     ]
-    return Samples.of(rows).write(path)
+    return Samples.from_games(rows).write(path)
 
 
 def scale_with_track(path):
@@ -66,7 +66,7 @@ def test_from_an_inspect_log_to_the_report(tmp_path, command):
     howsure("track", "report", "run/logs", "-o", "track")
 
     people(tmp_path / "run/people/samples.csv")  # where `track collect -o run/people` puts them
-    howsure("bridge", "track", "run", "--bootstrap", 200, "-o", "horizon")
+    howsure("bridge", "track", "run", "--replicates", 200, "-o", "horizon")
     horizon = pl.read_csv(tmp_path / "horizon/horizons.csv").row(0, named=True)
     assert horizon["state"] == "ok"
     assert 1 < horizon["low"] <= horizon["horizon"] <= horizon["high"] <= 5

@@ -20,7 +20,7 @@ def games(kind, name, lengths):
     rows = [
         Sample(name, "median", i, int(n), 40, "other" if n < 40 else None, kind=kind) for i, n in enumerate(lengths)
     ]
-    return Samples.of(rows)
+    return Samples.from_games(rows)
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +41,10 @@ def test_a_model_that_plays_like_the_nth_game_has_horizon_n(played):
 
 
 def test_success_at_a_length(played):
-    attempts = played.attempts(by="board", at=10)
+    attempts = played.attempts(by="board", min_turns=10)
     assert set(attempts.frame["score"]) == {0.0, 1.0}
     with pytest.raises(OptionError, match="Choose 1 to 40"):
-        played.attempts(by="board", at=41)
+        played.attempts(by="board", min_turns=41)
 
 
 def test_a_horizon_needs_people_who_learn(played):
@@ -126,10 +126,10 @@ def test_success_given_a_verdict_depends_on_the_models_own_rate():
     assert found == pytest.approx(world.rates, abs=0.04)
 
 
-def horizons_of(world, seed, n_bootstrap=100):
+def horizons_of(world, seed, n_replicates=100):
     verdicts, labels, novices = world.draw(seed)
     corrected = correct(verdicts, labels)
-    found = judged_horizons(corrected, novices, n_bootstrap=n_bootstrap, seed=seed)
+    found = judged_horizons(corrected, novices, n_replicates=n_replicates, seed=seed)
     return corrected, {row.model: row for row in found.rows}
 
 
@@ -188,7 +188,7 @@ def test_tasks_that_no_novice_tried_tell_of_the_judge_only():
     verdicts, labels, novices = world.draw(1)
     easy = pl.col("task").is_in([f"task-{i}" for i in range(40)])
     here = judged_horizons(
-        correct(verdicts, labels), Attempts(novices.frame.filter(easy)), n_bootstrap=100
+        correct(verdicts, labels), Attempts(novices.frame.filter(easy)), n_replicates=100
     )  # 20 tasks have no novice
     assert {row.model for row in here.rows} == set(world.rates)
     assert any("only models tried" in note for note in here.provenance.notes)
@@ -292,7 +292,7 @@ def test_a_model_that_is_perfect_on_every_task_is_not_certain_either():
 
 def on_board(name, length, turns, **more):
     rows = [Sample(name, "median", i, n, length, "other" if n < length else None, **more) for i, n in enumerate(turns)]
-    return Samples.of(rows)
+    return Samples.from_games(rows)
 
 
 def test_boards_are_not_pooled():

@@ -25,14 +25,14 @@ def test_verdicts_are_corrected_and_give_a_horizon(tmp_path, command):
     judged(tmp_path)
     told = command(
         *("bridge", "judged", "verdicts.csv", "--labels", "labels.csv", "--novices", "novices.csv"),
-        *("--bootstrap", 100, "-o", "out", "--json"),
+        *("--replicates", 100, "-o", "out", "--json"),
         cwd=tmp_path,
     )
     assert told.returncode == 0, told.stderr
     found = json.loads(told.stdout)
-    assert found["rows"][0]["corrected"]["low"] < 0.5 < found["rows"][0]["corrected"]["high"]
-    assert found["rows"][0]["judged"]["low"] > 0.55
-    assert found["horizons"][0]["from_judge"] > 0
+    assert found["corrected"][0]["corrected_low"] < 0.5 < found["corrected"][0]["corrected_high"]
+    assert found["corrected"][0]["judged_low"] > 0.55
+    assert found["judged_horizons"][0]["from_judge"] > 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names >= {"corrected.csv", "corrected.png", "attempts.csv", "judged_horizons.csv", "corrected_report.html"}
 
@@ -53,7 +53,7 @@ def test_scales_are_joined(tmp_path, command):
     pl.DataFrame(rows | {"state": "ok"}).write_csv(tmp_path / "time/time_horizons.csv")
     told = command("bridge", "map", "fit", "time", "-o", "out", "--json", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
-    link = json.loads(told.stdout)["links"][0]
+    link = json.loads(told.stdout)["scales"][0]
     assert link["slope_low"] < 1 < link["slope_high"]
     assert (tmp_path / "out/capability_minutes.png").exists()
 

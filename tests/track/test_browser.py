@@ -74,7 +74,7 @@ def test_played_by_keyboard_reloaded_half_way_collected_and_reported(browser_pag
     sent = finish(page, tmp_path)
     told = command("track", "collect", path, sent, "-o", tmp_path / "out", "--json")
     assert told.returncode == 0, told.stderr
-    rows = json.loads(told.stdout)["rows"]
+    rows = json.loads(told.stdout)["track"]
     assert [(row["model"], row["n"]) for row in rows] == [("human/ada", 2)]
     kept = collect_page(read_page(path), [sent]).frame.sort("seed")
     assert kept["max_length"].to_list() == [8, 2]

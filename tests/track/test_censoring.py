@@ -23,13 +23,13 @@ def game(seed, turns, failure=None, *, length=300, model="m", **more):
 
 
 def only(samples, **options):
-    (row,) = measure(Samples.of(samples), **options).rows
+    (row,) = measure(Samples.from_games(samples), **options).rows
     return row
 
 
 def test_a_game_that_broke_off_counts_as_long_as_it_lasted():
     """By hand: turns 1 and 2 are answered rightly by all; in turn 3 one of three errs; the one that broke off there is not at risk."""
-    frame = Samples.of([game(0, 2), game(1, 2, "api"), game(2, 4), game(3, 4)]).frame
+    frame = Samples.from_games([game(0, 2), game(1, 2, "api"), game(2, 4), game(3, 4)]).frame
     at_risk, errors = GameEnds.of(frame).table()
     assert at_risk[:6].tolist() == [4, 4, 3, 2, 2, 0]
     assert errors[:6].tolist() == [0, 0, 1, 0, 2, 0]
@@ -43,11 +43,14 @@ def test_tokens_of_broken_off_games_are_counted_and_the_reason_is_noted():
     samples = [game(0, 3, **tokens), game(1, 5, **tokens), game(2, 2, "api", input_tokens=50, output_tokens=5)]
     row = only(samples)
     assert (row.usage.input_tokens, row.usage.total_tokens, row.usage.n_turns) == (250, 275, 4 + 6 + 3)
-    assert "1 of 3 games broke off and are censored there (1 api)" in measure(Samples.of(samples)).provenance.notes[0]
+    assert (
+        "1 of 3 games broke off and are censored there (1 api)"
+        in measure(Samples.from_games(samples)).provenance.notes[0]
+    )
 
 
 def test_a_perfect_player_under_a_token_limit_counts_its_games():
-    results = measure(Samples.of([game(seed, 20 + seed % 3, "token_limit") for seed in range(30)]))
+    results = measure(Samples.from_games([game(seed, 20 + seed % 3, "token_limit") for seed in range(30)]))
     (row,) = results.rows
     assert (row.n, row.n_censored) == (30, 30)
     assert (row.survival.reach, row.survival.restricted_mean.value) == (22, 22)
@@ -79,7 +82,7 @@ def test_no_answer_is_an_error_with_censoring_as_the_upper_bound():
     assert (row.average, row.median, row.n_no_answer, row.n_censored) == (without.average, without.median, 4, 0)
     assert row.bounds == pytest.approx((row.average.value, only(played).average.value))
     assert row.violation_rate.value == 0
-    told = measure(Samples.of([*played, *refused])).provenance.notes[0]
+    told = measure(Samples.from_games([*played, *refused])).provenance.notes[0]
     assert "4 of 24 games ended without an answer" in told
     assert "at most 19.5" in told
 
@@ -153,7 +156,7 @@ class TestDifferences:
         shared = rng.integers(0, 80, 50)
         a, b = shared + rng.integers(0, 6, 50) + 3, shared + rng.integers(0, 6, 50)
         samples = [game(s, int(t), model=m) for m, turns in (("a", a), ("b", b)) for s, t in enumerate(turns)]
-        (found,) = measure(Samples.of(samples)).differences
+        (found,) = measure(Samples.from_games(samples)).differences
         assert (found.a, found.b, found.contrast.n_seeds) == ("a", "b", 50)
         assert found.contrast.difference.value == pytest.approx((a - b).mean())
         assert found.contrast.difference.width < 2.5, "paired: what sequences share is not noise"
@@ -163,24 +166,24 @@ class TestDifferences:
         samples = [game(0, 3, model="a"), game(1, 4, model="a")]
         samples += [game(s, 9, model="b", solver="explicit") for s in (0, 1)]
         samples += [game(s, 9, model="c", length=50) for s in (0, 1)]
-        assert measure(Samples.of(samples)).differences == ()
+        assert measure(Samples.from_games(samples)).differences == ()
 
     def test_games_that_broke_off_limit_the_turns_that_are_compared(self):
         a = [game(s, 40, "api", model="a") for s in range(10)]
         b = [game(s, 10 + s, model="b") for s in range(10)]
-        (found,) = measure(Samples.of([*a, *b])).differences
+        (found,) = measure(Samples.from_games([*a, *b])).differences
         assert found.contrast.limit == 40
         assert found.contrast.difference.value == pytest.approx(40 - 14.5)
 
     def test_without_shared_sequences_they_are_independent(self):
         a, b = [game(s, 10 + s) for s in range(9)], [game(100 + s, s) for s in range(9)]
-        found = contrast(Samples.of(a).frame, Samples.of(b).frame)
+        found = contrast(Samples.from_games(a).frame, Samples.from_games(b).frame)
         assert (found.n_seeds, found.n_unshared, found.difference.value) == (0, 18, 10)
         assert found.difference.width == pytest.approx(2 * 2.12 * np.sqrt(2 * 7.5 / 9), rel=0.01)
 
     def test_equal_games_do_not_prove_equality(self):
         samples = [game(s, 1, model=m) for m in "ab" for s in range(20)]
-        (found,) = measure(Samples.of(samples)).differences
+        (found,) = measure(Samples.from_games(samples)).differences
         assert found.contrast.difference.value == 0
         assert -2 < found.contrast.difference.low < -0.2
         assert 0.2 < found.contrast.difference.high < 2

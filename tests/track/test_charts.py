@@ -19,7 +19,7 @@ def results():
     tokens = {"input_tokens": 1000, "output_tokens": 60}
     costly = [Sample("costly", "median", seed, 5, 300, "format", **tokens) for seed in range(4)]
     players = run_players(["random", "largest"], ["median"], n_samples=40)
-    return measure(Samples.union([simulate(n_samples=40).samples, players, Samples.of([*people, *costly])]))
+    return measure(Samples.union([simulate(n_samples=40).samples, players, Samples.from_games([*people, *costly])]))
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,9 @@ def test_players_run_and_other_players_games_are_kept(track, tmp_path):
 
 def test_json_is_all_there_is_on_standard_output(track):
     told = track("run", "--player", "random", "--samples", "5", "--json")
-    (row,) = json.loads(told.stdout)["rows"]
+    (row,) = json.loads(told.stdout)["track"]
     assert (row["model"], row["n"]) == ("random", 5)
-    assert row["average"]["low"] < row["average"]["value"] < row["average"]["high"]
+    assert row["avg_max_length_low"] < row["avg_max_length"] < row["avg_max_length_high"]
 
 
 def test_a_report_of_a_folder(track, tmp_path):

@@ -23,7 +23,7 @@ def games(turns, *, length=300, model="m", **more):
 
 
 def only(samples, **options):
-    (row,) = measure(Samples.of(samples), **options).rows
+    (row,) = measure(Samples.from_games(samples), **options).rows
     return row
 
 
@@ -52,13 +52,14 @@ def test_a_violation_is_a_share_of_games():
 
 
 def test_where_every_game_broke_off_at_once_the_figures_are_states(tmp_path):
-    results = measure(Samples.of([Sample("m", "mode", 0, 0, 300, failure="api")]))
+    results = measure(Samples.from_games([Sample("m", "mode", 0, 0, 300, failure="api")]))
     (row,) = results.rows
     assert (row.n, row.n_censored, row.survival, row.largest) == (1, 1, None, None)
     assert row.average.state == row.stddev.state == row.median.state == row.violation_rate.state == "too_few"
     assert "broke off in the first turn" in row.average.reason
     assert results.charts() == {}
-    assert {path.name for path in results.save(tmp_path)} == {"track.csv", "samples.csv", "errors.csv", "track.json"}
+    tables = {"track.csv", "samples.csv", "errors.csv", "baselines.csv"}
+    assert {path.name for path in results.save(tmp_path)} == tables | {"track.json", "track.result.zip"}
 
 
 def test_few_games_have_values_and_no_interval():
@@ -100,7 +101,7 @@ def test_the_hazard_is_errors_over_turns_played():
     hazards = only(games([0, 0, 4, 7, 300, 300])).survival.hazards
     first = hazards[0]
     assert (first.first, first.last, first.n_errors, first.n_turns) == (1, 5, 3, 1 + 1 + 5 + 5 + 5 + 5)
-    assert first.chance.value == pytest.approx(3 / 22)
+    assert first.hazard.value == pytest.approx(3 / 22)
     assert (hazards[1].n_errors, hazards[1].n_turns) == (1, 3 + 5 + 5)
     assert (hazards[-1].first, hazards[-1].last, hazards[-1].n_errors, hazards[-1].n_turns) == (201, 300, 0, 200)
     assert [h.last for h in only(games([3, 8], length=8)).survival.hazards] == [5, 8]
@@ -110,7 +111,7 @@ def test_the_gain_is_paired_by_sequence_and_tested_by_log_rank():
     rng = np.random.default_rng(5)
     direct, shown = rng.integers(5, 60, 40), np.minimum(rng.integers(20, 120, 40), 100)
     samples = [*games(direct, length=100), *games(shown[:30], length=100, solver="explicit")]
-    (gain,) = measure(Samples.of(samples)).gains
+    (gain,) = measure(Samples.from_games(samples)).gains
     found = gain.contrast
     assert found.difference.value == pytest.approx((shown[:30] - direct[:30]).mean())
     se = (shown[:30] - direct[:30]).std(ddof=1) / np.sqrt(30)
@@ -123,15 +124,17 @@ def test_the_gain_is_paired_by_sequence_and_tested_by_log_rank():
 
 
 def test_there_is_no_gain_without_both_sides():
-    assert measure(Samples.of(games([3, 4], solver="explicit"))).gains == ()
+    assert measure(Samples.from_games(games([3, 4], solver="explicit"))).gains == ()
     both = [*games([300, 300]), *games([300, 300], solver="explicit")]
-    (gain,) = measure(Samples.of(both)).gains
+    (gain,) = measure(Samples.from_games(both)).gains
     assert (gain.contrast.difference.value, gain.contrast.p, gain.contrast.p_log_rank) == (0, None, None)
 
 
 def test_yardsticks_are_guessing_baselines_and_people():
     people = [*games([5, 9, 12], model="human/ann", kind="human"), *games([7, 7, 30], model="human/bob", kind="human")]
-    samples = Samples.union([Samples.of([*games([3, 4]), *people]), run_players(["largest"], ["median"], n_samples=3)])
+    samples = Samples.union(
+        [Samples.from_games([*games([3, 4]), *people]), run_players(["largest"], ["median"], n_samples=3)]
+    )
     found = {one.name: one.average for one in measure(samples).baselines}
     assert list(found) == [GUESSING, "largest", PEOPLE]
     assert found[PEOPLE].value == pytest.approx(np.mean([5, 9, 12, 7, 7, 30]))
@@ -147,14 +150,14 @@ def test_yardsticks_are_guessing_baselines_and_people():
     ],
 )
 def test_a_state_kept_in_writing_is_warned_of(tokens, told):
-    notes = measure(Samples.of(games([3, 3], **tokens))).provenance.notes
+    notes = measure(Samples.from_games(games([3, 3], **tokens))).provenance.notes
     assert (told in " ".join(notes)) if told else notes == ()
-    assert measure(Samples.of(games([3, 3], solver="explicit", **tokens))).provenance.notes == ()
+    assert measure(Samples.from_games(games([3, 3], solver="explicit", **tokens))).provenance.notes == ()
 
 
 def test_settings_are_never_pooled():
     samples = [*games([3, 4]), *games([30, 40], setting="high=10"), *games([9, 8], length=50)]
-    results = measure(Samples.of(samples))
+    results = measure(Samples.from_games(samples))
     assert [row.average.value for row in results.rows] == [3.5, 35, 8.5]
     assert len(results.boards) == len({name for name in results.charts() if name.startswith("averages")}) == 3
 
@@ -162,15 +165,15 @@ def test_settings_are_never_pooled():
 def test_it_is_saved_with_all_its_tables(tmp_path):
     results = measure(simulate(n_samples=20).samples)
     written = {path.name for path in results.save(tmp_path)}
-    tables = {"track.csv", "samples.csv", "errors.csv", "differences.csv", "survival.csv", "hazard.csv"}
-    assert written == tables | {"track.json"}
-    table = pl.read_csv(tmp_path / "track.csv")
-    assert {"model", "solver", "variant", "avg_max_length", "low", "high", "stddev_max_length", "n"} <= set(
-        table.columns
-    )
+    tables = {"track", "samples", "errors", "baselines", "gains", "differences", "survival", "hazard"}
+    assert written == {f"{name}.csv" for name in tables} | {"track.json", "track.result.zip"}
+    columns = set(pl.read_csv(tmp_path / "track.csv").columns)
+    assert {"model", "solver", "variant", "n"} <= columns
+    for metric in ("avg_max_length", "stddev_max_length", "median_max_length", "violation_rate"):
+        assert {metric, f"{metric}_low", f"{metric}_high", f"{metric}_state"} <= columns
     told = json.loads((tmp_path / "track.json").read_text())
     assert told["provenance"]["digest"] == results.samples.digest
-    assert len(told["rows"]) == 4
+    assert len(told["track"]) == 4
 
 
 def test_the_same_seed_gives_the_same_intervals():

@@ -18,7 +18,7 @@ def sample(**changes):
 
 
 def test_it_loads_back_as_it_was(tmp_path):
-    made = Samples.of(
+    made = Samples.from_games(
         [
             sample(input_tokens=10, output_tokens=4, reasoning_tokens=0, seconds=1.5),
             sample(seed=1, max_length=10, error_kind=None),
@@ -53,16 +53,16 @@ def test_a_game_becomes_a_sample():
 )
 def test_rows_that_cannot_be_are_named(wrong, told):
     with pytest.raises(InputError, match=told):
-        Samples.of([sample(**wrong)])
+        Samples.from_games([sample(**wrong)])
 
 
 def test_two_games_with_one_key_are_refused():
     with pytest.raises(InputError, match="is there 2 times"):
-        Samples.of([sample(), sample(max_length=4)])
+        Samples.from_games([sample(), sample(max_length=4)])
 
 
 def test_a_wrong_file_is_told_by_line(tmp_path):
-    path = Samples.of([sample(), sample(seed=1)]).write(tmp_path / "samples.csv")
+    path = Samples.from_games([sample(), sample(seed=1)]).write(tmp_path / "samples.csv")
     path.write_text(path.read_text().replace("mode,standard,1", "mode,standard,one"))
     with pytest.raises(InputError, match=r"samples.csv line 3: seed one is not a whole number"):
         load_samples(path)
@@ -70,20 +70,20 @@ def test_a_wrong_file_is_told_by_line(tmp_path):
 
 def test_nothing_played_is_no_table():
     with pytest.raises(InputError, match="nothing was played"):
-        Samples.of([])
+        Samples.from_games([])
 
 
 def test_newer_games_take_the_place_of_the_same_players_older_ones():
-    older = Samples.of([sample(), sample(model="other")])
-    newer = Samples.of([sample(max_length=5)])
+    older = Samples.from_games([sample(), sample(model="other")])
+    newer = Samples.from_games([sample(max_length=5)])
     found = newer.over(older).frame.sort("model")
     assert found.select("model", "max_length").rows() == [("m", 5), ("other", 3)]
     assert newer.over(None) is newer
-    assert newer.over(Samples.of([sample()])).frame.equals(newer.frame)
+    assert newer.over(Samples.from_games([sample()])).frame.equals(newer.frame)
 
 
 def test_attempts_are_scored_by_the_share_of_turns_and_leave_out_what_broke_off():
-    table = Samples.of(
+    table = Samples.from_games(
         [
             sample(max_length=10, error_kind=None),
             sample(attempt=2),
@@ -102,15 +102,17 @@ def test_attempts_are_scored_by_the_share_of_turns_and_leave_out_what_broke_off(
 
 def test_a_broken_off_game_counts_where_it_had_enough_right_turns():
     broken = {"error_kind": None, "failure": "api"}
-    table = Samples.of([sample(), sample(seed=1, max_length=5, **broken), sample(seed=2, **broken)]).attempts(at=4)
+    table = Samples.from_games([sample(), sample(seed=1, max_length=5, **broken), sample(seed=2, **broken)]).attempts(
+        at=4
+    )
     assert table.frame.select("task", "score").rows() == [("track/mode/10/0", 0.0), ("track/mode/10/1", 1.0)]
     with pytest.raises(InputError, match="All 1 games broke off"):
-        Samples.of([sample(**broken)]).attempts()
+        Samples.from_games([sample(**broken)]).attempts()
 
 
 def test_boards_are_never_one_task_or_domain():
     boards = [{}, {"length": 20}, {"setting": "high=10"}, {"solver": "explicit"}, {"variant": "median"}]
-    frame = Samples.of([sample(**board) for board in boards]).attempts().frame
+    frame = Samples.from_games([sample(**board) for board in boards]).attempts().frame
     assert frame["domain"].n_unique() == frame["task"].n_unique() == len(boards)
     assert frame["subject"].unique().to_list() == ["m"], "what is shown to a model makes no other model of it"
 
@@ -127,7 +129,7 @@ def test_how_a_game_ended_is_a_column(tmp_path):
         (sample(failure="refusal", **broken), "no_answer"),
         (sample(failure="cut", **broken), "no_answer"),
     ]
-    table = Samples.of([replace(game, seed=seed) for seed, (game, _) in enumerate(ends)])
+    table = Samples.from_games([replace(game, seed=seed) for seed, (game, _) in enumerate(ends)])
     assert table.frame["ended_by"].to_list() == [end for _, end in ends]
     path = tmp_path / "older.csv"
     table.frame.drop("ended_by").write_csv(path)

@@ -1,9 +1,9 @@
-"""Track the Stat as a thing that people learn: their games in order, and models beside them."""
+"""Games of Track the Stat as attempts of people who learn, and the attempt at which they match a model."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -12,25 +12,47 @@ from howsure.horizon.attempt_horizon import AttemptHorizons, attempt_horizons
 from howsure.tables import Attempts
 from howsure.track.samples import Samples
 
+if TYPE_CHECKING:
+    from howsure.frames import Source
+
 __all__ = ["learning_attempts", "track_horizons"]
 
 
-def learning_attempts(samples: Samples, *, at: int | None = None) -> Attempts:
-    """Games as attempts at one task: the same statistic under the same conditions, with fresh numbers each time.
+def learning_attempts(samples: Source | Samples, *, min_turns: int | None = None) -> Attempts:
+    """Games as attempts at one task: the same statistic under the same conditions, with new numbers each time.
 
-    A person's games count 1, 2, … in the order in which they were played; a model's are repeats. The score is the share of turns that were right,
-    or with `at` whether that many turns were.
+    A person's games count 1, 2, … in the order in which they were played; a model's are repeats.
+
+    Parameters
+    ----------
+    samples : Samples, or what makes one (a frame or a file)
+        The games.
+    min_turns : int, optional
+        The score is 1 for at least this many correct turns, else 0. Without it, the score is the share of correct turns.
     """
-    return samples.attempts(by="board", at=at)
+    return Samples.of(samples).attempts(by="board", min_turns=min_turns)
 
 
-def track_horizons(samples: Samples, *, at: int | None = None, **options: Any) -> AttemptHorizons:
-    """How many games a novice would need to play to do as well as each model that ran Track the Stat.
+def track_horizons(samples: Source | Samples, *, min_turns: int | None = None, **options: Any) -> AttemptHorizons:
+    """How many games a novice would need to do as well as each model that played Track the Stat.
 
-    `options` are those of `howsure.horizon.attempt_horizon.attempt_horizons`. Novices are the people among the games; to see them
-    learn, some must have played twice or more.
+    Novices are the people among the games; some of them must have played twice or more.
+
+    Parameters
+    ----------
+    samples : Samples, or what makes one (a frame or a file)
+        Games of models and people on the same board.
+    min_turns : int, optional
+        Success is at least this many correct turns. Without it, the score is the share of correct turns.
+    **options
+        Definitions, number of replicates, level, seed, …, as in `howsure.horizon.attempt_horizons`.
+
+    Raises
+    ------
+    InputError
+        If no person played twice, or no board was played by people and every model.
     """
-    attempts = learning_attempts(samples, at=at)
+    attempts = learning_attempts(samples, min_turns=min_turns)
     frame = attempts.frame
     people = frame.filter(pl.col("kind") == "human")
     if people.is_empty() or people["attempt"].max() == 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,9 @@ import polars as pl
 from howsure.compute import replicate
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance
-from howsure.frames import write_frame
 from howsure.horizon.common_tasks import SharedTasks, shared_tasks
 from howsure.horizon.estimator import HorizonEstimator, Replicates
-from howsure.results import Provenance, columns_of, plain, write_json
+from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, Ints, check_level
 from howsure.stats.corrections import corrected_rate, powered_mean, powered_scores
 from howsure.stats.judge_errors import draw_judge_errors, errors_differ, impute_counts, success_given_verdict
@@ -26,7 +24,17 @@ from howsure.tables import Attempts, Ratings
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Corrected", "CorrectedRow", "JudgedHorizon", "JudgedHorizons", "correct", "judged_horizons"]
+    from howsure.frames import Source
+
+__all__ = [
+    "Corrected",
+    "CorrectedRow",
+    "JudgedHorizon",
+    "JudgedHorizons",
+    "correct",
+    "correct_verdicts",
+    "judged_horizons",
+]
 
 _PASS = 0.5
 _FEWEST = 3
@@ -50,18 +58,22 @@ class CorrectedRow:
     n_labelled: int
 
 
-@dataclass(frozen=True, eq=False)
-class Corrected:
-    """Corrected rates of all models, and the attempts with people's labels beside the judge's verdicts.
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Corrected(Result):
+    """Corrected success rates of all models, and the judged attempts with people's labels.
 
-    ``frame`` has the judged attempts with ``label`` (null where no person looked); ``p_alike`` is the p value of the hypothesis that the judge's sensitivity
-    and specificity are the same for all models (None with one model).
+    ``frame`` has the judged attempts with the column ``label`` (null where no person rated the attempt); ``p_alike`` is the p value of the
+    hypothesis that the judge's sensitivity and specificity are the same for all models (None with one model); ``horizons`` are there
+    where `correct_verdicts` was given novices.
     """
+
+    name = "corrected"
 
     rows: tuple[CorrectedRow, ...]
     frame: pl.DataFrame
     p_alike: float | None
     provenance: Provenance
+    horizons: JudgedHorizons | None = None
 
     @property
     def errors_differ(self) -> bool:
@@ -91,40 +103,93 @@ class Corrected:
         score = pl.col("label").fill_null(pl.Series("expected", expected[model, verdict]))
         return Attempts(self.frame.with_columns(score.alias("score")).drop("label"))
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a model: model, n, n_labelled, and value, low, high, state of judged, powered and corrected."""
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``corrected`` (one row per model), ``attempts`` (see `attempts`) and, where there are horizons, ``judged_horizons``."""
         rows = [
             {"model": row.model, "n": row.n, "n_labelled": row.n_labelled}
             | columns_of(judged=row.judged, powered=row.powered, corrected=row.corrected)
             for row in self.rows
         ]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        return {
+            "corrected": pl.DataFrame(rows, infer_schema_length=None),
+            "attempts": self.attempts().frame,
+            **(self.horizons.tables if self.horizons else {}),
+        }
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON."""
-        settings = {"p_alike": self.p_alike, "method": self.method}
-        return {"rows": plain(self.rows), **settings, "provenance": plain(self.provenance)}
+        """The tables, without the single attempts, the test of equal errors, and the provenance as plain JSON values."""
+        tables = {name: value for name, value in super().as_dict().items() if name != "attempts"}
+        return tables | {"p_alike": self.p_alike, "method": self.method}
 
     def charts(self) -> dict[str, alt.LayerChart]:
-        """Rates as judged and corrected, by file name."""
+        """Success rates as judged and corrected, by file name."""
         from howsure.bridges.charts import draw_corrected
 
         return {"corrected": draw_corrected(self)}
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write corrected.csv, corrected.json and attempts.csv."""
-        return [
-            write_frame(self.to_frame(), folder / "corrected.csv"),
-            write_json(self.as_dict(), folder / "corrected.json"),
-            self.attempts().write(folder / "attempts.csv"),
-        ]
+
+def correct_verdicts(
+    verdicts: Source | Attempts,
+    labels: Source | Ratings,
+    *,
+    novices: Source | Attempts | None = None,
+    n_replicates: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Corrected:
+    """Success rates corrected for a judge's errors and, with novices, N-attempt horizons whose intervals include those errors.
+
+    Parameters
+    ----------
+    verdicts : Attempts, polars or pandas DataFrame
+        Models' attempts, scored by the judge.
+    labels : Ratings, polars or pandas DataFrame
+        What people said of some of them; see `correct`.
+    novices : Attempts, polars or pandas DataFrame, optional
+        Attempts of people at the same tasks. With them the result has ``horizons``.
+    n_replicates : int
+        Number of bootstrap replicates of the horizons.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    seed : int
+        Seed of the replicates.
+    progress : callable, optional
+        Called with the number of replicates that are done and their total.
+
+    Returns
+    -------
+    Corrected
+        Its tables are ``corrected``, ``attempts`` and, with novices, ``judged_horizons``.
+    """
+    corrected = correct(Attempts.of(verdicts), Ratings.of(labels), level=level)
+    if novices is None:
+        return corrected
+    learners = Attempts.of(novices)
+    horizons = judged_horizons(
+        corrected, learners, n_replicates=n_replicates, level=level, seed=seed, progress=progress
+    )
+    return replace(corrected, horizons=horizons)
 
 
 def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95) -> Corrected:
-    """Correct a judge's verdicts on models' attempts by what people said of some of them.
+    """Correct a judge's verdicts on models' attempts by people's labels of some of them.
 
-    ``labels`` rate items called ``subject/task/attempt`` between 0 and 1; of several people the mean counts. Which attempts are labelled must not
-    depend on the verdicts.
+    Parameters
+    ----------
+    attempts : Attempts
+        Models' attempts, scored by the judge.
+    labels : Ratings
+        Ratings between 0 and 1 of items called ``subject/task/attempt``; of several people the mean counts. Which attempts are labelled
+        must not depend on the verdicts.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        If a labelled item is no attempt here, or fewer than 3 attempts of either verdict are labelled.
     """
     check_level(level)
     judged = attempts.frame.filter(pl.col("kind") == "model")
@@ -145,7 +210,7 @@ def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95) -> Corr
     p_alike = errors_differ(labelled)
     notes = (*labels.notes, *_notes(frame, p_alike))
     made = Provenance.of(attempts, level=level, labels=labels.digest, n_labelled=len(known), notes=notes)
-    return Corrected(rows, frame, p_alike, made)
+    return Corrected(rows=rows, frame=frame, p_alike=p_alike, provenance=made)
 
 
 @dataclass(frozen=True)
@@ -162,43 +227,31 @@ class JudgedHorizon:
     from_judge: float | None
 
 
-@dataclass(frozen=True)
-class JudgedHorizons:
-    """Horizons of all models, and what made them."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class JudgedHorizons(Result):
+    """N-attempt horizons of all models, with the judge's errors in the intervals."""
+
+    name = "judged_horizons"
 
     rows: tuple[JudgedHorizon, ...]
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a model: model, horizon, low, high, state, the same as judged, and the share of the variance from the judge."""
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``judged_horizons``, one row per model: the horizon, the horizon from the verdicts alone, and the share of the variance from the judge."""
         rows = [
             {"model": row.model, "from_judge": row.from_judge}
             | columns_of(horizon=row.horizon, as_judged=row.as_judged)
             for row in self.rows
         ]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON."""
-        return {"rows": plain(self.rows), "provenance": plain(self.provenance)}
-
-    def charts(self) -> dict[str, Any]:
-        """None: the table is short."""
-        return {}
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write judged_horizons.csv and judged_horizons.json."""
-        return [
-            write_frame(self.to_frame(), folder / "judged_horizons.csv"),
-            write_json(self.as_dict(), folder / "judged_horizons.json"),
-        ]
+        return {"judged_horizons": pl.DataFrame(rows, infer_schema_length=None)}
 
 
 def judged_horizons(
     corrected: Corrected,
     novices: Attempts,
     *,
-    n_bootstrap: int = 1000,
+    n_replicates: int = 1000,
     level: float = 0.95,
     seed: int = 0,
     last: int | None = None,
@@ -217,12 +270,12 @@ def judged_horizons(
         The verdicts and labels.
     novices : Attempts
         Attempts of people at the same tasks.
-    n_bootstrap : int
-        Replicates that make the intervals.
+    n_replicates : int
+        Number of bootstrap replicates.
     level : float
-        Their coverage, between 0 and 1.
+        Coverage of the intervals, between 0 and 1.
     seed : int
-        Of the replicates.
+        Seed of the replicates.
     last : int, optional
         Novices' attempts after this one are excluded.
     progress : callable, optional
@@ -233,28 +286,29 @@ def judged_horizons(
     verdicts = corrected.frame.with_columns((pl.col("score") >= _PASS).cast(pl.Float64)).drop("label")
     together = Attempts(pl.concat([people, verdicts.lazy()], how="diagonal_relaxed"))
     shared = shared_tasks(together, last=last)
-    as_judged = _own_horizons(_encounter(shared, shared.successes), n_bootstrap, level, seed)
+    as_judged = _own_horizons(_estimator(shared, shared.successes), n_replicates, level, seed)
     if corrected.errors_differ:
-        found = _powered(corrected, shared, n_bootstrap, level, seed)
+        found = _powered(corrected, shared, n_replicates, level, seed)
         shares: list[float | None] = [None] * len(shared.models)
     else:
-        found, shares = _imputed(corrected, shared, n_bootstrap, level, seed, progress)
+        found, shares = _imputed(corrected, shared, n_replicates, level, seed, progress)
     rows = tuple(map(JudgedHorizon, shared.models, found, as_judged, shares))
     order = sorted(rows, key=lambda row: -(row.horizon.value or 0))
-    settings = {**corrected.provenance.settings, "n_bootstrap": n_bootstrap, "level": level, "last": last}
+    settings = {**corrected.provenance.settings, "n_replicates": n_replicates, "level": level, "last": last}
     settings |= {"method": corrected.method, "novices": novices.digest}
     notes = tuple(dict.fromkeys((*corrected.provenance.notes, *shared.notes)))
-    return JudgedHorizons(tuple(order), Provenance(settings, corrected.provenance.digest, seed, notes))
+    provenance = Provenance(settings, corrected.provenance.digest, seed, notes)
+    return JudgedHorizons(rows=tuple(order), provenance=provenance)
 
 
-def _encounter(shared: SharedTasks, successes: Floats, n: Floats | None = None) -> HorizonEstimator:
+def _estimator(shared: SharedTasks, successes: Floats, n: Floats | None = None) -> HorizonEstimator:
     counts = replace(shared, successes=successes, n=shared.n if n is None else n, squares=None)
     return HorizonEstimator(counts, ("matching",), _HALF)
 
 
-def _own_horizons(encounter: HorizonEstimator, n: int, level: float, seed: int) -> list[Estimate]:
-    drawn = encounter.replicates(n, seed=seed)
-    return [encounter.horizon(drawn, row, 0, 0, level) for row in range(len(encounter.counts.models))]
+def _own_horizons(estimator: HorizonEstimator, n: int, level: float, seed: int) -> list[Estimate]:
+    drawn = estimator.replicates(n, seed=seed)
+    return [estimator.horizon(drawn, row, 0, 0, level) for row in range(len(estimator.counts.models))]
 
 
 def _imputed(
@@ -280,16 +334,16 @@ def _imputed(
         for one in range(size):
             errors = float(judge.sensitivity[one]), float(judge.specificity[one])
             outcomes = [impute_counts(*cell, judge.rates[one, m], *errors, rng) for m, cell in enumerate(cells)]
-            encounter = _encounter(shared, np.stack(outcomes).astype(np.float64))
-            drawn.append((encounter.counts.successes, encounter.horizons, *encounter.draw(rng, 1)))
+            estimator = _estimator(shared, np.stack(outcomes).astype(np.float64))
+            drawn.append((estimator.counts.successes, estimator.horizons, *estimator.draw(rng, 1)))
         successes, points, *sampled = zip(*drawn, strict=True)
         return np.stack(successes), np.stack(points), *(np.concatenate(part) for part in sampled)
 
     successes, points, *sampled = replicate(work, n, seed=seed, progress=progress)
     drawn = Replicates(*sampled)
-    encounter = _encounter(shared, successes.mean(axis=0))
+    estimator = _estimator(shared, successes.mean(axis=0))
     models = range(len(shared.models))
-    found = [encounter.horizon(drawn, row, 0, 0, level) for row in models]
+    found = [estimator.horizon(drawn, row, 0, 0, level) for row in models]
     return found, [_share_of_variance(points[:, row, 0, 0], drawn.horizons[:, row, 0, 0]) for row in models]
 
 
@@ -320,8 +374,8 @@ def _powered(corrected: Corrected, shared: SharedTasks, n: int, level: float, se
         successes[row] = np.bincount(column, scores, len(tasks))
         if len(tasks) == 1:  # the bootstrap draws runs as 0 or 1: as many as would leave the mean as unsure as it is
             successes[row], counts[row] = _as_runs(scores)
-    encounter = _encounter(shared, successes, counts)
-    found = _own_horizons(encounter, n, level, seed)
+    estimator = _estimator(shared, successes, counts)
+    found = _own_horizons(estimator, n, level, seed)
     return [Estimate.without("too_few", few[row], level=level) if row in few else one for row, one in enumerate(found)]
 
 

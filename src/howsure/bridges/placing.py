@@ -1,6 +1,8 @@
-"""Attempts at any eval as scores with standard errors, and with them a place on the capability scale."""
+"""Attempts at evals as scores with standard errors, and with them a place on the capability scale."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -10,17 +12,29 @@ from howsure.stitch.placing import match_benchmarks, place
 from howsure.stitch.scale import Scale
 from howsure.tables import Attempts, Scores
 
+if TYPE_CHECKING:
+    from howsure.frames import Source
+
 __all__ = ["place_attempts", "scores_of"]
 
 
 def scores_of(
-    attempts: Attempts, *, benchmark: str | None = None, by: str | None = None, cluster: str = "task"
+    attempts: Source | Attempts, *, benchmark: str | None = None, by: str | None = None, cluster: str = "task"
 ) -> Scores:
-    """Each model's mean score, with the standard error that its clusters of attempts make, as scores of a benchmark.
+    """Each model's mean score with its cluster-robust standard error, as scores of a benchmark. People and baselines are excluded.
 
-    Without ``by`` each domain is a benchmark, and where there is one or none, it is called ``benchmark``; with several
-    names read ``benchmark/domain``. People and baselines are left out.
+    Parameters
+    ----------
+    attempts : Attempts, or what makes one (a frame or a file)
+        Attempts at evals.
+    benchmark : str, optional
+        Name of the benchmark. With several groups the names read ``benchmark/group``. Without it, each group is a benchmark.
+    by : str, optional
+        Column that groups the attempts into benchmarks; without it, ``domain``.
+    cluster : str
+        Column of the clusters, or ``none``.
     """
+    attempts = Attempts.of(attempts)
     of_models = attempts.lazy.filter(pl.col("kind") == "model")
     if of_models.head(1).collect().is_empty():
         raise InputError("No attempt is a model's (kind = model), so there is no model to score.")
@@ -42,15 +56,29 @@ def scores_of(
 
 
 def place_attempts(
-    scale: Scale, attempts: Attempts, *, benchmark: str | None = None, cluster: str = "task", seed: int = 0
+    scale: Scale, attempts: Source | Attempts, *, benchmark: str | None = None, cluster: str = "task", seed: int = 0
 ) -> pl.DataFrame:
-    """The models of a run on a finished scale, its benchmarks frozen; one row a model, best first."""
+    """The models of a run on a finished capability scale, with all benchmarks fixed: one row per model, the most capable first.
+
+    Parameters
+    ----------
+    scale : Scale
+        What `howsure.stitch.fit` returned.
+    attempts : Attempts, or what makes one (a frame or a file)
+        Attempts at a benchmark that is on the scale.
+    benchmark : str, optional
+        Name of that benchmark; see `scores_of`.
+    cluster : str
+        Column of the clusters, or ``none``.
+    seed : int
+        Seed of the intervals.
+    """
     scores = scores_of(attempts, benchmark=benchmark, cluster=cluster)
     found = set(match_benchmarks(scale, scores).frame["benchmark"])
     if not found & set(scale.problem.benchmarks):
         raise InputError(
             f"None of the benchmarks of these attempts ({', '.join(sorted(found)[:3])}) is on the scale. "
-            "Name the one it is with --benchmark, or fit a scale that holds it."
+            "Name the one it is with --benchmark, or fit a scale that includes it."
         )
     return place(scale, scores, seed=seed)
 

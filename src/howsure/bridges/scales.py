@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.frames import write_frame
+from howsure.frames import parts_of
 from howsure.outside_text import unguarded
-from howsure.results import Provenance, columns_of, plain, write_json
+from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, Ints, check_level, codes
 from howsure.stats.trends import Line, fit_line
 from howsure.stitch.families import family_of
@@ -25,6 +26,8 @@ from howsure.stitch.trends.horizon_map import clustered_correlation, clustered_s
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from howsure.frames import Rows
 
 __all__ = ["SCALES", "Link", "ScaleMap", "map_scales", "read_scale", "read_scales"]
 
@@ -64,31 +67,30 @@ class Link:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ScaleMap:
-    """Every pair of scales, both ways."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ScaleMap(Result):
+    """Every pair of scales, in both directions; ``models`` has each model's values on all scales."""
+
+    name = "scales"
 
     links: tuple[Link, ...]
     models: pl.DataFrame
     level: float
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a link: x, y, n, slope, correlation with their intervals and states, r2."""
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``scales`` (one row per pair: x, y, n, slope, correlation, r2) and ``scale_models`` (one row per model)."""
         rows = [
             {"x": link.x, "y": link.y, "n": len(link.points)}
             | columns_of(slope=link.slope, correlation=link.correlation)
             | {"r2": link.line.r2 if link.line else None}
             for link in self.links
         ]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON."""
-        return {"links": plain(self.to_frame().to_dicts()), "provenance": plain(self.provenance)}
+        return {"scales": pl.DataFrame(rows, infer_schema_length=None), "scale_models": self.models}
 
     def charts(self) -> dict[str, alt.LayerChart]:
-        """One chart a pair, by file name."""
+        """One chart per pair, by file name."""
         from howsure.bridges.charts import draw_link
 
         return {
@@ -97,27 +99,43 @@ class ScaleMap:
             if link.line and list(SCALES).index(link.x) < list(SCALES).index(link.y)
         }
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write scales.csv, scale_models.csv and scales.json."""
-        return [
-            write_frame(self.to_frame(), folder / "scales.csv"),
-            write_frame(self.models, folder / "scale_models.csv"),
-            write_json(self.as_dict(), folder / "scales.json"),
-        ]
 
-
-def map_scales(scales: Mapping[str, pl.DataFrame], *, level: float = 0.95) -> ScaleMap:
+def map_scales(
+    scales: Mapping[str, Rows] | Sequence[str | os.PathLike[str]], *, success_rate: float = 0.5, level: float = 0.95
+) -> ScaleMap:
     """Join scales by the models' names, and regress each on each.
 
-    ``scales`` maps ``capability``, ``minutes`` and ``attempts`` (two of them at least) to frames with the columns model, value and, if known, low,
-    high, family, and draws (the value in each replicate, as a list). Horizons are taken as log₂. The error of x is not corrected for: a noisy x makes the line flatter, never steeper.
+    Horizons are taken as log₂. The error of x is not corrected for: a noisy x makes the line flatter, never steeper.
+
+    Parameters
+    ----------
+    scales : mapping of str to polars or pandas DataFrame, or sequence of paths
+        ``capability``, ``minutes`` and ``attempts`` (at least two of them), each a frame with the columns model, value and, if known,
+        low, high, family, and draws (the value in each replicate, as a list); or folders of results, read by `read_scales`.
+    success_rate : float
+        Horizons at this success rate are taken from folders, between 0 and 1.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        If fewer than 4 models are on two scales.
     """
+    if isinstance(scales, Mapping):
+        frames = {name: parts_of(frame)[0].rows.collect() for name, frame in scales.items()}
+    else:
+        frames = read_scales(scales, success_rate)
+    return _map(frames, level)
+
+
+def _map(scales: Mapping[str, pl.DataFrame], level: float) -> ScaleMap:
     check_level(level)
     for name in scales:
         if name not in SCALES:
             raise OptionError.unknown("scale", name, SCALES)
     if len(scales) < 2:
-        raise OptionError("One scale has nothing to be joined with. Give two or three.")
+        raise OptionError("One scale cannot be compared with itself. Give two or three.")
     joined = _joined(scales)
     links = tuple(_link(x, y, joined, scales, level) for x, y in itertools.permutations(scales, 2))
     if all(link.line is None for link in links):
@@ -126,21 +144,28 @@ def map_scales(scales: Mapping[str, pl.DataFrame], *, level: float = 0.95) -> Sc
             f"Too few models are on two scales ({counts}; {_FEWEST} are needed). Their names must be the same."
         )
     notes = [f"{len(frame):,} models have a {SCALES[name][0].lower()}." for name, frame in scales.items()]
-    return ScaleMap(links, joined, level, Provenance({"level": level, "scales": list(scales)}, notes=tuple(notes)))
+    provenance = Provenance({"level": level, "scales": list(scales)}, notes=tuple(notes))
+    return ScaleMap(links=links, models=joined, level=level, provenance=provenance)
 
 
-def read_scale(path: Path, level: float = 50) -> tuple[str, pl.DataFrame]:
-    """A scale from what an instrument saved: models.csv of a fit, placed.csv, time_horizons.csv or horizons.csv, or the folder that holds it.
+def read_scale(path: str | os.PathLike[str], success_rate: float = 0.5) -> tuple[str, pl.DataFrame]:
+    """A scale from what an instrument saved: its name, and a frame with model, value and, where known, low, high, family and draws.
 
-    Of horizons those at ``level`` per cent count (of several definitions the first); models out of range have none and are left out.
+    Parameters
+    ----------
+    path : str or path
+        models.csv of a fit, placed.csv, time_horizons.csv or horizons.csv, or the folder that has one of them.
+    success_rate : float
+        Horizons at this success rate are taken, of several definitions the first. Models out of range have no value and are excluded.
     """
+    given = Path(path)
     names = {
         "models.csv": "capability",
         "placed.csv": "capability",
         "time_horizons.csv": "minutes",
         "horizons.csv": "attempts",
     }
-    found = [path] if path.is_file() else [path / name for name in names if (path / name).is_file()]
+    found = [given] if given.is_file() else [given / name for name in names if (given / name).is_file()]
     if not found or found[0].name not in names:
         raise InputError(f"{path}: holds no scale. Name a folder or file of {', '.join(names)}.")
     kind = names[found[0].name]
@@ -148,8 +173,12 @@ def read_scale(path: Path, level: float = 50) -> tuple[str, pl.DataFrame]:
     column = {"capability": "capability", "minutes": "minutes", "attempts": "horizon"}[kind]
     if column not in frame.columns:
         raise InputError(f"{found[0]}: has no column {column!r}, so it is not what Howsure wrote. Name its folder.")
+    frame = frame.rename({f"{column}_{end}": end for end in ("low", "high", "state")}, strict=False)
     if "level" in frame.columns:
-        frame = frame.filter(pl.col("level") == level).unique("model", keep="first", maintain_order=True)
+        frame = frame.with_columns(success_rate=pl.col("level") / 100)
+    if "success_rate" in frame.columns:
+        frame = frame.filter((pl.col("success_rate") - success_rate).abs() < 1e-9)
+        frame = frame.unique("model", keep="first", maintain_order=True)
     if "state" in frame.columns:
         frame = frame.filter(pl.col("state") == "ok")
     ends = [name for name in ("low", "high") if name in frame.columns]
@@ -159,15 +188,15 @@ def read_scale(path: Path, level: float = 50) -> tuple[str, pl.DataFrame]:
     return kind, chosen if drawn is None else chosen.join(drawn, on="model", how="left", maintain_order="left")
 
 
-def read_scales(paths: Sequence[Path], level: float = 50) -> dict[str, pl.DataFrame]:
+def read_scales(paths: Sequence[str | os.PathLike[str]], success_rate: float = 0.5) -> dict[str, pl.DataFrame]:
     """The scales in these folders or files, by name; several of one scale (a fit, and models placed on it) are joined.
 
     Parameters
     ----------
-    paths : sequence of Path
+    paths : sequence of paths
         What `read_scale` reads.
-    level : float
-        Of horizons those at this success rate, in per cent.
+    success_rate : float
+        Horizons at this success rate are taken, between 0 and 1.
 
     Raises
     ------
@@ -176,7 +205,7 @@ def read_scales(paths: Sequence[Path], level: float = 50) -> dict[str, pl.DataFr
     """
     scales: dict[str, pl.DataFrame] = {}
     for path in paths:
-        kind, frame = read_scale(path, level)
+        kind, frame = read_scale(path, success_rate)
         known = scales.get(kind, frame.clear())
         both = known.join(frame, on="model", how="semi")["model"]
         if len(both):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from howsure.cli.finish import finish, keep
+from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from howsure.cli.output import progress_bar
 
@@ -35,12 +35,16 @@ def track(
         typer.Argument(help="Inspect logs, samples.csv files, or folders that hold them.", show_default=False),
     ],
     output: Output,
-    at: Annotated[
+    min_turns: Annotated[
         int | None,
-        typer.Option(min=1, help="Success is this many right turns. [default: the share of turns]", show_default=False),
+        typer.Option(
+            min=1,
+            help="Success is at least this many correct turns. [default: the score is the share of correct turns]",
+            show_default=False,
+        ),
     ] = None,
     definition: Annotated[list[str], typer.Option(help="matching, regression or irt; repeat it.")] = ["matching"],  # noqa: B006
-    bootstrap: Annotated[int, typer.Option(min=0, help="Replicates that make the intervals.")] = 1000,
+    replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates for the intervals.")] = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -57,7 +61,13 @@ def track(
     samples = read_samples(inputs)
     with progress_bar("resampling", output.console) as progress:
         found = track_horizons(
-            samples, at=at, definitions=definition, n_bootstrap=bootstrap, level=level, seed=seed, progress=progress
+            samples,
+            min_turns=min_turns,
+            definitions=definition,
+            n_bootstrap=replicates,
+            level=level,
+            seed=seed,
+            progress=progress,
         )
     output.console.notes(found.provenance.notes)
     rows = [(r.model, r.definition, f"{100 * r.level:g} %", r.horizon, r.success) for r in found.rows]
@@ -66,7 +76,7 @@ def track(
     )
     finish(found, output, "track_horizon", "Games a novice would need", "horizon.attempts_sections")
     if output.out:
-        output.console.wrote([learning_attempts(samples, at=at).write(output.out / "attempts.csv")])
+        output.console.wrote([learning_attempts(samples, min_turns=min_turns).write(output.out / "attempts.csv")])
 
 
 @app.command()
@@ -140,7 +150,7 @@ def judged(
         Path | None,
         typer.Option(help="Attempts of novices, for horizons that include the judge's errors.", show_default=False),
     ] = None,
-    bootstrap: Annotated[int, typer.Option(min=2, help="Replicates that make the intervals of horizons.")] = 1000,
+    replicates: Annotated[int, typer.Option(min=2, help="Bootstrap replicates for the intervals of horizons.")] = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -151,27 +161,24 @@ def judged(
     \b
     howsure bridge judged verdicts.csv --labels ratings.csv --novices novices.csv -o out
     """
-    from howsure.bridges.judge_correction import correct, judged_horizons
-    from howsure.tables import Attempts, Ratings
+    from howsure.bridges.judge_correction import correct_verdicts
 
     verdicts = reading.attempts(inputs, output.console)
-    found = correct(verdicts, Ratings(labels), level=level)
+    with progress_bar("resampling", output.console) as progress:
+        found = correct_verdicts(
+            verdicts, labels, novices=novices, n_replicates=replicates, level=level, seed=seed, progress=progress
+        )
+    horizons = found.horizons
+    notes = [*found.provenance.notes, *(horizons.provenance.notes if horizons else ())]
+    output.console.notes([note for note in dict.fromkeys(notes) if note not in verdicts.notes])
     rows = [(r.model, r.judged, r.powered, r.corrected, r.n, r.n_labelled) for r in found.rows]
     names = ("model", f"judged [{level:.0%}]", "PPI++", "Rogan–Gladen", "attempts", "labelled")
-    output.console.notes([note for note in found.provenance.notes if note not in verdicts.notes])
-    output.console.table("Success, as judged and corrected", names, rows)
-    if novices:
-        with progress_bar("resampling", output.console) as progress:
-            horizons = judged_horizons(
-                found, Attempts(novices), n_bootstrap=bootstrap, level=level, seed=seed, progress=progress
-            )
-        output.console.notes([note for note in horizons.provenance.notes if note not in found.provenance.notes])
-        told = [(r.model, r.horizon, r.as_judged, _share(r.from_judge)) for r in horizons.rows]
-        heads = ("model", f"attempts [{level:.0%}]", "as judged", "variance from the judge")
-        output.console.table("Attempts a novice would need", heads, told)
-        keep(horizons, output, "judged_horizons", "Horizons, judge corrected", "bridges.judged_section")
-    output.console.json(found.as_dict() | ({"horizons": horizons.as_dict()["rows"]} if novices else {}))
-    keep(found, output, "corrected", "A judge, corrected", "bridges.corrected_section")
+    output.console.table("Success rates, as judged and corrected", names, rows)
+    if horizons:
+        shown = [(r.model, r.horizon, r.as_judged, _share(r.from_judge)) for r in horizons.rows]
+        heads = ("model", f"attempts [{level:.0%}]", "as judged", "share of the variance from the judge")
+        output.console.table("Attempts a novice would need", heads, shown)
+    finish(found, output, "corrected", "Success rates corrected for a judge's errors", "bridges.corrected_sections")
 
 
 @app.command("map")
@@ -186,7 +193,9 @@ def map_(
         ),
     ],
     output: Output,
-    at: Annotated[float, typer.Option(help="Horizons at this success rate, in per cent.")] = 50,
+    success_rate: Annotated[
+        float, typer.Option(min=0, max=1, help="Horizons at this success rate, between 0 and 1.")
+    ] = 0.5,
     level: Level = 0.95,
 ) -> None:
     """Capability, time horizon and N-attempt horizon: how far each tells the others.
@@ -196,9 +205,9 @@ def map_(
     \b
     howsure bridge map fit time attempts -o out
     """
-    from howsure.bridges.scales import SCALES, map_scales, read_scales
+    from howsure.bridges.scales import SCALES, map_scales
 
-    found = map_scales(read_scales(inputs, at), level=level)
+    found = map_scales(inputs, success_rate=success_rate, level=level)
     output.console.notes(found.provenance.notes)
     rows = [(SCALES[k.x][0], SCALES[k.y][0], k.slope, k.correlation, len(k.points)) for k in found.links]
     caption = "Slopes: doublings of a horizon, or units of capability, for each doubling or unit of the first."

@@ -36,7 +36,7 @@ _N_TASKS, _N_LEARNERS, _N_ATTEMPTS, _N_RUNS = 60, 40, 10, 10
 def game_part(world: World, games: Games, settings: Settings) -> Part:
     """People learn Track the Stat; which of their games is each model worth?"""
     everyone = Samples.union([draw_people(settings.seed), games.samples])
-    found = track_horizons(everyone, at=AT, **_asked(settings))
+    found = track_horizons(everyone, min_turns=AT, **_asked(settings))
     truth = {actor.name: horizon_of((1 - actor.slip) ** AT, AT) for actor in world.cast}
     about = (
         f"{N_PEOPLE} people play the same game {N_GAMES} times and err less each time; a success is {AT} right turns. A model is worth the game in which people succeed as "
@@ -44,7 +44,7 @@ def game_part(world: World, games: Games, settings: Settings) -> Part:
     )
 
     def save(folder: Path) -> list[Path]:
-        return [learning_attempts(everyone, at=AT).write(folder / "attempts.csv"), *found.save(folder)]
+        return [learning_attempts(everyone, min_turns=AT).write(folder / "attempts.csv"), *found.save(folder)]
 
     planted = _planted(_GAMES, found, truth)
     title = "People learn Track the Stat"

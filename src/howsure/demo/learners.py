@@ -26,7 +26,7 @@ def draw_people(seed: int) -> Samples:
     talent = np.exp(_SPREAD * rng.standard_normal(N_PEOPLE))
     slips = np.minimum(_typical(np.arange(1, N_GAMES + 1)) * talent[:, None], 0.99)
     turns = np.minimum(rng.geometric(slips) - 1, LENGTH)
-    return Samples.of(
+    return Samples.from_games(
         Sample(
             f"person-{who + 1:02}",
             "median",

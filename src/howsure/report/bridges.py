@@ -8,16 +8,20 @@ from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock
 from howsure.report.leads import with_lead
 
-__all__ = ["corrected_section", "judged_section", "map_section"]
+__all__ = ["corrected_sections", "judged_section", "map_section"]
 
 
-def corrected_section(found: Corrected) -> Section:
-    """Success as a judge has it, and corrected by people's labels."""
+def corrected_sections(found: Corrected) -> list[Section]:
+    """Success rates corrected by people's labels, and horizons where there are any."""
+    return [_corrected_section(found), *([judged_section(found.horizons)] if found.horizons else [])]
+
+
+def _corrected_section(found: Corrected) -> Section:
     rows: list[list[Cell]] = [[r.model, r.judged, r.powered, r.corrected, r.n, r.n_labelled] for r in found.rows]
     columns = ["Model", "As judged", "PPI++", "Rogan–Gladen", "Attempts", "Labelled"]
     blocks: list[Block] = [
         *(ChartBlock(chart) for chart in found.charts().values()),
-        TableBlock(columns, rows, "One row a model: rate of success, with interval."),
+        TableBlock(columns, rows, "One row per model: success rate with its interval."),
         Method(_CORRECTED),
         Download("corrected.csv", csv_text(found.to_frame())),
     ]

@@ -118,7 +118,7 @@ def _errors(results: TrackResult, board: Board) -> TableBlock:
 
 def _hazards(results: TrackResult, board: Board) -> TableBlock:
     rows: list[list[Cell]] = [
-        [row.model, row.solver, f"{h.first}–{h.last}", h.chance, h.n_errors, h.n_turns]
+        [row.model, row.solver, f"{h.first}–{h.last}", h.hazard, h.n_errors, h.n_turns]
         for row in results.on(board)
         if row.survival
         for h in row.survival.hazards

@@ -76,7 +76,7 @@ def collect_page(page: BuiltPage, results: Iterable[str | os.PathLike[str]]) -> 
     refused = tuple(str(refusal) for refusal in collected.refused)
     if not collected.results:
         raise InputError("No result of this page is there. " + " ".join(refused))
-    return Samples.of((s for received in collected.results for s in _samples(received)), notes=refused)
+    return Samples.from_games((s for received in collected.results for s in _samples(received)), notes=refused)
 
 
 def _game(title: str, variant: str, seed: int, setting: Setting, *, is_practice: bool = False) -> Game:

@@ -60,7 +60,9 @@ def draw_survival(results: TrackResult, board: Board) -> alt.LayerChart:
     """The share of games that last beyond each turn, one curve a model and solver."""
     known = [(row, row.survival) for row in _sorted(results, board) if row.survival]
     shown, n_more = known[:_MOST_CURVES], len(known[_MOST_CURVES:])
-    curves = pl.concat([curve.to_frame().with_columns(group=pl.lit(_name(row))) for row, curve in shown])
+    curves = pl.concat([curve.to_frame().with_columns(group=pl.lit(_name(row))) for row, curve in shown]).rename(
+        {"survival_low": "low", "survival_high": "high"}
+    )
     note = f"{n_more} more in survival.csv" if n_more else ""
     n = sum(row.n for row, _ in shown)
     return line_with_band(

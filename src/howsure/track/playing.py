@@ -37,4 +37,4 @@ def run_players(
             samples.append(Sample.of(game, model=name, variant=variant, seed=sample, setting=setting, kind="baseline"))
         if progress:
             progress(done, len(matches))
-    return Samples.of(samples)
+    return Samples.from_games(samples)

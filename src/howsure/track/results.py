@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from howsure.estimates import Estimate
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, columns_of
 from howsure.track.baselines import Baseline, Board, baselines, boards
-from howsure.track.differences import Difference, Gain, differences, gains
+from howsure.track.differences import Contrast, Difference, Gain, differences, gains
 from howsure.track.endings import IS_CENSORED
 from howsure.track.error_kinds import chance_kinds, error_counts
 from howsure.track.resampling import REPLICATES, median_turns, stddev_turns
 from howsure.track.samples import DIRECT, GROUP, Samples
-from howsure.track.survival import GameEnds, Survival, average_turns, survival_of, violation_rate
+from howsure.track.survival import GameEnds, Hazard, Survival, average_turns, survival_of, violation_rate
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -83,23 +81,27 @@ class TrackRow:
     usage: Usage
 
     def metrics(self) -> dict[str, Any]:
-        """The eval's metrics under their published names, with the ends of their intervals."""
-        told: dict[str, Any] = {
-            "avg_max_length": self.average.value,
-            "low": self.average.low,
-            "high": self.average.high,
-            "avg_state": self.average.state,
+        """The eval's metrics under their published names, each with its interval and state."""
+        return {
+            **columns_of(avg_max_length=self.average),
             "avg_at_least": self.bounds[0] if self.bounds else self.average.value,
             "avg_at_most": self.bounds[1] if self.bounds else self.average.value,
+            **columns_of(stddev_max_length=self.stddev, median_max_length=self.median),
+            "max_max_length": self.largest,
+            "min_max_length": self.smallest,
+            **columns_of(violation_rate=self.violation_rate),
         }
-        told |= _with_ends("stddev_max_length", self.stddev) | _with_ends("median_max_length", self.median)
-        told |= {"max_max_length": self.largest, "min_max_length": self.smallest}
-        return told | _with_ends("violation_rate", self.violation_rate)
 
 
-@dataclass(frozen=True)
-class TrackResult:
-    """All rows, the gain from showing the state, differences between players, baselines, and what made them."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TrackResult(Result):
+    """How long each player lasted, with intervals: what `howsure.track.run` and `howsure.track.report` return.
+
+    ``rows`` has one entry per player, solver and board, ``gains`` what showing the state adds, ``differences`` every pair of players,
+    ``baselines`` what to compare with, and ``samples`` the games.
+    """
+
+    name = "track"
 
     rows: tuple[TrackRow, ...]
     gains: tuple[Gain, ...]
@@ -110,7 +112,7 @@ class TrackResult:
 
     @property
     def level(self) -> float:
-        """The intervals' level."""
+        """The coverage of the intervals."""
         return float(self.provenance.settings["level"])
 
     @property
@@ -122,56 +124,37 @@ class TrackResult:
         """The rows of one board."""
         return [row for row in self.rows if Board(row.variant, row.setting, row.length) == board]
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row per model, solver and board: the six metrics, the ends of their intervals, and how many games there were."""
-        counts = ("n", "n_censored", "n_no_answer")
-        told = [_key(row) | row.metrics() | {name: getattr(row, name) for name in counts} for row in self.rows]
-        return pl.DataFrame(told, infer_schema_length=None)
-
-    def survival_frame(self) -> pl.DataFrame:
-        """The survival curves."""
-        return _stacked((row, row.survival.to_frame()) for row in self.rows if row.survival)
-
-    def difference_frame(self) -> pl.DataFrame:
-        """One row per pair of players on a board: right turns of a minus those of b, up to the turn ``limit``."""
-        names = ("a", "b", "solver", "variant", "setting", "length")
-        told = [
-            {name: getattr(one, name) for name in names}
-            | {"limit": one.contrast.limit}
-            | _with_ends("difference", one.contrast.difference)
-            | {"difference_state": one.contrast.difference.state, "p": one.contrast.p, "p_holm": one.p_holm}
-            | {"n_seeds": one.contrast.n_seeds, "n_unshared": one.contrast.n_unshared}
-            for one in self.differences
-        ]
-        return pl.DataFrame(told, infer_schema_length=None)
-
-    def error_frame(self) -> pl.DataFrame:
-        """One row per player, board and way to end: games, their share, and the share among wrong guesses in the same turns."""
-        told = [
-            _key(row) | {"ended": kind, "games": count, "share": count / row.n, "chance": row.chance_errors.get(kind)}
-            for row in self.rows
-            for kind, count in row.errors.items()
-        ]
-        return pl.DataFrame(told, infer_schema_length=None)
-
-    def hazard_frame(self) -> pl.DataFrame:
-        """The chance to fail in one turn, by stretches of turns."""
-        told = [
-            _key(row)
-            | {"first": h.first, "last": h.last}
-            | _with_ends("hazard", h.chance)
-            | {"errors": h.n_errors, "turns": h.n_turns}
-            for row in self.rows
-            if row.survival
-            for h in row.survival.hazards
-        ]
-        return pl.DataFrame(told, infer_schema_length=None)
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``track`` (one row per player, solver and board), ``samples`` (one row per game), ``errors``, ``baselines`` and, where there are any, ``gains``, ``differences``, ``survival`` and ``hazard``."""
+        optional = {
+            "gains": [_key(gain) | _contrast_columns(gain.contrast) for gain in self.gains],
+            "differences": [
+                {"a": one.a, "b": one.b, **_board_columns(one), **_contrast_columns(one.contrast), "p_holm": one.p_holm}
+                for one in self.differences
+            ],
+            "hazard": [
+                _key(row) | _hazard_columns(hazard)
+                for row in self.rows
+                if row.survival
+                for hazard in row.survival.hazards
+            ],
+        }
+        curves = [_with_key(row, row.survival.to_frame()) for row in self.rows if row.survival]
+        return {
+            "track": _frame(map(_row_columns, self.rows)),
+            "samples": self.samples.frame,
+            "errors": _frame(_error_columns(row, kind) for row in self.rows for kind in row.errors),
+            "baselines": _frame(
+                {**asdict(one.board), "baseline": one.name} | columns_of(average=one.average) for one in self.baselines
+            ),
+            **{name: _frame(rows) for name, rows in optional.items() if rows},
+            **({"survival": pl.concat(curves)} if curves else {}),
+        }
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON."""
-        told = {"rows": [_told(row) for row in self.rows], "gains": self.gains, "differences": self.differences}
-        told |= {"baselines": self.baselines}
-        return dict(plain(told | {"provenance": self.provenance}))
+        """The tables, without the single games, and the provenance as plain JSON values."""
+        return {name: value for name, value in super().as_dict().items() if name != "samples"}
 
     def charts(self) -> dict[str, ChartType]:
         """Averages, survival curves and kinds of errors of every board, by the name of their file."""
@@ -185,16 +168,6 @@ class TrackResult:
             for name, draw in drawers.items()
         }
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write track.csv, samples.csv, errors.csv, survival.csv, hazard.csv, differences.csv and track.json."""
-        frames = {"track": self.to_frame(), "samples": self.samples.frame, "errors": self.error_frame()}
-        if self.differences:
-            frames |= {"differences": self.difference_frame()}
-        if any(row.survival for row in self.rows):
-            frames |= {"survival": self.survival_frame(), "hazard": self.hazard_frame()}
-        written = [write_frame(frame, folder / f"{name}.csv") for name, frame in frames.items()]
-        return [*written, write_json(self.as_dict(), folder / "track.json")]
-
 
 def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
     """Every model, solver and variant measured.
@@ -206,16 +179,16 @@ def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> TrackRes
     """
     parts = samples.frame.group_by(GROUP, maintain_order=True)
     rows = tuple(_row(part, level, seed) for _, part in parts)
-    settings = {"level": level, "replicates": REPLICATES}
+    settings = {"level": level, "n_replicates": REPLICATES}
     notes = [note for row in rows for note in _notes(row)]
     provenance = Provenance.of(samples, seed=seed, notes=notes, **settings)
     return TrackResult(
-        rows,
-        gains(samples, level=level),
-        differences(samples, level=level),
-        baselines(samples, level=level),
-        samples,
-        provenance,
+        rows=rows,
+        gains=gains(samples, level=level),
+        differences=differences(samples, level=level),
+        baselines=baselines(samples, level=level),
+        samples=samples,
+        provenance=provenance,
     )
 
 
@@ -280,21 +253,50 @@ def _notes(row: TrackRow) -> list[str]:
     return notes
 
 
-def _key(row: TrackRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in GROUP}
+def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), infer_schema_length=None)
 
 
-def _with_ends(name: str, estimate: Estimate) -> dict[str, float | None]:
-    short = name.removesuffix("_max_length").removesuffix("_rate")
-    return {name: estimate.value, f"{short}_low": estimate.low, f"{short}_high": estimate.high}
+def _key(row: TrackRow | Gain) -> dict[str, Any]:
+    return {"model": row.model, **_board_columns(row)}
 
 
-def _stacked(parts: Iterable[tuple[TrackRow, pl.DataFrame]]) -> pl.DataFrame:
-    labelled = [
-        frame.select(*(pl.lit(value).alias(name) for name, value in _key(row).items()), pl.all())
-        for row, frame in parts
-    ]
-    return pl.concat(labelled)
+def _board_columns(row: TrackRow | Gain | Difference) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in ("solver", "variant", "setting", "length")}
+
+
+def _row_columns(row: TrackRow) -> dict[str, Any]:
+    mean = row.survival.restricted_mean if row.survival else Estimate.without("too_few", row.average.reason)
+    return {
+        **_key(row),
+        "kind": row.kind,
+        **row.metrics(),
+        **columns_of(restricted_mean=mean),
+        "restricted_to": row.survival.reach if row.survival else None,
+        **{name: getattr(row, name) for name in ("n", "n_censored", "n_no_answer")},
+        **{name: getattr(row.usage, name) for name in ("input_tokens", "output_tokens", "reasoning_tokens")},
+        "total_tokens": row.usage.total_tokens,
+    }
+
+
+def _error_columns(row: TrackRow, kind: str) -> dict[str, Any]:
+    count = row.errors[kind]
+    share = {"share": count / row.n, "share_among_guesses": row.chance_errors.get(kind)}
+    return {**_key(row), "ended": kind, "games": count, **share}
+
+
+def _contrast_columns(one: Contrast) -> dict[str, Any]:
+    tests = {"p": one.p, "p_log_rank": one.p_log_rank, "n_seeds": one.n_seeds, "n_unshared": one.n_unshared}
+    return {"limit": one.limit, **columns_of(difference=one.difference), **tests}
+
+
+def _hazard_columns(one: Hazard) -> dict[str, Any]:
+    counts = {"errors": one.n_errors, "turns": one.n_turns}
+    return {"first": one.first, "last": one.last, **columns_of(hazard=one.hazard), **counts}
+
+
+def _with_key(row: TrackRow, frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(*(pl.lit(value).alias(name) for name, value in _key(row).items()), pl.all())
 
 
 def _labelled(listed: list[Board]) -> dict[str, Board]:
@@ -306,14 +308,3 @@ def _labelled(listed: list[Board]) -> dict[str, Board]:
         seen[board.variant] += 1
         labelled[board.variant if counts[board.variant] == 1 else f"{board.variant}-{seen[board.variant]}"] = board
     return labelled
-
-
-def _told(row: TrackRow) -> dict[str, Any]:
-    shown = {name: value for name, value in vars(row).items() if name != "survival"}
-    if row.survival:
-        shown |= {
-            "restricted_mean": row.survival.restricted_mean,
-            "restricted_to": row.survival.reach,
-            "hazards": row.survival.hazards,
-        }
-    return shown | {"total_tokens": row.usage.total_tokens}

@@ -113,8 +113,16 @@ class Samples(Table):
     told_by = ("model", "seed")
 
     @classmethod
-    def of(cls, samples: Iterable[Sample], *, notes: Sequence[str] = ()) -> Samples:
-        """The table of these games."""
+    def from_games(cls, samples: Iterable[Sample], *, notes: Sequence[str] = ()) -> Samples:
+        """The table of these games.
+
+        Parameters
+        ----------
+        samples : iterable of Sample
+            One per game.
+        notes : sequence of str
+            What a reader of the table should know.
+        """
         rows = [{name: getattr(sample, name) for name in _OF_SAMPLE} for sample in samples]
         if not rows:
             raise InputError("There is no sample: nothing was played.")
@@ -127,21 +135,27 @@ class Samples(Table):
         rest = older.frame.join(self.frame, on=GROUP, how="anti")
         return Samples.union([Samples(rest, notes=older.notes), self]) if len(rest) else self
 
-    def attempts(self, *, by: Literal["sequence", "board"] = "sequence", at: int | None = None) -> Attempts:
-        """The games as attempts, scored by the share of turns that were right, or with ``at`` by whether that many were.
+    def attempts(self, *, by: Literal["sequence", "board"] = "sequence", min_turns: int | None = None) -> Attempts:
+        """The games as attempts: the score is the share of correct turns, or 1 for at least ``min_turns`` of them.
 
-        A game that broke off has no score, unless it had ``at`` right turns by then; such games are left out, and a note counts them.
-        A task is one sequence, so that players are compared on the same numbers; or with ``by="board"`` one board, which is
-        played again and again with fresh numbers, in the order of the rows. A board is what is tracked, under which setting, with how many
-        numbers, and whether the state is shown: its name is the ``domain``. ``solver`` says the last alone.
+        A game that broke off has no score, unless it had ``min_turns`` correct turns by then; such games are excluded, and a note counts
+        them. The column ``domain`` names the board: the statistic, the setting, the length, and whether the state is shown.
+
+        Parameters
+        ----------
+        by : {"sequence", "board"}
+            What a task is: one sequence, so that players are compared on the same numbers, or one board, played repeatedly
+            with new numbers in the order of the rows.
+        min_turns : int, optional
+            Score 1 for this many correct turns, else 0.
         """
         shortest = min(self.frame["length"])
-        if at is not None and not 1 <= at <= shortest:
+        if min_turns is not None and not 1 <= min_turns <= shortest:
             raise OptionError(
-                f"Whether {at} turns were right is not known of games of {shortest} numbers. Choose 1 to {shortest}."
+                f"min_turns = {min_turns}, but the shortest game has {shortest} numbers. Choose 1 to {shortest}."
             )
         right = pl.col("max_length")
-        is_known = ~IS_CENSORED if at is None else ~IS_CENSORED | (right >= at)
+        is_known = ~IS_CENSORED if min_turns is None else ~IS_CENSORED | (right >= min_turns)
         known = self.frame.filter(is_known)
         if known.is_empty():
             raise InputError(
@@ -152,7 +166,7 @@ class Samples(Table):
             pl.col("model").alias("subject"),
             "kind",
             (pl.format("{}/{}", board, "seed") if by == "sequence" else board).alias("task"),
-            (right / pl.col("length") if at is None else (right >= at).cast(pl.Float64)).alias("score"),
+            (right / pl.col("length") if min_turns is None else (right >= min_turns).cast(pl.Float64)).alias("score"),
             board.alias("domain"),
             "solver",
             "seconds",

@@ -103,7 +103,7 @@ def simulate(
                 samples.append(Sample(model, variant, one, t, length, _kind(t, length, is_malformed=bad), solver))
         survival = (1 + burden / sameness) ** -sameness
         truth[model, solver] = TrueValues(survival, memory.violations * float(1 - survival[-1]))
-    return SimulatedGames(Samples.of(samples), truth)
+    return SimulatedGames(Samples.from_games(samples), truth)
 
 
 def _kind(turns: int, length: int, *, is_malformed: bool) -> ErrorKind | None:

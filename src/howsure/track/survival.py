@@ -121,11 +121,11 @@ class GameEnds:
 
 @dataclass(frozen=True)
 class Hazard:
-    """The chance to fail in one turn, given that all before were right, between two turns."""
+    """The probability of an error in one turn, given that all before were correct, from turn ``first`` to turn ``last``."""
 
     first: int
     last: int
-    chance: Estimate
+    hazard: Estimate
     n_errors: int
     n_turns: int
 
@@ -144,14 +144,14 @@ class Survival:
     hazards: tuple[Hazard, ...]
 
     def to_frame(self) -> pl.DataFrame:
-        """The curve from its start: turns, survival, low, high, at_risk, errors."""
+        """The curve from its start: turns, survival with its interval, at_risk, errors."""
         start, curve = self.curve.at(0), self.curve
         known = pl.DataFrame(
             {
                 "turns": curve.times.astype(int),
                 "survival": curve.survival,
-                "low": curve.low,
-                "high": curve.high,
+                "survival_low": curve.low,
+                "survival_high": curve.high,
                 "at_risk": curve.at_risk,
                 "errors": curve.events,
             }

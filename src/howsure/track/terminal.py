@@ -202,9 +202,9 @@ def _with_sample(folder: Path, game: Paused, played: Game, seconds: float) -> Sa
         seconds=round(seconds, 3),
     )
     if not past:
-        return Samples.of([sample])
+        return Samples.from_games([sample])
     before = len(past.frame.filter(**told, setting=game.setting, length=game.length))
-    return Samples.union([past, Samples.of([replace(sample, attempt=before + 1)])])
+    return Samples.union([past, Samples.from_games([replace(sample, attempt=before + 1)])])
 
 
 def _player(name: str) -> str:

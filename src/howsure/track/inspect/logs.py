@@ -47,7 +47,7 @@ def samples_of(logs: Sequence[Log]) -> Samples:
         key = row.model, row.solver, row.variant, row.setting, row.length, row.seed
         times[key] += 1
         rows.append(replace(row, attempt=times[key]))
-    return Samples.of(rows, notes=_notes(games))
+    return Samples.from_games(rows, notes=_notes(games))
 
 
 @dataclass

@@ -1,0 +1,11 @@
+"""Examples of what Track the Stat returns."""
+
+from howsure.track.results import TrackResult, measure
+from howsure.track.simulate import simulate
+
+from .registry import example
+
+
+@example(TrackResult)
+def track():
+    return measure(simulate(n_samples=12, length=60, break_off=0.02).samples)
