@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from howsure.evals.interval_coverage import coverage as coverage
     from howsure.evals.planning import power as power
     from howsure.evals.summaries import summary as summary
+    from howsure.sources import convert as convert
     from howsure.sources import read as read
     from howsure.tables import Attempts as Attempts
     from howsure.tables import Ratings as Ratings
@@ -33,6 +34,7 @@ _HOMES = {
     "Ratings": "tables",
     "Scores": "tables",
     "compare": "evals.comparison",
+    "convert": "sources",
     "coverage": "evals.interval_coverage",
     "power": "evals.planning",
     "read": "sources",
@@ -42,7 +44,7 @@ _HOMES = {
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "__version__", "compare", "coverage", "power", "read", "summary"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "__version__", "compare", "convert", "coverage", "power", "read", "summary"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

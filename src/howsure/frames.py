@@ -155,7 +155,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             told = f"{error.msg} at character {error.colno}" if isinstance(error, json.JSONDecodeError) else error
             raise InputError(f"{path} line {number}: not JSON ({told}): {_short(line)}") from None
         if not isinstance(value, dict):
-            raise InputError(f"{path} line {number}: one JSON object a line is expected, not {_short(line)}")
+            raise InputError(f"{path} line {number}: one JSON object per line is expected, not {_short(line)}")
         yield number, value
 
 
@@ -256,7 +256,7 @@ def _content(path: Path, kind: str) -> Path | bytes:
         data = read_bytes(path)
         start = data[: len(start)]
     if kind != "parquet" and start.startswith(_PACKED):
-        raise InputError(f"{path}: holds compressed data that its name does not tell of. Unpack it first.")
+        raise InputError(f"{path}: contains compressed data, but its name does not end in .gz. Unpack it first.")
     if kind == "jsonl":
         if start.startswith(_BOM):
             data = read_bytes(path).removeprefix(_BOM)
@@ -285,7 +285,7 @@ def _refuse_huge_lines(path: Path, stream: IO[bytes]) -> None:
             if len(line) > _LONGEST_LINE:
                 size = _LONGEST_LINE / 2**20
                 raise InputError(
-                    f"{path} line {number}: longer than {size:.0f} MB; a jsonl file has one object a line."
+                    f"{path} line {number}: longer than {size:.0f} MB; a jsonl file has one object per line."
                 )
 
 
@@ -293,7 +293,7 @@ def _refuse_odd_names(path: Path, kind: str, names: Sequence[str]) -> None:
     """Names that show that the whole file is written in another way than its ending says."""
     header = "".join(names)
     if "\0" in header or "\ufffd" in header:
-        raise _text_fault(path, kind) or InputError(f"{path} line 1: a column's name holds zero bytes.")
+        raise _text_fault(path, kind) or InputError(f"{path} line 1: a column's name contains zero bytes.")
     if "\r" in header:
         raise InputError(f"{path}: its lines end in carriage returns alone. Save it with line feeds.")
     if twice := [name for name in names if name.endswith("_duplicated_0")]:
@@ -314,7 +314,7 @@ def _text_fault(path: Path, kind: str) -> InputError | None:
     if not text.strip():
         return InputError(f"{path}: the file is empty.")
     if "\0" in text[:_LINES_FOR_NAMES]:
-        return InputError(f"{path}: holds zero bytes, as UTF-16 text does. Save the file as UTF-8.")
+        return InputError(f"{path}: contains zero bytes, as UTF-16 text does. Save the file as UTF-8.")
     return _json_fault(path) if kind == "jsonl" else _csv_fault(path, text, "\t" if kind == "tsv" else ",")
 
 
@@ -337,7 +337,7 @@ def _csv_fault(path: Path, text: str, separator: str) -> InputError | None:
             if len(record) > len(header):
                 return InputError(
                     f"{path} line {reader.line_num}: {len(record)} fields where the header has {len(header)}. "
-                    "Put quotes around text that holds the separator."
+                    "Put quotes around text that contains the separator."
                 )
             start = reader.line_num + 1
     except csv.Error as error:

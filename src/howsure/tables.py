@@ -168,7 +168,9 @@ class Table:
         schema = part.rows.collect_schema()
         ours = [column for column in cls.columns if column.name in schema]
         if nested := next((column.name for column in ours if schema[column.name].is_nested()), None):
-            raise InputError(f"{_label(part)}column {nested!r} holds lists or structs; give one plain value a row.")
+            raise InputError(
+                f"{_label(part)}column {nested!r} contains lists or structs; give one plain value per row."
+            )
         both = (typed(column, schema[column.name], divide_by) for column in ours)
         part = replace(part, rows=part.rows.with_columns(both)).held()
         checks = [rule for column in ours for rule in rules(column, schema[column.name])]
@@ -230,13 +232,15 @@ class Table:
 
 
 class Attempts(Table):
-    """Tries at tasks by models, people and baselines: one row a try, scored 0–1."""
+    """Attempts at tasks by models, people and baselines: one row per attempt, scored 0–1."""
 
     columns = (
-        _text("subject", "who tried: a model, a person, a baseline", required=True),
+        _text("subject", "who made the attempt: a model, a person or a baseline", required=True),
         _text("kind", "human, model or baseline", required=True, choices=("human", "model", "baseline")),
-        _text("task", "what was tried", required=True),
-        Column("attempt", "1 for the first try of this subject at this task, then 2, …", "whole", required=True, low=1),
+        _text("task", "the task that was attempted", required=True),
+        Column(
+            "attempt", "1 for the first attempt of this subject at this task, then 2, …", "whole", required=True, low=1
+        ),
         _number("score", "0 to 1, higher is better", required=True, low=0, high=1, is_scaled=True, remedy=_PERCENT),
         _text("family", "tasks that resemble each other"),
         _text("domain", "the field or the eval that the task belongs to"),
@@ -280,7 +284,7 @@ class Attempts(Table):
         subject, task = wrong.row(0)[:2]
         numbers = self.lazy.filter(pl.col("subject") == subject, pl.col("task") == task).select("attempt").collect()
         tried = sorted(numbers["attempt"].to_list())
-        rest = f" The same holds for {len(wrong) - 1:,} other pairs of subject and task." if len(wrong) > 1 else ""
+        rest = f" The same is true of {len(wrong) - 1:,} other pairs of subject and task." if len(wrong) > 1 else ""
         for before, after in zip([0, *tried], tried, strict=False):
             if after == before:
                 where = _places(parts, {"subject": subject, "task": task, "attempt": after})
@@ -334,13 +338,13 @@ class Scores(Table):
 
 
 class Ratings(Table):
-    """Judgements of items by raters, one number a dimension."""
+    """Ratings of items by raters: one row per rater, item and dimension."""
 
     columns = (
-        _text("rater", "who judged", required=True),
-        _text("item", "what was judged", required=True),
-        _text("dimension", "in which respect", required=True),
-        _number("value", "the judgement as a number", required=True),
+        _text("rater", "the rater", required=True),
+        _text("item", "the item that was rated", required=True),
+        _text("dimension", "the quality that was rated", required=True),
+        _number("value", "the rating as a number", required=True),
         _number("seconds", "how long it took", low=0),
         Column("revisions", "how often the answer was changed", "whole", low=0),
         Column("position", "when the rater saw the item: 1 is first", "whole", low=1),

@@ -114,8 +114,8 @@ VALUES = [
     Case("a rating in words", "x.csv", R + "r,i,d,good\n", ("line 2", "value good is not a number (r on i)"), ratings),
     Case("two problems, a line each", "x.csv", A + "a,robot,t,1,7\n", ("kind robot", "score 7"), problems=2),
     Case("a list for a number", "x.jsonl", LINE.replace('"score": 1', '"score": [1]'), ("x.jsonl line 1", "score [1] is not a number")),
-    Case("a column of lists", "x.parquet", parquet(score=[[1.0]]), ("x.parquet", "'score' holds lists or structs", "one plain value")),
-    Case("a column of structs", "x.parquet", parquet(subject=[{"a": 1}]), ("x.parquet", "'subject' holds lists")),
+    Case("a column of lists", "x.parquet", parquet(score=[[1.0]]), ("x.parquet", "'score' contains lists or structs", "one plain value")),
+    Case("a column of structs", "x.parquet", parquet(subject=[{"a": 1}]), ("x.parquet", "'subject' contains lists")),
     Case("a row of parquet", "x.parquet", parquet(score=[62.0]), ("x.parquet row 1", "score 62.0")),
 ]  # fmt: skip
 
@@ -170,11 +170,11 @@ TEXT = [
     Case("NaN in JSON", "x.jsonl", LINE.replace(": 1}", ": NaN}"), ("x.jsonl line 1", "NaN is not a JSON number", "write null")),
     Case("Infinity in JSON", "x.jsonl", LINE.replace(": 1}", ": -Infinity}"), ("line 1", "-Infinity is not a JSON")),
     Case("a number beyond numbers", "x.jsonl", LINE.replace(": 1}", ": 1e999}"), ("line 1", "1e999 is not a JSON number")),
-    Case("an array for lines", "x.jsonl", f"[{LINE.strip()}]", ("x.jsonl line 1", "one JSON object a line")),
+    Case("an array for lines", "x.jsonl", f"[{LINE.strip()}]", ("x.jsonl line 1", "one JSON object per line")),
     Case("a pretty array", "x.jsonl", f"[\n{LINE}]", ("x.jsonl line 1", "not JSON")),
     Case("a pretty object", "x.jsonl", LINE.replace(", ", ",\n"), ("x.jsonl line 1", "not JSON")),
-    Case("numbers for objects", "x.jsonl", "1\n2\n", ("x.jsonl line 1", "one JSON object a line is expected, not 1")),
-    Case("a huge line", "x.jsonl", LINE + LINE.replace('"t"', f'"{"t" * 3000}"'), ("x.jsonl line 2", "longer than", "one object a line"), patch=(frames, "_LONGEST_LINE", 1000)),
+    Case("numbers for objects", "x.jsonl", "1\n2\n", ("x.jsonl line 1", "one JSON object per line is expected, not 1")),
+    Case("a huge line", "x.jsonl", LINE + LINE.replace('"t"', f'"{"t" * 3000}"'), ("x.jsonl line 2", "longer than", "one object per line"), patch=(frames, "_LONGEST_LINE", 1000)),
     Case("a huge line, packed", "x.jsonl.gz", gzip.compress(LINE.replace('"t"', f'"{"t" * 3000}"').encode()), ("line 1", "longer than"), patch=(frames, "_LONGEST_LINE", 1000)),
 ]  # fmt: skip
 

@@ -21,7 +21,7 @@ from howsure.errors import InputError, OptionError
 from howsure.frames import expand
 from howsure.tables import Table
 
-__all__ = ["SOURCES", "Progress", "Recognised", "Source", "read", "recognise", "source"]
+__all__ = ["SOURCES", "Progress", "Recognised", "Source", "convert", "read", "recognise", "source"]
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
@@ -80,7 +80,31 @@ def read(
     progress: Progress | None = None,
     **options: Any,
 ) -> Table:
-    """Any file, folder or glob that Howsure knows, as a checked table; several are joined, and must be of one kind."""
+    """Files, folders or globs in any format that Howsure knows, as one checked table.
+
+    Parameters
+    ----------
+    paths : str, path, or several of them
+        Inputs of one kind; several are joined.
+    source_name : str, optional
+        The format, one of `SOURCES`; without it, the format is recognised.
+    divide_by : float, default 1
+        Scores are divided by this number, which brings them to 0–1.
+    progress : callable, optional
+        Called with the amount that is done and the total amount.
+    **options
+        Further options of the format, such as ``scorer`` and ``family`` for Inspect logs, or ``table``, ``rename`` and ``fill`` for files.
+
+    Returns
+    -------
+    Table
+        `Attempts`, `Scores` or `Ratings`; its ``notes`` say what was not read and why.
+
+    Raises
+    ------
+    InputError
+        If a file is damaged or has wrong values; the message names file, line, column and value.
+    """
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     found = [_taken(path, source_name) for pattern in listed for path in expand(pattern)]
     by_source: dict[str, list[Path]] = {}
@@ -93,6 +117,23 @@ def read(
         for name, taken in by_source.items()
     ]
     return _joined(tables)
+
+
+def convert(paths: str | Path | Iterable[str | Path], out: str | Path, **options: Any) -> Table:
+    """Read files in any format that Howsure knows, write them as one checked table, and return it.
+
+    Parameters
+    ----------
+    paths : str, path, or several of them
+        As in `read`.
+    out : str or path
+        The file to write: csv, tsv, jsonl or parquet by its ending (text also with ``.gz``).
+    **options
+        As in `read`.
+    """
+    table = read(paths, **options)
+    table.write(out)
+    return table
 
 
 def _taken(path: Path, source_name: str | None) -> Recognised:
