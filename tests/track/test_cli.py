@@ -64,7 +64,7 @@ def test_a_report_of_a_folder(track, tmp_path):
 def test_an_estimate_asks_nothing_and_counts(track, tmp_path):
     prices = ("--input-price", "2", "--output-price", "8")
     told = track("estimate", "--variant", "mode", "--turns", "20", *prices, "--json", "-o", tmp_path)
-    rows = json.loads(told.stdout)
+    rows = json.loads(told.stdout)["estimate"]
     assert [(row["solver"], row["turns"]) for row in rows] == [("direct", 20), ("explicit", 20)]
     assert rows[0]["cost"] == pytest.approx((2 * rows[0]["input_tokens"] + 8 * rows[0]["output_tokens"]) / 1e6)
     assert (tmp_path / "estimate.csv").exists()
@@ -74,7 +74,7 @@ def test_an_estimate_asks_nothing_and_counts(track, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["run"], "Nobody plays. Name a model (--model PROVIDER/MODEL) or a player (--player oracle)."),
+        (["run"], "No player is named. Give a model (--model PROVIDER/MODEL) or a player (--player oracle)."),
         (["run", "--player", "orcale"], "Did you mean 'oracle'?"),
         (["run", "--player", "oracle", "--variant", "mean"], "No variant called 'mean'"),
         (["run", "--player", "oracle", "--solver", "explicit"], "--solver is for models"),

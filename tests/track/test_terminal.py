@@ -160,7 +160,7 @@ def test_played_in_a_terminal_left_and_taken_up_again(tmp_path):
         terminal.type(answer)
     terminal.until("to stop): ")
     terminal.type("q")
-    assert "goes on from here" in terminal.until("goes on from here")
+    assert "continues from here" in terminal.until("continues from here")
     assert terminal.end() == 0
 
     terminal = Terminal(*COMMAND, "human", "--name", "ann", "--length", "5", "-o", tmp_path)
@@ -172,7 +172,7 @@ def test_played_in_a_terminal_left_and_taken_up_again(tmp_path):
     terminal.until("Press Enter to leave")
     terminal.type("")
     told = terminal.until("attempts.csv")
-    assert "4 right turns on the median, sequence 0." in told
+    assert "4 correct answers on the median, sequence 0." in told
     assert terminal.end() == 0
     assert load_samples(tmp_path / "samples.csv").frame["max_length"].to_list() == [4]
     assert Attempts(tmp_path / "attempts.csv").frame.select("kind", "score").row(0) == ("human", 0.8)

@@ -16,6 +16,7 @@ from howsure.pages import (
     Received,
     build_page,
     opaque_id,
+    read_page,
     read_results,
     step_rows,
 )
@@ -34,9 +35,20 @@ _INSTRUMENT = "track"
 
 
 def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: Setting | None = None) -> BuiltPage:
-    """A page on which a person practises once, with right or wrong after each answer, and then plays `n_games`.
+    """A page on which a person practises once, with feedback after each answer, and then plays `n_games`.
 
-    Games show the sequences from `first_seed` on. The first wrong answer ends a game; the page asks for the player's name.
+    The first wrong answer ends a game; the page asks for the player's name.
+
+    Parameters
+    ----------
+    variant : str
+        The statistic to track.
+    n_games : int
+        Number of games after the practice round.
+    first_seed : int
+        Sequence of the first game; the next ones follow.
+    setting : Setting, optional
+        Conditions of the games.
     """
     if n_games < 1:
         raise OptionError(f"{n_games} games leave nothing to play. Give at least 1.")
@@ -63,11 +75,23 @@ def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: S
     return build_page(Page(instrument=_INSTRUMENT, title="Track the Stat", screens=screens, settings=told))
 
 
-def collect_page(page: BuiltPage, results: Iterable[str | os.PathLike[str]]) -> Samples:
-    """The games that came back, judged again number by number; practice does not count.
+def collect_page(page: BuiltPage | str | os.PathLike[str], results: Iterable[str | os.PathLike[str]]) -> Samples:
+    """The games that came back from a page, judged again number by number; the practice round does not count.
 
-    What is refused, and why, is in the table's notes.
+    Parameters
+    ----------
+    page : BuiltPage or path
+        The page that was played.
+    results : iterable of paths
+        The files that people sent back, or folders of them.
+
+    Returns
+    -------
+    Samples
+        One row per game; its notes name what was refused, and why.
     """
+    if not isinstance(page, BuiltPage):
+        page = read_page(page)
     if page.page.instrument != _INSTRUMENT:
         raise InputError(
             f"This page belongs to {page.page.instrument}, not to {_INSTRUMENT}. Name the page that was played."

@@ -1,24 +1,27 @@
-"""What a run will use before it is started: tokens read and written, and their price.
+"""Tokens and cost of a run, before it is started.
 
-A conversation grows turn by turn and is read anew in each, so what is read grows with the square of the turns. Tokens are counted by
-a rule of thumb and no tokenizer: expect to be off by a third.
+The whole conversation is read again in each turn, so the tokens read grow with the square of the number of turns. Tokens are counted by
+a rule of thumb, without a tokenizer: expect an error of up to a third.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from scipy.optimize import brentq
 
 from howsure.errors import OptionError
+from howsure.results import Provenance, Result
 from howsure.track.prompts import bracketed, instructions, state_message, turn_message
 from howsure.track.samples import DIRECT, EXPLICIT
 from howsure.track.sequence import Setting
 from howsure.track.statistics import statistic
 
-__all__ = ["SOLVERS", "Prices", "TokenEstimate", "count_tokens", "estimate_tokens"]
+__all__ = ["SOLVERS", "Prices", "RunEstimate", "TokenEstimate", "count_tokens", "estimate_run", "estimate_tokens"]
 
 SOLVERS = (DIRECT, EXPLICIT)
 _ENVELOPE = 4  # tokens around each message: its role and its ends
@@ -27,7 +30,7 @@ _TOKEN = re.compile(r"\d{1,3}|[^\W\d]{1,7}|[^\w\s]")
 
 @dataclass(frozen=True)
 class Prices:
-    """What a million tokens cost, in any currency; ``cached`` for what was read the turn before, where a provider gives a discount."""
+    """Prices per million tokens, in any currency; ``cached`` for tokens that were read the turn before, where a provider gives a discount."""
 
     reading: float
     writing: float
@@ -36,9 +39,9 @@ class Prices:
 
 @dataclass(frozen=True)
 class TokenEstimate:
-    """What a run of ``n_samples`` games uses when they last ``turns`` right turns on average.
+    """Tokens of ``n_samples`` games with ``turns`` correct answers on average.
 
-    ``repeated_tokens`` are those of ``input_tokens`` that the server has read the turn before, which many do not charge in full.
+    ``repeated_tokens`` are the part of ``input_tokens`` that was read the turn before, which many providers charge less for.
     """
 
     variant: str
@@ -55,10 +58,78 @@ class TokenEstimate:
         return self.input_tokens + self.output_tokens
 
     def cost(self, prices: Prices) -> float:
-        """The price of it all."""
+        """The cost of the run."""
         cached = prices.reading if prices.cached is None else prices.cached
         fresh = self.input_tokens - self.repeated_tokens
         return (fresh * prices.reading + self.repeated_tokens * cached + self.output_tokens * prices.writing) / 1e6
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunEstimate(Result):
+    """What a run would use and cost, by variant, solver and how long games last: what `howsure.track.estimate` returns."""
+
+    name = "estimate"
+
+    rows: tuple[TokenEstimate, ...]
+    prices: Prices | None
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``estimate``: one row per variant, solver and number of turns; ``cost`` is null without prices."""
+        rows = [
+            vars(row) | {"total_tokens": row.total_tokens, "cost": row.cost(self.prices) if self.prices else None}
+            for row in self.rows
+        ]
+        return {"estimate": pl.DataFrame(rows, schema_overrides={"cost": pl.Float64})}
+
+
+def estimate_run(
+    variants: Sequence[str] = ("median", "mode"),
+    solvers: Sequence[str] = SOLVERS,
+    *,
+    turns: Sequence[float] | None = None,
+    n_samples: int = 250,
+    setting: Setting | None = None,
+    extra_output: float = 0,
+    prices: Prices | None = None,
+) -> RunEstimate:
+    """Tokens and cost of a run before it is started. No model is called.
+
+    Tokens are counted by a rule of thumb: expect an error of up to a third.
+
+    Parameters
+    ----------
+    variants : sequence of str
+        Statistics to track: median, mode, recall, inversions, spread.
+    solvers : sequence of str
+        ``direct``, ``explicit`` (the state is shown), or both.
+    turns : sequence of float, optional
+        Correct answers before the first error, on average; without it 10, 50 and all.
+    n_samples : int
+        Number of games.
+    setting : Setting, optional
+        Conditions of the games.
+    extra_output : float
+        Tokens written per turn beside the answer, such as reasoning.
+    prices : Prices, optional
+        Prices per million tokens; without them there is no cost.
+    """
+    setting = setting or Setting()
+    averages = turns or sorted({min(10.0, setting.length), min(50.0, setting.length), float(setting.length)})
+    rows = tuple(
+        estimate_tokens(variant, solver, turns=average, n_samples=n_samples, setting=setting, extra_output=extra_output)
+        for variant in variants
+        for solver in solvers
+        for average in averages
+    )
+    settings = {
+        "n_samples": n_samples,
+        "setting": setting.label,
+        "length": setting.length,
+        "extra_output": extra_output,
+    }
+    return RunEstimate(rows=rows, prices=prices, provenance=Provenance(settings))
 
 
 def estimate_tokens(
@@ -70,9 +141,22 @@ def estimate_tokens(
     setting: Setting | None = None,
     extra_output: float = 0,
 ) -> TokenEstimate:
-    """Tokens of a run whose games last `turns` right turns on average, with the same risk in every turn.
+    """Tokens of a run whose games have `turns` correct answers on average, with a constant hazard.
 
-    ``extra_output`` is what is written in a turn beside the answer, such as hidden reasoning. It is taken not to be read again.
+    Parameters
+    ----------
+    variant : str
+        Statistic to track.
+    solver : str
+        ``direct`` or ``explicit``.
+    turns : float
+        Correct answers before the first error, on average.
+    n_samples : int
+        Number of games.
+    setting : Setting, optional
+        Conditions of the games.
+    extra_output : float
+        Tokens written per turn beside the answer, such as reasoning; they are not read again.
     """
     setting = setting or Setting()
     if solver not in SOLVERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -15,6 +16,7 @@ from howsure.track.baselines import Baseline, Board, baselines, boards
 from howsure.track.differences import Contrast, Difference, Gain, differences, gains
 from howsure.track.endings import IS_CENSORED
 from howsure.track.error_kinds import chance_kinds, error_counts
+from howsure.track.reading import read_samples
 from howsure.track.resampling import REPLICATES, median_turns, stddev_turns
 from howsure.track.samples import DIRECT, GROUP, Samples
 from howsure.track.survival import GameEnds, Hazard, Survival, average_turns, survival_of, violation_rate
@@ -22,7 +24,9 @@ from howsure.track.survival import GameEnds, Hazard, Survival, average_turns, su
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-__all__ = ["TrackResult", "TrackRow", "Usage", "measure"]
+    from howsure.frames import Source
+
+__all__ = ["TrackResult", "TrackRow", "Usage", "measure", "report_games"]
 
 _LONG_REPLY = 25  # tokens a turn; an answer in its brackets takes 5 to 10
 
@@ -169,13 +173,40 @@ class TrackResult(Result):
         }
 
 
-def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
-    """Every model, solver and variant measured.
+def report_games(games: Source | Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
+    """How long each player lasts, from games wherever they are.
 
-    Games with the same sequence belong together: intervals are clustered by it. Games that broke off are censored; those that ended without an
-    answer count as errors (`howsure.track.endings`). The intervals of the average and the violation rate are score intervals of pseudo-values
-    (`howsure.track.survival`); those of the standard deviation and the median come from resamples of the sequences, drawn with `seed`
-    (`howsure.track.resampling`). The largest and the smallest are facts about these games and have none.
+    Parameters
+    ----------
+    games : Samples, polars or pandas DataFrame, path or list of paths
+        Games; or Inspect logs, samples.csv files and folders that contain them.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    seed : int
+        Seed of resampled intervals.
+    """
+    if isinstance(games, str | os.PathLike):
+        games = [games]
+    is_files = isinstance(games, list | tuple) and all(isinstance(one, str | os.PathLike) for one in games)
+    return measure(read_samples(games) if is_files else Samples.of(games), level=level, seed=seed)  # type: ignore[arg-type]
+
+
+def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
+    """Every player, solver and board measured.
+
+    Games with the same sequence form a cluster. Games that broke off are censored; games that ended without an answer count as
+    errors (`howsure.track.endings`). The intervals of the average and the violation rate are score intervals of pseudo-values
+    (`howsure.track.survival`); those of the standard deviation and the median come from a cluster bootstrap over sequences
+    (`howsure.track.resampling`). The largest and the smallest describe these games and have no interval.
+
+    Parameters
+    ----------
+    samples : Samples
+        The games.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    seed : int
+        Seed of resampled intervals.
     """
     parts = samples.frame.group_by(GROUP, maintain_order=True)
     rows = tuple(_row(part, level, seed) for _, part in parts)

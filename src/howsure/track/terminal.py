@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -82,18 +85,39 @@ class Paused:
 def play_human(
     name: str,
     variant: str,
-    folder: Path,
-    screen: Screen,
+    folder: str | os.PathLike[str],
+    screen: Screen | None = None,
     *,
     setting: Setting | None = None,
     seed: int | None = None,
     clock: Callable[[], float] = monotonic,
 ) -> Samples | None:
-    """Play one game, or go on with the one that `name` left; None when it is left again.
+    """Play one game in the terminal, or continue the one that `name` left; None when it is left again.
 
-    The game is added to ``samples.csv`` in `folder`, and all games there are returned. Without `seed` it is the first sequence that `name` has not
-    played. Something that is no number is asked for again: a slip of the finger says nothing of the memory.
+    The game is added to ``samples.csv`` in `folder`, and all games there are returned. An input that is no number is asked for again:
+    a typing error says nothing about memory.
+
+    Parameters
+    ----------
+    name : str
+        Who plays.
+    variant : str
+        The statistic to track.
+    folder : str or path
+        Where the games are kept.
+    screen : Screen, optional
+        Shows the numbers and reads the answers; without it, this terminal.
+    setting : Setting, optional
+        Conditions of the game.
+    seed : int, optional
+        Which sequence; without it, the first that `name` has not played.
+    clock : callable
+        Gives the time in seconds.
     """
+    folder = Path(folder)
+    if screen is None:
+        with _own_screen() as terminal:
+            return play_human(name, variant, folder, terminal, setting=setting, seed=seed, clock=clock)
     if not re.fullmatch(r"[\w.-]+", name):
         raise OptionError(f"The name {name!r} may have letters, digits, points, hyphens and underscores only.")
     statistic(variant)  # says now if there is none
@@ -209,3 +233,30 @@ def _with_sample(folder: Path, game: Paused, played: Game, seconds: float) -> Sa
 
 def _player(name: str) -> str:
     return f"human/{name}"
+
+
+class _Terminal:
+    """A screen of its own: what was shown is gone, also from what one can scroll back to."""
+
+    def show(self, text: str) -> None:
+        self._write("\x1b[2J\x1b[3J\x1b[H" + text)
+
+    def ask(self, prompt: str) -> str | None:
+        self._write(prompt)
+        return sys.stdin.readline() or None
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+@contextmanager
+def _own_screen() -> Iterator[_Terminal]:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise OptionError("The game needs a terminal: run it without pipes or redirection.")
+    sys.stdout.write("\x1b[?1049h")
+    try:
+        yield _Terminal()
+    finally:
+        sys.stdout.write("\x1b[?1049l")
+        sys.stdout.flush()

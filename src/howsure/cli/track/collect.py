@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from howsure.cli.options import Level, Output, Seed, verb
-from howsure.cli.track.printing import tell
+from howsure.cli.track.printing import print_result
 
 __all__ = ["app"]
 
@@ -42,5 +42,5 @@ def collect(
         kept = samples.over(kept_in(output.out) if output.out else None)
         if output.out:
             written = [kept.write(output.out / FILE), kept.attempts().write(output.out / "attempts.csv")]
-    tell(measure(kept, level=level, seed=seed), output)
+    print_result(measure(kept, level=level, seed=seed), output)
     output.console.wrote(written)

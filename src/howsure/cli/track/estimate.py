@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -44,41 +44,33 @@ def estimate(
     \b
     howsure track estimate --variant mode --input-price 2 --output-price 8
     """
-    from howsure.track.costs import Prices, estimate_tokens
+    from howsure.track.costs import Prices, estimate_run
 
     if (input_price is None) != (output_price is None):
         raise OptionError("--input-price and --output-price go together; give both or none.")
     prices = None if input_price is None or output_price is None else Prices(input_price, output_price, cached_price)
-    lasts = turns or sorted({min(10.0, conditions.length), min(50.0, conditions.length), float(conditions.length)})
-    shared: dict[str, Any] = {"n_samples": samples, "setting": conditions.setting, "extra_output": extra_output}
-    found = [estimate_tokens(v, s, turns=t, **shared) for v in variant for s in solver for t in lasts]
-    costs = [one.cost(prices) if prices else None for one in found]
+    result = estimate_run(
+        variant,
+        solver,
+        turns=turns,
+        n_samples=samples,
+        setting=conditions.setting,
+        extra_output=extra_output,
+        prices=prices,
+    )
     rows = [
         (
             e.variant,
             e.solver,
             f"{e.turns:g}",
-            f"{e.input_tokens:,}",
-            f"{e.repeated_tokens:,}",
-            f"{e.output_tokens:,}",
-            _money(cost),
+            *(f"{count:,}" for count in (e.input_tokens, e.repeated_tokens, e.output_tokens)),
+            *([f"{e.cost(prices):,.2f}"] if prices else []),
         )
-        for e, cost in zip(found, costs, strict=True)
+        for e in result.rows
     ]
-    columns = ("variant", "solver", "right turns", "input", "of it repeated", "output", "cost")
+    columns = ("variant", "solver", "correct turns", "input", "of it repeated", "output", *(["cost"] if prices else []))
     caption = f"{samples:,} games each. Repeated: read the turn before, which many providers charge less for."
-    output.console.table(
-        "Tokens of a run", columns if prices else columns[:-1], [r if prices else r[:-1] for r in rows], caption
-    )
-    told = [vars(e) | {"total_tokens": e.total_tokens, "cost": cost} for e, cost in zip(found, costs, strict=True)]
-    output.console.json(told)
+    output.console.table("Tokens of a run", columns, rows, caption)
+    output.console.json(result.as_dict())
     if output.out:
-        import polars as pl
-
-        from howsure.frames import write_frame
-
-        output.console.wrote([write_frame(pl.DataFrame(told, infer_schema_length=None), output.out / "estimate.csv")])
-
-
-def _money(cost: float | None) -> str | None:
-    return None if cost is None else f"{cost:,.2f}"
+        output.console.wrote(result.save(output.out))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +10,6 @@ import typer
 from howsure.cli.options import verb
 from howsure.cli.output import Console
 from howsure.cli.track.conditions import Conditions, Variant
-from howsure.errors import OptionError
 
 __all__ = ["app"]
 
@@ -43,33 +39,10 @@ def human(
     from howsure.track.terminal import play_human
 
     console = Console(is_quiet=quiet)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise OptionError("The game needs a terminal: run it without pipes or redirection.")
-    with _own_screen() as screen:
-        samples = play_human(name, variant, out, screen, setting=conditions.setting, seed=sequence)
+    samples = play_human(name, variant, out, setting=conditions.setting, seed=sequence)
     if samples is None:
-        console.say("Stopped. The same command goes on from here.")
+        console.say("Stopped. The same command continues from here.")
         return
     last = samples.frame.row(-1, named=True)
-    console.say(f"{last['max_length']} right turns on the {last['variant']}, sequence {last['seed']}.")
+    console.say(f"{last['max_length']} correct answers on the {last['variant']}, sequence {last['seed']}.")
     console.wrote([out / FILE, samples.attempts().write(out / "attempts.csv")])
-
-
-class _Terminal:
-    """A screen of its own: what was shown is gone, also from what one can scroll back to."""
-
-    def show(self, text: str) -> None:
-        print("\x1b[2J\x1b[3J\x1b[H" + text, end="", flush=True)
-
-    def ask(self, prompt: str) -> str | None:
-        print(prompt, end="", flush=True)
-        return sys.stdin.readline() or None
-
-
-@contextmanager
-def _own_screen() -> Iterator[_Terminal]:
-    print("\x1b[?1049h", end="", flush=True)
-    try:
-        yield _Terminal()
-    finally:
-        print("\x1b[?1049l", end="", flush=True)

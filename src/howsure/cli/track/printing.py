@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from howsure.track.differences import Contrast, Difference, Gain
     from howsure.track.results import TrackResult, TrackRow
 
-__all__ = ["tell"]
+__all__ = ["print_result"]
 
 _MOST_PAIRS = 15
 _PAIRED = "Difference of mean right turns, paired by sequence."
 _KINDS = {"stale": "stale", "tie": "wrong tie rule", "rank": "one rank off", "other": "other"}
 
 
-def tell(results: TrackResult, output: Output) -> None:
+def print_result(results: TrackResult, output: Output) -> None:
     """Print the tables, and JSON for programs."""
     from howsure.track.baselines import GUESSING
 

@@ -9,7 +9,7 @@ import typer
 
 from howsure.cli.finish import save_charts, write_report
 from howsure.cli.options import Level, Output, Seed, verb
-from howsure.cli.track.printing import tell
+from howsure.cli.track.printing import print_result
 
 __all__ = ["app"]
 
@@ -34,11 +34,10 @@ def report(
     \b
     howsure track report runs -o report
     """
-    from howsure.track.reading import read_samples
-    from howsure.track.results import measure
+    from howsure.track.results import report_games
 
-    results = measure(read_samples(inputs), level=level, seed=seed)
-    tell(results, output)
+    results = report_games(inputs, level=level, seed=seed)
+    print_result(results, output)
     if output.out:
         folder, sections = output.out, "track.track_sections"
         page = write_report(folder / "report.html", "Track the Stat", sections, results, results.provenance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,15 +10,13 @@ import typer
 
 from howsure.cli.asking import Asking, asking_option, tell_errors
 from howsure.cli.options import Level, Output, Seed, verb
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import progress_bar
 from howsure.cli.track.conditions import Conditions, NSamples, Solvers, Variants
-from howsure.cli.track.printing import tell
+from howsure.cli.track.printing import print_result
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
     from howsure.track.inspect.model_runs import ModelRun
-    from howsure.track.samples import Samples
-    from howsure.track.sequence import Setting
 
 __all__ = ["app"]
 
@@ -62,53 +60,36 @@ def run(
     \b
     howsure track run --model openai/gpt-5 --variant mode -o runs
     """
-    from howsure.track.reading import kept_in, locked
-    from howsure.track.results import measure
-    from howsure.track.samples import Samples
+    from howsure.track.playing import play_all
 
     if not (model or player):
-        raise OptionError("Nobody plays. Name a model (--model PROVIDER/MODEL) or a player (--player oracle).")
-    played, exit_code = [], 0
-    if player:
-        played.append(_players(player, variant, solver, conditions.setting, samples, seed, output.console))
-    for name in model or []:
-        for one, way in [(one, way) for one in variant for way in solver]:
-            found = _ask(name, one, way, conditions.setting, samples, seed, playing, output)
-            played.append(found.samples)
-            exit_code = max(exit_code, found.exit_code)
-    with locked(output.out):  # others may add their games to this folder at the same time
-        older = kept_in(output.out) if output.out else None
-        results = measure(Samples.union(played).over(older), level=level, seed=seed)
-        written = results.save(output.out) if output.out else []
-    tell(results, output)
-    output.console.wrote(written)
-    if exit_code:
-        raise SystemExit(exit_code)
+        raise OptionError("No player is named. Give a model (--model PROVIDER/MODEL) or a player (--player oracle).")
+    if player and solver != ["direct"]:
+        raise OptionError("--solver is for models: a scripted player knows its own state. Leave it out.")
+    exit_codes = [0]
 
+    def after_model(name: str, of: str, found: ModelRun) -> None:
+        tell_errors(found, output, f"{name} on {of}: not every game was played.")
+        exit_codes.append(found.exit_code)
 
-def _players(
-    names: Sequence[str],
-    variants: list[str],
-    solvers: list[str],
-    setting: Setting,
-    n_samples: int,
-    seed: int,
-    console: Console,
-) -> Samples:
-    from howsure.track.playing import run_players
-
-    if solvers != ["direct"]:
-        raise OptionError("--solver is for models: a player knows its own state. Leave it out.")
-    with progress_bar("playing", console) as progress:
-        return run_players(names, variants, setting=setting, n_samples=n_samples, seed=seed, progress=progress)
-
-
-def _ask(
-    model: str, variant: str, solver: str, setting: Setting, n_samples: int, seed: int, playing: Playing, output: Output
-) -> ModelRun:
-    from howsure.track.inspect.model_runs import run_model
-
-    asked = playing.into(output) | {"variant": variant, "solver": solver, "n_samples": n_samples, "seed": seed}
-    found = run_model(model, setting=setting, **asked)
-    tell_errors(found, output, f"{model} on {variant}: not every game was played.")
-    return found
+    # Inspect has a display of its own
+    with nullcontext() if model else progress_bar("playing", output.console) as progress:
+        result = play_all(
+            models=model or [],
+            players=player or [],
+            variants=variant,
+            solvers=solver,
+            setting=conditions.setting,
+            n_samples=samples,
+            level=level,
+            seed=seed,
+            after_model=after_model,
+            progress=progress,
+            **(playing.into(output) if model else {"out": output.out}),
+        )
+    print_result(result, output)
+    if output.out:
+        names = [f"{name}.csv" for name in result.tables]
+        output.console.wrote([output.out / name for name in (*names, "track.json")])
+    if max(exit_codes):
+        raise SystemExit(max(exit_codes))
