@@ -1,4 +1,4 @@
-"""Item means: what every mean and every difference is made of, so that both speak of the same quantity.
+"""Item means: every mean and every difference is computed from them, so that both are about the same quantity.
 
 An item counts once, with the mean of its attempts. Over several evals (domains), each eval that all subjects tried counts
 once, with the mean of its items.
@@ -45,7 +45,7 @@ class Noise:
     part_b: float
 
     def share(self, se: float, df: float, level: float) -> Estimate:
-        r"""Share of the squared standard error that repeats make, with an interval.
+        r"""Share of the squared standard error that comes from repeats of an item, with an interval.
 
         The two variances are independent, so their ratio has about an F distribution, with Satterthwaite's degrees of freedom for
         the sum of the two parts. Where items differed less than repeats alone would make them, the share is 1.
@@ -53,7 +53,7 @@ class Noise:
         total = self.part_a + self.part_b
         if not total:
             return Estimate.without(
-                "undefined", "repeats never differ, so nothing tells how rarely they would", value=0.0, level=level
+                "undefined", "repeats of an item never differ, so their variance is not known", value=0.0, level=level
             )
         df_noise = total**2 / (self.part_a**2 / self.df_a + self.part_b**2 / self.df_b)
         ratio, tail = total / se**2, (1 - level) / 2
@@ -66,18 +66,18 @@ class Items:
     """Item means of every subject on one group of tasks.
 
     ``frame`` has one row for each subject and item: subject, eval, task, mean, n (attempts), spread (sum of squared deviations
-    of the attempts from their mean), is_binary, cluster. ``left_out`` names the evals that not all subjects tried.
+    of the attempts from their mean), is_binary, cluster. ``excluded`` names the evals that not all subjects tried.
     """
 
     label: str
     subjects: tuple[str, ...]
     frame: pl.DataFrame
     cluster: str
-    left_out: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
     @property
     def evals(self) -> list[str]:
-        """The evals that count."""
+        """The evals that are included."""
         return self.frame["eval"].unique().sort().to_list()
 
     @property
@@ -88,20 +88,20 @@ class Items:
 
     @property
     def notes(self) -> list[str]:
-        """What does not count and why, and where subjects tried different items."""
-        told = []
-        if self.left_out:
-            told.append(
-                f"{self.label}: {len(self.left_out)} evals that not all of {len(self.subjects)} subjects tried do not "
-                f"count: {_some(self.left_out)}."
+        """What is excluded and why, and where subjects tried different items."""
+        notes = []
+        if self.excluded:
+            notes.append(
+                f"{self.label}: {len(self.excluded)} evals are excluded, because not all of {len(self.subjects)} subjects "
+                f"tried them: {_some(self.excluded)}."
             )
         per_item = self.frame.group_by("eval", "task").len()
         if partial := int((per_item["len"] < len(self.subjects)).sum()):
-            told.append(
+            notes.append(
                 f"{self.label}: {partial:,} of {len(per_item):,} items were not tried by all {len(self.subjects)} "
                 "subjects. A mean is over a subject's own items, a difference over those that both tried."
             )
-        return told
+        return notes
 
     def only(self, subject: str) -> pl.DataFrame:
         """All items of one subject."""
@@ -221,7 +221,7 @@ def _item_frame(
 
 
 def _joined(links: pl.DataFrame) -> dict[str, str]:
-    """For clusters that share an item with another, the first of those that hang together."""
+    """For clusters that share an item with another, the first of those that are connected."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -256,8 +256,8 @@ def _shared(label: str, frame: pl.DataFrame, cluster: str, subjects: Sequence[st
         there = frame["subject"].unique().sort().to_list()
         return Items(label, tuple(there), frame, cluster)
     tried = frame.group_by("eval").agg(pl.col("subject").n_unique().alias("n")).sort("eval")
-    left_out = tried.filter(pl.col("n") < len(subjects))["eval"].to_list()
-    return Items(label, tuple(subjects), frame.filter(~pl.col("eval").is_in(left_out)), cluster, tuple(left_out))
+    excluded = tried.filter(pl.col("n") < len(subjects))["eval"].to_list()
+    return Items(label, tuple(subjects), frame.filter(~pl.col("eval").is_in(excluded)), cluster, tuple(excluded))
 
 
 def item_weights(frame: pl.DataFrame) -> Floats:
