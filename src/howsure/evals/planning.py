@@ -188,7 +188,7 @@ def power(
     --------
     >>> import howsure
     >>> howsure.power(effect=0.05, n_items=200).rows[0].items_needed
-    1195
+    939
 
     References
     ----------
