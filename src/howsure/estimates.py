@@ -108,7 +108,7 @@ class Estimate:
         return told
 
     def __str__(self) -> str:
-        return self._text(self._decimals())
+        return self._text(self.decimals())
 
     def _text(self, digits: int) -> str:
         if self.value is None:
@@ -134,10 +134,10 @@ class Estimate:
         """
         # a threshold such as 0.7 cannot be compared with [-1.0, 1.0]
         least = max(len(f"{threshold:g}".partition(".")[2]), 2 if 0 < abs(threshold) < 1 else 0)
-        digits = max(self._decimals(), least)
+        digits = max(self.decimals(), least)
         return self._text(_decimals_apart(digits, threshold, (self.value, self.low, self.high)))
 
-    def _decimals(self) -> int:
+    def decimals(self) -> int:
         """As many as make the interval at least eight steps wide, or three digits of the value itself.
 
         An interval with 0 inside shows that: neither end is rounded to 0.

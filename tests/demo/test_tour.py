@@ -61,7 +61,7 @@ def test_the_page_says_it_in_front_and_weighs_little(tour, tour_folder):
     assert f"{tour.n_covered} of the {tour.n_intervals} intervals contain the true value; about 90% should." in page
     assert "Not yet known" in page
     assert page.count("<section aria-labelledby=") == len(ORDER) + 2  # with the summary and the settings
-    assert page.count(": every estimate beside the planted truth") == len(ORDER)
+    assert page.count(": every estimate beside its true (simulated) value") == len(ORDER)
 
 
 def test_each_part_leaves_its_tables_and_can_be_gathered_again(tour, tour_folder, command):

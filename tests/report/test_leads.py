@@ -40,17 +40,19 @@ def test_without_a_test_the_order_is_only_described():
 def test_a_test_of_the_difference_decides_too():
     rows = [("a", WIDE), ("b", WIDER)]
     sure, unsure = (with_lead(Section("Any", []), "Score", rows, p_value=lambda a, b, p=p: p) for p in (0.0321, 0.0601))
-    assert sure.found[0].endswith("0.60 [0.40, 0.80]. Difference: p = 0.032, corrected for the number of pairs.")
+    assert sure.found[0].endswith(
+        "0.60 [0.40, 0.80]. Difference: p = 0.032 after Holm correction for all pairs; its own interval is in the table of differences."
+    )
     assert sure.unknown == []
     assert unsure.unknown == [
-        "Score: whether a is higher than b. Difference: p = 0.060, corrected for the number of pairs."
+        "Score: whether a is higher than b. Difference: p = 0.060 after Holm correction for all pairs; its own interval is in the table of differences."
     ]
 
 
 def test_nobody_is_highest_where_everybody_is_above_the_range():
     (found,), (unknown,) = told({"a": ABOVE, "b": PARTLY, "c": WIDE}, p=0.6)
-    assert found == "Score: a and b are above the observed range (> 10.0)."
-    assert unknown == "Score: which of a and b is highest; all are above the observed range."
+    assert found == "Score: the estimates of a and b are above the observed range (> 10.0)."
+    assert unknown == "Score: which of a and b is highest."
 
 
 def test_one_above_the_range_is_higher_than_one_at_its_edge():

@@ -41,7 +41,7 @@ def demo(
         typer.Option(
             min=1,
             metavar="N",
-            help="Instead of a page: the tours of N seeds, and how often their intervals hold the truth.",
+            help="Instead of a page: the tours of N seeds, and how often their intervals contain the true value.",
             show_default=False,
         ),
     ] = None,
@@ -77,7 +77,7 @@ def _tour(
     with progress_bar("touring", console) as progress:
         made = run_demo(seed=seed, level=level, date=today, epoch=epoch, quick=is_quick, progress=progress)
         written = made.save(out)
-    caption = f"{made.n_covered} of {made.n_intervals} intervals hold the planted truth; about {level:.0%} should."
+    caption = f"{made.n_covered} of {made.n_intervals} intervals contain the true value; about {level:.0%} should."
     _tell(made.hits, caption, console)
     console.say(f"\nOpen {written[0]} in a browser.")
     console.wrote([path for path in written if path.parent == out])
@@ -107,10 +107,10 @@ def _tell(hits: pl.DataFrame, caption: str, console: Console) -> None:
         (row["instrument"], row.get("figure"), row["held"], row["intervals"], _share(row["share"], row.get("se")))
         for row in hits.to_dicts()
     ]
-    columns = ("instrument", "figure", "hold the truth", "of", "share")
+    columns = ("instrument", "figure", "contain the true value", "of", "share")
     kept = [place for place in range(len(columns)) if any(row[place] is not None for row in rows)]
     console.table(
-        "How many intervals hold the planted truth",
+        "How many intervals contain the true value",
         [columns[place] for place in kept],
         [[row[place] for place in kept] for row in rows],
         caption,

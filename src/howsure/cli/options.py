@@ -97,7 +97,7 @@ class Reading:
 
         table = self.read(list(inputs), console)
         if not isinstance(table, Attempts):
-            raise InputError(_wrong_table(inputs, table, "attempts, one row a try"))
+            raise InputError(_wrong_table(inputs, table, "attempts, one row per try"))
         return table
 
     def scores(self, inputs: Sequence[str], console: Console) -> Scores:
@@ -106,7 +106,7 @@ class Reading:
 
         table = self.read(list(inputs), console)
         if not isinstance(table, Scores):
-            raise InputError(_wrong_table(inputs, table, "scores, one row a model and benchmark"))
+            raise InputError(_wrong_table(inputs, table, "scores, one row per model and benchmark"))
         return table
 
 

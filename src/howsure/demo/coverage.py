@@ -1,4 +1,4 @@
-"""The tour many times over, without pictures: how often its intervals hold the truth."""
+"""The tour many times over, without pictures: how often its intervals contain the true value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tour as a page: what was found beside what was planted, and how many intervals hold it."""
+"""The tour as a page: estimates beside their true values, and how many intervals contain them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["page_of", "report_of"]
 
 _TITLE = "A tour of Howsure"
-_FOUND, _PLANTED = "found, with its interval", "planted"
+_FOUND, _PLANTED = "estimate, with its interval", "true (simulated) value"
 _MOST_ROWS = 24  # of a chart that is still read row by row
 _OPENING = "{what} was simulated from known true values and then measured without them. {held} of the {n} intervals contain the true value; about {level:.0%} should."
 
 
 def report_of(part: Part, date: datetime.date) -> Report:
-    """One part as a report of its own, in one section: found beside planted, then what the instrument says."""
+    """One part as a report of its own, in one section: estimates beside true values, then what the instrument says."""
     own = part.sections()
     section = Section(
         part.title,
@@ -65,12 +65,12 @@ def _counts(hits: pl.DataFrame) -> TableBlock:
 
 
 def _beside(part: Part) -> list[Block]:
-    """What was planted, and how far it was found."""
+    """The true values, and how close the estimates are."""
     if not part.planted:
         return [Text(part.about)]
     figures = dict.fromkeys(one.figure for one in part.planted)
     charts = [ChartBlock(_chart(figure, [one for one in part.planted if one.figure == figure])) for figure in figures]
-    held = f"{sum(p.is_held for p in part.counted)} of {len(part.counted)} intervals hold the planted truth."
+    held = f"{sum(p.is_held for p in part.counted)} of {len(part.counted)} intervals contain the true value."
     return [
         Text(part.about),
         *charts,
@@ -84,25 +84,26 @@ def _table(part: Part) -> TableBlock:
     """One row an estimate; with a figure of one kind only, its name is the caption's."""
     figures = list(dict.fromkeys(one.figure for one in part.planted))
     rows: list[list[Cell]] = [
-        [one.figure.name, one.subject, one.found, _finite(one.truth), _told(one)] for one in part.planted
+        [one.figure.name, one.subject, one.found, _finite(one), _told(one)] for one in part.planted
     ]
-    columns = ["Figure", figures[0].of if len(figures) == 1 else "Of", "Found", "Planted", "Holds"]
+    columns = ["Statistic", figures[0].of if len(figures) == 1 else "Of", "Estimate", "True value", "Contains it"]
     what = f" ({figures[0].name.lower()})" if len(figures) == 1 else ""
     first = int(bool(what))
-    caption = f"{part.title}: every estimate beside the planted truth{what}."
+    caption = f"{part.title}: every estimate beside its true (simulated) value{what}."
     return TableBlock(columns[first:], [row[first:] for row in rows], caption)
 
 
 def _told(one: Planted) -> str:
     if one.found.low is None and one.found.high is None:
         return "no interval"
-    return ("yes" if one.is_held else "no") + ("" if one.counts else ", not counted")
+    return ("yes" if one.is_held else "no") + ("" if one.counts else " (not counted)")
 
 
-def _finite(truth: float) -> Cell:
-    return (
-        truth if abs(truth) < float("inf") else "beyond the last attempt" if truth > 0 else "before the first attempt"
-    )
+def _finite(one: Planted) -> Cell:
+    """The true value with one digit more than the interval shows, so that the eye can see whether it lies inside."""
+    if abs(one.truth) == float("inf"):
+        return "above the observed range" if one.truth > 0 else "below the observed range"
+    return f"{one.truth:,.{one.found.decimals() + 1}f}"
 
 
 def _chart(figure: Figure, planted: Sequence[Planted]) -> alt.LayerChart:
@@ -119,7 +120,7 @@ def _chart(figure: Figure, planted: Sequence[Planted]) -> alt.LayerChart:
     level = planted[0].found.level
     return interval_plot(
         rows,
-        title=f"{figure.name}: found and planted",
+        title=f"{figure.name}: estimates and true values",
         caption=Caption(len(shown), "estimates", level, note=more),
         label=Field("label", figure.of),
         value=Field("value", figure.name, figure.unit, scale=figure.scale),

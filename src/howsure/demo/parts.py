@@ -1,4 +1,4 @@
-"""What an instrument brings to the tour: estimates beside the planted truth, sections and files."""
+"""What an instrument brings to the tour: estimates beside its true (simulated) value, sections and files."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Planted:
 
     @property
     def counts(self) -> bool:
-        """Whether it is part of the share of intervals that hold the truth; what has no interval is not."""
+        """Whether it is part of the share of intervals that contain the true value; what has no interval is not."""
         return self.fit_to_count and not (self.found.low is None and self.found.high is None)
 
     @property
     def is_held(self) -> bool:
-        """Whether the interval holds the truth; an end beyond what was observed holds everything there."""
+        """Whether the interval contains the true value; an end beyond what was observed holds everything there."""
         return self.found.covers(self.truth)
 
 
@@ -96,7 +96,7 @@ def frame_of(parts: Iterable[Part], seed: int) -> pl.DataFrame:
 
 
 def tally(planted: pl.DataFrame, by: Sequence[str] = ("instrument",)) -> pl.DataFrame:
-    """How many intervals hold the truth: the columns `by`, intervals, held, share."""
+    """How many intervals contain the true value: the columns `by`, intervals, held, share."""
     counted = planted.filter("counts").group_by(by, maintain_order=True)
     sums = counted.agg(pl.len().cast(pl.Int64).alias("intervals"), pl.col("held").sum().cast(pl.Int64))
     return sums.with_columns(share=pl.col("held") / pl.col("intervals"))

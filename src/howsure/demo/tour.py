@@ -42,7 +42,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What the tour found: the page, its parts with a report each, and every estimate beside the planted truth (``planted``)."""
+    """What the tour found: the page, its parts with a report each, and every estimate beside its true (simulated) value (``planted``)."""
 
     report: Report
     parts: tuple[Part, ...]
@@ -56,7 +56,7 @@ class Demo:
 
     @property
     def n_covered(self) -> int:
-        """How many intervals hold the truth."""
+        """How many intervals contain the true value."""
         return int(self.hits["held"].sum())
 
     @property

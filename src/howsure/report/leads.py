@@ -63,14 +63,15 @@ def _order(
     beyond = [name for name, one in known if first.state in _RANGES and one.state == first.state]
     if len(beyond) > 1 and not is_settled:
         side = "above" if first.state == "above_range" else "below"
-        edge = str(replace(first, low=None, high=None))
-        told = f"{what}: {_listed(beyond)} are {side} the observed range ({edge})."
-        return [told], [f"{what}: which of {_listed(beyond)} is highest; all are {side} the observed range."]
+        edge = str(Estimate(first.value, state=first.state))
+        told = f"{what}: the estimates of {_listed(beyond)} are {side} the observed range ({edge})."
+        evidence = f" {stated(f'P({best} > {second})', greater)}." if greater is not None else ""
+        return [told], [f"{what}: which of {_listed(beyond)} is highest.{evidence}"]
     told = f"{what}: {best} has the highest estimate, {first}, followed by {second} with {next_}."
     if greater is not None:
         evidence = stated(f"P({best} > {second})", greater)
     elif p is not None:
-        evidence = f"Difference: {stated('p', p)}, corrected for the number of pairs"
+        evidence = f"Difference: {stated('p', p)} after Holm correction for all pairs; its own interval is in the table of differences"
     else:
         return [f"{told} The difference between these two is not tested in this table."], []
     if is_settled:

@@ -50,7 +50,7 @@ def _front(reports: Mapping[Path, Report], sections: Sequence[Section]) -> list[
 
 
 def _settings(reports: Mapping[Path, Report]) -> Section:
-    """Which result was made how: one row a result."""
+    """Which result was made how: one row per result."""
     rows = [
         (
             report.title,

@@ -2,7 +2,7 @@
 
 Three layouts, told apart by their keys:
 
-- runs: one line a run, with ``task_id``, ``alias``, ``score_binarized`` and mostly ``human_minutes``;
+- runs: one line per run, with ``task_id``, ``alias``, ``score_binarized`` and mostly ``human_minutes``;
 - practice (NAME): runs with ``attempt_number`` and ``learner_type``, where a person tries the same task again and again;
 - counts: ``n_successes`` out of ``n_runs`` for each subject and task.
 """

@@ -23,5 +23,5 @@
     crossed        a mean over items and raters who are both samples
     order          tests for an expected order of groups: Jonckheere, Page
     jackknife      groups left out in turn
-    coverage       how often each of these intervals holds the truth, by simulation
+    coverage       how often each of these intervals contains the true value, by simulation
 """

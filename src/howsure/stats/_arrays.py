@@ -32,7 +32,7 @@ def finite(values: ArrayLike, name: str) -> Floats:
     """The values as a flat array of floats; NaN and infinity are refused."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
-        raise InputError(f"{name} has {array.ndim} dimensions. Give one value an entry, in a flat array.")
+        raise InputError(f"{name} has {array.ndim} dimensions. Give one value per entry, in a flat array.")
     bad = ~np.isfinite(array)
     if bad.any():
         first = int(np.argmax(bad))

@@ -1,4 +1,4 @@
-"""What every room about raters checks on the way in: one row an item, one column a rater, NaN where nobody rated."""
+"""What every room about raters checks on the way in: one row per item, one column per rater, NaN where nobody rated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ratings(matrix: ArrayLike) -> Floats:
     except (TypeError, ValueError) as error:
         raise InputError(f"Ratings are not a table of numbers: {error}. Give numbers, and NaN for gaps.") from error
     if table.ndim != 2:
-        raise InputError(f"Ratings have {table.ndim} dimensions. Give one row an item and one column a rater.")
+        raise InputError(f"Ratings have {table.ndim} dimensions. Give one row per item and one column per rater.")
     if not np.isfinite(table).all() and np.isinf(table).any():
         row, column = np.argwhere(np.isinf(table))[0]
         raise InputError(f"Ratings: infinity at row {row}, column {column}. Correct it, or write NaN for a gap.")

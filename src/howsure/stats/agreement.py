@@ -1,6 +1,6 @@
 """How far raters agree beyond chance: Krippendorff's alpha, Gwet's coefficients, the kappas of Fleiss and Cohen.
 
-Ratings come as one row an item and one column a rater, with NaN for gaps. All intervals speak of other items rated by these raters.
+Ratings come as one row per item and one column per rater, with NaN for gaps. All intervals speak of other items rated by these raters.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class VarianceComponents:
 def variance_components(
     matrix: ArrayLike, *, method: Literal["anova", "reml"] | None = None, level: float = 0.95
 ) -> VarianceComponents:
-    r"""Variance between items, between raters, and residual, from ratings with one row an item and one column a rater.
+    r"""Variance between items, between raters, and residual, from ratings with one row per item and one column per rater.
 
     .. math:: x_{ij} = \mu + a_i + b_j + e_{ij}, \qquad
               \sigma^2_a = \frac{MS_a - MS_e}{k}, \quad \sigma^2_b = \frac{MS_b - MS_e}{n}, \quad \sigma^2_e = MS_e

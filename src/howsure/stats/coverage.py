@@ -1,4 +1,4 @@
-"""How often each interval holds the truth: simulated, so that a reader need not believe."""
+"""How often each interval contains the true value: simulated, so that a reader need not believe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REPLICATES = 500
 class CoverageRow:
     """What one interval does in one design.
 
-    ``coverage`` is the share of simulations in which it holds the truth and should be ``level``; ``monte_carlo_se`` is how far
+    ``coverage`` is the share of simulations in which it contains the true value and should be ``level``; ``monte_carlo_se`` is how far
     chance alone moves that share; ``mean_width`` is over the intervals with two ends, None where there is none.
     """
 
@@ -74,7 +74,7 @@ _Band = Callable[[Line, float, float], tuple[Floats, Floats]]
 
 
 def _simulate(draw: _Draw, level: float, rng: np.random.Generator, size: int) -> Floats:
-    """Whether the interval held the truth and how wide it was, NaN where an end is open."""
+    """Whether the interval contained the true value and how wide it was, NaN where an end is open."""
     drawn = [draw(rng, level) for _ in range(size)]
     widths = (math.nan if estimate.width is None else estimate.width for estimate, _ in drawn)
     return np.column_stack([[estimate.covers(truth) for estimate, truth in drawn], np.fromiter(widths, float)])

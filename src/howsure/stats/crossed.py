@@ -1,6 +1,6 @@
 """Means where every rater meets every item: intervals that speak of other raters and of other items.
 
-Ratings come as one row an item and one column a rater, with NaN for gaps.
+Ratings come as one row per item and one column per rater, with NaN for gaps.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An automatic judge beside people: does it agree with them as well as they do with one another?
 
-Ratings of people come as one row an item and one column a rater, with NaN for gaps; the judge's as one value an item.
+Ratings of people come as one row per item and one column per rater, with NaN for gaps; the judge's as one value per item.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _judged(judge: ArrayLike, people: ArrayLike, clusters: Any) -> tuple[Floats,
     verdicts, table = np.asarray(judge, dtype=np.float64), ratings(people)
     if verdicts.shape != table.shape[:1]:
         raise InputError(
-            f"Lengths differ: {verdicts.size:,} values of the judge, {len(table):,} items rated by people. Give one value an item, NaN where there is none."
+            f"Lengths differ: {verdicts.size:,} values of the judge, {len(table):,} items rated by people. Give one value per item, NaN where there is none."
         )
     if np.isinf(verdicts).any():
         raise InputError(f"judge: infinity at position {int(np.isinf(verdicts).argmax())}. Correct it, or write NaN.")

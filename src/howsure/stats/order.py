@@ -64,7 +64,7 @@ def page(matrix: ArrayLike, ranks: ArrayLike) -> OrderTest:
 
     .. math:: L = \sum_b \sum_g r_g R_{bg}
 
-    ``matrix`` has one row a group and one column a block, such as a rater; R are ranks within a block. Under the null each block could
+    ``matrix`` has one row per group and one column per block, such as a rater; R are ranks within a block. Under the null each block could
     have put the groups in any order; the distribution of L is exact, as the sum over blocks of all arrangements of each. Blocks
     with a gap are left out. ``statistic`` is the mean correlation of a block's ranks with the expected ones.
     """

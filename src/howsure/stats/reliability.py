@@ -1,6 +1,6 @@
 """How far ratings can be trusted: intraclass correlations, alpha, and what more raters would bring.
 
-Ratings come as one row an item and one column a rater, with NaN for gaps.
+Ratings come as one row per item and one column per rater, with NaN for gaps.
 """
 
 from __future__ import annotations
