@@ -55,7 +55,7 @@ RUNS = {
     "horizon_compare": "horizon compare {out}/horizon_time amber-1 amber-2",
     "study_plan": "study plan --seed 1",
     "study_simulate": "study simulate --seed 1",
-    "study_reliability": "study reliability examples/study/ratings.csv",
+    "study_reliability": "study reliability examples/study/ratings.csv --dimension voice",
     "track_run": "track run --player window-5 --samples 20 --seed 1",
     "track_report": "track report {out}/track_run",
     "bridge_scores": f"bridge scores {_ATTEMPTS}",

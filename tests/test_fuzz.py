@@ -56,7 +56,7 @@ READERS = {
         Study.read,
         ["title", "pairs", "dimensions", "id", "prompt", "target", "comparison", "quiz", "attention"],
     ),
-    "criteria": (read_criteria, ["name", "figure", "threshold", "direction"]),
+    "criteria": (read_criteria, ["name", "statistic", "threshold", "direction"]),
     "mapping": (load_mapping, ["table", "rename", "fill", "divide_by"]),
     "tasks": (read_tasks, ["tasks", "id", "domain", "prompt", "verification_type", "answer", "difficulty"]),
     "published": (dated_horizons, ["results", "metrics", "release_date", "p50_horizon_length", "estimate"]),

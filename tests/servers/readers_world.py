@@ -11,8 +11,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 from howsure.pages import Game, canonical, digest, read_page, read_pages
 from howsure.study.protocol import Study
-from howsure.study.rehearse import fill_in
-from howsure.study.simulate import Crowd, simulate
+from howsure.study.rehearsal import fill_in
+from howsure.study.simulator import Crowd, simulate
 from howsure.track.sequence import Setting
 from howsure.track.statistics import shown, statistic
 

@@ -11,11 +11,11 @@ from howsure.errors import InputError, OptionError
 from howsure.report.study import study_sections
 from howsure.stats.crossed import crossed_mean
 from howsure.stats.reliability import cronbach_alpha
-from howsure.study.analyze import analyze
+from howsure.study.analysis import analyze
 from howsure.study.domains import Order
-from howsure.study.facts import ModelScores, Raters
 from howsure.study.fidelity import score
-from howsure.study.simulate import Crowd, placeholder_study, simulate
+from howsure.study.pair_data import ModelScores, Raters
+from howsure.study.simulator import Crowd, placeholder_study, simulate
 from howsure.study.verdict import Criterion
 from howsure.tables import Ratings
 
@@ -61,7 +61,7 @@ def seeds_study():
 
 
 def test_a_perfect_study_is_one_and_has_no_agreement_to_speak_of():
-    found = analyze(table({f"r{n}": perfect for n in range(7)}), model_scores=scores()).findings.figures
+    found = analyze(table({f"r{n}": perfect for n in range(7)}), model_scores=scores()).findings.statistics
     assert found["pfi"].value == found["voice"].value == found["continuity"].value == 1
     assert found["pfi"].high == 1
     assert found["pfi.cronbach_alpha"].state == found["pfi.icc_2_k"].state == "undefined"
@@ -70,18 +70,18 @@ def test_a_perfect_study_is_one_and_has_no_agreement_to_speak_of():
 
 
 def test_who_always_picks_slot_one_is_neutral():
-    found = analyze(table({"a": slot_one, "b": slot_one}, (*PAIRS, "p6"))).findings.figures
+    found = analyze(table({"a": slot_one, "b": slot_one}, (*PAIRS, "p6"))).findings.statistics
     assert found["voice"].value == found["pfi"].value == 0.5
 
 
 def test_alpha_is_by_pair_wherever_a_rater_met_it(seeds_study):
     scored = score(seven())
     by_hand = cronbach_alpha(scored.matrix("pfi"))
-    assert seeds_study.findings.figures["pfi.cronbach_alpha"] == by_hand
+    assert seeds_study.findings.statistics["pfi.cronbach_alpha"] == by_hand
     shuffled = seven().frame.with_columns(position=pl.lit(1)).sample(fraction=1, shuffle=True, seed=1)
     again = analyze(Ratings(shuffled), model_scores=scores())
-    assert again.findings.figures["pfi.cronbach_alpha"] == by_hand
-    assert again.pairs_frame().equals(seeds_study.pairs_frame())
+    assert again.findings.statistics["pfi.cronbach_alpha"] == by_hand
+    assert again.to_frame("pairs").equals(seeds_study.to_frame("pairs"))
 
 
 def test_five_pairs_decide_little(seeds_study):
@@ -90,9 +90,9 @@ def test_five_pairs_decide_little(seeds_study):
     assert words["domain pattern"] == "inconclusive"
     assert seeds_study.verdict == "inconclusive"
     assert "do not decide the claim" in seeds_study.sentence
-    difference = seeds_study.findings.figures["domain_difference"]
+    difference = seeds_study.findings.statistics["domain_difference"]
     assert (difference.state, difference.low) == ("too_few", None)
-    assert seeds_study.findings.figures["domain_difference_here"].low is not None
+    assert seeds_study.findings.statistics["domain_difference_here"].low is not None
 
 
 def test_the_order_of_domains_is_tested_over_pairs_and_over_raters(seeds_study):
@@ -118,25 +118,25 @@ def test_two_pairs_a_domain_carry_a_difference():
         model_scores=scores(listed, {pair: pair[:4] for pair in pairs}),
         order=Order.parse("TECH > NARR"),
     )
-    difference = found.findings.figures["domain_difference"]
+    difference = found.findings.statistics["domain_difference"]
     assert difference.state == "ok"
     assert difference.low > 0
     assert found.findings.domains.by_pair.p <= 0.05
 
 
 def test_combined_shows_both_parts(seeds_study):
-    model, figures = seeds_study.findings.model, seeds_study.findings.figures
+    model, statistics = seeds_study.findings.model, seeds_study.findings.statistics
     assert model.combined.value == pytest.approx((model.model.value + model.human.value) / 2)
-    assert figures["pfi_combined"] == model.combined
-    assert figures["pfi_model"].value == pytest.approx(np.mean([0.92, 0.9, 0.86, 0.87, 0.82]))
+    assert statistics["pfi_combined"] == model.combined
+    assert statistics["pfi_model"].value == pytest.approx(np.mean([0.92, 0.9, 0.86, 0.87, 0.82]))
 
 
 def test_the_ceiling_ignores_severity_where_all_rated_all(seeds_study):
-    figures, model = seeds_study.findings.figures, seeds_study.findings.model
+    statistics, model = seeds_study.findings.statistics, seeds_study.findings.model
     assert model.ceiling_from == "icc_3_k"
-    assert figures["noise_ceiling"].value == pytest.approx(np.sqrt(figures["pfi.icc_3_k"].value))
-    assert figures["pearson_disattenuated"].value == pytest.approx(
-        min(1, figures["pearson"].value / figures["noise_ceiling"].value)
+    assert statistics["noise_ceiling"].value == pytest.approx(np.sqrt(statistics["pfi.icc_3_k"].value))
+    assert statistics["pearson_disattenuated"].value == pytest.approx(
+        min(1, statistics["pearson"].value / statistics["noise_ceiling"].value)
     )
     assert model.critical == pytest.approx(0.878, abs=5e-4)
 
@@ -146,7 +146,7 @@ def test_gaps_go_to_reml_and_change_the_ceiling():
     found = analyze(Ratings(frame), model_scores=scores()).findings
     assert found.components["pfi"].method == "reml"
     assert found.model.ceiling_from == "icc_2_k"
-    assert found.figures["pfi"].state == "ok"
+    assert found.statistics["pfi"].state == "ok"
     assert found.pairs[0].n_raters == 6
 
 
@@ -154,8 +154,8 @@ def test_every_figure_is_there_with_and_without_exclusions():
     ratings = table({**{f"r{n}": mixed(0) for n in range(6)}, "lazy": straight})
     found = analyze(ratings, model_scores=scores())
     assert found.quality.kept == [f"r{n}" for n in range(6)]
-    assert found.findings.figures.keys() == found.everyone.figures.keys()
-    assert found.findings.figures["pfi"].value > found.everyone.figures["pfi"].value
+    assert found.findings.statistics.keys() == found.everyone.statistics.keys()
+    assert found.findings.statistics["pfi"].value > found.everyone.statistics["pfi"].value
     assert len(found.everyone.raters) == 7
     assert "1 of 7 raters are excluded by rule" in " ".join(found.provenance.notes)
     assert "(1 of 7 were excluded by rules)" in found.sentence
@@ -167,8 +167,8 @@ def test_where_the_rules_leave_no_rater_there_is_no_verdict(tmp_path):
     assert found.findings.raters == ()
     assert {one.verdict for one in (*found.judgements, *found.judgements_everyone)} == {"no verdict"}
     assert (found.verdict, found.as_dict()["overall"]) == ("no verdict", "no verdict")
-    assert all(one.value is None and "left no rater" in one.reason for one in found.findings.figures.values())
-    assert found.everyone.figures["pfi"].value is not None
+    assert all(one.value is None and "left no rater" in one.reason for one in found.findings.statistics.values())
+    assert found.everyone.statistics["pfi"].value is not None
     assert "so there is no verdict" in found.sentence
     assert "Every rater was excluded by rule" in " ".join(found.provenance.notes)
     found.save(tmp_path)
@@ -199,26 +199,26 @@ def test_blinding_is_judged_by_its_interval():
         return [(f"r{n}", pair, "guess", value) for n in range(7) for pair in PAIRS]
 
     answers = {f"r{n}": mixed(0) for n in range(7)}
-    told = analyze(table(answers, extra=with_guess(1.0))).findings.figures["blinding_index"]
-    unsure = analyze(table(answers, extra=with_guess(0.5))).findings.figures["blinding_index"]
+    told = analyze(table(answers, extra=with_guess(1.0))).findings.statistics["blinding_index"]
+    unsure = analyze(table(answers, extra=with_guess(0.5))).findings.statistics["blinding_index"]
     assert told.value == 1
     assert told.low > 0
     assert unsure.value == 0
     assert unsure.covers(0)
-    assert analyze(seven()).findings.figures["blinding_index"].reason == "no guesses were asked"
+    assert analyze(seven()).findings.statistics["blinding_index"].reason == "no guesses were asked"
 
 
 def test_without_model_or_domains_the_figures_say_why():
-    found = analyze(seven()).findings.figures
+    found = analyze(seven()).findings.statistics
     assert "no model scores" in found["pearson"].reason
     assert "no domains are known" in found["domain_difference"].reason
 
 
-def test_own_criteria_and_unknown_figures():
+def test_own_criteria_and_unknown_statistics():
     found = analyze(seven(), criteria=[Criterion("high", "voice", 0.1), Criterion("low", "voice", 0.1, "at_most")])
     assert [one.verdict for one in found.judgements] == ["pass", "fail"]
     assert "not supported: low" in found.sentence
-    with pytest.raises(OptionError, match="No figure called 'vioce'"):
+    with pytest.raises(OptionError, match="No statistic called 'vioce'"):
         analyze(seven(), criteria=[Criterion("x", "vioce", 0)])
 
 
@@ -228,16 +228,18 @@ def test_scores_of_other_pairs_are_refused():
 
 
 def test_the_files(tmp_path, seeds_study):
-    written = seeds_study.save(tmp_path)
-    assert {path.name for path in written} == {"analysis.json", "pairs.csv", "raters.csv", "exclusions.csv"}
+    written = seeds_study.save(str(tmp_path))
+    tables = {"statistics.csv", "pairs.csv", "raters.csv", "exclusions.csv"}
+    assert {path.name for path in written} == tables | {"analysis.json", "analysis.result.zip"}
     told = json.loads((tmp_path / "analysis.json").read_text())
-    assert {"name", "value", "low", "high", "state"} <= told["figures"][0].keys()
-    assert [entry["name"] for entry in told["figures"]] == [entry["name"] for entry in told["figures_all_raters"]]
+    ends = ("", "_low", "_high", "_state")
+    assert {f"{name}{end}" for name in ("value", "value_all") for end in ends} <= told["statistics"][0].keys()
+    assert [row["statistic"] for row in told["statistics"]] == list(seeds_study.everyone.statistics)
     assert told["verdict"] == {one.criterion.name: one.verdict for one in seeds_study.judgements}
     assert told["tests"]["pearson"]["n"] == 5
     pairs = pl.read_csv(tmp_path / "pairs.csv")
     assert pairs["item"].to_list() == list(PAIRS)
-    assert {"pfi", "low", "high", "pfi_lite", "voice", "continuity", "model", "combined"} <= set(pairs.columns)
+    assert {"pfi", "pfi_low", "pfi_high", "pfi_lite", "voice", "continuity", "model", "combined"} <= set(pairs.columns)
     raters = pl.read_csv(tmp_path / "raters.csv")
     assert {"is_excluded", "severity", "agreement", "minutes"} <= set(raters.columns)
 
@@ -252,11 +254,11 @@ def test_simulated_vices_are_left_out_and_the_truth_is_found():
     found = analyze(world.ratings, raters=Raters(world.raters), model_scores=ModelScores(world.model_scores))
     honest = [name for name, kind in world.truth.kind_by_rater.items() if kind == "honest"]
     assert found.quality.kept == honest
-    assert found.findings.figures["pfi"].covers(world.truth.fidelity)
-    assert not found.everyone.figures["pfi"].covers(world.truth.fidelity) or (
-        found.everyone.figures["pfi"].value < found.findings.figures["pfi"].value
+    assert found.findings.statistics["pfi"].covers(world.truth.fidelity)
+    assert not found.everyone.statistics["pfi"].covers(world.truth.fidelity) or (
+        found.everyone.statistics["pfi"].value < found.findings.statistics["pfi"].value
     )
-    assert found.findings.figures["pfi.icc_2_k"].covers(world.truth.icc_2_k)
+    assert found.findings.statistics["pfi.icc_2_k"].covers(world.truth.icc_2_k)
 
 
 def coverage(study, n):
@@ -295,9 +297,9 @@ def test_general_dimensions_of_unidentified_raters(reference):
     found = analyze(Ratings(ratings.frame.filter(pl.col("dimension") != "Surprise")), design="unidentified").findings
     for criterion, value in reference["hanna_icc_1k_by_criterion"].items():
         if criterion != "Surprise":
-            assert found.figures[f"{criterion}.icc_1_k"].value == pytest.approx(value, abs=5e-7)
+            assert found.statistics[f"{criterion}.icc_1_k"].value == pytest.approx(value, abs=5e-7)
     assert found.reliability["pfi"].report == "icc_1_k"
-    assert 0.35 < found.figures["pfi"].low < found.figures["pfi"].high < 0.45
+    assert 0.35 < found.statistics["pfi"].low < found.statistics["pfi"].high < 0.45
 
 
 def test_general_dimensions_of_crossed_raters(reference):
@@ -306,7 +308,7 @@ def test_general_dimensions_of_crossed_raters(reference):
     found = analyze(real("summeval_raters_judges.csv.gz", experts, item=item, dimension="dimension")).findings
     for coefficient in ("icc_2_1", "icc_2_k", "cronbach_alpha", "krippendorff_ordinal"):
         for dimension, value in reference["summeval"][coefficient].items():
-            assert found.figures[f"{dimension}.{coefficient}"].value == pytest.approx(value, abs=5e-4)
+            assert found.statistics[f"{dimension}.{coefficient}"].value == pytest.approx(value, abs=5e-4)
     assert found.settings.design == "sampled"
 
 
@@ -333,7 +335,7 @@ def test_thin_tables_give_states_and_a_whole_report(ratings, state):
     from howsure.report.study import study_sections
 
     found = analyze(ratings)
-    assert found.findings.figures["pfi"].state == state
+    assert found.findings.statistics["pfi"].state == state
     assert found.verdict != "pass"
     json.dumps(found.as_dict(), allow_nan=False)
     assert "Do raters agree?" in render(

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from howsure.study.simulate import Crowd, simulate
+from howsure.study.simulator import Crowd, simulate
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_it_prints_the_verdict_and_writes_the_tables(analysed):
 
 def test_json_alone_on_standard_output(desk, command, tmp_path):
     criteria = tmp_path / "criteria.yaml"
-    criteria.write_text("- name: voice\n  figure: voice\n  threshold: 0.2\n")
+    criteria.write_text("- name: voice\n  statistic: voice\n  threshold: 0.2\n")
     told = command("study", "analyze", desk / "ratings.csv", "--criteria", criteria, "--json")
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["verdict"] == {"voice": "pass"}
@@ -65,10 +65,10 @@ def test_mistakes_are_one_line(desk, command, options, says):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_report_stands_in_a_browser(analysed, browser_page, axe, width):
     page = browser_page(analysed[0] / "analyze_report.html", width=width)
-    for figure in page.locator("figure.chart").all():
-        figure.scroll_into_view_if_needed()
-        figure.locator(".stage.is-live").wait_for()
-    assert page.locator("figure.chart").count() == 7
+    for statistic in page.locator("statistic.chart").all():
+        statistic.scroll_into_view_if_needed()
+        statistic.locator(".stage.is-live").wait_for()
+    assert page.locator("statistic.chart").count() == 7
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert "do not decide the claim" in page.locator("main").inner_text()
     assert axe(page) == []

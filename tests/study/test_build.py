@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from howsure.errors import InputError, OptionError
 from howsure.pages import read_page, read_pages
-from howsure.study.build import EVERYONE, Key, build
 from howsure.study.design import AGAIN, ATTENTION, arrange, williams
+from howsure.study.packet import EVERYONE, Key, build
 from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, small_study
@@ -170,7 +170,7 @@ def test_the_command_builds_a_packet_and_tells_the_seal(command, tmp_path):
     told = command("study", "build", EXAMPLE, "--raters", 8, "-o", tmp_path / "packet", "--json")
     assert told.returncode == 0, told.stderr
     found = json.loads(told.stdout)
-    assert (found["pages"], found["slot_one_lowest"], found["slot_one_highest"]) == (8, 0.5, 0.5)
+    assert (found["n_pages"], found["slot_one_lowest"], found["slot_one_highest"]) == (8, 0.5, 0.5)
     assert found["sealed"] == hashlib.sha256((tmp_path / "packet/key.json").read_bytes()).hexdigest()
     assert len(list((tmp_path / "packet").glob("r*.html"))) == 8
     again = command("study", "build", EXAMPLE, "-o", tmp_path / "packet")

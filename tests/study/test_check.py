@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from howsure.study.check import preflight
+from howsure.study.preflight import check
 from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, small_study
@@ -13,7 +13,7 @@ GOLD = "Before we patch anything let us step back and look at the whole house be
 
 
 def found(study, name, **given):
-    return [(check.state, check.told) for check in preflight(study, **given).checks if check.name == name]
+    return [(one.state, one.message) for one in check(study, **given).checks if one.name == name]
 
 
 def with_texts(targets, comparisons, **given):
@@ -28,9 +28,9 @@ def test_the_example_passes_without_a_warning(command, tmp_path):
     told = command("study", "check", EXAMPLE, "--raters", 8, "--json", "-o", tmp_path)
     assert told.returncode == 0, told.stderr
     result = json.loads(told.stdout)
-    assert result["ready"]
-    assert {check["state"] for check in result["checks"]} == {"pass"}
-    assert {"check.csv", "check.json"} == {path.name for path in tmp_path.iterdir()}
+    assert result["is_ready"]
+    assert {row["state"] for row in result["check"]} == {"pass"}
+    assert {"check.csv", "preflight.json", "preflight.result.zip"} == {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_gold_standard_among_the_responses_fails_and_exits_1(command, tmp_path):

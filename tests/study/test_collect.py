@@ -8,9 +8,9 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.pages import digest
-from howsure.study.build import build
-from howsure.study.collect import collect, live_signs
-from howsure.study.facts import Raters
+from howsure.study.collection import collect, live_signs
+from howsure.study.packet import build
+from howsure.study.pair_data import Raters
 from howsure.study.protocol import Study
 from howsure.study.quality import check_raters
 from howsure.tables import Ratings
@@ -87,7 +87,13 @@ def test_raters_stand_beside_the_ratings(example, tmp_path):
 def test_saved_ratings_read_back(example, tmp_path):
     found = collect([rate_all(example, tmp_path / "in")], tmp_path / "packet/key.json")
     written = found.save(tmp_path / "out")
-    assert [path.name for path in written] == ["ratings.csv", "raters.csv", "refused.csv", "collect.json"]
+    assert [path.name for path in written] == [
+        "ratings.csv",
+        "raters.csv",
+        "refused.csv",
+        "collect.json",
+        "collect.result.zip",
+    ]
     assert Ratings(tmp_path / "out/ratings.csv").frame.equals(found.ratings.frame)
     told = json.loads((tmp_path / "out/collect.json").read_text())
     assert told["provenance"]["settings"]["sealed"] == example.key.commitment

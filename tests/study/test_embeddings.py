@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from howsure.errors import InputError, OptionError
 from howsure.study.embeddings import KEY_VARIABLE, LEXICAL, Endpoint, lexical_vectors, measure_similarity
-from howsure.study.facts import ModelScores
+from howsure.study.pair_data import ModelScores
 from study.judging import small_study
 
 STUDY = small_study(3)
@@ -86,7 +86,7 @@ def test_without_an_endpoint_the_measure_is_lexical_and_says_so():
 
 
 def test_scores_are_what_analyze_takes(tmp_path):
-    (path,) = measure_similarity(STUDY).save(tmp_path)
+    path, *_ = measure_similarity(STUDY).save(tmp_path)
     scores = ModelScores(path).frame
     assert scores["item"].to_list() == [pair.id for pair in STUDY.pairs]
     assert scores["score"].is_between(0, 1).all()

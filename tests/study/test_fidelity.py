@@ -87,7 +87,7 @@ def test_any_other_dimension_is_a_rating_as_far_as_answers_go():
     scored = score(Ratings(rows))
     assert scored.frame["pfi"].to_list() == [0, 1]
     assert "depth 1–5" in scored.notes[0]
-    assert "pfi_lite" not in scored.figures
+    assert "pfi_lite" not in scored.statistics
 
 
 def test_a_rating_that_nobody_varied_stands_in_the_middle():

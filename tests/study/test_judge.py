@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
-from howsure.study.judge import Orders, Reply, summarise_replies
+from howsure.study.judging import Orders, Reply, summarise_replies
 from howsure.study.protocol import Dimension
 from howsure.study.questions import ask, oriented, read_reply
 from howsure.tables import Ratings
@@ -90,6 +90,12 @@ def test_files_are_read_back(tmp_path):
     told = replies(fan(STUDY))
     told[0] = Reply("pair-0", 1, {}, "format")
     written = summarise_replies(STUDY, "fan", told).save(tmp_path)
-    assert [path.name for path in written] == ["judge.csv", "judge_orders.csv", "model_scores.csv", "judge.json"]
+    assert [path.name for path in written] == [
+        "judge.csv",
+        "judge_orders.csv",
+        "model_scores.csv",
+        "judge.json",
+        "judge.result.zip",
+    ]
     assert len(Ratings(tmp_path / "judge.csv")) == 3 * 6
     assert len(Orders(tmp_path / "judge_orders.csv")) == 4 * 2 * 6

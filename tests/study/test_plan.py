@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from howsure.errors import OptionError
-from howsure.study.outcomes import Design, Setting
-from howsure.study.plan import DESIGNS, Pace, parse_design, plan
+from howsure.study.plan_simulation import Assumptions, Design
+from howsure.study.planning import DESIGNS, Pace, parse_design, plan
 from howsure.study.verdict import Criterion
 
 SMALL = (Design(3, 10), Design(10, 5))
@@ -35,7 +35,7 @@ def test_critical_r_and_power_are_as_published(asked):
 
 
 def test_ceiling_and_raters_follow_spearman_and_brown(asked):
-    single = asked.setting.consistency
+    single = asked.assumptions.consistency
     assert asked.asked.reliability == pytest.approx(7 * single / (1 + 6 * single))
     assert asked.asked.ceiling == pytest.approx(asked.asked.reliability**0.5)
     for target, n in asked.raters_for.items():
@@ -44,8 +44,8 @@ def test_ceiling_and_raters_follow_spearman_and_brown(asked):
 
 
 def test_five_pairs_cannot_carry_the_claim(asked):
-    assert asked.asked.well.joint.passed < 0.01
-    assert 0.3 < asked.asked.well.joint.met < 0.7
+    assert asked.asked.as_assumed.joint.passed < 0.01
+    assert 0.3 < asked.asked.as_assumed.joint.met < 0.7
     told = " ".join(asked.sentences)
     assert "below 0.88 does not differ from 0" in told
     assert "the bar is therefore 0.88, not 0.7" in told
@@ -58,9 +58,9 @@ def test_five_pairs_cannot_carry_the_claim(asked):
 def test_the_recommended_design_costs_least_of_those_that_hold(asked):
     best = next(row for row in asked.rows if row.design == asked.recommended)
     assert asked.is_enough
-    assert best.well.joint.passed >= 0.8
+    assert best.as_assumed.joint.passed >= 0.8
     for row in asked.rows:
-        assert row.well.joint.passed < 0.8 or row.person_minutes >= best.person_minutes
+        assert row.as_assumed.joint.passed < 0.8 or row.person_minutes >= best.person_minutes
 
 
 def test_more_pairs_narrow_the_intervals(asked):
@@ -89,7 +89,7 @@ def test_only_what_the_criteria_ask_is_spoken_of():
     assert "α is at least 0.5" in told
     assert "correlation below" not in told
     assert "domain" not in told
-    assert set(made.criteria_frame()["criterion"]) == {"agree", "all"}
+    assert set(made.to_frame("plan_criteria")["criterion"]) == {"agree", "all"}
 
 
 def test_seed_gives_the_same_plan():
@@ -134,16 +134,18 @@ def test_frames_and_charts_hold_what_they_say(asked):
 
 
 def test_setting_of_weak_raters_lowers_the_chances():
-    strong, weak = (plan(10, 5, setting=Setting(icc=icc), designs=(), n_simulations=500).asked for icc in (0.6, 0.2))
+    strong, weak = (
+        plan(10, 5, assumptions=Assumptions(icc=icc), designs=(), n_simulations=500).asked for icc in (0.6, 0.2)
+    )
     assert weak.ceiling < strong.ceiling
-    assert weak.well.joint.met < strong.well.joint.met
+    assert weak.as_assumed.joint.met < strong.as_assumed.joint.met
 
 
 def test_the_command_writes_the_plan_and_a_report(command, tmp_path):
     told = command("study", "plan", "-n", "200", "--design", "25x6", "-o", tmp_path / "out", "--json")
     assert told.returncode == 0, told.stderr
     found = json.loads(told.stdout)
-    assert any((row["pairs"], row["raters"]) == (25, 6) for row in found["designs"])
+    assert any((row["pairs"], row["raters"]) == (25, 6) for row in found["plan"])
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {
         "plan.csv",

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
-from howsure.study.facts import Raters
+from howsure.study.pair_data import Raters
 from howsure.study.quality import Rules, check_raters
 from howsure.tables import Ratings
 

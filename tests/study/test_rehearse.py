@@ -4,11 +4,11 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
-from howsure.study.build import build
-from howsure.study.collect import collect
+from howsure.study.collection import collect
+from howsure.study.packet import build
 from howsure.study.protocol import Study
-from howsure.study.rehearse import fill_in
-from howsure.study.simulate import Crowd, simulate
+from howsure.study.rehearsal import fill_in
+from howsure.study.simulator import Crowd, simulate
 from howsure.tables import Ratings
 
 from .study_examples import EXAMPLE, perfect, rate_all, small_study

@@ -1,11 +1,11 @@
-"""One table of ratings through the command line and from Python: published figures, gaps, both forms, bad input."""
+"""One table of ratings through the command line and from Python: published statistics, gaps, both forms, bad input."""
 
 import json
 
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.study.reliability import assess, read_ratings
+from howsure.study.agreement import read_ratings, reliability
 
 # Shrout and Fleiss (1979), six targets by four judges
 TABLE = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -25,10 +25,11 @@ def test_the_command_gives_every_coefficient_as_published(command, tmp_path):
     told = command("study", "reliability", wide(tmp_path / "r.csv"), "--json")
     assert told.returncode == 0, told.stderr
     found = json.loads(told.stdout)
-    assert set(NAMES) <= set(found)
-    assert found["icc_2_1"]["value"] == pytest.approx(0.2898, abs=5e-5)
-    assert (found["icc_2_1"]["low"], found["icc_2_1"]["high"]) == pytest.approx((0.019, 0.761), abs=6e-4)
-    assert found["icc_3_k"]["value"] == pytest.approx(0.9093, abs=5e-5)
+    rows = {row["coefficient"]: row for row in found["reliability"]}
+    assert set(NAMES) <= set(rows)
+    assert rows["icc_2_1"]["value"] == pytest.approx(0.2898, abs=5e-5)
+    assert (rows["icc_2_1"]["value_low"], rows["icc_2_1"]["value_high"]) == pytest.approx((0.019, 0.761), abs=6e-4)
+    assert rows["icc_3_k"]["value"] == pytest.approx(0.9093, abs=5e-5)
     assert found["report"] in NAMES
 
 
@@ -36,20 +37,20 @@ def test_long_form_says_the_same(tmp_path):
     lines = [f"{r},{i},{v}" for i, row in enumerate(TABLE) for r, v in zip("abcd", row, strict=True)]
     long = tmp_path / "long.csv"
     long.write_text("\n".join(["rater,item,value", *lines]) + "\n")
-    one, other = assess(read_ratings(long)), assess(read_ratings(wide(tmp_path / "wide.csv")))
+    one, other = reliability(read_ratings(long)), reliability(read_ratings(wide(tmp_path / "wide.csv")))
     assert one.to_frame().equals(other.to_frame())
 
 
 def test_gaps_and_named_items_are_allowed(tmp_path):
     rows = [[f"text {i}", *row] for i, row in enumerate(TABLE)]
     rows[2][1] = None
-    found = assess(read_ratings(wide(tmp_path / "r.csv", rows, "item,a,b,c,d")))
+    found = reliability(read_ratings(wide(tmp_path / "r.csv", rows, "item,a,b,c,d")))
     assert (found.n_items, found.n_raters, found.n_missing) == (6, 4, 1)
     assert found.coefficients["krippendorff_interval"].state == "ok"
 
 
 def test_no_variance_is_a_state(tmp_path):
-    found = assess(read_ratings(wide(tmp_path / "r.csv", [[3, 3, 3]] * 5, "a,b,c")))
+    found = reliability(read_ratings(wide(tmp_path / "r.csv", [[3, 3, 3]] * 5, "a,b,c")))
     assert found.coefficients["icc_2_1"].state == "undefined"
     assert found.coefficients["icc_2_1"].value is None
 
@@ -62,6 +63,6 @@ def test_what_does_not_fit_is_told(tmp_path):
     long = tmp_path / "long.csv"
     long.write_text("rater,item,dimension,value\na,i,voice,1\na,i,logic,2\n")
     with pytest.raises(OptionError, match="2 dimensions"):
-        assess(read_ratings(long))
+        reliability(read_ratings(long))
     with pytest.raises(OptionError, match="No design called 'random'"):
-        assess(read_ratings(wide(tmp_path / "r.csv")), design="random")
+        reliability(read_ratings(wide(tmp_path / "r.csv")), design="random")

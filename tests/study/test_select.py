@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from howsure.errors import InputError, OptionError
-from howsure.study.facts import ModelScores
+from howsure.study.pair_data import ModelScores
 from howsure.study.protocol import Study
-from howsure.study.select import LEVELS, select
+from howsure.study.selection import LEVELS, select
 
 PERSONA = Path(__file__).parents[2] / "../shared/data/ratings/persona_model_scores.csv"
 
@@ -50,16 +50,16 @@ def test_the_dry_run_in_real_scores_is_found(persona):
 def test_every_domain_and_level_takes_part(persona):
     pairs = select(persona, n_pairs=15, seed=2).pairs
     assert set(Counter(pairs["domain"]).values()) == {3}
-    assert Counter(pairs["level"]) == dict.fromkeys(LEVELS, 5)
+    assert Counter(pairs["score_level"]) == dict.fromkeys(LEVELS, 5)
     assert pairs["line"].n_unique() == 15
     five = select(persona, n_pairs=5, seed=2).pairs
     assert five["domain"].n_unique() == 5
-    assert sorted(Counter(five["level"]).values()) == [1, 2, 2]
+    assert sorted(Counter(five["score_level"]).values()) == [1, 2, 2]
 
 
 def test_levels_are_thirds_of_the_usable_scores(tmp_path):
     pairs = select(table(tmp_path / "s.csv", fine(60)), n_pairs=60).pairs
-    by_level = {level: pairs.filter(pairs["level"] == level)["score"] for level in LEVELS}
+    by_level = {level: pairs.filter(pairs["score_level"] == level)["score"] for level in LEVELS}
     assert {level: len(scores) for level, scores in by_level.items()} == dict.fromkeys(LEVELS, 20)
     assert by_level["low"].max() < by_level["mid"].min()
     assert by_level["mid"].max() < by_level["high"].min()
@@ -103,7 +103,13 @@ def test_lines_are_the_files_own_where_texts_break_over_them(tmp_path):
 def test_pairs_yaml_is_a_studys_once_it_is_filled_in(tmp_path):
     path = table(tmp_path / "s.csv", fine(30))
     written = select(path, n_pairs=5, seed=1).save(tmp_path / "out")
-    assert [one.name for one in written] == ["pairs.yaml", "model_scores.csv", "refused.csv", "selection.json"]
+    assert [one.name for one in written] == [
+        "pairs.yaml",
+        "model_scores.csv",
+        "refused.csv",
+        "selection.json",
+        "selection.result.zip",
+    ]
     text = written[0].read_text()
     study = {"title": "T", "consent": "C", "gold": "G", "pairs": "pairs.yaml"}
     (tmp_path / "out/study.yaml").write_text(yaml.safe_dump(study))
@@ -115,7 +121,7 @@ def test_pairs_yaml_is_a_studys_once_it_is_filled_in(tmp_path):
     written[0].write_text(filled)
     pairs = Study.read(tmp_path / "out/study.yaml").pairs
     scores = ModelScores(written[1]).frame
-    assert [(p.id, p.model_score, p.domain) for p in pairs] == list(scores.iter_rows())
+    assert [(p.id, p.model_score, p.domain) for p in pairs] == scores.select("item", "score", "domain").rows()
     assert json.loads(written[3].read_text())["n_rows"] == 30
 
 

@@ -11,10 +11,10 @@ from howsure.errors import OptionError
 from howsure.stats.components import variance_components
 from howsure.stats.reliability import intraclass
 from howsure.study.answering import fidelity_of, honest_answers, kept_answers, random_answers, slot_answers
-from howsure.study.facts import ModelScores, Raters
 from howsure.study.fidelity import PFI, score
+from howsure.study.pair_data import ModelScores, Raters
 from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
-from howsure.study.simulate import Crowd, placeholder_study, simulate
+from howsure.study.simulator import Crowd, placeholder_study, simulate
 from howsure.tables import Ratings
 
 EXAMPLE = Path(__file__).parents[2] / "examples/study/study.yaml"
@@ -219,12 +219,18 @@ def test_impossible_worlds_are_refused(make):
         make()
 
 
-def test_the_command_writes_the_four_files(command, tmp_path):
+def test_the_command_writes_its_files(command, tmp_path):
     told = command("study", "simulate", "--study", EXAMPLE, "--raters", 6, "--bots", 1, "-o", tmp_path, "--json")
     assert told.returncode == 0, told.stderr
     truth = json.loads(told.stdout)
     assert truth["kind_by_rater"]["r06"] == "bot"
-    assert {path.name for path in tmp_path.iterdir()} == {"ratings.csv", "raters.csv", "model_scores.csv", "truth.json"}
-    assert json.loads((tmp_path / "truth.json").read_text()) == truth
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "ratings.csv",
+        "raters.csv",
+        "model_scores.csv",
+        "study_truth.json",
+        "study_truth.result.zip",
+    }
+    assert json.loads((tmp_path / "study_truth.json").read_text()) == truth
     assert len(Raters(tmp_path / "raters.csv").frame) == 6
     assert Ratings(tmp_path / "ratings.csv").frame["rater"].n_unique() == 6

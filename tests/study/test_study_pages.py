@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from howsure.pages import read_pages
-from howsure.study.build import Key, build
-from howsure.study.collect import collect
+from howsure.study.collection import collect
+from howsure.study.packet import Key, build
 from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, perfect, small_study

@@ -1,4 +1,4 @@
-"""Planted biases are found, real judges get their published figures, and what cannot be told is a state."""
+"""Planted biases are found, real judges get their published statistics, and what cannot be told is a state."""
 
 import gzip
 import json
@@ -10,12 +10,12 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.stats.judges import equal_terms
-from howsure.study.against import FIGURES, OF_CATEGORIES
-from howsure.study.analyze import analyze
-from howsure.study.facts import ModelScores
-from howsure.study.judge import Orders
-from howsure.study.simulate_judge import simulate_judge
-from howsure.study.validate import Lengths, validate
+from howsure.study.analysis import analyze
+from howsure.study.judge_comparison import OF_CATEGORIES, STATISTICS
+from howsure.study.judge_simulator import simulate_judge
+from howsure.study.judging import Orders
+from howsure.study.pair_data import ModelScores
+from howsure.study.validation import Lengths, validate
 from howsure.tables import Ratings
 from study.judging import small_study
 
@@ -33,8 +33,8 @@ def example():
     return checked(simulate_judge(**EXAMPLE))
 
 
-def figures(found, dimension="voice"):
-    return next(row for row in found.rows if row.dimension == dimension).figures
+def statistics(found, dimension="voice"):
+    return next(row for row in found.rows if row.dimension == dimension).statistics
 
 
 def real(name, item, dimension, columns):
@@ -52,7 +52,7 @@ def real(name, item, dimension, columns):
 def reference():
     path = SHARED / "reference/reliability.json"
     if not path.exists():
-        pytest.skip("reference figures are absent")
+        pytest.skip("reference statistics are absent")
     return json.loads(path.read_text())
 
 
@@ -63,7 +63,7 @@ def test_planted_sways_are_covered_and_a_straight_judge_is_cleared():
         world = simulate_judge(n_pairs=25, n_more=0, n_raters=2, is_rounded=False, seed=seed, **planted)
         judge = world.judge.frame.filter(dimension="vibe:target")
         people = world.ratings.frame.filter(dimension="vibe:target")
-        found = figures(
+        found = statistics(
             validate(Ratings(people), Ratings(judge), orders=world.orders, lengths=world.lengths), "vibe:target"
         )
         truth = {
@@ -78,39 +78,39 @@ def test_planted_sways_are_covered_and_a_straight_judge_is_cleared():
 
 def test_every_figure_is_there_with_its_interval_or_state(example):
     for row in example.rows:
-        assert set(row.figures) == set(FIGURES)
+        assert set(row.statistics) == set(STATISTICS)
     frame = example.to_frame()
-    assert len(frame) == len(example.rows) * len(FIGURES)
-    assert frame.filter(pl.col("value").is_null(), pl.col("state") == "ok").is_empty()
+    assert len(frame) == len(example.rows) * len(STATISTICS)
+    assert frame.filter(pl.col("value").is_null(), pl.col("value_state") == "ok").is_empty()
 
 
 def test_the_index_is_a_dimension_and_slots_are_told_by_its_parts(example):
     assert [row.dimension for row in example.rows] == ["voice", "vibe:target", "vibe:comparison", "pfi"]
-    assert figures(example, "pfi")["position_shift"].state == "undefined"
+    assert statistics(example, "pfi")["position_shift"].state == "undefined"
     assert example.rows[-1].scale == (0, 1)
 
 
 def test_a_pull_to_slot_one_is_seen_on_each_dimension_and_a_love_of_length_from_both_sides(example):
     for dimension in ("voice", "vibe:target", "vibe:comparison"):
-        assert figures(example, dimension)["position_shift"].low > 0
-    assert figures(example, "vibe:target")["length_excess"].low > 0
-    assert figures(example, "vibe:comparison")["length_excess"].low > 0, "the longer rival gains too"
+        assert statistics(example, dimension)["position_shift"].low > 0
+    assert statistics(example, "vibe:target")["length_excess"].low > 0
+    assert statistics(example, "vibe:comparison")["length_excess"].low > 0, "the longer rival gains too"
 
 
 def test_items_of_the_judge_alone_sharpen_the_mean():
     few = checked(simulate_judge(n_pairs=30, n_more=400, n_raters=6, noise=0.3, judge_noise=0.3, seed=1))
-    found = figures(few)
+    found = statistics(few)
     assert few.rows[0].n_judge_only == 400
     assert found["mean_powered"].width < 0.7 * found["mean_people"].width
     assert found["rate_corrected"].state == "ok"
-    none = figures(checked(simulate_judge(n_more=0)))
+    none = statistics(checked(simulate_judge(n_more=0)))
     assert none["mean_powered"].state == none["rate_corrected"].state == "too_few"
     assert "let it judge others" in none["mean_powered"].reason
 
 
 def test_few_items_or_raters_leave_the_test_undecided_and_say_why():
     (row, *_) = checked(simulate_judge(n_pairs=29, n_raters=4)).rows
-    assert (row.may_replace, row.figures["winning_rate"].state) == (None, "too_few")
+    assert (row.may_replace, row.statistics["winning_rate"].state) == (None, "too_few")
     assert "29 items" in row.sentence
     (row, *_) = checked(simulate_judge(n_pairs=30, n_raters=2)).rows
     assert row.may_replace is None
@@ -123,7 +123,7 @@ def test_a_good_judge_may_replace_and_noise_may_not():
     assert (good.may_replace, bad.may_replace) == (True, False)
     assert "may stand in for a rater; it passes the alternative-annotator test against 4 of 4" in good.sentence
     assert "may not stand in" in bad.sentence
-    assert bad.figures["judge_minus_people"].high < 0
+    assert bad.statistics["judge_minus_people"].high < 0
 
 
 def test_a_pass_that_a_constant_would_get_too_is_not_praised():
@@ -135,16 +135,16 @@ def test_a_pass_that_a_constant_would_get_too_is_not_praised():
     assert row.may_replace
     assert row.is_easy
     assert "A judge that always gives 5 passes too" in row.sentence
-    assert row.figures["correlation"].state == "undefined"
+    assert row.statistics["correlation"].state == "undefined"
 
 
-def test_summeval_judges_get_their_published_figures():
+def test_summeval_judges_get_their_published_statistics():
     published = reference()["summeval"]
     source = ("summeval_raters_judges", ["doc", "system"], "dimension")
     people, judge = real(*source, [f"expert{n}" for n in range(3)]), real(*source, ["judge_gpt-4o"])
     found = validate(people, judge)
     for row in found.rows:
-        told = row.figures
+        told = row.statistics
         assert told["correlation"].value == pytest.approx(
             published["gpt4o_vs_mean_human_pearson"][row.dimension], abs=5e-4
         )
@@ -153,7 +153,7 @@ def test_summeval_judges_get_their_published_figures():
         assert told["disattenuated"].value == pytest.approx(told["correlation"].value / told["noise_ceiling"].value)
         assert (row.n_items, row.n_raters) == (1600, 3)
     coherence = next(row for row in found.rows if row.dimension == "coherence")
-    assert coherence.figures["judge_minus_people"].high < 0, "experts agree better with one another"
+    assert coherence.statistics["judge_minus_people"].high < 0, "experts agree better with one another"
     assert coherence.is_easy, "always saying 3 passes too"
 
 
@@ -164,12 +164,12 @@ def test_hannas_raters_are_unidentified_and_reward_length_themselves():
     length = real(*source, ["text_length"]).frame.unique("item").select("item", length="value")
     found = validate(people, judge, lengths=Lengths(length), design="unidentified")
     for row in found.rows:
-        ceiling, expected = row.figures["noise_ceiling"], published[row.dimension]
+        ceiling, expected = row.statistics["noise_ceiling"], published[row.dimension]
         if expected <= 0:
             assert ceiling.state == "undefined"
         else:
             assert ceiling.value**2 == pytest.approx(expected, abs=1e-6)
-    engagement = figures(found, "Engagement")
+    engagement = statistics(found, "Engagement")
     assert engagement["length_judge"].low > 0
     assert engagement["length_excess"].high < 0, "people reward length more than this judge"
 
@@ -189,8 +189,8 @@ def test_categories_are_compared_by_exact_match_as_the_authors_of_the_test_do():
     assert found.judges == list(published)
     for row in found.rows:
         told = published[row.judge]
-        assert row.figures["winning_rate"].value == told["winning_rate"]
-        assert row.figures["advantage"].value == pytest.approx(told["average_advantage"], abs=1e-12)
+        assert row.statistics["winning_rate"].value == told["winning_rate"]
+        assert row.statistics["advantage"].value == pytest.approx(told["average_advantage"], abs=1e-12)
         assert row.may_replace is (told["winning_rate"] >= 0.5)
 
 
@@ -198,10 +198,10 @@ def test_no_average_or_correlation_of_category_codes_is_shown(tmp_path, command)
     people, judges, _ = wax()
     found = validate(people, judges, kind="match", epsilon=0.1)
     for row in found.rows:
-        shown = {name for name, estimate in row.figures.items() if estimate.value is not None}
+        shown = {name for name, estimate in row.statistics.items() if estimate.value is not None}
         assert shown <= set(OF_CATEGORIES)
-        assert row.figures["mean_people"].state == "undefined"
-    assert found.curves().is_empty()
+        assert row.statistics["mean_people"].state == "undefined"
+    assert found.to_frame("calibration").is_empty()
     one = judges.frame.filter(rater="gpt-4o-mini")
     people.write(tmp_path / "people.csv"), Ratings(one).write(tmp_path / "judge.csv")
     told = command(
@@ -249,12 +249,12 @@ def test_a_column_names_the_clusters_and_every_interval_uses_them():
     judged = Ratings(long_table(judge, prompts, "j"))
     by_item, by_prompt = (validate(raters, judged, cluster=name).rows[0] for name in (None, "prompt"))
     for name in ("judge_minus_people", "correlation", "noise_ceiling", "mean_people", "mean_judge", "rate_people"):
-        one, other = by_item.figures[name], by_prompt.figures[name]
+        one, other = by_item.statistics[name], by_prompt.statistics[name]
         assert one.value == pytest.approx(other.value)
         assert other.width > 1.1 * one.width, name
-    assert by_prompt.figures["calibration_error"].width > by_item.figures["calibration_error"].width
+    assert by_prompt.statistics["calibration_error"].width > by_item.statistics["calibration_error"].width
     lone = Ratings(judged.frame.drop("prompt"))
-    assert validate(raters, lone, cluster="prompt").rows[0].figures == by_prompt.figures
+    assert validate(raters, lone, cluster="prompt").rows[0].statistics == by_prompt.statistics
 
 
 def test_clusters_that_are_unclear_are_refused():
@@ -284,14 +284,14 @@ def test_analyze_and_validate_give_the_same_noise_ceiling_on_the_same_items():
     judge = Ratings(
         known.frame.select(pl.lit("j").alias("rater"), "item", pl.lit("quality").alias("dimension"), value="score")
     )
-    analyzed = analyze(people, model_scores=known).findings.figures
+    analyzed = analyze(people, model_scores=known).findings.statistics
     (row,) = validate(people, judge).rows
     for mine, theirs in (
         ("noise_ceiling", "noise_ceiling"),
         ("pearson", "correlation"),
         ("pearson_disattenuated", "disattenuated"),
     ):
-        one, other = analyzed[mine], row.figures[theirs]
+        one, other = analyzed[mine], row.statistics[theirs]
         for end in ("value", "low", "high"):
             assert getattr(one, end) == pytest.approx(getattr(other, end), rel=1e-9), (mine, end)
         assert (one.state, one.reason) == (other.state, other.reason)
@@ -311,7 +311,7 @@ def test_a_study_gives_scales_and_lengths():
     )
     (row,) = validate(people, Ratings(judge), study=longer).rows
     assert row.scale == (1, 3)
-    assert row.figures["length_judge"].value == pytest.approx(np.polyfit(range(6), [1, 2, 3, 1, 2, 3], 1)[0])
+    assert row.statistics["length_judge"].value == pytest.approx(np.polyfit(range(6), [1, 2, 3, 1, 2, 3], 1)[0])
 
 
 def test_each_judge_has_rows_of_its_own_and_missing_dimensions_none():
@@ -334,7 +334,7 @@ def test_repeats_attention_and_guesses_are_left_out():
         }
     )
     more = Ratings(pl.concat([world.ratings.frame, extra]))
-    assert figures(validate(more, world.judge)) == figures(validate(world.ratings, world.judge))
+    assert statistics(validate(more, world.judge)) == statistics(validate(world.ratings, world.judge))
 
 
 def test_what_does_not_fit_is_refused():
@@ -383,7 +383,7 @@ def test_the_command_writes_tables_charts_and_a_page(tmp_path, command):
     assert told.returncode == 0, told.stderr
     voice = json.loads(told.stdout)["judges"]["toy-judge"]["voice"]
     assert voice["may_replace"] is True
-    assert voice["figures"]["position_shift"]["low"] > 0
+    assert voice["statistics"]["position_shift"]["low"] > 0
     written = {path.name for path in tmp_path.iterdir()}
     assert {"validation.json", "validation.csv", "calibration.csv", "validate_report.html", "agreement.png"} <= written
     page = (tmp_path / "validate_report.html").read_text()

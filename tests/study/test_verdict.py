@@ -34,7 +34,7 @@ def test_all_must_pass_and_one_may_fail():
 
 
 def test_the_protocols_criteria():
-    told = {(one.figure, one.threshold, one.direction) for one in CRITERIA}
+    told = {(one.statistic, one.threshold, one.direction) for one in CRITERIA}
     assert {("pfi.cronbach_alpha", 0.75, "at_least"), ("pearson", 0.7, "at_least"), ("pfi", 0.75, "at_least")} < told
     assert ("domain_difference", 0, "at_least") in told
 
@@ -42,7 +42,7 @@ def test_the_protocols_criteria():
 def test_criteria_from_a_file(tmp_path):
     path = tmp_path / "criteria.yaml"
     path.write_text(
-        "- name: long enough\n  figure: minutes\n  threshold: 8\n- {name: not too long, figure: minutes, threshold: 12, direction: at_most}\n"
+        "- name: long enough\n  statistic: minutes\n  threshold: 8\n- {name: not too long, statistic: minutes, threshold: 12, direction: at_most}\n"
     )
     found = read_criteria(path)
     assert [str(one) for one in found] == ["minutes ≥ 8", "minutes ≤ 12"]
@@ -54,11 +54,11 @@ def test_criteria_from_a_file(tmp_path):
         ("name: x\n", "not a list"),
         ("[]\n", "not a list"),
         ("- x\n", "line 1: a criterion has"),
-        ("- name: a\n  figure: pfi\n", "threshold is None; write a number"),
-        ("- name: a\n  figure: pfi\n  threshold: yes\n", "write a number"),
-        ("- name: a\n  figure: pfi\n  threshold: 1\n  above: 2\n", "'above' is no field"),
-        ("- name: a\n  figure: pfi\n  threshold: 1\n  direction: up\n", "neither at_least nor at_most"),
-        ("- {name: a, figure: x, threshold: 1}\n- {name: a, figure: y, threshold: 1}\n", "two criteria"),
+        ("- name: a\n  statistic: pfi\n", "threshold is None; write a number"),
+        ("- name: a\n  statistic: pfi\n  threshold: yes\n", "write a number"),
+        ("- name: a\n  statistic: pfi\n  threshold: 1\n  above: 2\n", "'above' is no field"),
+        ("- name: a\n  statistic: pfi\n  threshold: 1\n  direction: up\n", "neither at_least nor at_most"),
+        ("- {name: a, statistic: x, threshold: 1}\n- {name: a, statistic: y, threshold: 1}\n", "two criteria"),
     ],
 )
 def test_faults_are_named(tmp_path, text, says):

@@ -49,6 +49,10 @@ def serve(
 
     This speaks plain HTTP on this machine. For people elsewhere put a proxy with TLS in front of it (one line of Caddy:
     `reverse_proxy 127.0.0.1:8000`), pass its address as --url, and keep its access log private, for links are secrets.
+
+    \b
+    howsure serve packet
+    howsure serve packet --export answers.jsonl
     """
     need("starlette", "serve", "howsure serve")
     need("uvicorn", "serve", "howsure serve")
@@ -93,8 +97,8 @@ def _run(packet: Packet, store: Store, host: str, port: int, url: str | None, co
 def _checks(packet: Packet) -> Checks:
     """What is odd about an answer set, as the instrument that made the pages knows it."""
     from howsure.pages import quality_signs
-    from howsure.study.build import KEY, Key
-    from howsure.study.collect import live_signs
+    from howsure.study.collection import live_signs
+    from howsure.study.packet import KEY, Key
 
     is_study = packet.invitations[0].page.page.instrument == "study"
     return live_signs(Key.read(packet.folder / KEY)) if is_study and (packet.folder / KEY).exists() else quality_signs

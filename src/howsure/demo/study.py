@@ -6,9 +6,9 @@ from pathlib import Path
 
 from howsure.demo.parts import Figure, Part, Planted, Settings
 from howsure.report.study import study_sections
-from howsure.study.analyze import Analysis, analyze
-from howsure.study.facts import ModelScores, Raters
-from howsure.study.simulate import Crowd, Truth, simulate
+from howsure.study.analysis import Analysis, analyze
+from howsure.study.pair_data import ModelScores, Raters
+from howsure.study.simulator import Crowd, Truth, simulate
 
 __all__ = ["study_part"]
 
@@ -40,12 +40,12 @@ def study_part(settings: Settings) -> Part:
 
 
 def _planted(found: Analysis, truth: Truth) -> tuple[Planted, ...]:
-    figures = {
+    statistics = {
         "Fidelity (PFI)": ("pfi", truth.fidelity),
         "Agreement of one rater (ICC 2,1)": ("pfi.icc_2_1", truth.icc_2_1),
         "Agreement of the mean (alpha)": ("pfi.cronbach_alpha", truth.alpha),
         "Correlation with the score, free of noise": ("pearson_disattenuated", truth.correlation),
     }
-    whole = [Planted(_FIGURE, name, found.findings.figures[key], value) for name, (key, value) in figures.items()]
+    whole = [Planted(_FIGURE, name, found.findings.statistics[key], value) for name, (key, value) in statistics.items()]
     pairs = [Planted(_PAIR, row.item, row.pfi, truth.fidelity_by_pair[row.item]) for row in found.findings.pairs]
     return (*whole, *pairs)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from howsure.estimates import chance
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
-from howsure.study.against import FIGURES, OF_CATEGORIES, Against
 from howsure.study.charts_judge import draw_agreement, draw_bias, draw_calibration
-from howsure.study.validate import Validation
+from howsure.study.judge_comparison import OF_CATEGORIES, STATISTICS, JudgeComparison
+from howsure.study.validation import Validation
 
 __all__ = ["judge_sections"]
 
 
 def judge_sections(validation: Validation) -> list[Section]:
-    """Three sections on each judge, and all figures in a table."""
+    """Three sections on each judge, and all statistics in a table."""
     sections = [section for judge in validation.judges for section in _of(validation, judge)]
     return [*sections, _everything(validation)]
 
@@ -25,7 +25,7 @@ def _of(validation: Validation, judge: str) -> list[Section]:
     return [_agreement(validation, judge, rows), _corrections(judge, rows), _bias(validation, judge, rows)]
 
 
-def _agreement(validation: Validation, judge: str, rows: list[Against]) -> Section:
+def _agreement(validation: Validation, judge: str, rows: list[JudgeComparison]) -> Section:
     notes = [Text("\n\n".join(validation.provenance.notes))] if validation.provenance.notes else []
     against: list[list[Cell]] = [
         [
@@ -86,7 +86,7 @@ _AGREEMENT_METHOD = (
 )
 
 
-def _corrections(judge: str, rows: list[Against]) -> Section:
+def _corrections(judge: str, rows: list[JudgeComparison]) -> Section:
     return Section(
         f"{judge}: what do its ratings come to, once people correct them?",
         [
@@ -117,7 +117,7 @@ _CORRECTION_METHOD = (
 )
 
 
-def _bias(validation: Validation, judge: str, rows: list[Against]) -> Section:
+def _bias(validation: Validation, judge: str, rows: list[JudgeComparison]) -> Section:
     curve = draw_calibration(validation, judge)
     blocks: list[Block] = [
         ChartBlock(draw_bias(validation, judge)),
@@ -126,7 +126,7 @@ def _bias(validation: Validation, judge: str, rows: list[Against]) -> Section:
         *([ChartBlock(curve)] if curve else []),
         _table(rows, _CALIBRATION, "Calibration, on the unit scale.", noise="Error by chance alone"),
         Method(_BIAS_METHOD),
-        Download("calibration.csv", csv_text(validation.curves())),
+        Download("calibration.csv", csv_text(validation.to_frame("calibration"))),
     ]
     return Section(f"{judge}: bias and calibration", blocks)
 
@@ -157,17 +157,17 @@ _BIAS_METHOD = (
 
 
 def _everything(validation: Validation) -> Section:
-    words = "\n".join(f"{name}: {told}" for name, told in FIGURES.items())
+    words = "\n".join(f"{name}: {told}" for name, told in STATISTICS.items())
     download = Download("validation.csv", csv_text(validation.to_frame()))
-    return Section("All figures", [Method(words, "What each figure is"), download])
+    return Section("All statistics", [Method(words, "What each statistic is"), download])
 
 
-def _table(rows: list[Against], titles: dict[str, str], caption: str, *, noise: str = "") -> TableBlock:
-    """One row a dimension."""
+def _table(rows: list[JudgeComparison], titles: dict[str, str], caption: str, *, noise: str = "") -> TableBlock:
+    """One row per dimension."""
     cells: list[list[Cell]] = [
         [
             row.dimension,
-            *(row.figures[name] for name in titles),
+            *(row.statistics[name] for name in titles),
             *([row.calibration.noise] if noise else []),
             row.n_items,
         ]

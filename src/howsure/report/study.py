@@ -7,9 +7,9 @@ from dataclasses import replace
 from howsure.estimates import Estimate, chance
 from howsure.outside_text import csv_text
 from howsure.report.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
-from howsure.study.analyze import Analysis
-from howsure.study.quality import Checked
-from howsure.study.wording import blinding_words, in_words, lite_words, order_words, time_words
+from howsure.study.analysis import Analysis
+from howsure.study.quality import CheckedRater
+from howsure.study.sentences import blinding_words, in_words, lite_words, order_words, time_words
 
 __all__ = ["study_sections"]
 
@@ -30,10 +30,10 @@ def study_sections(found: Analysis) -> list[Section]:
 
 def _summary(found: Analysis) -> list[Block]:
     """The numbers a reader came for, and what a paper may say."""
-    figures = found.findings.figures
-    numbers: dict[str, Estimate | str] = {"PFI": figures["pfi"]}
-    numbers |= {"Cronbach's alpha": figures["pfi.cronbach_alpha"]} if "pfi.cronbach_alpha" in figures else {}
-    numbers |= {"Pearson's r, people and model": figures["pearson"]} if found.findings.model else {}
+    statistics = found.findings.statistics
+    numbers: dict[str, Estimate | str] = {"PFI": statistics["pfi"]}
+    numbers |= {"Cronbach's alpha": statistics["pfi.cronbach_alpha"]} if "pfi.cronbach_alpha" in statistics else {}
+    numbers |= {"Pearson's r, people and model": statistics["pearson"]} if found.findings.model else {}
     passed = sum(one.verdict == "pass" for one in found.judgements)
     return [KeyNumbers(numbers | {"Criteria passed": f"{passed} of {len(found.judgements)}"}), Text(found.sentence)]
 
@@ -66,7 +66,7 @@ def _verdict(found: Analysis) -> Section:
 
 
 def _quality(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
-    quality, minutes = found.quality, found.findings.figures["minutes"]
+    quality, minutes = found.quality, found.findings.statistics["minutes"]
     excluded: list[list[Cell]] = [
         [one.rater, one.rule, one.measured, one.limit, one.reason] for one in quality.exclusions
     ]
@@ -89,7 +89,7 @@ def _quality(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
     kept = f"{len(quality.kept)} of {len(quality.raters)} raters broke no rule. " if quality.raters else ""
     blocks: list[Block] = [
         Text(kept + time_words(minutes, quality.rules.target_minutes)),
-        Text(blinding_words(found.findings.figures["blinding_index"])),
+        Text(blinding_words(found.findings.statistics["blinding_index"])),
     ]
     if excluded:
         blocks.append(
@@ -99,13 +99,13 @@ def _quality(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
     blocks += [
         _without_empty(TableBlock(columns, raters, "Each rater.")),
         Method(_quality_method(found)),
-        Download("raters.csv", csv_text(found.raters_frame())),
-        Download("exclusions.csv", csv_text(quality.exclusions_frame())),
+        Download("raters.csv", csv_text(found.to_frame("raters"))),
+        Download("exclusions.csv", csv_text(found.to_frame("exclusions"))),
     ]
     return Section("Which raters are included?", blocks)
 
 
-def _checks(one: Checked) -> list[Cell]:
+def _checks(one: CheckedRater) -> list[Cell]:
     status = "excluded" if one.is_excluded else "included"
     return [one.rater, status, one.minutes, one.complete, one.attention, one.consistency, one.quiz]
 
@@ -127,9 +127,9 @@ def _quality_method(found: Analysis) -> str:
 
 def _fidelity(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
     findings = found.findings
-    parts = [name for name in findings.figures if name in ("pfi", "pfi_lite") or _is_score(found, name)]
-    rows: list[list[Cell]] = [[name, findings.figures[name], found.everyone.figures.get(name)] for name in parts]
-    columns = ["Figure", "Raters who count", "All raters"]
+    parts = [name for name in findings.statistics if name in ("pfi", "pfi_lite") or _is_score(found, name)]
+    rows: list[list[Cell]] = [[name, findings.statistics[name], found.everyone.statistics.get(name)] for name in parts]
+    columns = ["Statistic", "Raters who count", "All raters"]
     scored: list[list[Cell]] = [
         [row.item, row.domain, row.pfi, row.n_raters, row.model, row.combined] for row in findings.pairs
     ]
@@ -148,13 +148,13 @@ def _fidelity(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
         blocks += [_without_empty(TableBlock(["Domain", "Pairs", "PFI", "Model"], domains, "Each domain."))]
     return Section(
         "How faithful is the target?",
-        [*blocks, Method(_FIDELITY), Download("pairs.csv", csv_text(found.pairs_frame()))],
+        [*blocks, Method(_FIDELITY), Download("pairs.csv", csv_text(found.to_frame("pairs")))],
     )
 
 
 _FIDELITY = (
     "PFI is the mean of the parts, each brought to 0–1, so that 0.5 is neutral. A dimension asked of both responses counts with the target's answer; its advantage is target − comparison. "
-    "A dimension asked of the preferred response counts where the target was preferred, is 0.5 on a tie, and at most 0.5 where the comparison was. Continuity is a figure of its own.\n\n"
+    "A dimension asked of the preferred response counts where the target was preferred, is 0.5 on a tie, and at most 0.5 where the comparison was. Continuity is a statistic of its own.\n\n"
     "The interval of a mean carries that other raters and other pairs might have been drawn: se² = σ²(pair)/n + σ²(rater)/k + σ²(rest)/nk, t on Satterthwaite's degrees of freedom, as a score interval that stays "
     "within the scale. In simulations it holds 94–98 % at 5 pairs × 7 raters, and more where pairs were chosen over domains or neither pairs nor raters differ.\n\n"
     "The order of domains is tested with pairs as units (Jonckheere and Terpstra) and, for just these pairs, with raters as blocks (Page); both by all arrangements where they are few."
@@ -193,7 +193,7 @@ def _agreement(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
 
 def _coefficient(found: Analysis, name: str, key: str, estimate: Estimate, *, is_advised: bool) -> list[Cell]:
     """A row; reasons stand in a column of their own, where they widen no other."""
-    both = [replace(one, reason="") for one in (estimate, found.everyone.figures[f"{name}.{key}"])]
+    both = [replace(one, reason="") for one in (estimate, found.everyone.statistics[f"{name}.{key}"])]
     return [name, key.replace("_", " "), *both, "report this" if is_advised else estimate.reason]
 
 

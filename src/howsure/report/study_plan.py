@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from howsure.outside_text import csv_text
 from howsure.report.blocks import ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
-from howsure.study.plan import Plan
-from howsure.study.plan_words import share
+from howsure.study.plan_sentences import share
+from howsure.study.planning import StudyPlan
 
 __all__ = ["plan_section"]
 
 
-def plan_section(plan: Plan) -> Section:
+def plan_section(plan: StudyPlan) -> Section:
     """What the asked-for design can show, beside other designs."""
     return Section(
         "What can this study show?",
@@ -20,7 +20,8 @@ def plan_section(plan: Plan) -> Section:
             *(ChartBlock(chart) for chart in plan.charts().values()),
             _designs(plan),
             TableBlock.of(
-                plan.criteria_frame(), "Share of simulated studies of the asked-for design, by world and criterion."
+                plan.to_frame("plan_criteria"),
+                "Shares of simulated studies of the requested design, by scenario and criterion.",
             ),
             Method(_METHOD),
             Download("plan.csv", csv_text(plan.to_frame())),
@@ -28,10 +29,10 @@ def plan_section(plan: Plan) -> Section:
     )
 
 
-def _key_numbers(plan: Plan) -> dict[str, str]:
-    joint = plan.asked.well.joint
+def _key_numbers(plan: StudyPlan) -> dict[str, str]:
+    joint = plan.asked.as_assumed.joint
     return {
-        f"all criteria pass with {plan.asked.design}, if all is well": share(joint.passed),
+        f"all criteria pass with {plan.asked.design}, if all is as assumed": share(joint.passed),
         "their estimates alone meet them": share(joint.met),
         "smallest r that differs from 0": f"{plan.asked.critical_r:.2f}",
         "noise ceiling": f"{plan.asked.ceiling:.2f}",
@@ -39,21 +40,21 @@ def _key_numbers(plan: Plan) -> dict[str, str]:
     }
 
 
-def _designs(plan: Plan) -> TableBlock:
+def _designs(plan: StudyPlan) -> TableBlock:
     titles = {
         "pairs": "Pairs",
         "raters": "Raters",
-        "minutes": "Minutes a rater",
+        "minutes": "Minutes per rater",
         "critical_r": "Critical r",
         "ceiling": "Noise ceiling",
         "width_single": "Width of ICC(2,1)",
         "width_alpha": "Width of alpha",
-        "well_met": "All is well: estimates meet",
-        "well_passed": "All is well: intervals pass",
-        "unrelated_met": "Scores say nothing: estimates meet",
-        "nothing_met": "Nothing there: estimates meet",
+        "as_assumed_met": "As assumed: estimates meet",
+        "as_assumed_passed": "As assumed: intervals pass",
+        "unrelated_met": "Scores unrelated: estimates meet",
+        "no_effect_met": "No effect: estimates meet",
     }
-    return TableBlock.of(plan.to_frame(), "One row a design.", titles)
+    return TableBlock.of(plan.to_frame(), "One row per design.", titles)
 
 
 _METHOD = (

@@ -11,13 +11,13 @@ from howsure.charts import Caption, Field, Reference, captioned, estimate_rows, 
 from howsure.charts.encodings import NAMES, ON_TOP, by_group, position, roles, tooltips
 from howsure.charts.points import points_with_trend
 from howsure.charts.theme import LIGHT, PALETTE, ROW
-from howsure.study.wording import in_words
+from howsure.study.sentences import in_words
 
 if TYPE_CHECKING:
     import altair as alt
 
     from howsure.estimates import Estimate
-    from howsure.study.analyze import Analysis
+    from howsure.study.analysis import Analysis
 
 __all__ = [
     "draw_agreement",
@@ -65,7 +65,7 @@ def draw_agreement(analysis: Analysis) -> alt.LayerChart:
     rows = _grouped((name, words, estimate) for name, words, estimate in told)
     # below −1 a coefficient says no more than "not at all"
     shown = rows.with_columns(low=pl.when(pl.col("low") >= -1).then("low"), value=pl.col("value").clip(-1))
-    alpha = [one.criterion for one in analysis.judgements if one.criterion.figure.endswith("cronbach_alpha")]
+    alpha = [one.criterion for one in analysis.judgements if one.criterion.statistic.endswith("cronbach_alpha")]
     first = next(iter(found.reliability.values()))
     return interval_plot(
         shown,
@@ -241,7 +241,7 @@ def draw_timing(analysis: Analysis) -> alt.LayerChart:
         ],
         height=max(len(drawn), 2) * ROW,
     )
-    mean = in_words(analysis.findings.figures["minutes"])
+    mean = in_words(analysis.findings.statistics["minutes"])
     method = f"mean of the included raters {mean}, {analysis.findings.settings.level:.0%} interval"
     shaded = f"Shaded: the target of {target[0]:g} to {target[1]:g} minutes. " if target else ""
     note = f"{shaded}{_cut(len(analysis.quality.raters), 'raters')}".strip()

@@ -15,8 +15,8 @@ from howsure.estimates import Estimate
 if TYPE_CHECKING:
     import altair as alt
 
-    from howsure.study.against import Against
-    from howsure.study.validate import Validation
+    from howsure.study.judge_comparison import JudgeComparison
+    from howsure.study.validation import Validation
 
 __all__ = ["draw_agreement", "draw_bias", "draw_calibration", "judge_charts"]
 
@@ -42,7 +42,7 @@ def draw_agreement(validation: Validation, judge: str) -> alt.LayerChart:
     rows = validation.of(judge)
     measure = rows[0].terms.kind
     sides = {"the judge": "judge_with_others", "the rater left out": "people_with_others"}
-    told = _rows(rows, {side: [row.figures[name] for row in rows] for side, name in sides.items()})
+    told = _rows(rows, {side: [row.statistics[name] for row in rows] for side, name in sides.items()})
     unit = "share of the others who say the same" if measure == "match" else f"{measure.capitalize()} correlation"
     return interval_plot(
         told,
@@ -71,7 +71,7 @@ def draw_bias(validation: Validation, judge: str) -> alt.LayerChart:
     known = {
         cause: [_in_widths(row, name) for row in rows]
         for cause, name in causes.items()
-        if any(row.figures[name].value is not None for row in rows)
+        if any(row.statistics[name].value is not None for row in rows)
     }
     return interval_plot(
         _rows(rows, known),
@@ -89,7 +89,7 @@ def draw_bias(validation: Validation, judge: str) -> alt.LayerChart:
 
 def draw_calibration(validation: Validation, judge: str) -> alt.LayerChart | None:
     """People's mean rating at each rating of the judge; None where too few items make a curve."""
-    rows = validation.curves().filter(pl.col("judge") == judge)
+    rows = validation.to_frame("calibration").filter(pl.col("judge") == judge)
     if rows.is_empty():
         return None
     return captioned(
@@ -109,9 +109,9 @@ def _curve(rows: pl.DataFrame) -> alt.LayerChart:
     import altair as alt
 
     x = Field("predicted", "The judge's rating", "0–1 of the scale", domain=(-0.02, 1.02))
-    y = Field("value", "People's mean rating", "0–1 of the scale", domain=(-0.02, 1.02))
+    y = Field("people", "People's mean rating", "0–1 of the scale", domain=(-0.02, 1.02))
     group = Field("dimension", "Dimension")
-    drawn = roles(rows, x=x, value=y, low="low", high="high", group=group)
+    drawn = roles(rows, x=x, value=y, low="people_low", high="people_high", group=group)
     up, across = position("y", drawn, "value", y), position("x", drawn, "x", x, grid=False)
     base = alt.Chart(drawn).encode(x=alt.X(**across), y=alt.Y(**up), tooltip=tooltips(drawn, group=group, x=x, told=y))
     line = alt.Chart(pl.DataFrame({"x": [0.0, 1.0], "value": [0.0, 1.0]}))
@@ -127,7 +127,7 @@ def _curve(rows: pl.DataFrame) -> alt.LayerChart:
     return alt.LayerChart(layer=layers, width=_SIDE, height=_SIDE)
 
 
-def _rows(rows: Sequence[Against], by_group: dict[str, list[Estimate]]) -> pl.DataFrame:
+def _rows(rows: Sequence[JudgeComparison], by_group: dict[str, list[Estimate]]) -> pl.DataFrame:
     parts = [
         estimate_rows(zip((row.dimension for row in rows), estimates, strict=True)).with_columns(group=pl.lit(group))
         for group, estimates in by_group.items()
@@ -138,15 +138,15 @@ def _rows(rows: Sequence[Against], by_group: dict[str, list[Estimate]]) -> pl.Da
     return told.filter(has_value | ~has_value.any().over("label"))
 
 
-def _in_widths(row: Against, name: str) -> Estimate:
+def _in_widths(row: JudgeComparison, name: str) -> Estimate:
     low, high = row.scale
-    return row.figures[name].map(lambda number: number / (high - low))
+    return row.statistics[name].map(lambda number: number / (high - low))
 
 
 def _units(validation: Validation) -> str:
     return "clusters of items" if validation.provenance.settings.get("cluster") else "items"
 
 
-def _caption(rows: Sequence[Against], validation: Validation, method: str, note: str) -> Caption:
+def _caption(rows: Sequence[JudgeComparison], validation: Validation, method: str, note: str) -> Caption:
     counts = {row.n_items for row in rows}
     return Caption(max(counts), "items" if len(counts) == 1 else "items at most", validation.level, method, note)

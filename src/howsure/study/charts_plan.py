@@ -12,13 +12,13 @@ from howsure.stats.proportions import wilson
 if TYPE_CHECKING:
     import altair as alt
 
-    from howsure.study.plan import DesignRow, Plan
+    from howsure.study.planning import DesignRow, StudyPlan
 
 __all__ = ["draw_designs", "draw_power"]
 
 
-def draw_designs(plan: Plan) -> alt.LayerChart:
-    """How often each design meets all criteria, when all is well and when the model's scores say nothing."""
+def draw_designs(plan: StudyPlan) -> alt.LayerChart:
+    """How often each design meets all criteria, if all is as assumed and when the model's scores are unrelated to fidelity."""
     n = plan.provenance.settings["simulations"]
     rows = [
         (_name(row, plan), world, wilson(round(share * n), n, plan.level))
@@ -44,9 +44,9 @@ def draw_designs(plan: Plan) -> alt.LayerChart:
     )
 
 
-def draw_power(plan: Plan) -> alt.LayerChart:
+def draw_power(plan: StudyPlan) -> alt.LayerChart:
     """The chance that a correlation reaches its threshold over the number of pairs, one line a true correlation."""
-    from howsure.study.plan import TRUE_R
+    from howsure.study.planning import TRUE_R
 
     curve = plan.curve().with_columns(pl.format("true r {}", "true_r").alias("truth"))
     most = int(curve["pairs"].to_numpy().max())
@@ -59,7 +59,7 @@ def draw_power(plan: Plan) -> alt.LayerChart:
             "pairs at the most",
             None,
             "exact for normal scores",
-            f"One rater's reliability is taken as {plan.setting.icc:g}; noise makes a true r of {TRUE_R[0]:g} look like {TRUE_R[0] * plan.asked.ceiling:.2f}",
+            f"One rater's reliability is taken as {plan.assumptions.icc:g}; noise makes a true r of {TRUE_R[0]:g} look like {TRUE_R[0] * plan.asked.ceiling:.2f}",
         ),
         x=Field("pairs", "Pairs", "number", scale="log10", domain=(3, most), ticks=_ticks(most)),
         y=Field("power", "Power", "0–1", domain=(0, 1)),
@@ -70,16 +70,16 @@ def draw_power(plan: Plan) -> alt.LayerChart:
     )
 
 
-def _name(row: DesignRow, plan: Plan) -> str:
+def _name(row: DesignRow, plan: StudyPlan) -> str:
     mark = "asked for: " if row.design == plan.asked.design else ""
     return f"{mark}{row.design}, {row.minutes:.0f} min"
 
 
 def _shares(row: DesignRow) -> dict[str, float]:
     return {
-        "all is well: intervals pass": row.well.joint.passed,
-        "all is well: estimates meet": row.well.joint.met,
-        "scores say nothing: estimates meet": row.unrelated.joint.met,
+        "as assumed: intervals pass": row.as_assumed.joint.passed,
+        "as assumed: estimates meet": row.as_assumed.joint.met,
+        "scores unrelated: estimates meet": row.unrelated.joint.met,
     }
 
 

@@ -17,14 +17,13 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import write_frame
+from howsure.results import Provenance, Result
 from howsure.stats._arrays import Floats
 from howsure.study.protocol import Study
 
@@ -41,30 +40,38 @@ _LONGEST_PAUSE = 30.0
 _LARGEST = 256 * 2**20
 
 
-@dataclass(frozen=True)
-class Similarity:
+@dataclass(frozen=True, kw_only=True)
+class Similarity(Result):
     """The similarity of each pair's responses to the gold standard.
 
-    ``method`` names the embedding model, or says that the measure is lexical.
+    Table ``similarity_scores``, which `howsure study analyze --model-scores` takes: one row per pair (item, score: the target's similarity,
+    comparison: the other response's, domain, method). ``method`` names the embedding model, or says that the measure is lexical.
     """
 
+    name: ClassVar[str] = "similarity"
     frame: pl.DataFrame
     method: str
+    provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a pair: item, score (the target's similarity), comparison (the other response's), domain, method."""
-        return self.frame
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write similarity_scores.csv, which `howsure study analyze --model-scores` takes."""
-        return [write_frame(self.frame, folder / "similarity_scores.csv")]
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``similarity_scores``."""
+        return {"similarity_scores": self.frame}
 
 
-def measure_similarity(study: Study, embed: Callable[[Sequence[str]], Floats] | None = None) -> Similarity:
+def measure_similarity(
+    study: Study | str | os.PathLike[str], embed: Callable[[Sequence[str]], Floats] | None = None
+) -> Similarity:
     r"""How close the responses of each pair come to the gold standard: :math:`\max(0, \cos(v, v_{gold}))`.
 
-    ``embed`` turns texts into vectors, such as an `Endpoint`; without it the measure is lexical.
+    Parameters
+    ----------
+    study : Study or path
+        The study, or its YAML file.
+    embed : callable, optional
+        Turns texts into vectors, such as an `Endpoint`; without it the measure is lexical.
     """
+    study = Study.of(study)
     texts = [study.gold, *(text for pair in study.pairs for text in (pair.target, pair.comparison))]
     vectors = (embed or lexical_vectors)(texts)
     cosines = _cosines(vectors[1:], vectors[0]).reshape(-1, 2)
@@ -73,7 +80,8 @@ def measure_similarity(study: Study, embed: Callable[[Sequence[str]], Floats] | 
     frame = pl.DataFrame(
         columns | {"domain": [pair.domain for pair in study.pairs]}, schema_overrides={"domain": pl.String}
     )
-    return Similarity(frame.with_columns(method=pl.lit(method)), method)
+    provenance = Provenance({"method": method}, digest=study.digest)
+    return Similarity(frame=frame.with_columns(method=pl.lit(method)), method=method, provenance=provenance)
 
 
 def lexical_vectors(texts: Sequence[str]) -> Floats:
@@ -113,7 +121,7 @@ class Endpoint:
         return f"embedding {self.model}"
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """One row a text."""
+        """One row per text."""
         parts = [self._vectors(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
         if len({part.shape[1] for part in parts}) > 1:
             raise InputError(f"{self.url}: vectors of different length for {self.model!r}. Is it an embedding model?")

@@ -8,7 +8,7 @@ each          of both responses                                the target's answ
 preferred     of the response that was preferred               the answer, rescaled, where the target was preferred; 0.5
                                                                on a tie; (1 − rescaled)/2 where the comparison was
 rating        of the item itself                               the answer, rescaled
-choice        one answer about the pair                        no part of the index; a figure of its own
+choice        one answer about the pair                        no part of the index; a statistic of its own
 ============  ===============================================  ==================================================
 """
 
@@ -67,7 +67,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Scored:
-    """Every rater's scores of every pair, 0–1: one row a rater and pair, one column a figure.
+    """Every rater's scores of every pair, 0–1: one row per rater and pair, one column per statistic.
 
     Columns are the parts by name, ``NAME_advantage`` (target − comparison, −1 to 1) for those asked of both responses, ``pfi`` and,
     where the three parts of the original protocol are there, ``pfi_lite``. A score is null where an answer it needs is missing.
@@ -88,17 +88,17 @@ class Scored:
         return self.frame["rater"].unique().sort().to_list()
 
     @property
-    def figures(self) -> list[str]:
+    def statistics(self) -> list[str]:
         """The columns of scores."""
         return [name for name in self.frame.columns if name not in ("rater", "item")]
 
-    def matrix(self, figure: str, pairs: list[str] | None = None) -> Floats:
+    def matrix(self, statistic: str, pairs: list[str] | None = None) -> Floats:
         """Pairs × raters, both sorted, NaN where there is no score. Rows are pairs by name, wherever a rater met them."""
         wanted = self.pairs if pairs is None else pairs
         row, column = ({name: place for place, name in enumerate(names)} for names in (wanted, self.raters))
         table = np.full((len(wanted), len(column)), np.nan)
-        told = self.frame.select("item", "rater", figure).filter(
-            pl.col(figure).is_not_null(), pl.col("item").is_in(wanted)
+        told = self.frame.select("item", "rater", statistic).filter(
+            pl.col(statistic).is_not_null(), pl.col("item").is_in(wanted)
         )
         for item, rater, value in told.iter_rows():
             table[row[item], column[rater]] = value

@@ -1,4 +1,4 @@
-"""All figures of a study for one set of raters: fidelity, agreement, domains, the model, blinding, time."""
+"""All statistics of a study for one set of raters: fidelity, agreement, domains, the model, blinding, time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import polars as pl
 from howsure.estimates import Estimate
 from howsure.stats.components import VarianceComponents, variance_components
 from howsure.stats.means import mean
-from howsure.study.against_model import AgainstModel, against_model
+from howsure.study.agreement import Reliability, reliability
 from howsure.study.domains import EXPECTED, Domains, Order, profile
-from howsure.study.facts import Facts
 from howsure.study.fidelity import LITE, LITE_RANGE, PFI, Part, Scored
+from howsure.study.model_agreement import ModelAgreement, compare_model_with_people
+from howsure.study.pair_data import PairData
 from howsure.study.pooling import Design, pooled_mean
-from howsure.study.reliability import Reliability, assess
 from howsure.tables import Ratings
 
 __all__ = ["Findings", "PairRow", "Settings", "find", "without_raters"]
@@ -24,7 +24,7 @@ __all__ = ["Findings", "PairRow", "Settings", "find", "without_raters"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What the figures depend on beside the data."""
+    """What the statistics depend on beside the data."""
 
     design: Design
     order: Order = EXPECTED
@@ -51,29 +51,29 @@ class PairRow:
 
 @dataclass(frozen=True)
 class Findings:
-    """Every figure by name, and the tables they come from.
+    """Every statistic by name, and the tables they come from.
 
-    ``figures`` are, for the whole study: ``pfi``, ``pfi_lite``, each part by name, ``NAME_advantage``; ``DIMENSION.COEFFICIENT`` and
+    ``statistics`` are, for the whole study: ``pfi``, ``pfi_lite``, each part by name, ``NAME_advantage``; ``DIMENSION.COEFFICIENT`` and
     ``DIMENSION.variance_…``; ``domain.NAME``, ``domain_difference`` and its kin; ``pearson`` and its kin; ``blinding_index``; ``minutes``.
     """
 
-    figures: Mapping[str, Estimate]
+    statistics: Mapping[str, Estimate]
     pairs: tuple[PairRow, ...]
     reliability: Mapping[str, Reliability]
     components: Mapping[str, VarianceComponents]
     domains: Domains
-    model: AgainstModel | None
+    model: ModelAgreement | None
     raters: tuple[str, ...]
     settings: Settings
 
 
 def without_raters(everyone: Findings) -> Findings:
-    """The findings where the exclusion rules leave nobody: every figure is a state, and no table holds a number of the raters."""
+    """The findings where the exclusion rules leave nobody: every statistic is a state, and no table holds a number of the raters."""
     level = everyone.settings.level
     nothing = Estimate.without("too_few", "the exclusion rules left no rater", level=level)
     return replace(
         everyone,
-        figures=dict.fromkeys(everyone.figures, nothing),
+        statistics=dict.fromkeys(everyone.statistics, nothing),
         pairs=tuple(replace(row, n_raters=0, pfi=nothing, means=dict.fromkeys(row.means)) for row in everyone.pairs),
         reliability={},
         components={},
@@ -84,30 +84,30 @@ def without_raters(everyone: Findings) -> Findings:
 
 
 def find(
-    scored: Scored, guesses: Scored | None, minutes: Mapping[str, float | None], facts: Facts, settings: Settings
+    scored: Scored, guesses: Scored | None, minutes: Mapping[str, float | None], known: PairData, settings: Settings
 ) -> Findings:
-    """The figures of these raters' scores. ``guesses`` has the column guess, 1 right, 0 wrong, 0.5 cannot tell."""
+    """The statistics of these raters' scores. ``guesses`` has the column guess, 1 right, 0 wrong, 0.5 cannot tell."""
     level = settings.level
     agreed = {name: _agreement(scored, name, settings) for name in _dimensions(scored)}
     spread = {name: variance_components(_raw(scored, name), level=level) for name in agreed}
-    domains = profile(scored, facts.domains, facts.scores, order=settings.order, level=level, seed=settings.seed)
+    domains = profile(scored, known.domains, known.scores, order=settings.order, level=level, seed=settings.seed)
     model = (
-        against_model(scored, facts.scores, design=settings.design, level=level)
-        if facts.scores and PFI in agreed
+        compare_model_with_people(scored, known.scores, design=settings.design, level=level)
+        if known.scores and PFI in agreed
         else None
     )
-    figures = {
+    statistics = {
         **_means(scored, settings),
         **_blinding(guesses, settings),
         **_minutes(scored, minutes, level),
-        **_model_figures(model, level),
-        **_domain_figures(domains),
-        **_agreement_figures(agreed, level),
+        **_model_statistics(model, level),
+        **_domain_statistics(domains),
+        **_agreement_statistics(agreed, level),
         **{f"{name}.variance_{part}": getattr(one, part) for name, one in spread.items() for part in _COMPONENTS},
     }
     by_pair = scored.frame.partition_by("item", as_dict=True)
-    pairs = tuple(_pair(pair, by_pair[(pair,)], facts, level) for pair in scored.pairs)
-    return Findings(figures, pairs, agreed, spread, domains, model, tuple(scored.raters), settings)
+    pairs = tuple(_pair(pair, by_pair[(pair,)], known, level) for pair in scored.pairs)
+    return Findings(statistics, pairs, agreed, spread, domains, model, tuple(scored.raters), settings)
 
 
 _COMPONENTS = ("item", "rater", "residual")
@@ -116,16 +116,16 @@ _COMPONENTS = ("item", "rater", "residual")
 def _dimensions(scored: Scored) -> list[str]:
     """What raters may agree on: the index and each dimension that anyone answered."""
     names = [PFI, *(part.name for part in scored.parts)]
-    return [name for name in names if name in scored.figures and scored.frame[name].null_count() < len(scored.frame)]
+    return [name for name in names if name in scored.statistics and scored.frame[name].null_count() < len(scored.frame)]
 
 
 def _agreement(scored: Scored, name: str, settings: Settings) -> Reliability:
     answers = scored.frame.select("rater", "item", _on_its_scale(scored, name).alias("value")).drop_nulls()
     rows = Ratings(answers.with_columns(pl.lit(name).alias("dimension")))
-    return assess(rows, design=settings.design, level=settings.level)
+    return reliability(rows, design=settings.design, level=settings.level)
 
 
-def _agreement_figures(agreed: Mapping[str, Reliability], level: float) -> dict[str, Estimate]:
+def _agreement_statistics(agreed: Mapping[str, Reliability], level: float) -> dict[str, Estimate]:
     """Every coefficient of every dimension; those of the index are there even where the index is not."""
     found = {f"{name}.{key}": one for name, table in agreed.items() for key, one in table.coefficients.items()}
     names = next(iter(agreed.values())).coefficients if agreed else {}
@@ -153,7 +153,7 @@ def _means(scored: Scored, settings: Settings) -> dict[str, Estimate]:
     """The mean of each score."""
     found = {
         name: pooled_mean(scored.matrix(name), settings.design, level=settings.level, bounds=_bounds(name))
-        for name in scored.figures
+        for name in scored.statistics
     }
     lacking = {
         PFI: "no dimension that is part of the index was asked",
@@ -181,7 +181,7 @@ def _minutes(scored: Scored, minutes: Mapping[str, float | None], level: float) 
     return {"minutes": mean(known, level=level, bounds=None).estimate}
 
 
-def _model_figures(model: AgainstModel | None, level: float) -> dict[str, Estimate]:
+def _model_statistics(model: ModelAgreement | None, level: float) -> dict[str, Estimate]:
     names = ("pearson", "spearman", "kendall", "pearson_disattenuated", "noise_ceiling", "pfi_model", "pfi_combined")
     if model is None:
         nothing = Estimate.without("undefined", "no model scores are known; give them with the ratings", level=level)
@@ -191,7 +191,7 @@ def _model_figures(model: AgainstModel | None, level: float) -> dict[str, Estima
     return dict(zip(names, found, strict=True))
 
 
-def _domain_figures(domains: Domains) -> dict[str, Estimate]:
+def _domain_statistics(domains: Domains) -> dict[str, Estimate]:
     return {
         **{f"domain.{row.domain}": row.human for row in domains.rows},
         "domain_difference": domains.difference,
@@ -200,11 +200,11 @@ def _domain_figures(domains: Domains) -> dict[str, Estimate]:
     }
 
 
-def _pair(pair: str, rows: pl.DataFrame, facts: Facts, level: float) -> PairRow:
+def _pair(pair: str, rows: pl.DataFrame, known: PairData, level: float) -> PairRow:
     scores = rows.drop("rater", "item")
     means = scores.mean().row(0, named=True)
     given = scores[PFI].drop_nulls().to_numpy() if means.pop(PFI, None) is not None else np.array([])
     pfi = mean(given, level=level).estimate
     if not len(given):
         pfi = replace(pfi, reason="no rater answered all parts of the index")
-    return PairRow(pair, facts.domains.get(pair), len(given), pfi, means, facts.scores.get(pair))
+    return PairRow(pair, known.domains.get(pair), len(given), pfi, means, known.scores.get(pair))

@@ -21,9 +21,9 @@ from howsure.pages import BuiltPage, Choice, Consent, Item, Quiz, Reading, Refus
 from howsure.pages.build import explain
 from howsure.pages.protocol import Question, Screen
 from howsure.safe_io import read_bytes, write_atomic
-from howsure.study.build import KEY, Key, Packet, Placed, refuse_old_key
-from howsure.study.collect import Answered, AnswerSet, Gathered, gather, joined
+from howsure.study.collection import Answered, AnswerSet, Collected, collect_answers, joined
 from howsure.study.design import AGAIN, ATTENTION
+from howsure.study.packet import KEY, Key, Packet, Placed, refuse_old_key
 from howsure.study.page import COMMENTS, item_question, option_value
 from howsure.study.protocol import Study
 from howsure.yaml_files import read_yaml
@@ -82,7 +82,7 @@ def save_forms(packet: Packet, folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def form_frame(page: BuiltPage, number: int = 1) -> pl.DataFrame:
-    """One row a block of the form: section, kind (read, choice, long_text, short_text), text, options (one a line), required.
+    """One row per block of the form: section, kind (read, choice, long_text, short_text), text, options (one a line), required.
 
     Texts of questions begin with a number, so that every column of the export has a name of its own.
     """
@@ -122,7 +122,7 @@ def collect_forms(
     key: Key | None = None,
     study: Study | None = None,
     strict: bool = False,
-) -> Gathered:
+) -> Collected:
     """Ratings from the exported csv files of forms.
 
     ``key`` is that of the build; for a form made without one, name pairs and slots in the mapping and give the `study`. Each file
@@ -137,7 +137,7 @@ def collect_forms(
     found = [one for path in map(Path, files) for one in reader.read_all(path, mappings)]
     counted, doubled = _once([one for one in found if isinstance(one, AnswerSet)])
     refused = [*(one for one in found if isinstance(one, Refusal)), *doubled]
-    return gather(study, counted, refused, sealed=key.commitment if key else "", strict=strict)
+    return collect_answers(study, counted, refused, sealed=key.commitment if key else "", strict=strict)
 
 
 # writing

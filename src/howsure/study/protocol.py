@@ -283,6 +283,17 @@ class Study(_Part):
         return self
 
     @classmethod
+    def of(cls, study: Study | str | os.PathLike[str]) -> Study:
+        """The study itself, or the one in a file.
+
+        Parameters
+        ----------
+        study : Study or path
+            Every function that takes a study takes either.
+        """
+        return study if isinstance(study, Study) else cls.read(study)
+
+    @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Study:
         """The study in a YAML (or JSON) file; a fault is named with its line.
 

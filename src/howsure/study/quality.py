@@ -18,10 +18,10 @@ from howsure.study.fidelity import Part, is_pair, parts_of
 from howsure.tables import Ratings
 
 if TYPE_CHECKING:
-    from howsure.study.facts import Raters
+    from howsure.study.pair_data import Raters
     from howsure.study.protocol import Study
 
-__all__ = ["Checked", "Exclusion", "Quality", "Rules", "check_raters"]
+__all__ = ["CheckedRater", "Exclusion", "Quality", "Rules", "check_raters"]
 
 _FEWEST_PAIRS = 3  # fewer answers are alike by accident
 _FASTEST = 1 / 3  # of the expected time: 714 words per minute and 1.7 seconds per answer
@@ -30,7 +30,7 @@ _FEWEST_TIMES = 3  # raters that make a median
 
 @dataclass(frozen=True)
 class Rules:
-    """When a rater's answers are left out. Each rule is used where its figure is known.
+    """When a rater's answers are left out. Each rule is used where its statistic is known.
 
     ``complete``: share of questions answered, at least. ``fewest_minutes``: who took less cannot have read it all; a third of the time that the
     study's texts and answers take (238 words per minute, 5 seconds per answer), so it grows with the study. Where the study is not
@@ -69,7 +69,7 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedRater:
     """What is known of one rater; None where it was not asked or not recorded."""
 
     rater: str
@@ -94,7 +94,7 @@ class Checked:
 class Quality:
     """All raters, checked."""
 
-    raters: tuple[Checked, ...]
+    raters: tuple[CheckedRater, ...]
     rules: Rules
 
     @property
@@ -108,7 +108,7 @@ class Quality:
         return [broken for one in self.raters for broken in one.exclusions]
 
     def exclusions_frame(self) -> pl.DataFrame:
-        """One row a broken rule: rater, rule, measured, limit, reason."""
+        """One row per broken rule: rater, rule, measured, limit, reason."""
         kinds = {
             "rater": pl.String,
             "rule": pl.String,
@@ -153,7 +153,7 @@ def check_raters(
         is_straight = _is_straight(mine, parts, facts["slot_one"])
         broken = tuple(_broken(rater, facts, rules, is_straight=is_straight))
         n_pairs = max((len(items) for items in mine.values()), default=0)
-        checked.append(Checked(rater, n_pairs, **facts, is_straight=is_straight, exclusions=broken, flags=flags))
+        checked.append(CheckedRater(rater, n_pairs, **facts, is_straight=is_straight, exclusions=broken, flags=flags))
     return Quality(tuple(checked), rules)
 
 

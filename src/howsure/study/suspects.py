@@ -1,4 +1,4 @@
-"""Rows of scores that nobody measured: blanks, copies, and figures that repeat to the last digit."""
+"""Rows of scores that nobody measured: blanks, copies, and statistics that repeat to the last digit."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Suspects:
 
 
 def find_suspects(frame: pl.DataFrame, scores: np.ndarray, column: str, lines: Sequence[int]) -> Suspects:
-    """Rows without a score, copies, and rows whose measured figures all repeat in rows that are called otherwise.
+    """Rows without a score, copies, and rows whose measured statistics all repeat in rows that are called otherwise.
 
-    Two texts that are measured to many digits never get the same figures throughout, so equal figures are a placeholder, a dry run or a
-    copy. Figures in coarse steps (up to 1/1000, as a mean of whole marks has) tie by chance: there only whole copies are refused.
+    Two texts that are measured to many digits never get the same statistics throughout, so equal statistics are a placeholder, a dry run or a
+    copy. Statistics in coarse steps (up to 1/1000, as a mean of whole marks has) tie by chance: there only whole copies are refused.
     ``column`` is that of the ``scores``; ``lines`` are where the rows stand in their file.
     """
     blanks = {int(row): "no score" for row in np.flatnonzero(np.isnan(scores))}
@@ -74,16 +74,16 @@ def _copies(frame: pl.DataFrame, lines: Sequence[int], without: dict[int, str]) 
 
 
 def _equal_groups(frame: pl.DataFrame, measured: Sequence[str], kept: Sequence[int]) -> list[list[int]]:
-    """Rows that agree in every measured figure, two or more together."""
-    figures = pl.DataFrame({name: _numbers(frame[name]) for name in measured}).rows()
+    """Rows that agree in every measured statistic, two or more together."""
+    statistics = pl.DataFrame({name: _numbers(frame[name]) for name in measured}).rows()
     groups: dict[tuple[object, ...], list[int]] = {}
     for row in kept:
-        groups.setdefault(figures[row], []).append(row)
+        groups.setdefault(statistics[row], []).append(row)
     return [group for group in groups.values() if len(group) > 1]
 
 
 def _is_fine(numbers: pl.Series) -> bool:
-    """Whether no step of 1/1, 1/2, … 1/1000 explains all figures."""
+    """Whether no step of 1/1, 1/2, … 1/1000 explains all statistics."""
     values = numbers.drop_nulls().drop_nans().unique().to_numpy()
     scaled = np.outer(np.arange(1, _FINEST_STEP + 1), values[:_FINEST_STEP])
     return not (np.abs(scaled - np.round(scaled)) < 1e-6).all(axis=1).any()
@@ -91,7 +91,7 @@ def _is_fine(numbers: pl.Series) -> bool:
 
 def _alike(group: Sequence[int], lines: Sequence[int]) -> str:
     others = f"{len(group) - 1} other row" + ("s" if len(group) > 2 else "")
-    return f"the same measured figures as {others}, from line {lines[group[0]]} on"
+    return f"the same measured statistics as {others}, from line {lines[group[0]]} on"
 
 
 def _told(

@@ -31,7 +31,7 @@ Direction = Literal["at_least", "at_most"]
 def judge_criterion(estimate: Estimate, threshold: float, direction: Direction = "at_least") -> Verdict:
     """``pass`` when the whole interval meets the threshold, ``fail`` when none of it does, else ``inconclusive``.
 
-    An open end, or a figure without an interval, decides nothing: a point estimate alone is inconclusive.
+    An open end, or a statistic without an interval, decides nothing: a point estimate alone is inconclusive.
 
     >>> judge_criterion(Estimate(0.81, 0.77, 0.85), 0.75)
     'pass'
@@ -48,15 +48,15 @@ def judge_criterion(estimate: Estimate, threshold: float, direction: Direction =
 
 @dataclass(frozen=True)
 class Criterion:
-    """A figure of an analysis, and what it must reach."""
+    """A statistic of an analysis, and what it must reach."""
 
     name: str
-    figure: str
+    statistic: str
     threshold: float
     direction: Direction = "at_least"
 
     def __str__(self) -> str:
-        return f"{self.figure} {'≥' if self.direction == 'at_least' else '≤'} {self.threshold:g}"
+        return f"{self.statistic} {'≥' if self.direction == 'at_least' else '≤'} {self.threshold:g}"
 
 
 CRITERIA = (
@@ -71,7 +71,7 @@ CRITERIA = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """A criterion, the figure it was held against, and whether it holds."""
+    """A criterion, the statistic it was held against, and whether it holds."""
 
     criterion: Criterion
     estimate: Estimate
@@ -92,17 +92,17 @@ class Judgement:
 
 
 def judge_all(
-    figures: Mapping[str, Estimate], criteria: Sequence[Criterion] = CRITERIA, *, has_raters: bool = True
+    statistics: Mapping[str, Estimate], criteria: Sequence[Criterion] = CRITERIA, *, has_raters: bool = True
 ) -> tuple[Judgement, ...]:
-    """Every criterion compared with its figure; ``no verdict`` on any of them where no rater remains."""
+    """Every criterion compared with its statistic; ``no verdict`` on any of them where no rater remains."""
     for one in criteria:
-        if one.figure not in figures:
-            raise OptionError.unknown("figure", one.figure, list(figures))
+        if one.statistic not in statistics:
+            raise OptionError.unknown("statistic", one.statistic, list(statistics))
     return tuple(
         Judgement(
             one,
-            figures[one.figure],
-            judge_criterion(figures[one.figure], one.threshold, one.direction) if has_raters else "no verdict",
+            statistics[one.statistic],
+            judge_criterion(statistics[one.statistic], one.threshold, one.direction) if has_raters else "no verdict",
         )
         for one in criteria
     )
@@ -117,12 +117,12 @@ def overall(judgements: Sequence[Judgement]) -> Verdict:
 
 
 def read_criteria(path: str | os.PathLike[str]) -> tuple[Criterion, ...]:
-    """Criteria from a YAML file: a list of ``name``, ``figure``, ``threshold`` and ``direction`` (at_least when left out)."""
+    """Criteria from a YAML file: a list of ``name``, ``statistic``, ``threshold`` and ``direction`` (at_least when left out)."""
     document = read_yaml(Path(path))
     listed = document.value
     if not isinstance(listed, list) or not listed:
         raise InputError(
-            f"{path}: not a list of criteria. Write `- name: …` with figure, threshold and direction below."
+            f"{path}: not a list of criteria. Write `- name: …` with statistic, threshold and direction below."
         )
     found = tuple(_criterion(document, place, entry) for place, entry in enumerate(listed))
     names = [one.name for one in found]
@@ -134,10 +134,10 @@ def read_criteria(path: str | os.PathLike[str]) -> tuple[Criterion, ...]:
 def _criterion(document: Document, place: int, entry: Any) -> Criterion:
     where = f"{document.path}{document.line_of([place])}"
     if not isinstance(entry, dict):
-        raise InputError(f"{where}: a criterion has name, figure and threshold; this is {entry!r}.")
+        raise InputError(f"{where}: a criterion has name, statistic and threshold; this is {entry!r}.")
     fields: dict[str, type | tuple[type, ...]] = {
         "name": str,
-        "figure": str,
+        "statistic": str,
         "threshold": (int, float),
         "direction": str,
     }

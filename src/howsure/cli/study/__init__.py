@@ -1,4 +1,4 @@
-"""`howsure study`: one module a verb."""
+"""`howsure study`: one module per verb."""
 
 from howsure.cli.lazy import Panels, lazy_app
 
@@ -7,18 +7,18 @@ __all__ = ["VERBS", "app"]
 VERBS: Panels = {
     "Before": {
         "plan": ("howsure.cli.study.plan", "What a design can show, before anyone rates."),
-        "select": ("howsure.cli.study.select", "Choose pairs over domains and score levels."),
-        "check": ("howsure.cli.study.check", "Pre-flight: what would give the study away or wear raters out."),
-        "simulate": ("howsure.cli.study.simulate", "Draw raters with a known truth."),
+        "select": ("howsure.cli.study.select", "Select pairs over domains and score levels."),
+        "check": ("howsure.cli.study.check", "Check a study before anyone rates."),
+        "simulate": ("howsure.cli.study.simulate", "Simulate raters with known true values."),
     },
     "Rating": {
-        "build": ("howsure.cli.study.build", "One blind page a rater, and the sealed key."),
+        "build": ("howsure.cli.study.build", "One blind page per rater, and the sealed key."),
         "collect": ("howsure.cli.study.collect", "Raters' files and the key → a table of ratings."),
         "judge": ("howsure.cli.study.judge", "A model rates the same blinded pairs."),
     },
     "After": {
         "analyze": ("howsure.cli.study.analyze", "Quality, fidelity, reliability, criteria and the verdict."),
-        "validate": ("howsure.cli.study.validate", "A judge against people, on equal terms."),
+        "validate": ("howsure.cli.study.validate", "Compare a judge with people, on equal terms."),
         "reliability": ("howsure.cli.study.reliability", "Every coefficient of agreement of a table of ratings."),
     },
 }

@@ -13,7 +13,7 @@ from howsure.errors import OptionError
 
 if TYPE_CHECKING:
     from howsure.cli.output import Console
-    from howsure.study.analyze import Analysis
+    from howsure.study.analysis import Analysis
 
 __all__ = ["app"]
 
@@ -38,7 +38,7 @@ def analyze(
     study: Annotated[Path | None, _file("The study file: scales, domains, model scores, minutes, pass mark.")] = None,
     model_scores: Annotated[Path | None, _file("Columns item, score (0–1) and, if known, domain.")] = None,
     criteria: Annotated[
-        Path | None, _file("YAML list of name, figure, threshold, direction. [default: the protocol's]")
+        Path | None, _file("YAML list of name, statistic, threshold, direction. [default: the protocol's]")
     ] = None,
     order: Annotated[
         str, typer.Option(help="Domains from the highest expected fidelity to the lowest.")
@@ -53,16 +53,17 @@ def analyze(
     """Quality, fidelity, agreement, the model beside people, and a verdict on each criterion.
 
     A criterion passes when its whole interval does, fails when none of it does, and is inconclusive otherwise. Raters who broke a
-    rule are excluded, and every figure is also there for all; without raters there is no verdict. Writes analysis.json, pairs.csv, raters.csv, exclusions.csv, charts and analyze_report.html.
+    rule are excluded, and every statistic is also given for all raters; without raters there is no verdict. Writes analysis.json,
+    statistics.csv, pairs.csv, raters.csv, exclusions.csv, charts and analyze_report.html.
 
     \b
-    howsure study analyze out/ratings.csv --study study.yaml -o analysis
+    howsure study analyze examples/study/ratings.csv --study examples/study/study.yaml -o analysis
     """
-    from howsure.study.analyze import analyze as analyze_ratings
+    from howsure.study.agreement import read_ratings
+    from howsure.study.analysis import analyze as analyze_ratings
     from howsure.study.domains import Order
-    from howsure.study.facts import ModelScores, Raters
+    from howsure.study.pair_data import ModelScores, Raters
     from howsure.study.protocol import Study
-    from howsure.study.reliability import read_ratings
     from howsure.study.verdict import CRITERIA, read_criteria
 
     beside = raters or _beside(ratings)
@@ -94,13 +95,15 @@ def _refuse_to_overwrite(out: Path | None, raters: Path | None) -> None:
 
 
 def _tell(found: Analysis, console: Console) -> None:
-    from howsure.study.wording import blinding_words, lite_words, order_words, time_words
+    from howsure.study.sentences import blinding_words, lite_words, order_words, time_words
 
-    figures, everyone, level = found.findings.figures, found.everyone.figures, found.findings.settings.level
-    has_two = found.findings is not found.everyone
-    columns = ("figure", f"value [{level:.0%}]", *((f"all {len(found.everyone.raters)} raters",) if has_two else ()))
+    statistics, everyone, level = found.findings.statistics, found.everyone.statistics, found.findings.settings.level
+    has_two = found.has_exclusions
+    columns = ("statistic", f"value [{level:.0%}]", *((f"all {len(found.everyone.raters)} raters",) if has_two else ()))
     rows = [
-        (name, one, *((everyone[name],) if has_two else ())) for name, one in figures.items() if _is_main(name, found)
+        (name, one, *((everyone[name],) if has_two else ()))
+        for name, one in statistics.items()
+        if _is_main(name, found)
     ]
     title = f"{len(found.findings.pairs)} pairs, {len(found.findings.raters)} of {len(found.quality.raters)} raters"
     console.table(title, columns, rows, lite_words())
@@ -114,15 +117,15 @@ def _tell(found: Analysis, console: Console) -> None:
         console.table("Excluded by rule", ("rater", "rule", "because"), excluded)
     for words in (
         order_words(found.findings),
-        blinding_words(figures["blinding_index"]),
-        time_words(figures["minutes"], found.quality.rules.target_minutes),
+        blinding_words(statistics["blinding_index"]),
+        time_words(statistics["minutes"], found.quality.rules.target_minutes),
     ):
         console.say(words)
     console.say(f"\n{found.sentence}")
 
 
 def _is_main(name: str, found: Analysis) -> bool:
-    """The figures that a terminal shows: all but the coefficients of agreement, of which the advised ones stay."""
+    """The statistics that a terminal shows: all but the coefficients of agreement, of which the advised ones stay."""
     dimension, dot, coefficient = name.partition(".")
     if not dot or dimension == "domain":
         return True

@@ -11,7 +11,7 @@ from howsure.cli.options import Output, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.study.build import Packet
+    from howsure.study.packet import Packet
 
 __all__ = ["app"]
 
@@ -32,16 +32,16 @@ def build(
         Literal["html", "csv"], typer.Option(help="html: pages. csv: the questions for a form builder.")
     ] = "html",
 ) -> None:
-    """One blind page a rater, and the sealed key that stays with you.
+    """Build one blind page per rater, and the sealed key that stays with you.
 
     Orders and slots come from the study's seed and are balanced over raters. key.json says which response was which; only you may
     read it, and every page carries its SHA-256. Mail the pages, or hand them out with `howsure serve`.
 
     \b
-    howsure study build examples/study/study.yaml --raters 8 -o packet
     howsure study build examples/study/study.yaml --format csv -o form
+    howsure study build examples/study/study.yaml --raters 8 -o packet
     """
-    from howsure.study.build import build as build_packet
+    from howsure.study.packet import build as build_packet
     from howsure.study.protocol import Study
 
     if output.out is None:
@@ -65,17 +65,19 @@ def _save(packet: Packet, folder: Path, is_form: bool) -> list[Path]:
 
 def _in_short(written: list[Path]) -> list[Path]:
     """The first and the last page stand for many."""
-    *pages, key = written
-    return written if len(pages) <= 10 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), key]
+    pages = [path for path in written if path.suffix == ".html"]
+    others = [path for path in written if path.suffix != ".html"]
+    return written if len(pages) <= 10 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), *others]
 
 
 def _tell(packet: Packet, output: Output) -> None:
     told = packet.as_dict()
+    study, n_pages = packet.study, len(packet.pages)
     output.console.say(
-        f"{told['pages']} × {told['pairs']} pairs, {told['again']} shown again, {told['attention']} attention items."
+        f"{n_pages} × {len(study.pairs)} pairs, {study.repeats} shown again, {len(study.attention)} attention items."
     )
     lowest, highest = told["slot_one_lowest"], told["slot_one_highest"]
-    if told["pages"] > 1:
+    if n_pages > 1:
         span = f"{lowest:.0%}" if lowest == highest else f"{lowest:.0%} to {highest:.0%}"
         output.console.say(f"A pair's target is in slot 1 for {span} of raters.")
     else:

@@ -26,13 +26,13 @@ def check(
         typer.Option("--schema", help="Print the JSON schema of a study, for editors; -o writes study.schema.json."),
     ] = False,
 ) -> None:
-    """Pre-flight: what would give the conditions away, tilt the comparison or wear raters out.
+    """Check a study before anyone rates: what would reveal the conditions, bias the comparison or tire raters.
 
-    Each line passes, warns or fails; exit code 1 says that one fails. Writes check.csv and check.json.
+    Each check passes, warns or fails; the exit code is 1 if one fails. Writes check.csv and preflight.json.
 
     \b
-    howsure study check examples/study/study.yaml --raters 8
     howsure study check --schema -o .
+    howsure study check examples/study/study.yaml --raters 8
     """
     if schema:
         _schema(output)
@@ -40,10 +40,10 @@ def check(
         if schema:
             return
         raise OptionError("Nothing to check. Name the study: howsure study check study.yaml.")
-    from howsure.study.check import preflight
+    from howsure.study.preflight import check as check_study
     from howsure.study.protocol import Study
 
-    found = preflight(Study.read(study), n_raters=raters)
+    found = check_study(Study.read(study), n_raters=raters)
     for line in found.checks:
         output.console.say(str(line))
     counts = {state: sum(line.state == state for line in found.checks) for state in ("pass", "warn", "fail")}

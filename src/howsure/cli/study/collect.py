@@ -11,7 +11,7 @@ from howsure.cli.options import Output, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.study.collect import Gathered
+    from howsure.study.collection import Collected
 
 __all__ = ["app"]
 
@@ -45,8 +45,8 @@ def collect(
     flagged. Writes ratings.csv, raters.csv, refused.csv and collect.json.
 
     \b
-    howsure study collect answers/ --key packet/key.json -o out
-    howsure study collect export.csv --key form/key.json --mapping form/form-1.yaml -o out
+    howsure study collect export.csv --key form/key.json --mapping form/form-1.yaml -o collected
+    howsure study collect simulated/answers --key packet/key.json -o collected
     """
     if key is None and not (mapping and study):
         raise OptionError("The answers are blind. Pass --key key.json (or, for a foreign form, --mapping and --study).")
@@ -60,8 +60,8 @@ def collect(
         output.console.wrote(found.save(output.out))
 
 
-def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, strict: bool) -> Gathered:
-    from howsure.study.collect import collect as collect_pages
+def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, strict: bool) -> Collected:
+    from howsure.study.collection import collect as collect_pages
 
     assert key is not None
     return collect_pages(files, key, pages=pages, strict=strict)
@@ -69,9 +69,9 @@ def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, stri
 
 def _from_forms(
     files: list[Path], mapping: list[Path], key: Path | None, study: Path | None, *, strict: bool
-) -> Gathered:
-    from howsure.study.build import Key
+) -> Collected:
     from howsure.study.forms import collect_forms, read_mapping
+    from howsure.study.packet import Key
     from howsure.study.protocol import Study
 
     opened = Key.read(key) if key else None
@@ -79,7 +79,7 @@ def _from_forms(
     return collect_forms(files, [read_mapping(path) for path in mapping], key=opened, study=given, strict=strict)
 
 
-def _tell(found: Gathered, output: Output) -> None:
+def _tell(found: Collected, output: Output) -> None:
     n_raters, n_refused = len(found.raters), len(found.refused)
     title = f"{len(found.ratings):,} ratings of {n_raters} rater{'' if n_raters == 1 else 's'}, {n_refused} refused"
     columns = ("rater", "minutes", "complete", "quiz", "slot_one")

@@ -14,7 +14,7 @@ from howsure.errors import OptionError
 
 if TYPE_CHECKING:
     from howsure.study.embeddings import Similarity
-    from howsure.study.judge import Judged
+    from howsure.study.judging import Judged
     from howsure.study.protocol import Study
 
 __all__ = ["app"]
@@ -51,14 +51,15 @@ def judge(
     DIR/logs, for `inspect view`. The same command goes on with a run that was broken off. Exit code 1: a server failed, or no pair was rated.
 
     \b
-    howsure study judge study.yaml --model openai/gpt-5 -o judged
+    howsure study judge examples/study/study.yaml --model openai/gpt-5 -o judged
+    howsure study judge examples/study/study.yaml -o similarity
     """
     from howsure.study.protocol import Study
 
     read = Study.read(study)
     found = _similarity(read, similar, output)
     judged, exit_code = _ask(read, model, asking, level, output) if model else (None, 0)
-    output.console.json({"judge": judged and judged.as_dict(), "similarity": found.to_frame().to_dicts()})
+    output.console.json({"judge": judged and judged.as_dict(), "similarity": found.as_dict()})
     if output.out:
         output.console.wrote([*(judged.save(output.out) if judged else []), *found.save(output.out)])
     if exit_code:
@@ -84,7 +85,7 @@ def _similarity(study: Study, similar: Similar, output: Output) -> Similarity:
 
 def _ask(study: Study, model: str, asking: Asking, level: float, output: Output) -> tuple[Judged, int]:
     from howsure.study.inspect.run import run_judge
-    from howsure.study.judge import summarise_replies
+    from howsure.study.judging import summarise_replies
 
     run = run_judge(study, model, **asking.into(output))
     tell_errors(run, output, f"{model}: not every question was answered.")
@@ -97,7 +98,7 @@ def _ask(study: Study, model: str, asking: Asking, level: float, output: Output)
 
 
 def _tell(judged: Judged, output: Output) -> None:
-    from howsure.study.judge import FAILURES
+    from howsure.study.judging import FAILURES
 
     output.console.notes(f"{n} × no rating: {FAILURES[failure]} ({failure})." for failure, n in judged.failures.items())
     rows = [

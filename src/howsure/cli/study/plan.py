@@ -12,7 +12,7 @@ from howsure.cli.options import Level, Output, Seed, verb
 from howsure.cli.output import Console, progress_bar
 
 if TYPE_CHECKING:
-    from howsure.study.plan import DesignRow, Plan
+    from howsure.study.planning import DesignRow, StudyPlan
 
 __all__ = ["app"]
 
@@ -31,45 +31,47 @@ def plan(
             help="Compare with this one too, pairs x raters, as in 25x6; may be repeated.", show_default=False
         ),
     ] = None,
-    correlation: Annotated[float, typer.Option(help="True correlation of model and people when all is well.")] = 0.9,
-    icc: Annotated[float, typer.Option(help="Reliability of one rater, ICC(2,1), when all is well.")] = 0.5,
+    correlation: Annotated[
+        float, typer.Option(help="True correlation of model and people if all is as assumed.")
+    ] = 0.9,
+    icc: Annotated[float, typer.Option(help="Reliability of one rater, ICC(2,1), if all is as assumed.")] = 0.5,
     severity: Annotated[float, typer.Option(help="Share of a rating's error that is the rater's severity.")] = 0.2,
-    fidelity: Annotated[float, typer.Option(help="Mean fidelity when all is well, 0–1.")] = 0.85,
+    fidelity: Annotated[float, typer.Option(help="Mean fidelity if all is as assumed, 0–1.")] = 0.85,
     spread: Annotated[float, typer.Option(help="Standard deviation of fidelity over pairs.")] = 0.1,
     criteria: Annotated[
         Path | None,
         typer.Option(help="Criteria (yaml), as for `analyze`. [default: the bundled protocol's]", show_default=False),
     ] = None,
-    power: Annotated[float, typer.Option(help="How often all criteria shall pass when all is well.")] = 0.8,
+    power: Annotated[float, typer.Option(help="How often all criteria shall pass if all is as assumed.")] = 0.8,
     minutes_before: Annotated[float, typer.Option(help="Minutes before the first pair.")] = 2.0,
-    minutes_a_pair: Annotated[float, typer.Option(help="Minutes for a pair.")] = 1.5,
+    minutes_a_pair: Annotated[float, typer.Option(help="Minutes per pair.")] = 1.5,
     sitting: Annotated[float, typer.Option(help="Minutes of one sitting at the most.")] = 12.0,
     simulations: Annotated[
-        int, typer.Option("-n", "--simulations", min=100, help="Studies drawn for a figure.")
+        int, typer.Option("-n", "--simulations", min=100, help="Studies drawn for a statistic.")
     ] = 2000,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
     """What a design can show, before anyone rates, and what it cannot.
 
-    Draws thousands of such studies when all is well, when the model's scores say nothing, and when there is nothing at all, and
+    Draws thousands of such studies if all is as assumed, when the model's scores are unrelated to fidelity, and if there is no effect at all, and
     judges each by the criteria. Writes plan.csv, plan_criteria.csv, plan.json, the charts and plan_report.html.
 
     \b
     howsure study plan --pairs 5 --raters 7
-    howsure study plan --pairs 20 --raters 6 --icc 0.4 --design 40x5 -o plan
+    howsure study plan --pairs 20 --raters 6 --icc 0.4 --design 40x5 --simulations 200 -o plan
     """
-    from howsure.study.outcomes import Setting
-    from howsure.study.plan import DESIGNS, Pace, parse_design
-    from howsure.study.plan import plan as make
+    from howsure.study.plan_simulation import Assumptions
+    from howsure.study.planning import DESIGNS, Pace, parse_design
+    from howsure.study.planning import plan as make
     from howsure.study.verdict import CRITERIA, read_criteria
 
-    setting = Setting(icc, severity, fidelity, spread, correlation)
+    assumptions = Assumptions(icc, severity, fidelity, spread, correlation)
     with progress_bar("simulating", output.console) as progress:
         made = make(
             pairs,
             raters,
-            setting=setting,
+            assumptions=assumptions,
             criteria=read_criteria(criteria) if criteria else CRITERIA,
             pace=Pace(minutes_before, minutes_a_pair, sitting),
             designs=[*DESIGNS, *map(parse_design, design or [])],
@@ -83,8 +85,8 @@ def plan(
     finish(made, output, "plan", "Plan of a study", "study_plan.plan_section")
 
 
-def _tell(made: Plan, console: Console) -> None:
-    from howsure.study.plan_words import share
+def _tell(made: StudyPlan, console: Console) -> None:
+    from howsure.study.plan_sentences import share
 
     console.table("Designs, pairs × raters", _COLUMNS, [_row(row, made) for row in made.rows], _CAPTION)
     power = [
@@ -107,26 +109,26 @@ _COLUMNS = (
     "width ICC(2,1)",
     "width ICC(2,k)",
     "width alpha",
-    "well: met",
-    "well: pass",
+    "as assumed: met",
+    "as assumed: pass",
     "unrelated: met",
-    "nothing: met",
+    "no effect: met",
 )
 _CAPTION = (
-    "Widths are those of the intervals, in the median. Met: all criteria by estimates alone; pass: by whole intervals; well: all is as assumed; "
-    "unrelated: the model's scores say nothing; nothing: pairs do not differ and nobody prefers the target."
+    "Widths are those of the intervals, in the median. Met: all criteria by estimates alone; pass: by whole intervals; as assumed: the assumptions hold; "
+    "unrelated: the model's scores are unrelated to fidelity; no effect: pairs do not differ and nobody prefers the target."
 )
 
 
-def _row(row: DesignRow, made: Plan) -> tuple[Any, ...]:
-    from howsure.study.plan_words import share
+def _row(row: DesignRow, made: StudyPlan) -> tuple[Any, ...]:
+    from howsure.study.plan_sentences import share
 
     marks = [("asked", made.asked.design), ("best", made.recommended)]
     named = " ".join([str(row.design), *(f"({mark})" for mark, design in marks if design == row.design)])
     widths = (
         "open" if width is None else f"{width:.2f}" for width in (row.width_single, row.width_mean, row.width_alpha)
     )
-    chances = row.well.joint.met, row.well.joint.passed, row.unrelated.joint.met, row.nothing.joint.met
+    chances = row.as_assumed.joint.met, row.as_assumed.joint.passed, row.unrelated.joint.met, row.no_effect.joint.met
     return (
         named,
         f"{row.minutes:.0f}",

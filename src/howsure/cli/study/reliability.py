@@ -19,22 +19,30 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def reliability(
     table: Annotated[
         Path,
-        typer.Argument(help="One row an item and one column a rater (gaps allowed), or long form.", show_default=False),
+        typer.Argument(
+            help="One row per item and one column per rater (gaps allowed), or long form.", show_default=False
+        ),
     ],
     output: Output,
     dimension: Annotated[str | None, typer.Option(help="Long form: which dimension.", show_default=False)] = None,
     design: Annotated[
-        str, typer.Option(help="Who the raters are: sampled (stand for others), fixed (just these), unidentified.")
+        str,
+        typer.Option(help="Who the raters are: sampled (from possible raters), fixed (exactly these), unidentified."),
     ] = "sampled",
     level: Level = 0.95,
 ) -> None:
     """Every coefficient of agreement of a table of ratings, with intervals, and which one to report.
 
-    Writes reliability.csv and reliability.json.
-    """
-    from howsure.study.reliability import assess, read_ratings
+    Pairs that were shown again are excluded. Writes reliability.csv and reliability.json.
 
-    found = assess(read_ratings(table), dimension=dimension, design=design, level=level)
+    \b
+    howsure study reliability examples/study/ratings.csv --dimension voice
+    """
+    from howsure.study.agreement import read_ratings
+    from howsure.study.agreement import reliability as compute
+
+    found = compute(read_ratings(table), dimension=dimension, design=design, level=level)
+    output.console.notes(found.provenance.notes)
     rows = [
         (name, estimate, "report this" if name == found.report else "") for name, estimate in found.coefficients.items()
     ]

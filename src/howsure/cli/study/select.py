@@ -34,17 +34,17 @@ def select(
 ) -> None:
     """Choose pairs over domains and score levels (high, mid, low), without replacement.
 
-    Rows without a score, copies, and rows whose measured figures repeat to the last digit (a dry run, placeholders) are refused, and it
-    says how they were found. Writes pairs.yaml to fill in, model_scores.csv, refused.csv and selection.json.
+    Rows without a score, copies, and rows whose measured numbers repeat to the last digit (a dry run, placeholders) are refused, each with
+    the reason. Writes pairs.yaml to fill in, model_scores.csv, refused.csv and selection.json.
 
     \b
-    howsure study select model_scores.csv --pairs 5 -o study
+    howsure study select examples/study/candidates.csv --pairs 5 -o selection
     """
-    from howsure.study.select import select as choose
+    from howsure.study.selection import select as choose
 
     chosen = choose(model_scores, n_pairs=pairs, score=score, domain=domain, divide_by=divide_by, seed=seed)
     rows = [
-        (r["item"], r["domain"], r["level"], f"{r['score']:.3f}", r["line"], r["about"])
+        (r["item"], r["domain"], r["score_level"], f"{r['score']:.3f}", r["line"], r["about"])
         for r in chosen.pairs.iter_rows(named=True)
     ]
     n_usable = chosen.n_rows - len(chosen.refused)

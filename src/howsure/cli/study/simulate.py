@@ -33,28 +33,28 @@ def simulate(
     bots: Annotated[int, typer.Option(min=0, help="Raters who answer at random.")] = 0,
     straight_liners: Annotated[int, typer.Option(min=0, help="Raters who tick the same places throughout.")] = 0,
     slot_one_pickers: Annotated[int, typer.Option(min=0, help="Raters who always prefer the first response.")] = 0,
-    attrition: Annotated[float, typer.Option(min=0, max=1, help="Chance that a rater stops early.")] = 0.0,
+    attrition: Annotated[float, typer.Option(min=0, max=1, help="Probability that a rater stops early.")] = 0.0,
     packet: Annotated[
         Path | None,
         typer.Option(help="Fill in the pages of this packet too, as its raters would.", show_default=False),
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Draw raters with a known truth: what `collect` would give, and what is behind it.
+    """Simulate raters with known true values: the tables that `collect` would write, and the true values.
 
-    Writes ratings.csv, raters.csv, model_scores.csv and truth.json (true fidelity of each pair, true reliability and correlation,
-    who is a bot); with --packet also the files that raters would send back, in answers/, for `collect`.
+    Writes ratings.csv, raters.csv, model_scores.csv and study_truth.json (true fidelity of each pair, true reliability and
+    correlation, who is a bot); with --packet also the files that raters would send back, in answers/, for `collect`.
 
     \b
-    howsure study simulate --raters 9 --bots 1 --slot-one-pickers 1 -o world
-    howsure study simulate --study study.yaml -o world
-    howsure study simulate --packet packet -o world
+    howsure study simulate --raters 9 --bots 1 --slot-one-pickers 1 -o simulated
+    howsure study simulate --study examples/study/study.yaml -o simulated
+    howsure study simulate --packet packet -o simulated
     """
-    from howsure.study.build import KEY, Key
+    from howsure.study.packet import KEY, Key
     from howsure.study.protocol import Study
-    from howsure.study.rehearse import fill_in
-    from howsure.study.simulate import Crowd
-    from howsure.study.simulate import simulate as draw
+    from howsure.study.rehearsal import fill_in
+    from howsure.study.simulator import Crowd
+    from howsure.study.simulator import simulate as draw
 
     if packet and (study or not output.out):
         raise OptionError(
@@ -65,24 +65,24 @@ def simulate(
         raters = len(key.raters)
     crowd = Crowd(raters, severity, noise, bots, straight_liners, slot_one_pickers, attrition)
     asked = key.study if key else Study.read(study) if study else None
-    world = draw(
+    drawn = draw(
         asked, n_pairs=pairs, crowd=crowd, fidelity=fidelity, spread=spread, correlation=correlation, seed=seed
     )
-    truth = world.truth
+    truth = drawn.truth
     output.console.table(
-        f"{world.ratings!r}",
-        ("truth", "value"),
+        f"{drawn.ratings!r}",
+        ("true value of", "value"),
         [
             ("mean fidelity (PFI)", f"{truth.fidelity:.3f}"),
             ("reliability of one rater, ICC(2,1)", f"{truth.icc_2_1:.3f}"),
             ("of the mean of honest raters, ICC(2,k)", f"{truth.icc_2_k:.3f}"),
-            ("the same without severity (alpha)", f"{truth.alpha:.3f}"),
+            ("the same without rater bias (alpha)", f"{truth.alpha:.3f}"),
             ("correlation of model scores with true PFI", f"{truth.correlation:.3f}"),
         ],
-        "For endlessly many such pairs and honest raters.",
+        "In expectation over such pairs and honest raters.",
     )
-    output.console.json(world.as_dict())
+    output.console.json(drawn.as_dict())
     if output.out:
-        output.console.wrote(world.save(output.out))
+        output.console.wrote(drawn.save(output.out))
     if output.out and packet:
-        output.console.wrote(fill_in(packet, world.ratings, output.out / "answers"))
+        output.console.wrote(fill_in(packet, drawn.ratings, output.out / "answers"))

@@ -11,8 +11,8 @@ from howsure.cli.finish import finish
 from howsure.cli.options import Level, Output, verb
 
 if TYPE_CHECKING:
-    from howsure.study.judge import Orders
-    from howsure.study.validate import Validation
+    from howsure.study.judging import Orders
+    from howsure.study.validation import Validation
 
 __all__ = ["app"]
 
@@ -66,15 +66,15 @@ def validate(
     Writes validation.json, validation.csv, calibration.csv, charts, and validate_report.html, which opens offline.
 
     \b
-    howsure study validate ratings.csv judged/judge.csv --study study.yaml -o validation
+    howsure study validate examples/study/judge/ratings.csv examples/study/judge/judge.csv --lengths examples/study/judge/lengths.csv -o validation
     """
+    from howsure.study.agreement import read_ratings
     from howsure.study.protocol import Study
-    from howsure.study.reliability import read_ratings
-    from howsure.study.validate import Lengths
-    from howsure.study.validate import validate as hold
+    from howsure.study.validation import Lengths
+    from howsure.study.validation import validate as compare
     from howsure.tables import Ratings
 
-    found = hold(
+    found = compare(
         read_ratings(ratings),
         Ratings.union([read_ratings(path) for path in judge]),
         study=Study.read(study) if study else None,
@@ -91,14 +91,14 @@ def validate(
 
 
 def _orders(named: list[Path] | None, judges: list[Path]) -> Orders | None:
-    from howsure.study.judge import Orders
+    from howsure.study.judging import Orders
 
     beside = [path for path in (judge.parent / "judge_orders.csv" for judge in judges) if path.exists()]
     return Orders(named or beside) if named or beside else None
 
 
 def _tell(found: Validation, output: Output) -> None:
-    from howsure.study.against import OF_CATEGORIES
+    from howsure.study.judge_comparison import OF_CATEGORIES
 
     console = output.console
     console.notes(found.provenance.notes)
@@ -106,10 +106,10 @@ def _tell(found: Validation, output: Output) -> None:
         rows = found.of(judge)
         title = f"{judge} compared with {len(found.raters)} raters, on equal terms"
         terms = {name: words for name, words in _TERMS.items() if name in OF_CATEGORIES or not found.is_categorical}
-        told = [(row.dimension, *(row.figures[name] for name in terms), row.n_items) for row in rows]
+        told = [(row.dimension, *(row.statistics[name] for name in terms), row.n_items) for row in rows]
         console.table(title, ("dimension", *terms.values(), "items"), told, _TERMS_CAPTION)
         if not found.is_categorical:
-            told = [(row.dimension, *(row.figures[name] for name in _SWAYS), row.n_items) for row in rows]
+            told = [(row.dimension, *(row.statistics[name] for name in _SWAYS), row.n_items) for row in rows]
             console.table(f"Bias of {judge}", ("dimension", *_SWAYS.values(), "items"), told, _SWAYS_CAPTION)
         for row in rows:
             console.say(row.sentence)

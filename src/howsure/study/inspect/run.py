@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from howsure.running import Asking, InspectRun, error_counts
 from howsure.sources.inspect_format import Log, Sample
-from howsure.study.judge import Reply
+from howsure.study.judging import Reply
 from howsure.study.protocol import Study
 from howsure.study.questions import ask, sample_id
 

@@ -12,7 +12,7 @@ from howsure.errors import InputError
 from howsure.pages import BuiltPage, Consent, Item, Quiz, canonical, digest, read_pages
 from howsure.pages.protocol import Screen
 from howsure.safe_io import write_atomic
-from howsure.study.build import KEY, Key, Placed
+from howsure.study.packet import KEY, Key, Placed
 from howsure.study.page import ANSWER, GUESS, option_value
 from howsure.study.protocol import Study
 from howsure.tables import Ratings

@@ -95,9 +95,9 @@ def _who(findings: Findings, n_all: int) -> str:
 
 
 def _what(findings: Findings) -> str:
-    figures, level = findings.figures, findings.settings.level
+    statistics, level = findings.statistics, findings.settings.level
     agreement = findings.reliability.get("pfi")
-    parts = [f"mean fidelity was {in_words(figures['pfi'])}"]
+    parts = [f"mean fidelity was {in_words(statistics['pfi'])}"]
     if agreement:
         parts.append(
             f"the reliability of the raters' mean, {_icc(agreement.report)}, was {in_words(agreement.coefficients[agreement.report])}"
@@ -106,7 +106,7 @@ def _what(findings: Findings) -> str:
         ceiling = findings.model.ceiling
         limit = f", with a noise ceiling of {in_words(ceiling)}" if ceiling.value is not None else ""
         parts.append(
-            f"the correlation with the model's scores over {findings.model.n_pairs} pairs was {in_words(figures['pearson'])}{limit}"
+            f"the correlation with the model's scores over {findings.model.n_pairs} pairs was {in_words(statistics['pearson'])}{limit}"
         )
     told = "; ".join(parts)
     return f"{told[0].upper()}{told[1:]} (brackets: {level:.0%} intervals)."

@@ -1,39 +1,47 @@
-"""A planted judge: people rate pairs of known quality, and a judge that is swayed by slot and length rates more of them."""
+"""A simulated judge: people rate pairs of known quality, and a judge with position and length bias rates more of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
+from howsure.results import Provenance, Result
 from howsure.stats._arrays import Floats
-from howsure.study.judge import Orders
-from howsure.study.validate import Lengths
+from howsure.study.judging import Orders
+from howsure.study.validation import Lengths
 from howsure.tables import Ratings
 
-__all__ = ["JudgedWorld", "simulate_judge"]
+__all__ = ["SimulatedJudge", "simulate_judge"]
 
 # answers = centre + factor · (how much better the target is); ends of the scale
 _DIMENSIONS = {"voice": (0.0, 1.0, -2, 2), "vibe:target": (2.0, 0.6, 1, 3), "vibe:comparison": (2.0, -0.6, 1, 3)}
 _LENGTH_SD = 0.5  # doublings
 
 
-@dataclass(frozen=True)
-class JudgedWorld:
-    """People's ratings, the judge's (of more pairs, in both orders, and their mean), and how long targets are beside their rivals."""
+@dataclass(frozen=True, kw_only=True)
+class SimulatedJudge(Result):
+    """Simulated ratings of people and of a judge.
 
+    Tables: ``ratings`` (people), ``judge`` (of more pairs, the mean of both orders), ``judge_orders`` and ``lengths`` (the target's length
+    divided by the comparison's).
+    """
+
+    name: ClassVar[str] = "simulated_judge"
     ratings: Ratings
     judge: Ratings
     orders: Orders
     lengths: Lengths
+    provenance: Provenance
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write ratings.csv, judge.csv, judge_orders.csv and lengths.csv."""
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``ratings``, ``judge``, ``judge_orders`` and ``lengths``."""
         tables = {"ratings": self.ratings, "judge": self.judge, "judge_orders": self.orders, "lengths": self.lengths}
-        return [table.write(folder / f"{name}.csv") for name, table in tables.items()]
+        return {name: table.frame for name, table in tables.items()}
 
 
 def simulate_judge(
@@ -47,13 +55,13 @@ def simulate_judge(
     length: float = 0.0,
     is_rounded: bool = True,
     seed: int = 0,
-) -> JudgedWorld:
+) -> SimulatedJudge:
     """People rate `n_pairs`, a judge these and `n_more`.
 
     A pair's quality is how much better its target is, normal around 0.5 with standard deviation 1 on the scale of voice (−2 to 2). Answers are quality
     plus ``noise`` (the judge's: ``judge_noise``), rounded and cut to the scale. ``pull`` is how much higher the judge puts a response for standing in
-    slot 1, on the scale of voice twice as much between the orders; ``length`` is what it gives to the target for each doubling of its length. People are
-    swayed by neither. ``is_rounded=False`` keeps answers as they are, so that what was planted can be found exactly.
+    slot 1, on the scale of voice twice as much between the orders; ``length`` is what it gives to the target for each doubling of its length. People have
+    neither bias. ``is_rounded=False`` keeps answers as they are, so that the true values can be recovered exactly.
     """
     if min(n_pairs, n_raters) < 1 or n_more < 0:
         raise OptionError("There must be a pair and a rater at least, and n_more may not be below 0.")
@@ -65,13 +73,22 @@ def simulate_judge(
     people = [draw(f"rater-{rater}", items[:n_pairs], quality[:n_pairs], noise) for rater in range(1, n_raters + 1)]
     orders = []
     for slot, sign in ((1, 1), (2, -1)):
-        swayed = quality + sign * pull + length * doublings
-        orders.append(draw("toy-judge", items, swayed, judge_noise).with_columns(target_slot=pl.lit(slot)))
+        biased = quality + sign * pull + length * doublings
+        orders.append(draw("toy-judge", items, biased, judge_noise).with_columns(target_slot=pl.lit(slot)))
     both = pl.concat(orders)
     mean = both.group_by("rater", "item", "dimension", maintain_order=True).agg(pl.col("value").mean())
     lengths = pl.DataFrame({"item": items, "length": np.round(2.0**doublings, 3)})
     columns = ("rater", "item", "dimension", "target_slot", "value")
-    return JudgedWorld(Ratings(pl.concat(people)), Ratings(mean), Orders(both.select(columns)), Lengths(lengths))
+    ratings = Ratings(pl.concat(people))
+    settings = {"n_pairs": n_pairs, "n_more": n_more, "n_raters": n_raters, "noise": noise, "judge_noise": judge_noise}
+    settings |= {"pull": pull, "length": length, "is_rounded": is_rounded}
+    return SimulatedJudge(
+        ratings=ratings,
+        judge=Ratings(mean),
+        orders=Orders(both.select(columns)),
+        lengths=Lengths(lengths),
+        provenance=Provenance(settings, ratings.digest, seed),
+    )
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from howsure.tables import Column, Table
 if TYPE_CHECKING:
     from howsure.study.protocol import Study
 
-__all__ = ["Facts", "ModelScores", "Raters", "known_facts"]
+__all__ = ["ModelScores", "PairData", "Raters", "pair_data_of"]
 
 
 class Raters(Table):
-    """One row a rater: how long it took and how far they came. Other columns, such as comments, stay as they are."""
+    """One row per rater: how long it took and how far they came. Other columns, such as comments, stay as they are."""
 
     columns = (
         Column("rater", "who judged", required=True),
@@ -30,7 +30,7 @@ class Raters(Table):
 
 
 class ModelScores(Table):
-    """One row a pair: what an automatic measure gave its target, 0–1, and the pair's domain if it has one."""
+    """One row per pair: what an automatic measure gave its target, 0–1, and the pair's domain if it has one."""
 
     columns = (
         Column("item", "the pair", required=True),
@@ -44,7 +44,7 @@ class ModelScores(Table):
 
 
 @dataclass(frozen=True)
-class Facts:
+class PairData:
     """Domains and model scores by pair; empty where nothing is known."""
 
     domains: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Facts:
     notes: tuple[str, ...] = ()
 
 
-def known_facts(pairs: list[str], study: Study | None = None, scores: ModelScores | None = None) -> Facts:
+def pair_data_of(pairs: list[str], study: Study | None = None, scores: ModelScores | None = None) -> PairData:
     """What a study file and a table of model scores tell of these pairs; the table overrules the file."""
     written = study.pairs if study else ()
     domains = {pair.id: pair.domain for pair in written if pair.domain}
@@ -66,7 +66,7 @@ def known_facts(pairs: list[str], study: Study | None = None, scores: ModelScore
     rated = {name: by_pair[name] for name in pairs if name in by_pair}
     without = [name for name in pairs if name not in by_pair]
     notes = [f"{len(without)} rated pairs have no model score: {_some(without)}."] if rated and without else []
-    return Facts({name: domains[name] for name in pairs if name in domains}, rated, tuple(notes))
+    return PairData({name: domains[name] for name in pairs if name in domains}, rated, tuple(notes))
 
 
 def _refuse_strangers(pairs: list[str], scores: Mapping[str, float]) -> None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from howsure.estimates import Estimate
 from howsure.stats.correlation import disattenuate
-from howsure.study.outcomes import ALPHA, COMBINED, DIFFERENCE, FIDELITY, PEARSON
+from howsure.study.plan_simulation import ALPHA, COMBINED, DIFFERENCE, FIDELITY, PEARSON
 
 if TYPE_CHECKING:
-    from howsure.study.outcomes import Design, Setting
-    from howsure.study.plan import DesignRow, Power
+    from howsure.study.plan_simulation import Assumptions, Design
+    from howsure.study.planning import DesignRow, Power
     from howsure.study.verdict import Criterion
 
 __all__ = ["sentences", "share"]
@@ -24,7 +24,7 @@ def sentences(
     rows: Sequence[DesignRow],
     best: DesignRow,
     power: Sequence[Power],
-    setting: Setting,
+    assumptions: Assumptions,
     criteria: Sequence[Criterion],
     *,
     wanted: float,
@@ -32,33 +32,33 @@ def sentences(
     is_enough: bool,
 ) -> tuple[str, ...]:
     """What to know before anyone rates, the plainest first; nothing is said of what no criterion asks."""
-    by_figure = {one.figure: one for one in criteria}
-    told = [_joint(asked, setting, len(criteria), level), _false(asked)]
-    if PEARSON in by_figure:
-        told += [_correlation(asked, power, by_figure[PEARSON], level), _ceiling(asked, by_figure[PEARSON])]
-    if ALPHA in by_figure:
-        told.append(_agreement(asked, by_figure[ALPHA], level))
-    told += [_mean(asked, by_figure[name]) for name in (FIDELITY, COMBINED) if name in by_figure]
-    if DIFFERENCE in by_figure:
-        told.append(_domains(asked, by_figure[DIFFERENCE]))
+    by_statistic = {one.statistic: one for one in criteria}
+    told = [_joint(asked, assumptions, len(criteria), level), _false(asked)]
+    if PEARSON in by_statistic:
+        told += [_correlation(asked, power, by_statistic[PEARSON], level), _ceiling(asked, by_statistic[PEARSON])]
+    if ALPHA in by_statistic:
+        told.append(_agreement(asked, by_statistic[ALPHA], level))
+    told += [_mean(asked, by_statistic[name]) for name in (FIDELITY, COMBINED) if name in by_statistic]
+    if DIFFERENCE in by_statistic:
+        told.append(_domains(asked, by_statistic[DIFFERENCE]))
     told += [_advice(asked, best, wanted, is_enough=is_enough), _by_estimates(rows, best, wanted)]
     return tuple(sentence for sentence in told if sentence)
 
 
-def _joint(row: DesignRow, setting: Setting, n_criteria: int, level: float) -> str:
-    joint = row.well.joint
+def _joint(row: DesignRow, assumptions: Assumptions, n_criteria: int, level: float) -> str:
+    joint = row.as_assumed.joint
     return (
-        f"{row.design} (pairs × raters): when all is well (true r {setting.correlation:g}, one rater's reliability {setting.icc:g}, mean fidelity "
-        f"{setting.fidelity:g}), the estimates meet all {n_criteria} criteria in {share(joint.met)} of such studies, and all pass with their "
+        f"{row.design} (pairs × raters): if all is as assumed (true r {assumptions.correlation:g}, one rater's reliability {assumptions.icc:g}, mean fidelity "
+        f"{assumptions.fidelity:g}), the estimates meet all {n_criteria} criteria in {share(joint.met)} of such studies, and all pass with their "
         f"{level:.0%} intervals in {share(joint.passed)}."
     )
 
 
 def _false(row: DesignRow) -> str:
-    unrelated, nothing = row.unrelated.joint, row.nothing.joint
+    unrelated, no_effect = row.unrelated.joint, row.no_effect.joint
     return (
-        f"When people agree but the model's scores say nothing, the estimates still meet all criteria in {share(unrelated.met)} of studies "
-        f"({share(unrelated.passed)} by intervals); when there is nothing at all, in {share(nothing.met)}."
+        f"When people agree but the model's scores are unrelated to fidelity, the estimates still meet all criteria in {share(unrelated.met)} of studies "
+        f"({share(unrelated.passed)} by intervals); if there is no effect at all, in {share(no_effect.met)}."
     )
 
 
@@ -66,11 +66,11 @@ def _correlation(row: DesignRow, power: Sequence[Power], criterion: Criterion, l
     n, critical, least = row.design.pairs, row.critical_r, criterion.threshold
     bar = f"; the bar is therefore {critical:.2f}, not {least:g}" if critical > least else ""
     reached = ", ".join(f"{share(one.noisy)} of studies at a true r of {one.true_r:g}" for one in power)
-    sure = row.well.by_criterion[criterion.name]
+    sure = row.as_assumed.by_criterion[criterion.name]
     remedy = " More raters do not mend this; more pairs do." if power[-1].noiseless < _OFTEN else ""
     return (
         f"With {n} pairs a correlation below {critical:.2f} does not differ from 0 at the {level:.0%} level{bar}. It is reached in {reached}. "
-        f"That r is at least {least:g} is shown by its interval in {share(sure.passed)} even when all is well.{remedy}"
+        f"That r is at least {least:g} is shown by its interval in {share(sure.passed)} even if all is as assumed.{remedy}"
     )
 
 
@@ -83,22 +83,22 @@ def _ceiling(row: DesignRow, criterion: Criterion) -> str:
 
 
 def _agreement(row: DesignRow, criterion: Criterion, level: float) -> str:
-    found = row.well.by_criterion[criterion.name]
+    found = row.as_assumed.by_criterion[criterion.name]
     wide = "has no lower end" if row.width_alpha is None else f"is about {row.width_alpha:.2f} wide"
     judged = "can" if found.passed >= _OFTEN else "cannot"
     return (
-        f"Alpha's {level:.0%} interval {wide}: the design {judged} show that α is at least {criterion.threshold:g} (when all is well it passes in "
+        f"Alpha's {level:.0%} interval {wide}: the design {judged} show that α is at least {criterion.threshold:g} (if all is as assumed it passes in "
         f"{share(found.passed)} and is inconclusive in {share(found.inconclusive)})."
     )
 
 
 def _mean(row: DesignRow, criterion: Criterion) -> str:
-    found = row.well.by_criterion[criterion.name]
+    found = row.as_assumed.by_criterion[criterion.name]
     if found.passed >= _OFTEN:
         return ""
     return (
         f"That {criterion.name} is at least {criterion.threshold:g} for such pairs and raters at large is shown in {share(found.passed)} when "
-        f"all is well; {row.design.pairs} pairs leave the mean open."
+        f"all is as assumed; {row.design.pairs} pairs leave the mean open."
     )
 
 
@@ -109,37 +109,37 @@ def _domains(row: DesignRow, criterion: Criterion) -> str:
             "With one pair in a domain, a difference between domains cannot be told from a difference between two pairs: the domain "
             "pattern stays inconclusive."
         )
-    found = row.well.by_criterion[criterion.name]
+    found = row.as_assumed.by_criterion[criterion.name]
     if found.passed >= _OFTEN:
         return ""
-    return f"With {fewest} pairs in a domain, that the first domain is above the last is shown in {share(found.passed)} when all is well."
+    return f"With {fewest} pairs in a domain, that the first domain is above the last is shown in {share(found.passed)} if all is as assumed."
 
 
 def _advice(asked: DesignRow, best: DesignRow, wanted: float, *, is_enough: bool) -> str:
-    joint = best.well.joint
-    cost = f"{best.minutes:.0f} minutes a rater" + (f" in {best.sittings} sittings" if best.sittings > 1 else "")
+    joint = best.as_assumed.joint
+    cost = f"{best.minutes:.0f} minutes per rater" + (f" in {best.sittings} sittings" if best.sittings > 1 else "")
     if is_enough and best.design == asked.design:
-        return f"The design is enough: all criteria pass in {share(joint.passed)} when all is well ({cost})."
+        return f"The design is enough: all criteria pass in {share(joint.passed)} if all is as assumed ({cost})."
     if is_enough:
         return (
             f"Recommended: {best.design}, the least rater time among the designs compared with which all criteria pass in at least {wanted:.0%} "
-            f"of studies when all is well ({share(joint.passed)}; {cost})."
+            f"of studies if all is as assumed ({share(joint.passed)}; {cost})."
         )
     return (
-        f"None of the designs compared passes all criteria in {wanted:.0%} of studies even when all is well. The best of them is {best.design} "
+        f"None of the designs compared passes all criteria in {wanted:.0%} of studies even if all is as assumed. The best of them is {best.design} "
         f"({share(joint.passed)}; {cost}). Ask for less, or compare larger designs with --design."
     )
 
 
 def _by_estimates(rows: Sequence[DesignRow], best: DesignRow, wanted: float) -> str:
     """The cheapest design whose estimates alone would do, as a verdict by points has it."""
-    enough = [row for row in rows if row.well.joint.met >= wanted and row.person_minutes < best.person_minutes]
+    enough = [row for row in rows if row.as_assumed.joint.met >= wanted and row.person_minutes < best.person_minutes]
     if not enough:
         return ""
     row = min(enough, key=lambda one: one.person_minutes)
     return (
-        f"If estimates without their intervals were enough, {row.design} would meet all criteria in {share(row.well.joint.met)} when all is well, "
-        f"with {row.minutes:.0f} minutes a rater; the verdict on it would mostly be inconclusive."
+        f"If estimates without their intervals were enough, {row.design} would meet all criteria in {share(row.as_assumed.joint.met)} if all is as assumed, "
+        f"with {row.minutes:.0f} minutes per rater; the verdict on it would mostly be inconclusive."
     )
 
 

@@ -6,21 +6,19 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats
 from howsure.stats.bias import PositionBias, position_bias
 from howsure.study.fidelity import PFI, score
 from howsure.study.protocol import Dimension, Study
 from howsure.tables import Column, Ratings, Table
 
-__all__ = ["FAILURES", "Judged", "Orders", "Reply", "in_slots", "judge_study", "summarise_replies"]
+__all__ = ["FAILURES", "Judged", "Orders", "Reply", "in_slots", "judge", "summarise_replies"]
 
 FAILURES = {
     "api": "the server failed, or the question was not asked yet",
@@ -57,14 +55,16 @@ class Reply:
     failure: str | None = None
 
 
-@dataclass(frozen=True)
-class Judged:
+@dataclass(frozen=True, kw_only=True)
+class Judged(Result):
     """A model's ratings of a study.
 
-    ``ratings`` are means of the two orders, for pairs that were rated in both; ``orders`` has each order on its own, and what failed.
-    ``position`` says by dimension what the slot did, ``failures`` counts questions without a rating by their reason.
+    Tables: ``judge`` (rater, item, dimension, value: means of the two orders, for pairs that were rated in both), ``judge_orders``
+    (each order on its own, and what failed) and ``model_scores`` (item, score, domain). ``position`` has the position bias by dimension,
+    ``failures`` counts questions without a rating by their reason.
     """
 
+    name: ClassVar[str] = "judge"
     model: str
     ratings: pl.DataFrame
     orders: pl.DataFrame
@@ -74,9 +74,10 @@ class Judged:
     n_pairs: int
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """The ratings: rater, item, dimension, value."""
-        return self.ratings
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``judge``, ``judge_orders`` and ``model_scores``."""
+        return {"judge": self.ratings, "judge_orders": self.orders, "model_scores": self.scores}
 
     def table(self) -> Ratings:
         """The ratings as a checked table."""
@@ -85,29 +86,45 @@ class Judged:
         return Ratings(self.ratings)
 
     def as_dict(self) -> dict[str, Any]:
-        """Counts, failures and what the slot did, as plain JSON."""
-        n_rated = self.ratings["item"].n_unique()
-        told = {"model": self.model, "n_pairs": self.n_pairs, "n_rated": n_rated, "failures": self.failures}
-        made: dict[str, Any] = plain({**told, "position": self.position, "provenance": self.provenance})
-        return made
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write judge.csv, judge_orders.csv, model_scores.csv and judge.json."""
-        tables = {"judge": self.ratings, "judge_orders": self.orders, "model_scores": self.scores}
-        written = [write_frame(table, folder / f"{name}.csv") for name, table in tables.items()]
-        return [*written, write_json(self.as_dict(), folder / "judge.json")]
+        """The tables, counts, failures and the position bias."""
+        counts = {"model": self.model, "n_pairs": self.n_pairs, "n_rated": self.ratings["item"].n_unique()}
+        more: dict[str, Any] = plain({**counts, "failures": self.failures, "position": self.position})
+        return super().as_dict() | more
 
 
-def judge_study(
-    study: Study, model: str, *, out: str | os.PathLike[str], level: float = 0.95, **options: Any
+def judge(
+    study: Study | str | os.PathLike[str],
+    model: str,
+    *,
+    out: str | os.PathLike[str],
+    level: float = 0.95,
+    **options: Any,
 ) -> Judged:
-    """Let `model` rate the pairs of a study through Inspect, or go on with that run in the folder `out`.
+    """Let a model rate the pairs of a study through Inspect, or continue that run in the folder `out`.
 
-    ``options`` are those of `howsure.study.inspect.run.run_judge`. What a server's failure left open is counted as ``api``, and the same
-    call goes on with it.
+    Questions that a failing server left open are counted as ``api``, and the same call asks them again.
+
+    Parameters
+    ----------
+    study : Study or path
+        The study, or its YAML file.
+    model : str
+        PROVIDER/MODEL, as Inspect spells it.
+    out : path
+        The folder for the logs.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    **options
+        More options of `howsure.study.inspect.run.run_judge`.
+
+    Returns
+    -------
+    Judged
+        The ratings, in each order and their means, and the position bias.
     """
     from howsure.study.inspect.run import run_judge
 
+    study = Study.of(study)
     return summarise_replies(study, model, run_judge(study, model, out=out, **options).replies, level=level)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,26 +14,32 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.frames import parts_of, write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.frames import parts_of
+from howsure.results import Provenance, Result, columns_of
 from howsure.stats import jackknife
 from howsure.stats._arrays import Floats
 from howsure.stats.reliability import choose_icc, intraclass, noise_ceiling, reliability_table
+from howsure.study.fidelity import is_pair
 from howsure.tables import Ratings
 
-__all__ = ["DESIGNS", "NoiseCeiling", "Reliability", "assess", "noise_ceiling_of", "read_ratings"]
+if TYPE_CHECKING:
+    from howsure.frames import Source
+
+__all__ = ["DESIGNS", "NoiseCeiling", "Reliability", "noise_ceiling_of", "read_ratings", "reliability"]
 
 DESIGNS = ("unidentified", "sampled", "fixed")
 _NUMBER = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
 
 
-@dataclass(frozen=True)
-class Reliability:
-    """All coefficients by name, and which one fits the design.
+@dataclass(frozen=True, kw_only=True)
+class Reliability(Result):
+    """All coefficients of agreement by name, and which one fits the design.
 
-    ``report`` names the coefficient, ``sentence`` says why.
+    Table ``reliability``: one row per coefficient (coefficient, value, value_low, value_high, value_state). ``report`` names the
+    coefficient to report, and ``sentence`` says why.
     """
 
+    name: ClassVar[str] = "reliability"
     coefficients: Mapping[str, Estimate]
     report: str
     sentence: str
@@ -42,47 +48,66 @@ class Reliability:
     n_missing: int
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a coefficient: coefficient, value, low, high, state."""
-        rows = [
-            {"coefficient": name, "value": e.value, "low": e.low, "high": e.high, "state": e.state}
-            for name, e in self.coefficients.items()
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``reliability``."""
+        rows = [{"coefficient": name} | columns_of(value=one) for name, one in self.coefficients.items()]
+        return {"reliability": pl.DataFrame(rows, infer_schema_length=None)}
 
     def as_dict(self) -> dict[str, Any]:
-        """The coefficients by name as plain JSON, with the advice and what made them beside them."""
-        told = {"report": self.report, "sentence": self.sentence, "provenance": self.provenance}
+        """The coefficients, which one to report and why, and the numbers of items, raters and missing ratings."""
         counts = {"n_items": self.n_items, "n_raters": self.n_raters, "n_missing": self.n_missing}
-        made: dict[str, Any] = plain({**self.coefficients, **counts, **told})
-        return made
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write reliability.csv and reliability.json."""
-        return [
-            write_frame(self.to_frame(), folder / "reliability.csv"),
-            write_json(self.as_dict(), folder / "reliability.json"),
-        ]
+        return {**super().as_dict(), "report": self.report, "sentence": self.sentence, **counts}
 
 
-def assess(
-    ratings: Ratings, *, dimension: str | None = None, design: str = "sampled", level: float = 0.95
+def reliability(
+    ratings: Ratings | Source, *, dimension: str | None = None, design: str = "sampled", level: float = 0.95
 ) -> Reliability:
-    """Every coefficient for one dimension of these ratings.
+    """Every coefficient of agreement for one dimension of a table of ratings.
 
-    ``design`` says who the raters are: ``sampled`` (the same people rate all items and stand for others), ``fixed`` (just these people), or
-    ``unidentified`` (other people for each item).
+    Parameters
+    ----------
+    ratings : Ratings, frame or path
+        The ratings in long form (rater, item, dimension, value). A file may also have one row per item and one column per rater.
+    dimension : str, optional
+        Which dimension, where there are several.
+    design : {"sampled", "fixed", "unidentified"}
+        Who the raters are: ``sampled`` (the same people rate all items and are a sample of possible raters), ``fixed`` (exactly
+        these people) or ``unidentified`` (other people for each item).
+    level : float
+        Coverage of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    Reliability
+        The coefficients with intervals, and which one to report.
+
+    Examples
+    --------
+    >>> import howsure
+    >>> howsure.study.reliability("examples/study/ratings.csv", dimension="voice").report  # doctest: +SKIP
+    'icc_2_1'
     """
     if design not in DESIGNS:
         raise OptionError.unknown("design", design, DESIGNS)
+    ratings = read_ratings(ratings)
     frame = _one_dimension(ratings, dimension)
+    n_all, frame = len(frame), frame.filter(is_pair())
+    n_again = n_all - len(frame)
+    notes = (
+        [f"{n_again} ratings of pairs that were shown again are excluded: they are not other items."] if n_again else []
+    )
     matrix = _matrix(frame)
     choice = choose_icc(design)  # type: ignore[arg-type]
-    made = Provenance.of(ratings, dimension=frame["dimension"][0], design=design, level=level)
     n_items, n_raters = matrix.shape
-    missing = int(np.isnan(matrix).sum())
     return Reliability(
-        reliability_table(matrix, level=level), choice.name, choice.sentence, n_items, n_raters, missing, made
+        coefficients=reliability_table(matrix, level=level),
+        report=choice.name,
+        sentence=choice.sentence,
+        n_items=n_items,
+        n_raters=n_raters,
+        n_missing=int(np.isnan(matrix).sum()),
+        provenance=Provenance.of(ratings, notes=notes, dimension=frame["dimension"][0], design=design, level=level),
     )
 
 
@@ -106,7 +131,7 @@ def noise_ceiling_of(table: Floats, design: str, *, clusters: Any = None, level:
     table : array, items × raters
         Just the items of the correlation, NaN where nobody rated: reliability depends on how much the items differ.
     design : str
-        Who the raters are, as in `assess`. Where everybody rated everything, rater bias (severity) moves all items alike and lowers no
+        Who the raters are, as in `reliability`. Where everybody rated everything, rater bias (severity) moves all items alike and lowers no
         correlation, so ``icc_3_k`` is used; with gaps it is ``icc_2_k`` for sampled raters.
     clusters : sequence, optional
         One label per item: the interval is then a jackknife over clusters of −log(1 − ICC).
@@ -131,19 +156,28 @@ def _turned(reliability: Estimate) -> float:
     return math.nan if reliability.value is None or reliability.value >= 1 else -math.log1p(-reliability.value)
 
 
-def read_ratings(path: str | Path) -> Ratings:
-    """Ratings in long form (rater, item, dimension, value), or a table with one row an item and one column a rater.
+def read_ratings(ratings: Ratings | Source) -> Ratings:
+    """Ratings in long form (rater, item, dimension, value), or from a table with one row per item and one column per rater.
 
     In the wide form a first column whose values are not all numbers, or that is called item, names the items; gaps are allowed.
+
+    Parameters
+    ----------
+    ratings : Ratings, frame or path
+        The table itself, or a frame or file to make it of.
     """
-    (part,) = parts_of(path)
-    frame = part.collect(part.rows)
+    if isinstance(ratings, Ratings):
+        return ratings
+    parts = parts_of(ratings)
+    if len(parts) != 1:
+        return Ratings(ratings)
+    frame = parts[0].collect(parts[0].rows)
     if {"rater", "item", "value"} <= set(frame.columns):
-        return Ratings(path) if "dimension" in frame.columns else Ratings(path, fill={"dimension": "rating"})
-    return _from_wide(frame, path)
+        return Ratings(ratings) if "dimension" in frame.columns else Ratings(ratings, fill={"dimension": "rating"})
+    return _from_wide(frame, str(ratings) if isinstance(ratings, str | Path) else "the table")
 
 
-def _from_wide(frame: pl.DataFrame, path: str | Path) -> Ratings:
+def _from_wide(frame: pl.DataFrame, path: str) -> Ratings:
     first = frame.columns[0]
     text = frame[first].cast(pl.String).drop_nulls()
     is_named = first.casefold() in ("item", "id") or not text.str.contains(_NUMBER).all()
@@ -152,7 +186,7 @@ def _from_wide(frame: pl.DataFrame, path: str | Path) -> Ratings:
     raters = [name for name in named.columns if name != item]
     if len(raters) < 2:
         raise InputError(
-            f"{path}: {len(raters)} column of ratings. Give one row an item and one column a rater, at least 2."
+            f"{path}: {len(raters)} column of ratings. Give one row per item and one column per rater, at least 2."
         )
     long = named.unpivot(index=item, on=raters, variable_name="rater", value_name="value").rename({item: "item"})
     filled = long.filter(pl.col("value").cast(pl.String).fill_null("").str.strip_chars() != "")

@@ -18,13 +18,20 @@ from howsure.stats.corrections import corrected_rate, powered_mean
 from howsure.stats.correlation import Kind, correlation, disattenuate
 from howsure.stats.judges import AlternativeAnnotator, EqualTerms, alternative_annotator_test, equal_terms
 from howsure.stats.means import mean, paired_difference, share
+from howsure.study.agreement import noise_ceiling_of
 from howsure.study.fidelity import PFI
-from howsure.study.judge import in_slots
-from howsure.study.reliability import noise_ceiling_of
+from howsure.study.judging import in_slots
 
-__all__ = ["FIGURES", "Against", "Asking", "Scale", "Values", "hold_against"]
+__all__ = [
+    "STATISTICS",
+    "ComparisonSettings",
+    "JudgeAndPeople",
+    "JudgeComparison",
+    "RatingScale",
+    "compare_judge_with_raters",
+]
 
-FIGURES = {
+STATISTICS = {
     "correlation": "Pearson's r of the judge with people's mean",
     "rank_correlation": "Spearman's ρ of the same",
     "noise_ceiling": "the r that a perfect judge could expect",
@@ -60,10 +67,10 @@ FIGURES = {
 
 
 @dataclass(frozen=True)
-class Against:
+class JudgeComparison:
     """One judge against people on one dimension.
 
-    ``figures`` are the estimates of `FIGURES`; ``may_replace`` says whether the judge may stand in for a rater (None: unknown).
+    ``statistics`` are the estimates of `STATISTICS`; ``may_replace`` says whether the judge may stand in for a rater (None: unknown).
     ``constant`` is people's commonest rating. ``n_items`` were rated by people and judge, ``n_judge_only`` by the judge alone.
     """
 
@@ -73,7 +80,7 @@ class Against:
     n_items: int
     n_judge_only: int
     n_raters: int
-    figures: Mapping[str, Estimate]
+    statistics: Mapping[str, Estimate]
     may_replace: bool | None
     constant: float
     terms: EqualTerms
@@ -95,12 +102,12 @@ class Against:
     @property
     def is_easy(self) -> bool:
         """Whether a judge that looks at nothing would pass the test too."""
-        share = self.figures["winning_rate_of_constant"].value
+        share = self.statistics["winning_rate_of_constant"].value
         return bool(self.may_replace) and share is not None and share >= 0.5
 
 
 @dataclass(frozen=True)
-class Asking:
+class ComparisonSettings:
     """The settings of every comparison; ``clusters`` has the cluster of each item, where items belong together."""
 
     orders: pl.DataFrame | None
@@ -126,7 +133,7 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Values:
+class JudgeAndPeople:
     """Items, the judge's ratings of them and people's (items × raters), NaN where nobody rated; ``clusters`` labels items that belong together."""
 
     items: list[str]
@@ -160,7 +167,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Scale:
+class RatingScale:
     """Between which numbers ratings lie, and whether they set two responses against each other."""
 
     low: float
@@ -182,46 +189,50 @@ class Scale:
         return (values - self.low) / (self.high - self.low)
 
 
-def hold_against(judge: str, dimension: str, scale: Scale, values: Values, asking: Asking) -> Against | None:
+def compare_judge_with_raters(
+    judge: str, dimension: str, scale: RatingScale, values: JudgeAndPeople, settings: ComparisonSettings
+) -> JudgeComparison | None:
     """The whole comparison; None where this judge did not rate this dimension."""
     if np.isnan(values.judge).all():
         return None
-    measure: Literal["closeness", "match"] = "match" if asking.is_categorical else "closeness"
-    shared: dict[str, Any] = {"clusters": values.clusters, "level": asking.level}
-    terms = equal_terms(values.judge, values.people, asking.kind, **shared)
-    test = alternative_annotator_test(values.judge, values.people, measure, epsilon=asking.epsilon, **shared)
+    measure: Literal["closeness", "match"] = "match" if settings.is_categorical else "closeness"
+    shared: dict[str, Any] = {"clusters": values.clusters, "level": settings.level}
+    terms = equal_terms(values.judge, values.people, settings.kind, **shared)
+    test = alternative_annotator_test(values.judge, values.people, measure, epsilon=settings.epsilon, **shared)
     judged, mean_rating = values.judge[values.is_both], values.mean
     constant = _commonest(values.people)
     blind = np.where(np.isnan(values.judge), np.nan, constant)
-    of_constant = alternative_annotator_test(blind, values.people, measure, epsilon=asking.epsilon, **shared)
+    of_constant = alternative_annotator_test(blind, values.people, measure, epsilon=settings.epsilon, **shared)
     curve = calibration(
-        scale.unit(judged), scale.unit(mean_rating), clusters=values.clusters_of(values.is_both), level=asking.level
+        scale.unit(judged), scale.unit(mean_rating), clusters=values.clusters_of(values.is_both), level=settings.level
     )
-    figures = {
-        **_correlations(values, asking),
+    statistics = {
+        **_correlations(values, settings),
         "judge_with_others": terms.judge,
         "people_with_others": terms.people,
         "judge_minus_people": terms.difference,
         "winning_rate": test.winning_rate,
         "winning_rate_of_constant": of_constant.winning_rate,
         "advantage": test.advantage,
-        **_levels(values, scale, asking.level),
-        **_rates(values, scale, asking.level),
-        **_position(judge, dimension, scale, asking),
-        **_length(dimension, values, asking),
+        **_levels(values, scale, settings.level),
+        **_rates(values, scale, settings.level),
+        **_position(judge, dimension, scale, settings),
+        **_length(dimension, values, settings),
         "calibration_error": curve.error,
         **{
             f"brier_{name}": getattr(curve.brier, name)
             for name in ("score", "reliability", "resolution", "uncertainty")
         },
     }
-    if asking.is_categorical:
-        undefined = Estimate.without("undefined", f"categories: {_OF_CODES}", level=asking.level)
-        figures |= {name: undefined for name in figures if name not in OF_CATEGORIES}
+    if settings.is_categorical:
+        undefined = Estimate.without("undefined", f"categories: {_OF_CODES}", level=settings.level)
+        statistics |= {name: undefined for name in statistics if name not in OF_CATEGORIES}
         curve = replace(curve, curve=(), noise=None)
     n_raters = int((~np.isnan(values.people)).any(axis=0).sum())
     counts = len(judged), len(values.judged_only), n_raters
-    return Against(judge, dimension, scale.bounds, *counts, figures, test.may_replace, constant, terms, test, curve)
+    return JudgeComparison(
+        judge, dimension, scale.bounds, *counts, statistics, test.may_replace, constant, terms, test, curve
+    )
 
 
 OF_CATEGORIES = (
@@ -234,7 +245,7 @@ OF_CATEGORIES = (
     "position_consistency",
     "position_slot_one",
 )
-"""The figures that are defined for categories too: they use no distance and no average of codes."""
+"""The statistics that are defined for categories too: they use no distance and no average of codes."""
 
 _OF_CODES = "averages and correlations of their codes are meaningless"
 
@@ -245,11 +256,11 @@ def _commonest(table: Floats) -> float:
     return float(ratings[counts.argmax()])
 
 
-def _correlations(values: Values, asking: Asking) -> dict[str, Estimate]:
+def _correlations(values: JudgeAndPeople, settings: ComparisonSettings) -> dict[str, Estimate]:
     judged, table = values.judge[values.is_both], values.people[values.is_both]
-    shared: dict[str, Any] = {"clusters": values.clusters_of(values.is_both), "level": asking.level}
+    shared: dict[str, Any] = {"clusters": values.clusters_of(values.is_both), "level": settings.level}
     found = [correlation(judged, values.mean, kind, **shared).estimate for kind in ("pearson", "spearman")]
-    possible = noise_ceiling_of(table, asking.design, **shared)
+    possible = noise_ceiling_of(table, settings.design, **shared)
     return {
         "correlation": found[0],
         "rank_correlation": found[1],
@@ -258,7 +269,7 @@ def _correlations(values: Values, asking: Asking) -> dict[str, Estimate]:
     }
 
 
-def _levels(values: Values, scale: Scale, level: float) -> dict[str, Estimate]:
+def _levels(values: JudgeAndPeople, scale: RatingScale, level: float) -> dict[str, Estimate]:
     judged, people = values.judge[values.is_both], values.mean
     clusters, clusters_only = (values.clusters_of(is_used) for is_used in (values.is_both, values.is_judged_only))
     shared: dict[str, Any] = {"level": level, "bounds": scale.bounds}
@@ -275,7 +286,7 @@ def _levels(values: Values, scale: Scale, level: float) -> dict[str, Estimate]:
     }
 
 
-def _rates(values: Values, scale: Scale, level: float) -> dict[str, Estimate]:
+def _rates(values: JudgeAndPeople, scale: RatingScale, level: float) -> dict[str, Estimate]:
     """Items above the middle of the scale, by people and by the judge."""
     is_judged, is_true = values.judge[values.is_both] > scale.middle, values.mean > scale.middle
     clusters = values.clusters_of(values.is_both)
@@ -310,34 +321,34 @@ def _no_more(level: float) -> Estimate:
     )
 
 
-def _position(judge: str, dimension: str, scale: Scale, asking: Asking) -> dict[str, Estimate]:
+def _position(judge: str, dimension: str, scale: RatingScale, settings: ComparisonSettings) -> dict[str, Estimate]:
     names = "position_shift", "position_consistency", "position_slot_one"
-    if asking.orders is None or dimension == PFI:
-        reason = "the judge's ratings in each order were not given" if asking.orders is None else "told by its parts"
-        return dict.fromkeys(names, Estimate.without("undefined", reason, level=asking.level))
-    slots = in_slots(asking.orders.filter(pl.col("rater") == judge), dimension)
+    if settings.orders is None or dimension == PFI:
+        reason = "the judge's ratings in each order were not given" if settings.orders is None else "told by its parts"
+        return dict.fromkeys(names, Estimate.without("undefined", reason, level=settings.level))
+    slots = in_slots(settings.orders.filter(pl.col("rater") == judge), dimension)
     if slots is None:
         return dict.fromkeys(
-            names, Estimate.without("too_few", "no item was judged in both orders", level=asking.level)
+            names, Estimate.without("too_few", "no item was judged in both orders", level=settings.level)
         )
     first, second, items = slots
     # an item that only the orders name stands for itself
-    clusters = None if asking.clusters is None else [asking.clusters.get(item, f"item {item}") for item in items]
+    clusters = None if settings.clusters is None else [settings.clusters.get(item, f"item {item}") for item in items]
     neutral = scale.middle if scale.is_comparison else None
-    found = position_bias(first, second, neutral=neutral, bounds=scale.bounds, clusters=clusters, level=asking.level)
+    found = position_bias(first, second, neutral=neutral, bounds=scale.bounds, clusters=clusters, level=settings.level)
     return dict(zip(names, (found.shift, found.consistency, found.slot_one), strict=True))
 
 
-def _length(dimension: str, values: Values, asking: Asking) -> dict[str, Estimate]:
-    at = [asking.doublings(item, dimension) for item in values.items]
+def _length(dimension: str, values: JudgeAndPeople, settings: ComparisonSettings) -> dict[str, Estimate]:
+    at = [settings.doublings(item, dimension) for item in values.items]
     x = np.array([math.nan if one is None else one for one in at])
     is_used = values.is_both & ~np.isnan(x)
     if not is_used.any():
         reason = "the lengths of the texts were not given"
-        nothing = Estimate.without("undefined", reason, level=asking.level)
+        nothing = Estimate.without("undefined", reason, level=settings.level)
         return dict.fromkeys(("length_judge", "length_people", "length_excess"), nothing)
     people = np.nanmean(values.people[is_used], axis=1)
     found = length_bias(
-        values.judge[is_used], people, x[is_used], clusters=values.clusters_of(is_used), level=asking.level
+        values.judge[is_used], people, x[is_used], clusters=values.clusters_of(is_used), level=settings.level
     )
     return {"length_judge": found.judge, "length_people": found.people, "length_excess": found.excess}

@@ -1,4 +1,4 @@
-"""Planned studies: drawn figures are those of the analysis, chances those of theory, assumptions come back."""
+"""Planned studies: drawn statistics are those of the analysis, chances those of theory, assumptions come back."""
 
 from dataclasses import replace
 
@@ -10,34 +10,34 @@ from howsure.stats.components import variance_components
 from howsure.stats.correlation import correlation, power_of_correlation
 from howsure.stats.crossed import crossed_difference, crossed_mean
 from howsure.stats.reliability import cronbach_alpha, spearman_brown
-from howsure.study.outcomes import (
+from howsure.study.plan_simulation import (
     ALPHA,
     COMBINED,
     DIFFERENCE,
     FIDELITY,
-    FIGURES,
     PEARSON,
+    STATISTICS,
+    Assumptions,
     Design,
-    Setting,
     draw_ratings,
-    figures,
-    play,
+    simulate_verdicts,
+    statistics_of_studies,
 )
-from howsure.study.simulate import MODEL_MEAN, MODEL_SD
+from howsure.study.simulator import MODEL_MEAN, MODEL_SD
 from howsure.study.verdict import CRITERIA, Criterion, judge_criterion
 
-NARROW = Setting(spread=0.02, fidelity=0.8)  # so that no normal score leaves 0–1
+NARROW = Assumptions(spread=0.02, fidelity=0.8)  # so that no normal score leaves 0–1
 
 
-def drawn(design, setting=NARROW, n=40, seed=0, **options):
-    return draw_ratings(design, setting, n, np.random.default_rng(seed), **options)
+def drawn(design, assumptions=NARROW, n=40, seed=0, **options):
+    return draw_ratings(design, assumptions, n, np.random.default_rng(seed), **options)
 
 
 @pytest.mark.parametrize("design", [Design(12, 5), Design(5, 7), Design(3, 10)], ids=str)
 def test_figures_are_those_of_the_analysis(design):
     scores, model = drawn(design)
-    found = figures(scores, model, design.domain)
-    assert tuple(found) == FIGURES
+    found = statistics_of_studies(scores, model, design.domain)
+    assert tuple(found) == STATISTICS
     first, last = design.domain == 0, design.domain == design.domain.max()
     for study in range(len(scores)):
         table, standing = scores[study], model[study]
@@ -61,12 +61,13 @@ def test_figures_are_those_of_the_analysis(design):
 def test_the_verdict_is_the_analysis_own():
     design = Design(12, 5)
     scores, model = drawn(design, n=300)
-    found = figures(scores, model, design.domain)
+    found = statistics_of_studies(scores, model, design.domain)
     criteria = [*CRITERIA, Criterion("not too good", FIDELITY, 0.82, "at_most")]
-    outcome = play(design, NARROW, criteria, n_simulations=300, seed=0)
+    outcome = simulate_verdicts(design, NARROW, criteria, n_simulations=300, seed=0)
     for one in criteria:
         verdicts = [
-            judge_criterion(_estimate(found[one.figure], study), one.threshold, one.direction) for study in range(300)
+            judge_criterion(_estimate(found[one.statistic], study), one.threshold, one.direction)
+            for study in range(300)
         ]
         chances = outcome.by_criterion[one.name]
         assert chances.passed == pytest.approx(verdicts.count("pass") / 300)
@@ -74,26 +75,26 @@ def test_the_verdict_is_the_analysis_own():
         assert chances.inconclusive == pytest.approx(verdicts.count("inconclusive") / 300)
 
 
-def _estimate(figure, study):
+def _estimate(statistic, study):
     from howsure.estimates import Estimate
 
-    value, low, high = (float(part[study]) for part in figure)
+    value, low, high = (float(part[study]) for part in statistic)
     return Estimate(value, low if np.isfinite(low) else None, high if np.isfinite(high) else None)
 
 
 @pytest.mark.parametrize("rho", [0.7, 0.9])
 @pytest.mark.parametrize("design", [Design(5, 7), Design(20, 4)], ids=str)
 def test_met_correlations_are_as_often_as_theory_says(design, rho):
-    setting = Setting(correlation=rho, has_domains=False)
-    seen = rho * spearman_brown(setting.consistency, design.raters) ** 0.5
+    assumptions = Assumptions(correlation=rho, has_domains=False)
+    seen = rho * spearman_brown(assumptions.consistency, design.raters) ** 0.5
     right = power_of_correlation(seen, design.pairs, at_least=0.7)
-    found = play(design, setting, n_simulations=8000).by_criterion["model–human correlation"].met
+    found = simulate_verdicts(design, assumptions, n_simulations=8000).by_criterion["model–human correlation"].met
     assert found == pytest.approx(right, abs=4 * (right * (1 - right) / 8000) ** 0.5)
 
 
 def test_drawn_ratings_have_the_reliability_that_is_assumed():
-    setting = Setting(icc=0.4, severity=0.3, spread=0.1, has_domains=False)
-    scores, model = drawn(Design(20, 10), setting, n=400)
+    assumptions = Assumptions(icc=0.4, severity=0.3, spread=0.1, has_domains=False)
+    scores, model = drawn(Design(20, 10), assumptions, n=400)
     parts = [variance_components(table) for table in scores]
     item, rater, residual = (
         np.mean([getattr(one, name).value for one in parts]) for name in ("item", "rater", "residual")
@@ -101,11 +102,11 @@ def test_drawn_ratings_have_the_reliability_that_is_assumed():
     assert item / (item + rater + residual) == pytest.approx(0.4, abs=0.02)
     assert rater / (rater + residual) == pytest.approx(0.3, abs=0.03)
     r = [np.corrcoef(table.mean(axis=1), standing)[0, 1] for table, standing in zip(scores, model, strict=True)]
-    assert np.mean(r) == pytest.approx(0.9 * spearman_brown(setting.consistency, 10) ** 0.5, abs=0.015)
+    assert np.mean(r) == pytest.approx(0.9 * spearman_brown(assumptions.consistency, 10) ** 0.5, abs=0.015)
 
 
 def test_all_criteria_are_met_less_often_than_any_one():
-    outcome = play(Design(10, 5), Setting(), n_simulations=1000)
+    outcome = simulate_verdicts(Design(10, 5), Assumptions(), n_simulations=1000)
     ones = outcome.by_criterion.values()
     assert 0 < outcome.joint.met <= min(one.met for one in ones)
     assert outcome.joint.passed <= min(one.passed for one in ones)
@@ -114,14 +115,14 @@ def test_all_criteria_are_met_less_often_than_any_one():
 
 
 def test_worthless_scores_pass_hardly_ever():
-    outcome = play(Design(30, 7), replace(Setting(), correlation=0.0), n_simulations=2000)
+    outcome = simulate_verdicts(Design(30, 7), replace(Assumptions(), correlation=0.0), n_simulations=2000)
     assert outcome.by_criterion["inter-rater reliability"].met > 0.9
     assert outcome.joint.met < 0.01
 
 
 def test_without_differences_between_pairs_raters_do_not_agree():
     scores, _ = drawn(Design(10, 5), NARROW, n=2000, is_empty=True)
-    alpha = figures(scores, drawn(Design(10, 5), n=2000)[1], Design(10, 5).domain)[ALPHA]
+    alpha = statistics_of_studies(scores, drawn(Design(10, 5), n=2000)[1], Design(10, 5).domain)[ALPHA]
     assert np.mean((alpha[1] <= 0) & (alpha[2] >= 0)) == pytest.approx(0.95, abs=0.02)
 
 
@@ -129,10 +130,13 @@ def test_without_differences_between_pairs_raters_do_not_agree():
     ("make", "says"),
     [
         (lambda: Design(2, 7), "3 pairs"),
-        (lambda: Setting(icc=1.0), "icc"),
-        (lambda: Setting(correlation=1.0), "correlation"),
-        (lambda: Setting(spread=0.0), "spread"),
-        (lambda: play(Design(5, 7), Setting(), [Criterion("x", "kendall", 0.5)], n_simulations=10), "kendall"),
+        (lambda: Assumptions(icc=1.0), "icc"),
+        (lambda: Assumptions(correlation=1.0), "correlation"),
+        (lambda: Assumptions(spread=0.0), "spread"),
+        (
+            lambda: simulate_verdicts(Design(5, 7), Assumptions(), [Criterion("x", "kendall", 0.5)], n_simulations=10),
+            "kendall",
+        ),
     ],
 )
 def test_what_cannot_be_planned_is_refused(make, says):

@@ -16,7 +16,7 @@ from howsure.errors import OptionError
 from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
 from howsure.stats.correlation import critical_r
 from howsure.stats.proportions import score_bounds
-from howsure.study.simulate import DOMAIN_SHARE, DOMAINS, MODEL_MEAN, MODEL_SD, domain_levels
+from howsure.study.simulator import DOMAIN_SHARE, DOMAINS, MODEL_MEAN, MODEL_SD, domain_levels
 from howsure.study.verdict import CRITERIA, Criterion
 
 __all__ = [
@@ -24,26 +24,26 @@ __all__ = [
     "COMBINED",
     "DIFFERENCE",
     "FIDELITY",
-    "FIGURES",
     "PEARSON",
-    "Chances",
+    "STATISTICS",
+    "Assumptions",
     "Design",
-    "Figure",
-    "Outcome",
-    "Setting",
+    "SimulatedStatistic",
+    "SimulatedVerdicts",
+    "VerdictRates",
     "draw_ratings",
-    "figures",
-    "play",
+    "simulate_verdicts",
+    "statistics_of_studies",
 ]
 
-FIGURES = ALPHA, PEARSON, FIDELITY, DIFFERENCE, COMBINED = (
+STATISTICS = ALPHA, PEARSON, FIDELITY, DIFFERENCE, COMBINED = (
     "pfi.cronbach_alpha",
     "pearson",
     "pfi",
     "domain_difference",
     "pfi_combined",
 )
-"""The figures of an analysis that a plan can foretell."""
+"""The statistics of an analysis that a plan can foretell."""
 
 
 @dataclass(frozen=True, order=True)
@@ -67,7 +67,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Assumptions:
     """What is true of pairs, raters and model scores.
 
     ``icc`` is the reliability of one rater's score, ICC(2,1); ``severity`` the share of its error that is the rater's severity;
@@ -101,7 +101,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Chances:
+class VerdictRates:
     """How often a criterion is met by the estimate alone (``met``), and passes or fails with its whole interval."""
 
     met: float
@@ -115,70 +115,80 @@ class Chances:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulatedVerdicts:
     """The chances of each criterion by name, and of all at once: all are met, all pass, at least one fails."""
 
-    by_criterion: Mapping[str, Chances]
-    joint: Chances
+    by_criterion: Mapping[str, VerdictRates]
+    joint: VerdictRates
 
 
-Figure = tuple[Floats, Floats, Floats]
+SimulatedStatistic = tuple[Floats, Floats, Floats]
 """Value, low and high in each study; infinite ends where nothing bounds it."""
 
 
-def play(
+def simulate_verdicts(
     design: Design,
-    setting: Setting,
+    assumptions: Assumptions,
     criteria: Sequence[Criterion] = CRITERIA,
     *,
     is_empty: bool = False,
     n_simulations: int = 2000,
     level: float = 0.95,
     seed: int = 0,
-) -> Outcome:
+) -> SimulatedVerdicts:
     """The chances of the criteria in simulated studies. ``is_empty``: pairs do not differ, so raters share nothing but noise.
 
     For a correlation to be met it must also differ from 0.
     """
     rng = np.random.default_rng(seed)
-    found = figures(*draw_ratings(design, setting, n_simulations, rng, is_empty=is_empty), design.domain, level=level)
+    found = statistics_of_studies(
+        *draw_ratings(design, assumptions, n_simulations, rng, is_empty=is_empty), design.domain, level=level
+    )
     critical = critical_r(design.pairs, level=level)
     met, passed, failed = zip(*(_judged(one, found, critical) for one in criteria), strict=True)
-    chances = [Chances(*(float(one.mean()) for one in three)) for three in zip(met, passed, failed, strict=True)]
+    chances = [VerdictRates(*(float(one.mean()) for one in three)) for three in zip(met, passed, failed, strict=True)]
     joint = np.logical_and.reduce(met), np.logical_and.reduce(passed), np.logical_or.reduce(failed)
     names = [one.name for one in criteria]
-    return Outcome(dict(zip(names, chances, strict=True)), Chances(*(float(one.mean()) for one in joint)))
+    return SimulatedVerdicts(
+        dict(zip(names, chances, strict=True)), VerdictRates(*(float(one.mean()) for one in joint))
+    )
 
 
-def _judged(criterion: Criterion, found: Mapping[str, Figure], critical: float) -> tuple[Bools, Bools, Bools]:
+def _judged(
+    criterion: Criterion, found: Mapping[str, SimulatedStatistic], critical: float
+) -> tuple[Bools, Bools, Bools]:
     """Whether each study meets a criterion by the estimate, passes it, fails it; as `judge_criterion` has it of one."""
-    if criterion.figure not in found:
-        raise OptionError.unknown("figure that a plan can foretell", criterion.figure, FIGURES)
-    value, low, high = found[criterion.figure]
+    if criterion.statistic not in found:
+        raise OptionError.unknown("statistic that a plan can foretell", criterion.statistic, STATISTICS)
+    value, low, high = found[criterion.statistic]
     least = criterion.threshold
     if criterion.direction == "at_most":
         return value <= least, high <= least, low > least
-    bar = max(least, critical) if criterion.figure == PEARSON else least
+    bar = max(least, critical) if criterion.statistic == PEARSON else least
     return value >= bar, low >= least, high < least
 
 
 def draw_ratings(
-    design: Design, setting: Setting, n: int, rng: np.random.Generator, *, is_empty: bool = False
+    design: Design, assumptions: Assumptions, n: int, rng: np.random.Generator, *, is_empty: bool = False
 ) -> tuple[Floats, Floats]:
     """Scores of ``n`` studies by pair and rater, and the model's score of each pair in standard deviations."""
-    share = DOMAIN_SHARE if setting.has_domains else 0.0
+    share = DOMAIN_SHARE if assumptions.has_domains else 0.0
     own = rng.standard_normal((n, design.pairs))
     standing = math.sqrt(share) * domain_levels(design.domain) + math.sqrt(1 - share) * own
     rest = rng.standard_normal((n, design.pairs))
-    model = setting.correlation * standing + math.sqrt(1 - setting.correlation**2) * rest
-    pairs = setting.fidelity + (0.0 if is_empty else setting.spread) * standing
-    severity = math.sqrt(setting.severity * setting.noise) * rng.standard_normal((n, 1, design.raters))
-    error = math.sqrt((1 - setting.severity) * setting.noise) * rng.standard_normal((n, design.pairs, design.raters))
+    model = assumptions.correlation * standing + math.sqrt(1 - assumptions.correlation**2) * rest
+    pairs = assumptions.fidelity + (0.0 if is_empty else assumptions.spread) * standing
+    severity = math.sqrt(assumptions.severity * assumptions.noise) * rng.standard_normal((n, 1, design.raters))
+    error = math.sqrt((1 - assumptions.severity) * assumptions.noise) * rng.standard_normal(
+        (n, design.pairs, design.raters)
+    )
     return pairs[:, :, None] + severity + error, model
 
 
-def figures(scores: Floats, model: Floats, domain: Ints, *, level: float = 0.95) -> dict[str, Figure]:
-    """What an analysis would find in each study: each of `FIGURES` by name."""
+def statistics_of_studies(
+    scores: Floats, model: Floats, domain: Ints, *, level: float = 0.95
+) -> dict[str, SimulatedStatistic]:
+    """What an analysis would find in each study: each of `STATISTICS` by name."""
     means = scores.mean(axis=2)
     joined = (scores + (MODEL_MEAN + MODEL_SD * model)[:, :, None]) / 2
     found = (
@@ -188,7 +198,7 @@ def figures(scores: Floats, model: Floats, domain: Ints, *, level: float = 0.95)
         _difference(scores[:, domain == 0], scores[:, domain == domain.max()], level),
         _mean(joined, level),
     )
-    return dict(zip(FIGURES, found, strict=True))
+    return dict(zip(STATISTICS, found, strict=True))
 
 
 def _mean_squares(scores: Floats) -> tuple[Floats, Floats, Floats]:
@@ -200,7 +210,7 @@ def _mean_squares(scores: Floats) -> tuple[Floats, Floats, Floats]:
     return item, rater, (total - (n - 1) * item - (k - 1) * rater) / ((n - 1) * (k - 1))
 
 
-def _alpha(scores: Floats, level: float) -> Figure:
+def _alpha(scores: Floats, level: float) -> SimulatedStatistic:
     """Cronbach's alpha with Feldt's interval."""
     _, n, k = scores.shape
     item, _, error = _mean_squares(scores)
@@ -209,7 +219,7 @@ def _alpha(scores: Floats, level: float) -> Figure:
     return 1 - ratio, low, high
 
 
-def _correlation(means: Floats, model: Floats, level: float) -> Figure:
+def _correlation(means: Floats, model: Floats, level: float) -> SimulatedStatistic:
     """Pearson's r with Fisher's interval."""
     n = means.shape[1]
     x, y = means - means.mean(axis=1, keepdims=True), model - model.mean(axis=1, keepdims=True)
@@ -220,7 +230,7 @@ def _correlation(means: Floats, model: Floats, level: float) -> Figure:
     return r, np.tanh(np.arctanh(r) - far), np.tanh(np.arctanh(r) + far)
 
 
-def _mean(scores: Floats, level: float) -> Figure:
+def _mean(scores: Floats, level: float) -> SimulatedStatistic:
     """The mean over pairs and raters that both stand for others, within 0 and 1, as `crossed_mean` has it of one study."""
     _, n, k = scores.shape
     item, rater, error = _mean_squares(scores)
@@ -232,7 +242,7 @@ def _mean(scores: Floats, level: float) -> Figure:
     return mean, low, high
 
 
-def _difference(first: Floats, last: Floats, level: float) -> Figure:
+def _difference(first: Floats, last: Floats, level: float) -> SimulatedStatistic:
     """By how much the first domain is above the last, as `crossed_difference` has it of one study."""
     value = first.mean(axis=(1, 2)) - last.mean(axis=(1, 2))
     n_first, n_last, k = first.shape[1], last.shape[1], first.shape[2]
@@ -248,8 +258,8 @@ def _difference(first: Floats, last: Floats, level: float) -> Figure:
     return value, value - far, value + far
 
 
-def _open(value: Floats) -> Figure:
-    """A figure that nothing bounds."""
+def _open(value: Floats) -> SimulatedStatistic:
+    """A statistic that nothing bounds."""
     return value, np.full_like(value, -np.inf), np.full_like(value, np.inf)
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import polars as pl
 
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result
 from howsure.study.design import AGAIN, arrange, design_frame
 from howsure.study.protocol import Study
 
-__all__ = ["CHECKS", "Check", "Preflight", "preflight"]
+__all__ = ["CHECKS", "Check", "Preflight", "check"]
 
 State = Literal["pass", "warn", "fail"]
 
@@ -56,16 +55,17 @@ class Check:
 
     name: str
     state: State
-    told: str
+    message: str
 
     def __str__(self) -> str:
-        return f"{self.state}  {self.name}: {self.told}"
+        return f"{self.state}  {self.name}: {self.message}"
 
 
-@dataclass(frozen=True)
-class Preflight:
-    """The whole list; `is_ready` when nothing fails."""
+@dataclass(frozen=True, kw_only=True)
+class Preflight(Result):
+    """All checks of a study; `is_ready` when nothing fails. Table ``check``: one row per check (check, state, message)."""
 
+    name: ClassVar[str] = "preflight"
     checks: tuple[Check, ...]
     minutes: float
     provenance: Provenance
@@ -75,29 +75,36 @@ class Preflight:
         """Whether nothing fails; warnings are for the author to weigh."""
         return all(check.state != "fail" for check in self.checks)
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a check: check, state, told."""
-        return pl.DataFrame([(c.name, c.state, c.told) for c in self.checks], ["check", "state", "told"], orient="row")
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``check``."""
+        rows = [(one.name, one.state, one.message) for one in self.checks]
+        return {"check": pl.DataFrame(rows, ["check", "state", "message"], orient="row")}
 
     def as_dict(self) -> dict[str, Any]:
-        """The list as plain JSON."""
-        return plain(  # type: ignore[no-any-return]
-            {"ready": self.is_ready, "minutes": self.minutes, "checks": self.checks, "provenance": self.provenance}
-        )
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write check.csv and check.json."""
-        return [
-            write_frame(self.to_frame(), folder / "check.csv"),
-            write_json(self.as_dict(), folder / "check.json"),
-        ]
+        """The table, whether the study is ready, and the expected minutes per rater."""
+        return {**super().as_dict(), "is_ready": self.is_ready, "minutes": self.minutes}
 
 
-def preflight(study: Study, *, n_raters: int = 7) -> Preflight:
-    """Every check of a study that `n_raters` people are to rate."""
+def check(study: Study | str | os.PathLike[str], *, n_raters: int = 7) -> Preflight:
+    """Check a study before anyone rates: what would reveal the conditions, bias the comparison or tire raters.
+
+    Parameters
+    ----------
+    study : Study or path
+        The study, or its YAML file.
+    n_raters : int
+        How many people will rate.
+
+    Returns
+    -------
+    Preflight
+        One row per check, each with the state pass, warn or fail.
+    """
+    study = Study.of(study)
     checks = tuple(check for look in CHECKS for check in look(study, n_raters))
-    made = Provenance({"raters": n_raters}, digest=study.digest, seed=study.seed)
-    return Preflight(checks, round(study.expected_minutes, 1), made)
+    provenance = Provenance({"n_raters": n_raters}, digest=study.digest, seed=study.seed)
+    return Preflight(checks=checks, minutes=round(study.expected_minutes, 1), provenance=provenance)
 
 
 # the checks, in the order of the list

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats
 from howsure.study.answering import Answers, fidelity_of, honest_answers, kept_answers, random_answers, slot_answers
 from howsure.study.design import AGAIN, ATTENTION, Shown, arrange
@@ -25,8 +24,8 @@ __all__ = [
     "MODEL_MEAN",
     "MODEL_SD",
     "Crowd",
+    "SimulatedStudy",
     "Truth",
-    "World",
     "domain_levels",
     "placeholder_study",
     "simulate",
@@ -109,33 +108,33 @@ class Truth:
     kind_by_rater: Mapping[str, str]
 
 
-@dataclass(frozen=True, eq=False)
-class World:
-    """Simulated ratings as `howsure study collect` would give them, what is known of the raters, the model's scores, and the truth."""
+@dataclass(frozen=True, kw_only=True)
+class SimulatedStudy(Result):
+    """Simulated ratings as `howsure study collect` would give them, what is known of the raters, the model's scores, and the true values.
 
+    Tables: ``ratings``, ``raters``, ``model_scores`` (item, score, domain).
+    """
+
+    name: ClassVar[str] = "study_truth"
     ratings: Ratings
     raters: pl.DataFrame
     model_scores: pl.DataFrame
     truth: Truth
     provenance: Provenance
 
-    def as_dict(self) -> dict[str, Any]:
-        """The truth as plain JSON, with what made it."""
-        made: dict[str, Any] = plain(self.truth) | {"provenance": plain(self.provenance)}
-        return made
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``ratings``, ``raters`` and ``model_scores``."""
+        return {"ratings": self.ratings.frame, "raters": self.raters, "model_scores": self.model_scores}
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write ratings.csv, raters.csv, model_scores.csv and truth.json."""
-        return [
-            self.ratings.write(folder / "ratings.csv"),
-            write_frame(self.raters, folder / "raters.csv"),
-            write_frame(self.model_scores, folder / "model_scores.csv"),
-            write_json(self.as_dict(), folder / "truth.json"),
-        ]
+    def as_dict(self) -> dict[str, Any]:
+        """The true values and the provenance; the drawn ratings are in the tables."""
+        truth: dict[str, Any] = plain(self.truth)
+        return {**truth, "provenance": plain(self.provenance)}
 
 
 def simulate(
-    study: Study | None = None,
+    study: Study | str | os.PathLike[str] | None = None,
     *,
     n_pairs: int = 5,
     crowd: Crowd | None = None,
@@ -143,7 +142,7 @@ def simulate(
     spread: float = 0.1,
     correlation: float = 0.9,
     seed: int = 0,
-) -> World:
+) -> SimulatedStudy:
     r"""Ratings of a study by a crowd.
 
     .. math:: f_i = \text{fidelity} + \text{spread}\,\big(\rho\, u_i + \sqrt{1 - \rho^2}\, z_i\big), \qquad
@@ -158,7 +157,8 @@ def simulate(
     item, and the question which response was the target.
     """
     rng = np.random.default_rng(seed)
-    crowd, study = crowd or Crowd(), study or placeholder_study(n_pairs, seed)
+    crowd = crowd or Crowd()
+    study = placeholder_study(n_pairs, seed) if study is None else Study.of(study)
     pairs = _Pairs(study, fidelity, spread, correlation)
     standing, scores = pairs.scores_here(rng)
     seen = pairs.fidelity_at(standing, rng)
@@ -178,9 +178,12 @@ def simulate(
         "spread": spread,
         "correlation": correlation,
     }
-    made = Provenance(settings, ratings.digest, seed)
-    return World(
-        ratings, pl.DataFrame([about for _, about in raters], schema=_RATER_COLUMNS), model_scores, truth, made
+    return SimulatedStudy(
+        ratings=ratings,
+        raters=pl.DataFrame([about for _, about in raters], schema=_RATER_COLUMNS),
+        model_scores=model_scores,
+        truth=truth,
+        provenance=Provenance(settings, ratings.digest, seed),
     )
 
 

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import codes
 from howsure.stats.correlation import Kind
-from howsure.study.against import Against, Asking, Scale, Values, hold_against
+from howsure.study.agreement import DESIGNS, read_ratings
 from howsure.study.fidelity import PFI, is_pair, parts_of, score
-from howsure.study.judge import Orders
+from howsure.study.judge_comparison import (
+    ComparisonSettings,
+    JudgeAndPeople,
+    JudgeComparison,
+    RatingScale,
+    compare_judge_with_raters,
+)
+from howsure.study.judging import Orders
 from howsure.study.pooling import Design, design_of
 from howsure.study.protocol import Study
-from howsure.study.reliability import DESIGNS
 from howsure.tables import Column, Ratings, Table
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from howsure.frames import Source
 
 __all__ = ["Lengths", "Validation", "validate"]
 
@@ -41,11 +48,17 @@ class Lengths(Table):
     told_by = ("item", "length")
 
 
-@dataclass(frozen=True)
-class Validation:
-    """Judges against people, dimension by dimension."""
+@dataclass(frozen=True, kw_only=True)
+class Validation(Result):
+    """Judges compared with people, dimension by dimension.
 
-    rows: tuple[Against, ...]
+    Table ``validation``: one row per judge, dimension and statistic (judge, dimension, statistic, value, value_low, value_high,
+    value_state, reason). Table ``calibration``: one row per bin of the calibration curves, on the unit scale (judge, dimension, bin_from,
+    bin_to, predicted, people, people_low, people_high, people_state, n_items).
+    """
+
+    name: ClassVar[str] = "validation"
+    rows: tuple[JudgeComparison, ...]
     raters: tuple[str, ...]
     level: float
     provenance: Provenance
@@ -60,49 +73,39 @@ class Validation:
         """Who was judged here."""
         return list(dict.fromkeys(row.judge for row in self.rows))
 
-    def of(self, judge: str) -> list[Against]:
+    def of(self, judge: str) -> list[JudgeComparison]:
         """The rows of one judge."""
         return [row for row in self.rows if row.judge == judge]
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a judge, dimension and figure: judge, dimension, figure, value, low, high, state, reason."""
-        rows = [
-            (row.judge, row.dimension, name, e.value, e.low, e.high, e.state, e.reason or None)
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``validation`` and ``calibration``."""
+        names = {"judge": pl.String, "dimension": pl.String}
+        statistics = [
+            {"judge": row.judge, "dimension": row.dimension, "statistic": name}
+            | columns_of(value=one)
+            | {"reason": one.reason or None}
             for row in self.rows
-            for name, e in row.figures.items()
+            for name, one in row.statistics.items()
         ]
-        numbers = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-        texts = dict.fromkeys(("judge", "dimension", "figure"), pl.String)
-        return pl.DataFrame(rows, schema={**texts, **numbers, "state": pl.String, "reason": pl.String}, orient="row")
-
-    def curves(self) -> pl.DataFrame:
-        """One row a bin of the calibration curves, on the unit scale."""
-        names = ("judge", "dimension", "from", "to", "predicted", "value", "low", "high")
-        rows = [
-            (
-                row.judge,
-                row.dimension,
-                b.low,
-                b.high,
-                b.prediction,
-                b.outcome.value,
-                b.outcome.low,
-                b.outcome.high,
-                b.n_items,
-            )
+        bins = [
+            {"judge": row.judge, "dimension": row.dimension, "bin_from": one.low, "bin_to": one.high}
+            | {"predicted": one.prediction}
+            | columns_of(people=one.outcome)
+            | {"n_items": one.n_items}
             for row in self.rows
-            for b in row.calibration.curve
+            for one in row.calibration.curve
         ]
-        kinds = {name: pl.String if name in ("judge", "dimension") else pl.Float64 for name in names}
-        return pl.DataFrame(rows, schema={**kinds, "n_items": pl.Int64}, orient="row")
+        numbers = dict.fromkeys(("bin_from", "bin_to", "predicted", "people", "people_low", "people_high"), pl.Float64)
+        return {
+            "validation": pl.DataFrame(statistics, {**names, "statistic": pl.String, **_VALUE, "reason": pl.String}),
+            "calibration": pl.DataFrame(bins, {**names, **numbers, "people_state": pl.String, "n_items": pl.Int64}),
+        }
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON: judges → dimensions → figures."""
-        told: dict[str, Any] = {
-            judge: {row.dimension: self._told(row) for row in self.of(judge)} for judge in self.judges
-        }
-        made: dict[str, Any] = plain({"judges": told, "raters": self.raters, "provenance": self.provenance})
-        return made
+        """The tables, and what was found of each judge on each dimension."""
+        judges = {judge: {row.dimension: self._entry(row) for row in self.of(judge)} for judge in self.judges}
+        return {**super().as_dict(), "judges": plain(judges), "raters": list(self.raters)}
 
     def charts(self) -> dict[str, alt.LayerChart]:
         """Charts by file name."""
@@ -110,15 +113,7 @@ class Validation:
 
         return judge_charts(self)
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write validation.json, validation.csv and calibration.csv."""
-        return [
-            write_json(self.as_dict(), folder / "validation.json"),
-            write_frame(self.to_frame(), folder / "validation.csv"),
-            write_frame(self.curves(), folder / "calibration.csv"),
-        ]
-
-    def _told(self, row: Against) -> dict[str, Any]:
+    def _entry(self, row: JudgeComparison) -> dict[str, Any]:
         counts = {
             "scale": row.scale,
             "n_items": row.n_items,
@@ -130,16 +125,19 @@ class Validation:
             for one in row.alternative.by_rater
         ]  # fmt: skip
         verdict = {"may_replace": row.may_replace, "sentence": row.sentence, "by_rater": by_rater}
-        return {**counts, **verdict, "calibration_noise": row.calibration.noise, "figures": row.figures}
+        return {**counts, **verdict, "calibration_noise": row.calibration.noise, "statistics": row.statistics}
+
+
+_VALUE = {"value": pl.Float64, "value_low": pl.Float64, "value_high": pl.Float64, "value_state": pl.String}
 
 
 def validate(
-    people: Ratings,
-    judge: Ratings,
+    people: Ratings | Source,
+    judge: Ratings | Source,
     *,
-    study: Study | None = None,
-    orders: Orders | None = None,
-    lengths: Lengths | None = None,
+    study: Study | str | os.PathLike[str] | None = None,
+    orders: Orders | Source | None = None,
+    lengths: Lengths | Source | None = None,
     kind: Kind | Literal["match"] = "pearson",
     design: Design | None = None,
     cluster: str | None = None,
@@ -150,19 +148,19 @@ def validate(
 
     Parameters
     ----------
-    people, judge : Ratings
+    people, judge : Ratings, frame or path
         Who rated what. A judge may rate items that people did not.
-    study : Study, optional
+    study : Study or path, optional
         Names the scales and the lengths of texts; without it scales are those of the default protocol or as wide as the answers.
-    orders : Orders, optional
+    orders : Orders, frame or path, optional
         The judge's ratings in each slot order (``judge_orders.csv``), for position bias.
-    lengths : Lengths, optional
+    lengths : Lengths, frame or path, optional
         How long each item is, where there is no study.
     kind : str
         How agreement is measured: a correlation, or ``match`` for categories. With ``match`` the alternative-annotator test counts exact matches
         too, and nothing that averages or correlates the codes of categories is given.
     design : str, optional
-        Who the raters are (as in `assess`); by default sampled where raters share items, else unidentified, as in `analyze`.
+        Who the raters are (as in `reliability`); by default sampled where raters share items, else unidentified, as in `analyze`.
     cluster : str, optional
         The column of the ratings that says which items belong together, such as the prompt that several responses answer. Without it items
         are taken as independent.
@@ -175,11 +173,15 @@ def validate(
     """
     if design is not None and design not in DESIGNS:
         raise OptionError.unknown("design", design, DESIGNS)
-    together = _together(people, judge, orders)
-    scales, notes = _scales(together, study)
+    people, judge = read_ratings(people), read_ratings(judge)
+    study = None if study is None else Study.of(study)
+    orders = None if orders is None else Orders.of(orders)
+    lengths = None if lengths is None else Lengths.of(lengths)
+    ratings = _all_ratings(people, judge, orders)
+    scales, notes = _scales(ratings, study)
     # categories have no scale
     notes = () if kind == "match" else notes
-    rows = together.frame if kind == "match" else _with_index(together, study)
+    rows = ratings.frame if kind == "match" else _with_index(ratings, study)
     sides = _side(rows, _PEOPLE), _side(rows, _JUDGE)
     shared = [name for name in scales if all(name in set(side["dimension"]) for side in sides)]
     if not shared:
@@ -190,9 +192,13 @@ def validate(
     clusters = None if cluster is None else _clusters(cluster, people, judge)
     # raters who share items on one dimension share them on all
     used = design or design_of(_values(sides, "", shared[0], raters).people)
-    asking = Asking(orders.frame if orders else None, _doublings(study, lengths), kind, used, clusters, epsilon, level)
+    compared = ComparisonSettings(
+        orders.frame if orders else None, _doublings(study, lengths), kind, used, clusters, epsilon, level
+    )
     found = [
-        hold_against(name, dimension, scales[dimension], _values(sides, name, dimension, raters, clusters), asking)
+        compare_judge_with_raters(
+            name, dimension, scales[dimension], _values(sides, name, dimension, raters, clusters), compared
+        )
         for name in sides[1]["rater"].unique(maintain_order=True)
         for dimension in shared
     ]
@@ -204,14 +210,14 @@ def validate(
         "level": level,
         "judge": judge.digest,
     }
-    made = Provenance.of(people, notes=(*notes, *asking.notes), **settings)
-    return Validation(tuple(row for row in found if row), tuple(raters), level, made)
+    provenance = Provenance.of(people, notes=(*notes, *compared.notes), **settings)
+    return Validation(rows=tuple(row for row in found if row), raters=tuple(raters), level=level, provenance=provenance)
 
 
 _PEOPLE, _JUDGE, _ORDERS = "people/", "judge/", "orders/"
 
 
-def _together(people: Ratings, judge: Ratings, orders: Orders | None) -> Ratings:
+def _all_ratings(people: Ratings, judge: Ratings, orders: Orders | None) -> Ratings:
     """All ratings of pairs in one table, so that every scale is the same for all; the rater's name says whose they are."""
     frames = {_PEOPLE: people.frame, _JUDGE: judge.frame}
     if orders is not None:
@@ -241,10 +247,12 @@ def _side(rows: pl.DataFrame, whose: str) -> pl.DataFrame:
     return mine.with_columns(pl.col("rater").str.strip_prefix(whose))
 
 
-def _scales(ratings: Ratings, study: Study | None) -> tuple[dict[str, Scale], tuple[str, ...]]:
+def _scales(ratings: Ratings, study: Study | None) -> tuple[dict[str, RatingScale], tuple[str, ...]]:
     parts, notes = parts_of(ratings, study)
-    found = {column: Scale(part.low, part.high, part.kind == "comparison") for part in parts for column in part.columns}
-    return found | {PFI: Scale(0.0, 1.0)}, notes
+    found = {
+        column: RatingScale(part.low, part.high, part.kind == "comparison") for part in parts for column in part.columns
+    }
+    return found | {PFI: RatingScale(0.0, 1.0)}, notes
 
 
 def _names(side: pl.DataFrame) -> str:
@@ -278,7 +286,7 @@ def _values(
     dimension: str,
     raters: list[str],
     clusters: Mapping[str, str] | None = None,
-) -> Values:
+) -> JudgeAndPeople:
     people, judged = (side.filter(pl.col("dimension") == dimension) for side in sides)
     by_item = dict(judged.filter(pl.col("rater") == judge).select("item", "value").iter_rows())
     items = sorted({*by_item, *people["item"]})
@@ -287,7 +295,7 @@ def _values(
     for rater, item, value in people.select("rater", "item", "value").iter_rows():
         table[row[item], column[rater]] = value
     labels = None if clusters is None else codes([clusters[item] for item in items], "clusters")
-    return Values(items, np.array([by_item.get(item, math.nan) for item in items]), table, labels)
+    return JudgeAndPeople(items, np.array([by_item.get(item, math.nan) for item in items]), table, labels)
 
 
 def _doublings(study: Study | None, lengths: Lengths | None) -> Callable[[str, str], float | None]:

@@ -1,36 +1,45 @@
-"""What a study can show, before anyone rates: how sure its figures would be, and how often its criteria would be met."""
+"""What a study can show, before anyone rates: how sure its statistics would be, and how often its criteria would be met."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, plain
 from howsure.stats.correlation import critical_r, power_of_correlation
 from howsure.stats.reliability import cronbach_alpha, intraclass, noise_ceiling, raters_needed, spearman_brown
-from howsure.study.outcomes import PEARSON, Chances, Design, Outcome, Setting, draw_ratings, play
-from howsure.study.plan_words import sentences
+from howsure.study.plan_sentences import sentences
+from howsure.study.plan_simulation import (
+    PEARSON,
+    Assumptions,
+    Design,
+    SimulatedVerdicts,
+    VerdictRates,
+    draw_ratings,
+    simulate_verdicts,
+)
 from howsure.study.verdict import CRITERIA, Criterion
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["DESIGNS", "TRUE_R", "DesignRow", "Pace", "Plan", "Power", "parse_design", "plan"]
+__all__ = ["DESIGNS", "TRUE_R", "DesignRow", "Pace", "Power", "StudyPlan", "parse_design", "plan"]
 
 DESIGNS = tuple(
     Design(*one)
     for one in ((3, 10), (5, 7), (10, 5), (15, 5), (20, 4), (30, 3), (30, 7), (40, 7), (50, 8), (60, 7), (80, 7))
 )
 """What a plan is compared with: from what fits into ten minutes to what carries the criteria."""
+
+SCENARIOS = ("as_assumed", "unrelated", "no_effect")
+"""What is simulated: all is as assumed, the model's scores are unrelated to fidelity, or there is no effect at all."""
 
 TRUE_R = (0.7, 0.8, 0.9)
 TARGETS = (0.75, 0.8, 0.9)
@@ -66,8 +75,8 @@ class DesignRow:
 
     ``reliability`` is ICC(3,k) of the mean rating and ``ceiling`` its root, the highest correlation that a perfect score could be
     expected to show; severity does no harm to a correlation over pairs that all raters rate. Widths are those of the intervals of ICC(2,1),
-    ICC(2,k) and alpha, in the median. ``well``: all is as assumed; ``unrelated``: only the model's scores say nothing;
-    ``nothing``: pairs do not differ, nobody prefers the target, and scores say nothing.
+    ICC(2,k) and alpha, in the median. The three scenarios: ``as_assumed``; ``unrelated`` (the model's scores are unrelated
+    to fidelity, all else is as assumed); ``no_effect`` (pairs do not differ, nobody prefers the target, and scores are unrelated).
     """
 
     design: Design
@@ -79,9 +88,9 @@ class DesignRow:
     width_single: float | None
     width_mean: float | None
     width_alpha: float | None
-    well: Outcome
-    unrelated: Outcome
-    nothing: Outcome
+    as_assumed: SimulatedVerdicts
+    unrelated: SimulatedVerdicts
+    no_effect: SimulatedVerdicts
 
     @property
     def person_minutes(self) -> float:
@@ -100,13 +109,18 @@ class Power:
     true_r: float
     noiseless: float
     noisy: float
-    joint: Chances
+    joint: VerdictRates
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What the asked-for design can show, beside others, and in ``sentences`` what it cannot."""
+@dataclass(frozen=True, kw_only=True)
+class StudyPlan(Result):
+    """What the requested design can show, compared with other designs, and in ``sentences`` what it cannot.
 
+    Table ``plan``: one row per design. Table ``plan_criteria``: the requested design, one row per scenario and criterion, with the
+    shares of simulated studies whose estimate meets the criterion (met) and whose interval passes, fails or is inconclusive.
+    """
+
+    name: ClassVar[str] = "plan"
     asked: DesignRow
     rows: tuple[DesignRow, ...]
     power: tuple[Power, ...]
@@ -114,7 +128,7 @@ class Plan:
     recommended: Design
     is_enough: bool
     sentences: tuple[str, ...]
-    setting: Setting
+    assumptions: Assumptions
     criteria: tuple[Criterion, ...]
     pace: Pace
     wanted_power: float
@@ -126,26 +140,19 @@ class Plan:
         """The correlation that the criteria ask for; 0 where they ask for none."""
         return _least_correlation(self.criteria)
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a design."""
-        return pl.DataFrame([_flat(row) for row in self.rows])
-
-    def criteria_frame(self) -> pl.DataFrame:
-        """The asked-for design, one row a world and criterion: world, criterion, met, passed, failed, inconclusive."""
-        worlds = {
-            "all is well": self.asked.well,
-            "scores unrelated": self.asked.unrelated,
-            "nothing there": self.asked.nothing,
-        }
-        rows = [
-            {"world": world, "criterion": name, **vars(one), "inconclusive": one.inconclusive}
-            for world, outcome in worlds.items()
-            for name, one in {**outcome.by_criterion, "all": outcome.joint}.items()
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``plan`` and ``plan_criteria``."""
+        verdicts = {name: getattr(self.asked, name) for name in SCENARIOS}
+        criteria = [
+            {"scenario": scenario, "criterion": name, **vars(one), "inconclusive": one.inconclusive}
+            for scenario, simulated in verdicts.items()
+            for name, one in {**simulated.by_criterion, "all": simulated.joint}.items()
         ]
-        return pl.DataFrame(rows)
+        return {"plan": pl.DataFrame([_flat(row) for row in self.rows]), "plan_criteria": pl.DataFrame(criteria)}
 
     def curve(self) -> pl.DataFrame:
-        """The exact power of the correlation's criterion over the number of pairs, with the asked-for raters: pairs, true_r, power."""
+        """The exact power of the correlation's criterion over the number of pairs, with the requested raters: pairs, true_r, power."""
         most = max(30, *(row.design.pairs for row in self.rows))
         ceiling, least = self.asked.ceiling, self.least_r
         pairs = np.unique(np.geomspace(3, most, 40).round().astype(int)).tolist()
@@ -162,8 +169,10 @@ class Plan:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole plan as plain JSON."""
-        return plain(self) | {"designs": self.to_frame().to_dicts()}  # type: ignore[no-any-return]
+        """The tables, the recommended design, the power at each true correlation, and the sentences."""
+        names = ("recommended", "is_enough", "sentences", "power", "raters_for", "wanted_power", "level")
+        more: dict[str, Any] = plain({name: getattr(self, name) for name in names})
+        return super().as_dict() | more
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """``plan_designs`` and ``plan_power``."""
@@ -171,20 +180,12 @@ class Plan:
 
         return {"plan_designs": draw_designs(self), "plan_power": draw_power(self)}
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write plan.csv (designs), plan_criteria.csv and plan.json."""
-        return [
-            write_frame(self.to_frame(), folder / "plan.csv"),
-            write_frame(self.criteria_frame(), folder / "plan_criteria.csv"),
-            write_json(self.as_dict(), folder / "plan.json"),
-        ]
-
 
 def plan(
     pairs: int = 5,
     raters: int = 7,
     *,
-    setting: Setting | None = None,
+    assumptions: Assumptions | None = None,
     criteria: Sequence[Criterion] = CRITERIA,
     pace: Pace | None = None,
     designs: Sequence[Design] = DESIGNS,
@@ -193,51 +194,50 @@ def plan(
     level: float = 0.95,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> Plan:
+) -> StudyPlan:
     """What ``pairs`` rated by ``raters`` can show, beside other ``designs``; the cheapest that holds all criteria with ``power`` is recommended.
 
-    A criterion passes with its whole interval, as in `howsure study analyze`; ``met`` in the results is by the estimate alone. Figures are
-    simulated with normal scores from the ``setting`` (what is assumed when all is well); those of a correlation's power are exact.
+    A criterion passes with its whole interval, as in `howsure study analyze`; ``met`` in the results is by the estimate alone. Statistics are
+    simulated with normal scores from the ``assumptions`` (what is assumed if all is as assumed); those of a correlation's power are exact.
     """
-    setting, pace = setting or Setting(), pace or Pace()
+    assumptions, pace = assumptions or Assumptions(), pace or Pace()
     if not 0 < power < 1 or n_simulations < 100:
         raise OptionError("power lies between 0 and 1, and at least 100 simulations are needed.")
     asked = Design(pairs, raters)
     listed = sorted({asked, *designs})
     rows = []
     for design in listed:
-        rows.append(_row(design, setting, criteria, pace, n_simulations, level, seed))
+        rows.append(_row(design, assumptions, criteria, pace, n_simulations, level, seed))
         if progress is not None:
             progress(len(rows), len(listed))
     own = rows[listed.index(asked)]
-    chances = _powers(own, setting, criteria, n_simulations, level, seed)
+    chances = _powers(own, assumptions, criteria, n_simulations, level, seed)
     best, is_enough = _recommend(rows, power)
-    single = Estimate(setting.consistency)
+    single = Estimate(assumptions.consistency)
     needed = {target: int(raters_needed(single, target).value or 0) for target in TARGETS}
-    told = sentences(own, rows, best, chances, setting, criteria, wanted=power, level=level, is_enough=is_enough)
+    told = sentences(own, rows, best, chances, assumptions, criteria, wanted=power, level=level, is_enough=is_enough)
     settings = {
-        **vars(setting),
+        **vars(assumptions),
         **vars(pace),
         "criteria": [str(one) for one in criteria],
         "simulations": n_simulations,
         "pairs": pairs,
         "raters": raters,
     }
-    made = Provenance(settings, seed=seed)
-    return Plan(
-        own,
-        tuple(rows),
-        chances,
-        needed,
-        best.design,
-        is_enough,
-        told,
-        setting,
-        tuple(criteria),
-        pace,
-        power,
-        level,
-        made,
+    return StudyPlan(
+        asked=own,
+        rows=tuple(rows),
+        power=chances,
+        raters_for=needed,
+        recommended=best.design,
+        is_enough=is_enough,
+        sentences=told,
+        assumptions=assumptions,
+        criteria=tuple(criteria),
+        pace=pace,
+        wanted_power=power,
+        level=level,
+        provenance=Provenance(settings, seed=seed),
     )
 
 
@@ -250,15 +250,15 @@ def parse_design(text: str) -> Design:
 
 
 def _row(
-    design: Design, setting: Setting, criteria: Sequence[Criterion], pace: Pace, n: int, level: float, seed: int
+    design: Design, assumptions: Assumptions, criteria: Sequence[Criterion], pace: Pace, n: int, level: float, seed: int
 ) -> DesignRow:
-    reliability = spearman_brown(setting.consistency, design.raters)
-    unrelated = replace(setting, correlation=0.0)
+    reliability = spearman_brown(assumptions.consistency, design.raters)
+    unrelated = replace(assumptions, correlation=0.0)
     empty = replace(unrelated, fidelity=0.5, has_domains=False)
-    single, mean, alpha = _widths(design, setting, level, seed)
+    single, mean, alpha = _widths(design, assumptions, level, seed)
 
-    def played(world: Setting, *, is_empty: bool = False) -> Outcome:
-        return play(design, world, criteria, is_empty=is_empty, n_simulations=n, level=level, seed=seed)
+    def verdicts(scenario: Assumptions, *, is_empty: bool = False) -> SimulatedVerdicts:
+        return simulate_verdicts(design, scenario, criteria, is_empty=is_empty, n_simulations=n, level=level, seed=seed)
 
     return DesignRow(
         design,
@@ -270,17 +270,17 @@ def _row(
         single,
         mean,
         alpha,
-        played(setting),
-        played(unrelated),
-        played(empty, is_empty=True),
+        verdicts(assumptions),
+        verdicts(unrelated),
+        verdicts(empty, is_empty=True),
     )
 
 
 def _widths(
-    design: Design, setting: Setting, level: float, seed: int
+    design: Design, assumptions: Assumptions, level: float, seed: int
 ) -> tuple[float | None, float | None, float | None]:
     """How wide the intervals of ICC(2,1), ICC(2,k) and alpha are, in the median."""
-    scores, _ = draw_ratings(design, setting, _DRAWS_FOR_WIDTHS, np.random.default_rng(seed))
+    scores, _ = draw_ratings(design, assumptions, _DRAWS_FOR_WIDTHS, np.random.default_rng(seed))
     drawn = [intraclass(table, level=level) | {"alpha": cronbach_alpha(table, level=level)} for table in scores]
     single, mean, alpha = (_median([one[name].width for one in drawn]) for name in ("icc_2_1", "icc_2_k", "alpha"))
     return single, mean, alpha
@@ -293,40 +293,40 @@ def _median(widths: Sequence[float | None]) -> float | None:
 
 
 def _powers(
-    row: DesignRow, setting: Setting, criteria: Sequence[Criterion], n: int, level: float, seed: int
+    row: DesignRow, assumptions: Assumptions, criteria: Sequence[Criterion], n: int, level: float, seed: int
 ) -> tuple[Power, ...]:
     design, least = row.design, _least_correlation(criteria)
 
     def exact(rho: float) -> float:
         return power_of_correlation(rho, design.pairs, at_least=least, level=level)
 
-    def joint(rho: float) -> Chances:
-        world = replace(setting, correlation=rho)
-        return play(design, world, criteria, n_simulations=n, level=level, seed=seed).joint
+    def joint(rho: float) -> VerdictRates:
+        scenario = replace(assumptions, correlation=rho)
+        return simulate_verdicts(design, scenario, criteria, n_simulations=n, level=level, seed=seed).joint
 
     return tuple(Power(r, exact(r), exact(r * row.ceiling), joint(r)) for r in TRUE_R)
 
 
 def _least_correlation(criteria: Sequence[Criterion]) -> float:
     """What the criteria ask of Pearson's r; 0 where they ask nothing."""
-    return next((one.threshold for one in criteria if one.figure == PEARSON), 0.0)
+    return next((one.threshold for one in criteria if one.statistic == PEARSON), 0.0)
 
 
 def _recommend(rows: Sequence[DesignRow], power: float) -> tuple[DesignRow, bool]:
     """The design that costs raters the least time of those that pass often enough, or else the one that passes most often."""
-    enough = [row for row in rows if row.well.joint.passed >= power]
+    enough = [row for row in rows if row.as_assumed.joint.passed >= power]
     if enough:
         return min(enough, key=lambda row: (row.person_minutes, row.design)), True
-    return max(rows, key=lambda row: (row.well.joint.passed, row.well.joint.met)), False
+    return max(rows, key=lambda row: (row.as_assumed.joint.passed, row.as_assumed.joint.met)), False
 
 
 def _flat(row: DesignRow) -> dict[str, Any]:
     chances = {
-        f"{world}_{name}": getattr(getattr(row, world).joint, name)
-        for world in ("well", "unrelated", "nothing")
+        f"{scenario}_{name}": getattr(getattr(row, scenario).joint, name)
+        for scenario in SCENARIOS
         for name in ("met", "passed")
     }
-    told = {name: value for name, value in vars(row).items() if name not in ("design", "well", "unrelated", "nothing")}
+    told = {name: value for name, value in vars(row).items() if name not in ("design", *SCENARIOS)}
     judgements = row.design.pairs * row.design.raters
     size = {"pairs": row.design.pairs, "raters": row.design.raters, "judgements": judgements}
     return {**size, **told, "person_minutes": row.person_minutes, **chances}

@@ -9,24 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from howsure.errors import InputError, OptionError
-from howsure.pages import BuiltPage, build_page, new_salt, write_private
+from howsure.frames import write_frame
+from howsure.pages import BuiltPage, build_page, new_salt, read_pages, write_private
 from howsure.pages.build import explain
 from howsure.pages.protocol import OpaqueId
-from howsure.results import Provenance, plain
+from howsure.results import Provenance, Result, write_json
 from howsure.safe_io import read_bytes
 from howsure.study.design import AGAIN, Shown, arrange, design_frame
 from howsure.study.page import guess_id, guessed, item_id, make_page
 from howsure.study.protocol import Study
 
-__all__ = ["EVERYONE", "KEY", "Key", "Packet", "Placed", "build", "refuse_old_key"]
+__all__ = ["EVERYONE", "KEY", "SUMMARY", "Key", "Packet", "Placed", "build", "refuse_old_key"]
 
-KEY = "key.json"
+KEY, SUMMARY = "key.json", "packet.json"
 EVERYONE = ""
 _MOST_RATERS = 10_000
 
@@ -98,57 +99,111 @@ class Key:
         return self.raters.get(rater) or self.raters.get(EVERYONE) or {}
 
 
-@dataclass(frozen=True)
-class Packet:
-    """The pages of a study, one a rater or one for all, and their key."""
+@dataclass(frozen=True, kw_only=True)
+class Packet(Result):
+    """The pages of a study, one per rater or one for all, and their key.
 
+    Table ``packet``: one row per page (rater, n_pairs, n_repeats, n_attention, digest); nothing in it reveals where the target stands.
+    """
+
+    name: ClassVar[str] = "packet"
     key: Key
     pages: tuple[BuiltPage, ...]
-    shown: tuple[tuple[Shown, ...], ...]
+    provenance: Provenance
+
+    @classmethod
+    def of(cls, key: Key, pages: Sequence[BuiltPage]) -> Packet:
+        """The packet of these pages and their key."""
+        provenance = Provenance({"n_pages": len(pages)}, digest=key.study.digest, seed=key.study.seed)
+        return cls(key=key, pages=tuple(pages), provenance=provenance)
 
     @property
     def study(self) -> Study:
         """What the pages show."""
         return self.key.study
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row an item of a rater: rater, position, item, target (its slot). This un-blinds."""
+    @property
+    def shown(self) -> list[list[Shown]]:
+        """The items of each page in the order shown."""
+        return arrange(self.study, len(self.pages))
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``packet``."""
+        counts = len(self.study.pairs), self.study.repeats, len(self.study.attention)
+        rows = [(page.page.rater or "everyone", *counts, page.digest) for page in self.pages]
+        return {"packet": pl.DataFrame(rows, ["rater", "n_pairs", "n_repeats", "n_attention", "digest"], orient="row")}
+
+    def unblinded(self) -> pl.DataFrame:
+        """One row per item of a rater: rater, position, item, target (its slot). Keep it with the key."""
         return design_frame([page.page.rater or "everyone" for page in self.pages], self.shown)
 
     def as_dict(self) -> dict[str, Any]:
-        """How many pages and items, how balanced, and the seal."""
-        first = self.to_frame().drop_nulls("target").filter(~pl.col("item").str.ends_with(AGAIN))
+        """The table, how balanced the slots are, and the SHA-256 of the key."""
+        first = self.unblinded().drop_nulls("target").filter(~pl.col("item").str.ends_with(AGAIN))
         is_first = pl.col("target") == 1
         by_pair = first.group_by("item").agg(is_first.mean().alias("share"))["share"]
-        counts = {
-            "pages": len(self.pages),
-            "pairs": len(self.study.pairs),
-            "again": self.study.repeats,
-            "attention": len(self.study.attention),
-        }
         slot_one = {
             "slot_one": first.select(is_first.mean()).item(),
             "slot_one_lowest": by_pair.min(),
             "slot_one_highest": by_pair.max(),
         }
-        made = Provenance({"pages": len(self.pages)}, digest=self.study.digest, seed=self.study.seed)
-        return plain(counts | slot_one | {"sealed": self.key.commitment, "provenance": made})  # type: ignore[no-any-return]
+        return {**super().as_dict(), "n_pages": len(self.pages), **slot_one, "sealed": self.key.commitment}
 
-    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write the pages and key.json, which only its owner may read. A folder that already has a key is refused."""
-        folder = Path(folder)
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the pages, packet.csv, packet.json, and key.json, which only its owner may read.
+
+        Parameters
+        ----------
+        path : str or path
+            A folder without a key: one that has a key is refused, for answers to its pages could never be read without it.
+        """
+        folder = Path(path)
         refuse_old_key(folder)
         names = [page.page.rater or "study" for page in self.pages]
-        written = [page.save(folder / f"{name}.html") for name, page in zip(names, self.pages, strict=True)]
-        return [*written, write_private(folder / KEY, self.key.text)]
+        return [
+            *(page.save(folder / f"{name}.html") for name, page in zip(names, self.pages, strict=True)),
+            write_frame(self.to_frame(), folder / f"{self.name}.csv"),
+            write_json(self.as_dict(), folder / SUMMARY),
+            write_private(folder / KEY, self.key.text),
+        ]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Packet:
+        """The packet in a folder.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder given to `save`; it has the pages and key.json.
+        """
+        return cls.of(Key.read(Path(path) / KEY), list(read_pages(path).values()))
 
 
-def build(study: Study, *, n_raters: int = 7, one_page: bool = False, salt: str | None = None) -> Packet:
-    """The pages of a study with their key: ``build(Study.read("study.yaml")).save("packet")``.
+def build(
+    study: Study | str | os.PathLike[str], *, n_raters: int = 7, one_page: bool = False, salt: str | None = None
+) -> Packet:
+    """The pages of a study with their key: ``build("study.yaml").save("packet")``.
 
-    Orders and slots come from the study's seed and are balanced over `n_raters`, who are called r01, r02, …; with `one_page`
-    everyone sees one order on one page, and slots are balanced over pairs only. The salt is drawn anew when it is not given.
+    Orders and slots come from the study's seed and are balanced over raters, who are called r01, r02, ….
+
+    Parameters
+    ----------
+    study : Study or path
+        The study, or its YAML file.
+    n_raters : int
+        How many raters get a page of their own.
+    one_page : bool
+        One page for everyone: all see one order, and slots are balanced over pairs only.
+    salt : str, optional
+        What keeps anyone from guessing the key's content; drawn anew when it is not given.
+
+    Returns
+    -------
+    Packet
+        The pages and the key; ``save`` writes them to a folder.
     """
+    study = Study.of(study)
     if not 1 <= n_raters <= _MOST_RATERS:
         raise OptionError(f"{n_raters} raters; give 1 to {_MOST_RATERS:,}.")
     salt = salt or new_salt()
@@ -156,11 +211,13 @@ def build(study: Study, *, n_raters: int = 7, one_page: bool = False, salt: str 
     shown = arrange(study, len(raters))
     placed = {rater: _placed(study, salt, rater, row) for rater, row in zip(raters, shown, strict=True)}
     key = Key.seal(study, placed, salt)
-    pages = [
-        build_page(make_page(study, row, salt=salt, commitment=key.commitment, rater=rater))
-        for rater, row in zip(raters, shown, strict=True)
-    ]
-    return Packet(key, tuple(pages), tuple(map(tuple, shown)))
+    return Packet.of(
+        key,
+        [
+            build_page(make_page(study, row, salt=salt, commitment=key.commitment, rater=rater))
+            for rater, row in zip(raters, shown, strict=True)
+        ],
+    )
 
 
 def refuse_old_key(folder: Path) -> None:

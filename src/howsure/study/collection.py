@@ -6,34 +6,33 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.frames import write_frame
 from howsure.pages import (
     BuiltPage,
     Quiz,
     Received,
     Refusal,
-    Result,
     answer_rows,
     quality_signs,
     read_pages,
     read_results,
 )
+from howsure.pages import Result as PageResult
 from howsure.pages.packet import LINKS
 from howsure.pages.records import ItemRecord, QuizRecord
 from howsure.pages.results import impossible_times
-from howsure.results import Provenance, plain, write_json
-from howsure.study.build import KEY, Key, Placed
+from howsure.results import Provenance, Result
 from howsure.study.design import AGAIN, ATTENTION
+from howsure.study.packet import KEY, SUMMARY, Key, Placed
 from howsure.study.page import ANSWER, COMMENTS, GUESS, option_value
 from howsure.study.protocol import Dimension, Study
 from howsure.tables import Ratings
 
-__all__ = ["AnswerSet", "Answered", "Gathered", "collect", "gather", "joined", "live_signs", "oriented"]
+__all__ = ["AnswerSet", "Answered", "Collected", "collect", "collect_answers", "joined", "live_signs", "oriented"]
 
 RATER_COLUMNS = {
     "rater": pl.String,
@@ -72,35 +71,25 @@ class AnswerSet:
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """Ratings of everyone who counts, one row a rater beside them, and who does not count and why."""
+@dataclass(frozen=True, kw_only=True)
+class Collected(Result):
+    """The ratings of all included raters, one row per rater beside them, and what was refused and why.
 
+    Tables: ``ratings`` (rater, item, dimension, value, seconds, revisions, position), ``raters`` and ``refused`` (source, reason).
+    """
+
+    name: ClassVar[str] = "collect"
     ratings: Ratings
     raters: pl.DataFrame
     refused: tuple[Refusal, ...]
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """The ratings: rater, item, dimension, value, seconds, revisions, position."""
-        return self.ratings.frame
-
-    def as_dict(self) -> dict[str, Any]:
-        """How much came in, from whom, and what was refused."""
-        told = {"ratings": len(self.ratings), "raters": self.raters.to_dicts(), "refused": self.refused}
-        return plain(told | {"provenance": self.provenance})  # type: ignore[no-any-return]
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write ratings.csv, raters.csv, refused.csv and collect.json."""
-        refused = pl.DataFrame(
-            [(one.source, one.reason) for one in self.refused], {"source": pl.String, "reason": pl.String}, orient="row"
-        )
-        return [
-            self.ratings.write(folder / "ratings.csv"),
-            write_frame(self.raters, folder / "raters.csv"),
-            write_frame(refused, folder / "refused.csv"),
-            write_json(self.as_dict(), folder / "collect.json"),
-        ]
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``ratings``, ``raters`` and ``refused``."""
+        kinds = {"source": pl.String, "reason": pl.String}
+        refused = pl.DataFrame([(one.source, one.reason) for one in self.refused], kinds, orient="row")
+        return {"ratings": self.ratings.frame, "raters": self.raters, "refused": refused}
 
 
 def collect(
@@ -109,12 +98,27 @@ def collect(
     *,
     pages: str | os.PathLike[str] | None = None,
     strict: bool = False,
-) -> Gathered:
-    """The ratings in raters' files: ``collect(["answers/"], "packet/key.json").save(Path("out"))``.
+) -> Collected:
+    """The ratings in raters' files: ``collect(["answers/"], "packet/key.json").save("out")``.
 
-    A file counts when it is whole, answers one of the pages in `pages` (the key's folder when left out), and its rater gave no
-    other. The pages must carry the digest of this very key. What does not count is named in ``refused``; with ``strict`` the first such
-    file raises.
+    A file is included when it is whole, answers one of the pages, and its rater sent no other. The pages must carry the digest of this
+    very key. What is not included is named in ``refused``.
+
+    Parameters
+    ----------
+    files : iterable of paths
+        Raters' files (.json), an export of `howsure serve` (.jsonl), or folders of them.
+    key : path
+        The key.json of the packet.
+    pages : path, optional
+        The folder of the pages; by default the key's folder.
+    strict : bool
+        Raise at the first file or line that is refused.
+
+    Returns
+    -------
+    Collected
+        Ratings in which + always means the target.
     """
     opened = Key.read(key)
     built = list(read_pages(pages or Path(key).parent).values())
@@ -127,18 +131,18 @@ def collect(
     found = read_results(files, built)
     sets = [_answer_set(opened, one) for one in found.results]
     # answers may lie in the packet's folder, beside files that are none
-    refused = [one for one in found.refused if Path(one.source).name not in (KEY, LINKS)]
-    return gather(opened.study, sets, refused, sealed=opened.commitment, strict=strict)
+    refused = [one for one in found.refused if Path(one.source).name not in (KEY, LINKS, SUMMARY)]
+    return collect_answers(opened.study, sets, refused, sealed=opened.commitment, strict=strict)
 
 
-def gather(
+def collect_answers(
     study: Study,
     sets: Sequence[AnswerSet],
     refused: Sequence[Refusal] = (),
     *,
     sealed: str = "",
     strict: bool = False,
-) -> Gathered:
+) -> Collected:
     """Answer sets as tables, turned so that + is the target.
 
     A set whose ratings a table cannot hold is refused like the ``refused`` ones given. `sealed` is the digest of the key that says where the
@@ -168,8 +172,8 @@ def gather(
     notes = (*(str(refusal) for refusal in refused), *flagged)
     ratings = Ratings(_without_empty(pl.DataFrame(rows, infer_schema_length=None)))
     settings = {"sealed": sealed, "study": study.digest, "title": study.title}
-    made = Provenance.of(ratings, seed=study.seed, notes=notes, **settings)
-    return Gathered(ratings, raters, tuple(refused), made)
+    provenance = Provenance.of(ratings, seed=study.seed, notes=notes, **settings)
+    return Collected(ratings=ratings, raters=raters, refused=tuple(refused), provenance=provenance)
 
 
 def oriented(study: Study, answered: Answered) -> Iterator[tuple[str, float, str]]:
@@ -188,13 +192,13 @@ def oriented(study: Study, answered: Answered) -> Iterator[tuple[str, float, str
         yield GUESS, 0.5 if guess not in slot_of else float(slot_of[str(guess)] == target), GUESS
 
 
-def live_signs(key: Key) -> Callable[[BuiltPage, Result], list[str]]:
+def live_signs(key: Key) -> Callable[[BuiltPage, PageResult], list[str]]:
     """What to look at in a finished answer set while people can still be asked; for the collector's ``checks``.
 
     To the signs of every page it adds wrong attention items, repeats that contradict the first time, and minutes off target.
     """
 
-    def signs(page: BuiltPage, result: Result) -> list[str]:
+    def signs(page: BuiltPage, result: PageResult) -> list[str]:
         one = _answer_set(key, Received(result, page, result.rater))
         return [*quality_signs(page, result), *_odd(key.study, one)]
 

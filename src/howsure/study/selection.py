@@ -9,16 +9,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import Part, parts_of, write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.frames import Part, parts_of
+from howsure.results import Provenance, Result
 from howsure.safe_io import write_atomic
 from howsure.study.suspects import MEASURED_SCORES, Suspects, find_suspects, measured_columns
+
+if TYPE_CHECKING:
+    from howsure.frames import Source
 
 __all__ = ["LEVELS", "Selection", "select"]
 
@@ -27,14 +30,16 @@ _TEXTS = ("prompt", "target", "comparison")
 _LABELS_SHOWN = 6
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The chosen pairs, the rows that were refused, and why.
+@dataclass(frozen=True, kw_only=True)
+class Selection(Result):
+    """The selected pairs, the rows that were refused, and why.
 
-    ``pairs`` has item, domain, level, score, line and about; ``refused`` has line, score and reason. ``findings`` say in sentences
-    what was wrong with the rows, and ``texts`` hold what the file knows of each pair's prompt and responses.
+    Table ``model_scores``: one row per selected pair (item, score, domain, score_level, line, about). Table ``refused``: line, score,
+    reason. ``findings`` say in sentences what was wrong with the rows, and ``texts`` hold what the file knows of each pair's prompt and
+    responses.
     """
 
+    name: ClassVar[str] = "selection"
     pairs: pl.DataFrame
     refused: pl.DataFrame
     findings: tuple[str, ...]
@@ -42,19 +47,18 @@ class Selection:
     n_rows: int
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a chosen pair: item, domain, level, score, line, about."""
-        return self.pairs
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``model_scores`` (the selected pairs, as `howsure study analyze --model-scores` reads them) and ``refused``."""
+        return {"model_scores": self.pairs, "refused": self.refused}
 
     def as_dict(self) -> dict[str, Any]:
-        """The selection as plain JSON."""
-        told = {"n_rows": self.n_rows, "n_refused": len(self.refused), "findings": self.findings}
-        listed = {"pairs": self.pairs.to_dicts(), "refused": self.refused.to_dicts()}
-        made: dict[str, Any] = plain({**told, **listed, "provenance": self.provenance})
-        return made
+        """The tables, the numbers of rows and what was wrong with them."""
+        counts = {"n_rows": self.n_rows, "n_refused": len(self.refused)}
+        return {**super().as_dict(), **counts, "findings": list(self.findings)}
 
     def to_yaml(self) -> str:
-        """The pairs in the form of a study's, with blanks for the texts that are still to be filled in."""
+        """The pairs as a study file lists them, with blanks for the texts that are still missing."""
         import yaml
 
         source = self.provenance.settings["source"]
@@ -65,22 +69,23 @@ class Selection:
             entry = {"id": row["item"], **{name: texts.get(name, "") for name in _TEXTS}}
             entry |= {} if row["domain"] is None else {"domain": row["domain"]}
             entry |= {"model_score": row["score"]}
-            parts.append(f"\n# {row['level']} score; {source} line {row['line']}: {row['about']}\n")
+            parts.append(f"\n# {row['score_level']} score; {source} line {row['line']}: {row['about']}\n")
             parts.append(yaml.safe_dump([entry], sort_keys=False, allow_unicode=True))
         return "".join(parts)
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write pairs.yaml, model_scores.csv (item, score, domain), refused.csv and selection.json."""
-        return [
-            write_atomic(folder / "pairs.yaml", self.to_yaml()),
-            write_frame(self.pairs.select("item", "score", "domain"), folder / "model_scores.csv"),
-            write_frame(self.refused, folder / "refused.csv"),
-            write_json(self.as_dict(), folder / "selection.json"),
-        ]
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write what every result writes, and pairs.yaml.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder.
+        """
+        return [write_atomic(Path(path) / "pairs.yaml", self.to_yaml()), *super().save(path)]
 
 
 def select(
-    path: str | os.PathLike[str],
+    model_scores: Source,
     *,
     n_pairs: int = 5,
     score: str | None = None,
@@ -88,14 +93,32 @@ def select(
     divide_by: float = 1.0,
     seed: int = 0,
 ) -> Selection:
-    """Pairs drawn without replacement so that domains, and high, mid and low scores, take part as evenly as the rows allow.
+    """Select pairs without replacement, balanced over domains and over high, middle and low scores as far as the rows allow.
 
-    A level is a third of the usable rows by score. Rows without a score, copies of other rows, and rows that carry the same measured
-    figures as rows of other prompts are refused and named. ``score`` and ``domain`` name columns (by default the ones called so, or
-    the usual names of a score); ``divide_by`` brings scores to 0–1.
+    A score level is a third of the usable rows by score. Rows without a score, copies of other rows, and rows with the same measured
+    numbers as rows of other prompts are refused and named.
+
+    Parameters
+    ----------
+    model_scores : frame or path
+        One row per candidate pair, with a column of scores and, if known, a column of domains.
+    n_pairs : int
+        How many pairs to select.
+    score, domain : str, optional
+        The columns of scores and domains; by default the ones called so, or the usual names of a score.
+    divide_by : float
+        The largest possible score, so that scores divided by it lie between 0 and 1.
+    seed : int
+        Seed of the random selection.
+
+    Returns
+    -------
+    Selection
+        The selected pairs and the refused rows.
     """
-    (part,) = parts_of(path)
+    (part,) = parts_of(model_scores)
     part = part.parsed()
+    path = str(model_scores) if isinstance(model_scores, str | os.PathLike) else "the table"
     frame = part.collect(part.rows)
     column = _score_column(frame, score, path)
     scores = _scores(part, frame, column, divide_by)
@@ -110,16 +133,16 @@ def select(
     settings = {"source": Path(path).name, "score": column, "domain": place, "n_pairs": n_pairs, "divide_by": divide_by}
     digest = hashlib.sha256(frame.write_csv().encode()).hexdigest()[:16]
     return Selection(
-        _chosen_frame(rows, chosen),
-        _refused_frame(rows, suspects),
-        suspects.findings,
-        tuple({name: str(frame[name][row] or "") for name in _TEXTS if name in frame.columns} for row in chosen),
-        len(frame),
-        Provenance(settings, digest, seed),
+        pairs=_chosen_frame(rows, chosen),
+        refused=_refused_frame(rows, suspects),
+        findings=suspects.findings,
+        texts=tuple({name: str(frame[name][row] or "") for name in _TEXTS if name in frame.columns} for row in chosen),
+        n_rows=len(frame),
+        provenance=Provenance(settings, digest, seed),
     )
 
 
-def _score_column(frame: pl.DataFrame, name: str | None, path: str | os.PathLike[str]) -> str:
+def _score_column(frame: pl.DataFrame, name: str | None, path: str) -> str:
     if name is not None:
         if name not in frame.columns:
             raise OptionError.unknown(f"column in {path}", name, frame.columns)
@@ -131,7 +154,7 @@ def _score_column(frame: pl.DataFrame, name: str | None, path: str | os.PathLike
     return found
 
 
-def _domain_column(frame: pl.DataFrame, name: str | None, path: str | os.PathLike[str]) -> str | None:
+def _domain_column(frame: pl.DataFrame, name: str | None, path: str) -> str | None:
     if name is not None and name not in frame.columns:
         raise OptionError.unknown(f"column in {path}", name, frame.columns)
     return name or ("domain" if "domain" in frame.columns else None)
@@ -157,9 +180,7 @@ def _scores(part: Part, frame: pl.DataFrame, column: str, divide_by: float) -> n
     return scores
 
 
-def _refuse_too_few(
-    path: str | os.PathLike[str], n_pairs: int, usable: np.ndarray, suspects: Suspects, n_rows: int
-) -> None:
+def _refuse_too_few(path: str, n_pairs: int, usable: np.ndarray, suspects: Suspects, n_rows: int) -> None:
     if n_pairs < 1:
         raise OptionError(f"{n_pairs} pairs are none. Give at least 1.")
     if len(usable) < n_pairs:
@@ -167,7 +188,7 @@ def _refuse_too_few(
         raise InputError(f"{path}: {len(usable)} of {n_rows} rows are usable, and {n_pairs} pairs are asked for.{why}")
 
 
-def _refuse_constant(path: str | os.PathLike[str], column: str, scores: np.ndarray) -> None:
+def _refuse_constant(path: str, column: str, scores: np.ndarray) -> None:
     if len(scores) > 1 and np.ptp(scores) == 0:
         raise InputError(f"{path}: {column} is {scores[0]:g} in every usable row, so there is nothing to choose by.")
 
@@ -234,9 +255,9 @@ def _chosen_frame(rows: _Rows, chosen: Sequence[int]) -> pl.DataFrame:
         stem = _stem(domain)
         numbers[stem] += 1
         item = f"{stem}-{numbers[stem]}"
-        told.append((item, domain, rows.levels[row], float(rows.scores[row]), rows.lines[row], rows.about(row)))
-    names = ["item", "domain", "level", "score", "line", "about"]
-    kinds = [pl.String, pl.String, pl.String, pl.Float64, pl.Int64, pl.String]
+        told.append((item, float(rows.scores[row]), domain, rows.levels[row], rows.lines[row], rows.about(row)))
+    names = ["item", "score", "domain", "score_level", "line", "about"]
+    kinds = [pl.String, pl.Float64, pl.String, pl.String, pl.Int64, pl.String]
     return pl.DataFrame(told, schema=dict(zip(names, kinds, strict=True)), orient="row")
 
 

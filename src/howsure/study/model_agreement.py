@@ -10,15 +10,15 @@ import numpy as np
 from howsure.estimates import Estimate
 from howsure.stats.correlation import KINDS, Correlation, correlation, critical_r, disattenuate
 from howsure.stats.means import mean
+from howsure.study.agreement import noise_ceiling_of
 from howsure.study.fidelity import PFI, Scored
 from howsure.study.pooling import Design, pooled_mean, row_means
-from howsure.study.reliability import noise_ceiling_of
 
-__all__ = ["AgainstModel", "against_model"]
+__all__ = ["ModelAgreement", "compare_model_with_people"]
 
 
 @dataclass(frozen=True)
-class AgainstModel:
+class ModelAgreement:
     """Correlations of mean human PFI with model scores over pairs, what noise in the ratings allows, and both joined.
 
     ``ceiling`` is the correlation that a perfect score could be expected to reach with these raters' mean, ``ceiling_from`` the
@@ -37,9 +37,9 @@ class AgainstModel:
     n_pairs: int
 
 
-def against_model(
+def compare_model_with_people(
     scored: Scored, scores: Mapping[str, float], *, design: Design = "sampled", level: float = 0.95
-) -> AgainstModel:
+) -> ModelAgreement:
     """The model's scores compared with people, over the pairs that have both; the noise ceiling is that of these pairs."""
     pairs = [pair for pair in scored.pairs if pair in scores]
     table = scored.matrix(PFI, pairs)
@@ -49,7 +49,7 @@ def against_model(
     model = np.array([scores[pair] for pair in pairs], dtype=np.float64)[is_rated]
     found: dict[str, Correlation] = {kind: correlation(model, human, kind, level=level) for kind in KINDS}
     possible = noise_ceiling_of(table, design, level=level)
-    return AgainstModel(
+    return ModelAgreement(
         correlations=found,
         ceiling=possible.ceiling,
         ceiling_from=possible.coefficient,

@@ -1,0 +1,302 @@
+"""A study's ratings → what they show: quality, fidelity, agreement, the model beside people, and a verdict on each criterion."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.results import Provenance, Result, columns_of, plain
+from howsure.stats._arrays import Floats
+from howsure.stats.correlation import coefficient
+from howsure.stats.means import mean
+from howsure.study.agreement import DESIGNS, read_ratings
+from howsure.study.domains import EXPECTED, Order
+from howsure.study.fidelity import PFI, Part, Scored, is_pair, score
+from howsure.study.findings import Findings, Settings, find, without_raters
+from howsure.study.pair_data import ModelScores, Raters, pair_data_of
+from howsure.study.pooling import Design, design_of, row_means
+from howsure.study.protocol import Study
+from howsure.study.quality import CheckedRater, Quality, Rules, check_raters
+from howsure.study.sentences import sentence_of
+from howsure.study.verdict import CRITERIA, Criterion, Judgement, Verdict, judge_all, overall
+from howsure.tables import Ratings
+
+if TYPE_CHECKING:
+    import altair
+
+    from howsure.frames import Source
+
+__all__ = ["Analysis", "RaterRow", "analyze"]
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    """How one rater compares with the others: mean PFI, severity (their PFI minus the others', pair by pair), agreement (correlation
+    with the others' mean), and the share of right guesses."""
+
+    rater: str
+    pfi: float | None
+    severity: Estimate
+    agreement: float | None
+    guess: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis(Result):
+    """What a study shows.
+
+    ``findings`` are of the raters who broke no rule, ``everyone`` the same statistics of all raters; ``judgements`` compare the
+    criteria with ``findings``, ``judgements_everyone`` with the others. Where the rules leave no rater, the statistics are states and
+    every judgement is ``no verdict``. ``sentence`` is what a paper may say.
+
+    Tables
+    ------
+    statistics
+        One row per statistic: statistic, value, value_low, value_high, value_state, reason, then the same of all raters (value_all, …).
+    pairs
+        One row per pair: item, domain, n_raters, pfi with its interval, the other scores, model, combined.
+    raters
+        One row per rater: what was checked, which rules were broken, and how they compare with the others.
+    exclusions
+        One row per broken rule: rater, rule, measured, limit, reason.
+    """
+
+    name: ClassVar[str] = "analysis"
+    findings: Findings
+    everyone: Findings
+    quality: Quality
+    parts: tuple[Part, ...]
+    raters: tuple[RaterRow, ...]
+    judgements: tuple[Judgement, ...]
+    judgements_everyone: tuple[Judgement, ...]
+    sentence: str
+    provenance: Provenance
+
+    @property
+    def verdict(self) -> Verdict:
+        """On all criteria together."""
+        return overall(self.judgements)
+
+    @property
+    def has_exclusions(self) -> bool:
+        """Whether some raters are excluded, so that the statistics of all raters differ."""
+        return self.findings.raters != self.everyone.raters
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``statistics``, ``pairs``, ``raters`` and ``exclusions``."""
+        rows = {
+            "statistics": [self._statistic(name, one) for name, one in self.findings.statistics.items()],
+            "pairs": [
+                {"item": row.item, "domain": row.domain, "n_raters": row.n_raters}
+                | columns_of(pfi=row.pfi)
+                | {**row.means, "model": row.model, "combined": row.combined}
+                for row in self.findings.pairs
+            ],
+            "raters": [
+                _checked(checked)
+                | {PFI: row.pfi}
+                | columns_of(severity=row.severity)
+                | {"agreement": row.agreement, "guess": row.guess}
+                for checked, row in zip(self.quality.raters, self.raters, strict=True)
+            ],
+        }
+        frames = {name: pl.DataFrame(inner, infer_schema_length=None) for name, inner in rows.items()}
+        return {**frames, "exclusions": self.quality.exclusions_frame()}
+
+    def _statistic(self, name: str, one: Estimate) -> dict[str, Any]:
+        of_all = self.everyone.statistics.get(name, _UNKNOWN)
+        return (
+            {"statistic": name}
+            | columns_of(value=one)
+            | {"reason": one.reason}
+            | columns_of(value_all=of_all)
+            | {"reason_all": of_all.reason}
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tables, the verdict on each criterion, the tests, the sentence and the numbers of raters and pairs."""
+        more: dict[str, Any] = plain(
+            {
+                "verdict": {one.criterion.name: one.verdict for one in self.judgements},
+                "verdict_all": {one.criterion.name: one.verdict for one in self.judgements_everyone},
+                "overall": self.verdict,
+                "criteria": [
+                    {**vars(one.criterion), "estimate": one.estimate, "verdict": one.verdict, "reason": one.reason}
+                    for one in self.judgements
+                ],
+                "tests": _tests(self.findings),
+                "sentence": self.sentence,
+                "n_raters": len(self.findings.raters),
+                "n_raters_all": len(self.everyone.raters),
+                "n_pairs": len(self.findings.pairs),
+            }
+        )
+        return super().as_dict() | more
+
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """The charts that the data allow, by file name."""
+        from howsure.study.charts import draw_analysis
+
+        return draw_analysis(self)
+
+
+_UNKNOWN = Estimate.without("undefined", "not known of these raters")
+
+
+def _checked(rater: CheckedRater) -> dict[str, Any]:
+    """What is known of one rater, as columns."""
+    known = asdict(rater)
+    broken, flags = known.pop("exclusions"), known.pop("flags")
+    rules = "; ".join(one["rule"] for one in broken)
+    return {**known, "is_excluded": rater.is_excluded, "rules": rules, "flags": "; ".join(flags)}
+
+
+def analyze(
+    ratings: Ratings | Source,
+    *,
+    raters: Raters | Source | None = None,
+    study: Study | str | os.PathLike[str] | None = None,
+    model_scores: ModelScores | Source | None = None,
+    criteria: Sequence[Criterion] = CRITERIA,
+    order: Order | str = EXPECTED,
+    design: Design | None = None,
+    rules: Rules | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Analysis:
+    """What a table of ratings shows: ``analyze("ratings.csv", study="study.yaml").save("out")``.
+
+    Parameters
+    ----------
+    ratings : Ratings, frame or path
+        One row per rater, item and dimension, as `howsure study collect` writes it.
+    raters : Raters, frame or path, optional
+        One row per rater: minutes, share of questions answered, share of the quiz right.
+    study : Study or path, optional
+        Names scales, domains and model scores.
+    model_scores : ModelScores, frame or path, optional
+        The model's score of each pair, and its domain; overrides those of the study.
+    criteria : sequence of Criterion
+        What the statistics must reach.
+    order : Order or str
+        Domains from the highest expected fidelity to the lowest, such as ``"TECH > ANAL > PHIL = SELF > NARR"``.
+    design : {"sampled", "fixed", "unidentified"}, optional
+        Who the raters are; by default a sample of possible raters where raters share pairs, else unidentified.
+    rules : Rules, optional
+        When a rater is excluded. Every statistic is also given for all raters.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    seed : int
+        Seed of the permutation tests.
+
+    Returns
+    -------
+    Analysis
+        Statistics, pairs, raters, exclusions, and a verdict on each criterion.
+    """
+    ratings = read_ratings(ratings)
+    raters = None if raters is None else Raters.of(raters)
+    study = None if study is None else Study.of(study)
+    model_scores = None if model_scores is None else ModelScores.of(model_scores)
+    order = Order.parse(order) if isinstance(order, str) else order
+    if design is not None and design not in DESIGNS:
+        raise OptionError.unknown("design", design, DESIGNS)
+    scored = score(ratings, study)
+    quality = check_raters(ratings, raters, study, rules)
+    known = pair_data_of(scored.pairs, study, model_scores)
+    settings = Settings(design or _design(scored), order, level, seed)
+    minutes = {one.rater: one.minutes for one in quality.raters}
+    guesses = _guesses(ratings)
+    kept = [rater for rater in quality.kept if rater in scored.raters]
+    notes = [*scored.notes, *known.notes, *_notes(quality, kept)]
+    everyone = find(scored, guesses, minutes, known, settings)
+    if not kept:
+        findings = without_raters(everyone)
+    elif len(kept) == len(scored.raters):
+        findings = everyone
+    else:
+        findings = find(scored.of(kept), guesses and guesses.of(kept), minutes, known, settings)
+    judgements = judge_all(findings.statistics, criteria, has_raters=bool(kept))
+    read = {"raters": raters, "study": study, "model_scores": model_scores}
+    provenance = Provenance.of(
+        ratings,
+        seed=seed,
+        notes=notes,
+        level=level,
+        design=settings.design,
+        order=str(order),
+        rules=asdict(quality.rules),
+        criteria=[f"{one.name}: {one}" for one in criteria],
+        **{name: one.digest[:16] for name, one in read.items() if one is not None},
+    )
+    rows = tuple(_rater(scored, guesses, one.rater, kept, level) for one in quality.raters)
+    sentence = sentence_of(findings, judgements, n_all=len(quality.raters))
+    return Analysis(
+        findings=findings,
+        everyone=everyone,
+        quality=quality,
+        parts=scored.parts,
+        raters=rows,
+        judgements=judgements,
+        judgements_everyone=judge_all(everyone.statistics, criteria, has_raters=bool(kept)),
+        sentence=sentence,
+        provenance=provenance,
+    )
+
+
+def _design(scored: Scored) -> Design:
+    return design_of(scored.matrix(PFI if PFI in scored.statistics else scored.statistics[0]))
+
+
+def _guesses(ratings: Ratings) -> Scored | None:
+    rows = ratings.frame.filter(is_pair(), pl.col("dimension") == "guess")
+    return Scored(rows.select("rater", "item", guess="value"), ()) if len(rows) else None
+
+
+def _notes(quality: Quality, kept: list[str]) -> list[str]:
+    if not kept:
+        return ["Every rater was excluded by rule, so there is no verdict; exclusions.csv says why."]
+    n_out = len(quality.raters) - len(kept)
+    return [f"{n_out} of {len(quality.raters)} raters are excluded by rule; exclusions.csv says why."] if n_out else []
+
+
+def _rater(scored: Scored, guesses: Scored | None, rater: str, kept: list[str], level: float) -> RaterRow:
+    """One rater against the others who count; against all others where nobody does."""
+    told = None
+    if guesses is not None and rater in guesses.raters:
+        told = _plain(guesses.frame.filter(pl.col("rater") == rater)["guess"].mean())
+    if rater not in scored.raters or PFI not in scored.statistics:
+        nothing = Estimate.without("too_few", "no pair with all parts of the index", level=level)
+        return RaterRow(rater, None, nothing, None, told)
+    table, names = scored.matrix(PFI), scored.raters
+    is_other = [name != rater and (name in kept or not kept) for name in names]
+    own, others = table[:, names.index(rater)], row_means(table[:, is_other])
+    is_both = ~np.isnan(own + others)
+    severity = mean(own[is_both] - others[is_both], level=level, bounds=None).estimate
+    return RaterRow(rater, _mean(own), severity, _plain(coefficient(own[is_both], others[is_both])), told)
+
+
+def _mean(values: Floats) -> float | None:
+    return _plain(row_means(values[None, :])[0])
+
+
+def _plain(number: Any) -> float | None:
+    """A number, or None for what is none."""
+    return None if number is None or np.isnan(number) else float(number)
+
+
+def _tests(findings: Findings) -> Mapping[str, Any]:
+    """The p-values that go with statistics."""
+    model, domains = findings.model, findings.domains
+    correlations = {name: {"p": one.p, "n": one.n} for name, one in model.correlations.items()} if model else {}
+    orders = {"domain_order_by_pair": domains.by_pair, "domain_order_by_rater": domains.by_rater}
+    more = {"critical_r": model.critical, "noise_ceiling_from": model.ceiling_from} if model else {}
+    return {**correlations, **{name: one for name, one in orders.items() if one}, **more}

@@ -1,0 +1,107 @@
+"""Examples of the results of a rating study."""
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from howsure.study import (
+    agreement,
+    analysis,
+    collection,
+    embeddings,
+    judge_simulator,
+    judging,
+    packet,
+    planning,
+    preflight,
+    selection,
+    simulator,
+    validation,
+)
+from howsure.study.plan_simulation import Design
+from study.judging import small_study as judged_study
+from study.study_examples import rate_all, small_study
+
+from .registry import example
+
+
+@cache
+def simulated():
+    return simulator.simulate(crowd=simulator.Crowd(5, bots=1), seed=1)
+
+
+@cache
+def simulated_judge():
+    return judge_simulator.simulate_judge(seed=1)
+
+
+@cache
+def built():
+    return packet.build(small_study(3, repeats=1), n_raters=2, salt="0123456789abcdef")
+
+
+example(simulator.SimulatedStudy)(simulated)
+example(judge_simulator.SimulatedJudge)(simulated_judge)
+example(packet.Packet)(built)
+
+
+@example(planning.StudyPlan)
+def plan():
+    return planning.plan(5, 4, designs=[Design(10, 3)], n_simulations=100)
+
+
+@example(selection.Selection)
+def select():
+    scores = pl.DataFrame({"prompt": [f"q{n}" for n in range(12)], "score": [0.5 + n / 40 for n in range(11)] + [None]})
+    return selection.select(scores, n_pairs=3)
+
+
+@example(preflight.Preflight)
+def check():
+    return preflight.check(small_study(), n_raters=3)
+
+
+@example(collection.Collected)
+def collect():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        built().save(folder / "packet")
+        rate_all(built(), folder / "answers")
+        (folder / "answers/stray.json").write_text("{}")
+        return collection.collect([folder / "answers"], folder / "packet/key.json")
+
+
+@example(analysis.Analysis)
+def analyze():
+    drawn = simulated()
+    return analysis.analyze(drawn.ratings, raters=drawn.raters, model_scores=drawn.model_scores)
+
+
+@example(judging.Judged)
+def judge():
+    study = judged_study()
+    values = {"voice": 1.0, "vibe:target": 3.0, "vibe:comparison": 1.0, "logic:target": 3.0, "logic:comparison": 2.0}
+    replies = [
+        judging.Reply(pair.id, slot, {**values, "voice": float(slot), "continuity": 1.0})
+        for pair in study.pairs
+        for slot in (1, 2)
+    ]
+    return judging.summarise_replies(study, "toy", [*replies[:-1], judging.Reply("pair-2", 2, {}, "format")])
+
+
+@example(validation.Validation)
+def validate():
+    drawn = simulated_judge()
+    return validation.validate(drawn.ratings, drawn.judge, orders=drawn.orders, lengths=drawn.lengths)
+
+
+@example(agreement.Reliability)
+def reliability():
+    return agreement.reliability(simulated().ratings, dimension="voice")
+
+
+@example(embeddings.Similarity)
+def similarity():
+    return embeddings.measure_similarity(judged_study())
