@@ -52,7 +52,7 @@ def test_a_test_of_the_difference_decides_too():
 def test_nobody_is_highest_where_everybody_is_above_the_range():
     (found,), (unknown,) = told({"a": ABOVE, "b": PARTLY, "c": WIDE}, p=0.6)
     assert found == "Score: the estimates of a and b are above the observed range (> 10.0)."
-    assert unknown == "Score: which of a and b is highest."
+    assert unknown == "Score: which of a and b is highest. P(a > b) = 0.600."
 
 
 def test_one_above_the_range_is_higher_than_one_at_its_edge():
