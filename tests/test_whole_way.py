@@ -87,6 +87,6 @@ def test_from_an_inspect_log_to_the_report(tmp_path, command):
 
     howsure("report", "track", "horizon", "fit", "-o", "report.html")
     page = (tmp_path / "report.html").read_text()
-    for words in ("Right turns on the median", "Horizon in novice attempts", "Capability:"):
+    for words in ("Correct answers before the first error (median", "Horizon in novice attempts", "Capability:"):
         assert words in page
     assert len(page) < 3_000_000

@@ -1,9 +1,13 @@
 """The bridges from the command line."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
+
+ROOT = Path(__file__).parents[2]
 
 
 def judged(folder, seed=0):
@@ -37,7 +41,8 @@ def test_verdicts_are_corrected_and_give_a_horizon(tmp_path, command):
     assert names >= {"corrected.csv", "corrected.png", "attempts.csv", "judged_horizons.csv", "corrected_report.html"}
 
 
-def test_scales_are_joined(tmp_path, command):
+def two_scales(folder):
+    """A fit and time horizons of the same models, as the instruments save them."""
     capability = np.linspace(-2, 2, 8)
     fit = {
         "model": [f"m{i}" for i in range(8)],
@@ -45,12 +50,16 @@ def test_scales_are_joined(tmp_path, command):
         "low": capability - 1,
         "high": capability + 1,
     }
-    (tmp_path / "fit").mkdir()
-    (tmp_path / "time").mkdir()
-    pl.DataFrame(fit | {"state": "ok"}).write_csv(tmp_path / "fit/models.csv")
+    (folder / "fit").mkdir()
+    (folder / "time").mkdir()
+    pl.DataFrame(fit | {"state": "ok"}).write_csv(folder / "fit/models.csv")
     minutes = 2 ** (capability + 0.2 * np.sin(np.arange(8)))
     rows = {"model": fit["model"], "level": 50.0, "minutes": minutes, "low": minutes / 2, "high": minutes * 2}
-    pl.DataFrame(rows | {"state": "ok"}).write_csv(tmp_path / "time/time_horizons.csv")
+    pl.DataFrame(rows | {"state": "ok"}).write_csv(folder / "time/time_horizons.csv")
+
+
+def test_scales_are_joined(tmp_path, command):
+    two_scales(tmp_path)
     told = command("bridge", "map", "fit", "time", "-o", "out", "--json", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     link = json.loads(told.stdout)["scales"][0]
@@ -62,3 +71,28 @@ def test_what_does_not_fit_is_told_in_one_line(tmp_path, command):
     told = command("bridge", "map", tmp_path, tmp_path)
     assert told.returncode == 2
     assert told.stderr == f"howsure: {tmp_path}: holds no scale. Name a folder or file of models.csv, placed.csv, time_horizons.csv, horizons.csv.\n"  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", ["scores", "judged", "map"])
+def test_help_ends_with_an_example_that_runs(verb, tmp_path, command):
+    two_scales(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    assert_the_example_runs(("bridge", verb), tmp_path, command)
+
+
+def assert_the_example_runs(verb, folder, command):
+    *_, last = command(*verb, "--help").stdout.split("Example: ")
+    program, *words = last.split()
+    assert (program, *words[: len(verb)]) == ("howsure", *verb)
+    done = command(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_examples_of_track_run_one_after_the_other(tmp_path, command):
+    for verb in ("estimate", "run", "report", "page"):
+        assert_the_example_runs(("track", verb), tmp_path, command)
+
+
+@pytest.mark.parametrize("verb", [("track", "human"), ("track", "collect"), ("bridge", "track"), ("bridge", "place")])
+def test_help_ends_with_an_example_also_where_it_needs_people_or_a_fit(verb, command):
+    assert f"Example: howsure {' '.join(verb)}" in command(*verb, "--help").stdout.splitlines()[-1]

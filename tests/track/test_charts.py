@@ -82,10 +82,16 @@ def test_the_report_has_a_section_for_each_question(results):
         "For how many turns: median",
         "Differences between players",
         "Gain from showing the state",
-        "What did it cost?",
+        "Tokens used",
     ]
     page = render(Report("Track the Stat", sections, results.provenance, datetime.date(2025, 1, 31)))
-    for words in ("random (exact)", "Restricted mean", "Chance to fail in a turn", "p (log-rank)", "4,240"):
+    for words in (
+        "random (exact)",
+        "Restricted mean",
+        "Hazard (probability of an error per turn)",
+        "p (log-rank)",
+        "4,240",
+    ):
         assert words in page
 
 

@@ -145,7 +145,7 @@ def test_yardsticks_are_guessing_baselines_and_people():
     ("tokens", "told"),
     [
         ({"output_tokens": 400, "reasoning_tokens": 300}, "reasons before it answers"),
-        ({"output_tokens": 400}, "writes 100 tokens a turn"),
+        ({"output_tokens": 400}, "writes 100 tokens per turn"),
         ({"output_tokens": 24}, None),
     ],
 )

@@ -1,4 +1,4 @@
-"""What corrected rates and the map between two scales look like."""
+"""Charts of corrected success rates and of the map between two scales."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def draw_link(link: Link, level: float) -> alt.LayerChart:
         points,
         trend,
         title=f"{SCALES[link.y][0]} against {SCALES[link.x][0].lower()}: r = {link.correlation}",
-        caption=Caption(n=len(points), of="models", level=level, note="The band is where one new model may lie."),
+        caption=Caption(
+            n=len(points), of="models", level=level, note="The band is the prediction interval for one new model."
+        ),
         x=_axis("x", link.x, known),
         y=_axis("y", link.y),
         label=Field("model", "Model"),
@@ -60,9 +62,9 @@ def draw_corrected(found: Corrected) -> alt.LayerChart:
     rows = estimate_rows((model, one) for model, one, _ in pairs)
     return interval_plot(
         rows.with_columns(group=pl.Series([told for *_, told in pairs])),
-        title="Success, as judged and corrected",
+        title="Success rates, as judged and corrected",
         caption=Caption(sum(row.n for row in found.rows), "judged attempts", found.rows[0].judged.level),
         label=Field("label", "Model"),
-        value=Field("value", "Rate of success", "0–1"),
+        value=Field("value", "Success rate", "0–1"),
         group=Field("group", "Estimate"),
     )

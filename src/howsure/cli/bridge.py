@@ -21,18 +21,18 @@ app = typer.Typer(
     help="From one instrument to another: games, attempts, verdicts, scales.",
 )
 
-Cluster = Annotated[str, typer.Option(help="What attempts share that makes them alike: task, family, domain or none.")]
+Cluster = Annotated[str, typer.Option(help="Column of the clusters of attempts: task, family, domain or none.")]
 Benchmark = Annotated[
-    str | None, typer.Option(help="What the attempts are a score of. [default: their domains]", show_default=False)
+    str | None, typer.Option(help="Name of the benchmark. [default: the attempts' domains]", show_default=False)
 ]
 
 
-@app.command()
+@app.command(epilog="Example: howsure bridge track games -o out")
 @verb
 def track(
     inputs: Annotated[
         list[Path],
-        typer.Argument(help="Inspect logs, samples.csv files, or folders that hold them.", show_default=False),
+        typer.Argument(help="Inspect logs, samples.csv files, or folders that contain them.", show_default=False),
     ],
     output: Output,
     min_turns: Annotated[
@@ -43,7 +43,7 @@ def track(
             show_default=False,
         ),
     ] = None,
-    definition: Annotated[list[str], typer.Option(help="matching, regression or irt; repeat it.")] = ["matching"],  # noqa: B006
+    definition: Annotated[list[str], typer.Option(help="matching, regression or irt; may be repeated.")] = ["matching"],  # noqa: B006
     replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates for the intervals.")] = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -51,9 +51,6 @@ def track(
     """Games of Track the Stat → how many games a novice needs to do as well as each model.
 
     Writes attempts.csv (the games as attempts at learning), horizons.csv, horizons.json, the charts and a report.
-
-    \b
-    howsure bridge track games/ -o out
     """
     from howsure.bridges.games import learning_attempts, track_horizons
     from howsure.track.reading import read_samples
@@ -79,17 +76,14 @@ def track(
         output.console.wrote([learning_attempts(samples, min_turns=min_turns).write(output.out / "attempts.csv")])
 
 
-@app.command()
+@app.command(epilog="Example: howsure bridge scores examples/evals/attempts.csv -o out")
 @verb
 def scores(
     inputs: Inputs, reading: Reading, output: Output, benchmark: Benchmark = None, cluster: Cluster = "task"
 ) -> None:
-    """Attempts at any eval → scores with standard errors, ready for `howsure stitch`.
+    """Attempts at evals → scores with standard errors, ready for `howsure stitch`.
 
     Writes scores.csv.
-
-    \b
-    howsure bridge scores attempts.csv --benchmark NAME -o out
     """
     from howsure.bridges.placing import scores_of
 
@@ -104,7 +98,7 @@ def scores(
         output.console.wrote([found.write(output.out / "scores.csv")])
 
 
-@app.command()
+@app.command(epilog="Example: howsure bridge place fit attempts.csv --benchmark bench-02 -o out")
 @verb
 def place(
     fit: Annotated[Path, typer.Argument(metavar="FIT", help="A folder of `howsure stitch fit`.", show_default=False)],
@@ -115,12 +109,9 @@ def place(
     cluster: Cluster = "task",
     seed: Seed = 0,
 ) -> None:
-    """Attempts at any eval → a place on a finished capability scale, in one command.
+    """Attempts at evals → a place on a finished capability scale, in one command.
 
     Writes placed.csv.
-
-    \b
-    howsure bridge place fit attempts.csv --benchmark NAME -o out
     """
     from howsure.bridges.placing import place_attempts
     from howsure.cli.stitch_common import capability_of, load_scale
@@ -137,7 +128,9 @@ def place(
         output.console.wrote([write_frame(found, output.out / "placed.csv")])
 
 
-@app.command()
+@app.command(
+    epilog="Example: howsure bridge judged examples/judged/verdicts.csv --labels examples/judged/labels.csv -o out"
+)
 @verb
 def judged(
     inputs: Inputs,
@@ -157,9 +150,6 @@ def judged(
     """A judge's verdicts, some labelled by people → corrected rates, and attempts for the horizon.
 
     Writes corrected.csv, corrected.json, attempts.csv, a report and, with novices, judged_horizons.csv.
-
-    \b
-    howsure bridge judged verdicts.csv --labels ratings.csv --novices novices.csv -o out
     """
     from howsure.bridges.judge_correction import correct_verdicts
 
@@ -181,7 +171,7 @@ def judged(
     finish(found, output, "corrected", "Success rates corrected for a judge's errors", "bridges.corrected_sections")
 
 
-@app.command("map")
+@app.command("map", epilog="Example: howsure bridge map fit time -o out")
 @verb
 def map_(
     inputs: Annotated[
@@ -198,21 +188,20 @@ def map_(
     ] = 0.5,
     level: Level = 0.95,
 ) -> None:
-    """Capability, time horizon and N-attempt horizon: how far each tells the others.
+    """Capability, time horizon and N-attempt horizon: how far each predicts the others.
 
     Writes scales.csv, scale_models.csv, scales.json, the charts and a report.
-
-    \b
-    howsure bridge map fit time attempts -o out
     """
     from howsure.bridges.scales import SCALES, map_scales
 
     found = map_scales(inputs, success_rate=success_rate, level=level)
     output.console.notes(found.provenance.notes)
     rows = [(SCALES[k.x][0], SCALES[k.y][0], k.slope, k.correlation, len(k.points)) for k in found.links]
-    caption = "Slopes: doublings of a horizon, or units of capability, for each doubling or unit of the first."
-    output.console.table("How scales go together", ("from", "to", f"slope [{level:.0%}]", "r", "models"), rows, caption)
-    finish(found, output, "map", "How the scales go together", "bridges.map_section")
+    caption = "Slope: doublings of a horizon, or units of capability, per doubling or unit of the first scale."
+    output.console.table(
+        "How the scales correlate", ("from", "to", f"slope [{level:.0%}]", "r", "models"), rows, caption
+    )
+    finish(found, output, "map", "How the scales correlate", "bridges.map_section")
 
 
 def _share(number: float | None) -> str | None:

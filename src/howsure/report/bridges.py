@@ -1,4 +1,4 @@
-"""Sections on what leads from one instrument to another."""
+"""Sections on the bridges from one instrument to another."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _corrected_section(found: Corrected) -> Section:
         Method(_CORRECTED),
         Download("corrected.csv", csv_text(found.to_frame())),
     ]
-    section = Section("How often do models succeed, once the judge is corrected?", blocks)
+    section = Section("Success rates corrected for the judge's errors", blocks)
     return with_lead(section, "Corrected success rate", [(row.model, row.powered) for row in found.rows])
 
 
@@ -34,41 +34,45 @@ def judged_section(found: JudgedHorizons) -> Section:
     rows: list[list[Cell]] = [[r.model, r.horizon, r.as_judged, r.from_judge] for r in found.rows]
     columns = ["Model", "Horizon", "As judged", "Share of the variance from the judge"]
     table = TableBlock(columns, rows, "Attempts that a novice would need, with interval.")
-    section = Section("Which attempt of a novice, once the judge is corrected?", [table, Method(_JUDGED)])
+    section = Section("N-attempt horizons corrected for the judge's errors", [table, Method(_JUDGED)])
     return with_lead(section, "Horizon in novice attempts, judge corrected", [(r.model, r.horizon) for r in found.rows])
 
 
 def map_section(found: ScaleMap) -> Section:
-    """How far each scale tells the others."""
+    """How far each scale predicts the others."""
     rows: list[list[Cell]] = [
         [SCALES[link.x][0], SCALES[link.y][0], link.slope, link.correlation, len(link.points)] for link in found.links
     ]
     columns = ["From", "To", "Slope", "Correlation", "Models"]
     blocks: list[Block] = [
         *(ChartBlock(chart) for chart in found.charts().values()),
-        TableBlock(columns, rows, "Slopes are doublings of a horizon, or units of capability, for each of the first."),
+        TableBlock(
+            columns,
+            rows,
+            "Slope: doublings of a horizon, or units of capability, per doubling or unit of the first scale.",
+        ),
         Method(_MAP),
         Download("scale_models.csv", csv_text(found.models)),
     ]
     told = [
-        f"{SCALES[k.y][0]} goes with {SCALES[k.x][0].lower()}: r = {k.correlation} over {len(k.points)} models."
+        f"{SCALES[k.y][0]} correlates with {SCALES[k.x][0].lower()}: r = {k.correlation}, {len(k.points)} models."
         for k in found.links[:1]
         if k.line
     ]
-    return Section("How do the scales go together?", blocks, found=told)
+    return Section("How the scales correlate", blocks, found=told)
 
 
 _CORRECTED = (
-    "PPI++: the mean label plus λ times what the judge says of the attempts that no person saw, minus what it says of those that were seen; λ is chosen so that the variance is least. It "
-    "uses each model's own labels.\n\nRogan and Gladen: (p + specificity − 1)/(sensitivity + specificity − 1), with sensitivity and specificity from the labels of all models; it takes the "
-    "judge to err alike on every model, and a permutation test says whether it does. Which attempts are labelled must not depend on the verdicts."
+    "PPI++: the mean label plus λ times the difference between the judge's mean on unlabelled and on labelled attempts; λ minimises the variance. It "
+    "uses each model's own labels.\n\nRogan and Gladen: (p + specificity − 1)/(sensitivity + specificity − 1), with sensitivity and specificity from the labels of all models; it assumes that "
+    "both are the same for every model, which a permutation test checks. Which attempts are labelled must not depend on the verdicts."
 )
 _JUDGED = (
-    "Where the judge's sensitivity and specificity do not differ between models, every replicate draws both, and each model's success rate, from their posterior; then the outcomes that no "
-    "person saw by P(success | verdict, model, task); then families, tasks and learners. Where they differ, each model's success is estimated by PPI++ from its own labels, with the same "
-    "weight for every task, and the bootstrap goes over tasks with their labels and verdicts."
+    "Where the judge's sensitivity and specificity do not differ between models, every replicate draws both, and each model's success rate, from their posterior; then the unlabelled "
+    "outcomes by P(success | verdict, model, task); then families, tasks and learners. Where they differ, each model's success is estimated by PPI++ from its own labels, with the same "
+    "weight for every task, and tasks are resampled with their labels and verdicts."
 )
 _MAP = (
-    "Models are joined by name. Horizons are taken as log₂, and a line by least squares runs through the models that have both; the band is where one new model may lie. The error of the first "
+    "Models are joined by name. Horizons are taken as log₂, and a least-squares line is fitted to the models that have both; the band is the prediction interval for one new model. The error of the first "
     "scale is not corrected for, which makes the line flatter, never steeper."
 )

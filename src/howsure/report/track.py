@@ -1,4 +1,4 @@
-"""Sections on Track the Stat: how many turns, how they end, what the state brings, what it costs."""
+"""Sections on Track the Stat: how many correct answers, how games end, the gain from showing the state, tokens."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def _p_value(results: TrackResult, board: Board, solver: str, a: str, b: str) ->
 
 
 _METHOD = (
-    "A turn is right when the answer in brackets equals the statistic of all numbers so far, to one decimal. The first wrong or malformed answer "
-    "ends the game, and its score is the number of right turns. A refusal, an empty answer or one that was cut off counts as an error in that turn.\n\n"
-    "A game that a server's failure, a budget or a limit broke off is censored: it had at least so many right turns (Kaplan and Meier). The restricted mean is the "
-    "area under the survival curve up to the last turn that at least five games answered. The average goes on from there with a constant hazard, if half of the games have "
+    "An answer is correct if the number in brackets equals the statistic of all numbers so far, to one decimal. The first wrong or malformed answer "
+    "ends the game, and its score is the number of correct answers before it. A refusal, an empty answer or one that was cut off counts as an error in that turn.\n\n"
+    "A game that broke off because of a server's failure, a budget or a limit is censored: it had at least this many correct answers (Kaplan–Meier). The restricted mean is the "
+    "area under the survival curve up to the last turn that at least five games answered. The average assumes a constant hazard from there on, if half of the games have "
     "ended by then. If not, or where games reached a limit of context or tokens, the average is not identified and only its bounds are given. The upper "
-    "bound takes games that reached a limit as right to the end, and games without an answer as censored.\n\n"
+    "bound treats games that reached a limit as correct to the end, and games without an answer as censored.\n\n"
     "Intervals have level {level:.0%}. Those of the average and the violation rate are score intervals clustered by sequence; those of the standard deviation and "
-    "the median come from resampling sequences. Where all games ended in the same turn, the interval of the average is that of a constant hazard. "
-    "The largest and the smallest are facts about these games. Where more than half of the games reach the end, the median is above the range.\n\n"
-    "Kinds of errors: the column of chance has the shares among wrong random guesses in the same turns. A kind that is as frequent as in guesses says nothing "
-    "of the cause.\n\n"
-    "“random (exact)” is the expectation of a player that says one of the numbers seen, computed and not drawn; its interval is where the average of one "
-    "run lies. It is not the least that costs no thought: on the mode, always saying the largest number lasts 14 turns."
+    "the median come from a cluster bootstrap over sequences. Where all games ended in the same turn, the interval of the average is that of a constant hazard. "
+    "The largest and the smallest describe these games and have no interval. Where more than half of the games reach the end, the median is above the range.\n\n"
+    "Kinds of errors: the last column gives the shares among wrong random guesses in the same turns. A kind that is as frequent as among guesses says nothing "
+    "about the cause.\n\n"
+    "“random (exact)” is the exact expectation for a player that says one of the numbers seen; its interval is the range in which the average of one "
+    "run lies. It is not the strongest simple baseline: on the mode, always saying the largest number gives 14 correct answers."
 )
 
 
@@ -85,12 +85,14 @@ def _metrics(results: TrackResult, board: Board) -> TableBlock:
     for row in results.on(board):
         turns: list[Cell] = [row.average, row.stddev, row.median, row.largest, row.smallest]
         rows.append([row.model, row.solver, *turns, row.violation_rate, row.n])
-    return TableBlock(columns, rows, "Right turns of each player and solver, with intervals.")
+    return TableBlock(columns, rows, "Correct answers before the first error, by player and solver, with intervals.")
 
 
 def _baselines(results: TrackResult, board: Board) -> TableBlock:
     rows: list[list[Cell]] = [[one.name, one.average] for one in results.baselines if one.board == board]
-    return TableBlock(["Baseline", "Average"], rows, "What to compare with: average number of right turns.")
+    return TableBlock(
+        ["Baseline", "Average"], rows, "Baselines: average number of correct answers before the first error."
+    )
 
 
 def _survival(results: TrackResult, board: Board) -> TableBlock:
@@ -102,7 +104,9 @@ def _survival(results: TrackResult, board: Board) -> TableBlock:
             rows.append([row.model, row.solver, row.survival.restricted_mean, row.survival.reach, *bounds, *counts])
     columns = ["Player", "Solver", "Restricted mean", "Up to turn", "Average, at least", "At most"]
     columns += ["Games", "Broken off", "Without an answer"]
-    return TableBlock(columns, rows, "Right turns where games broke off: what is known without and with them.")
+    return TableBlock(
+        columns, rows, "Correct answers where games broke off: restricted mean, and bounds of the average."
+    )
 
 
 def _errors(results: TrackResult, board: Board) -> TableBlock:
@@ -113,7 +117,9 @@ def _errors(results: TrackResult, board: Board) -> TableBlock:
         if count or kind in row.chance_errors
     ]
     columns = ["Player", "Solver", "Ended by", "Games", "Share among wrong guesses"]
-    return TableBlock(columns, rows, "How games ended, and which kinds of errors random guesses in the same turns are.")
+    return TableBlock(
+        columns, rows, "How games ended, and the shares of the kinds of errors among random guesses in the same turns."
+    )
 
 
 def _hazards(results: TrackResult, board: Board) -> TableBlock:
@@ -124,14 +130,14 @@ def _hazards(results: TrackResult, board: Board) -> TableBlock:
         for h in row.survival.hazards
         if h.n_turns
     ]
-    columns = ["Player", "Solver", "Turns", "Chance to fail in a turn", "Errors", "Turns played"]
-    return TableBlock(columns, rows, "The risk in each stretch of turns, for those that got so far.")
+    columns = ["Player", "Solver", "Turns", "Hazard (probability of an error per turn)", "Errors", "Turns played"]
+    return TableBlock(columns, rows, "Hazard by range of turns, among the games that reached them.")
 
 
 def _gain_section(results: TrackResult) -> Section:
     rows: list[list[Cell]] = [[g.model, g.solver, g.variant, g.setting, *_contrast(g.contrast)] for g in results.gains]
     columns = ["Model", "Solver", "Variant", "Setting", "Explicit − implicit", *_CONTRAST]
-    table = TableBlock(columns, rows, "Right turns with the state shown minus without, paired by sequence.")
+    table = TableBlock(columns, rows, "Correct answers with the state shown minus without, paired by sequence.")
     return Section("Gain from showing the state", [table, Method(_CONTRAST_METHOD)])
 
 
@@ -141,14 +147,14 @@ def _difference_section(results: TrackResult) -> Section:
         for d in results.differences
     ]
     columns = ["a", "b", "Solver", "Variant", "Setting", "Length", "a − b", *_CONTRAST, "p (Holm)"]
-    table = TableBlock(columns, rows, "Right turns of player a minus those of player b, paired by sequence.")
+    table = TableBlock(columns, rows, "Correct answers of player a minus those of player b, paired by sequence.")
     holm = " p (Holm) is corrected for all pairs on the same board."
     return Section("Differences between players", [table, Method(_CONTRAST_METHOD + holm)])
 
 
 _CONTRAST = ("Up to turn", "p", "p (log-rank)", "Sequences", "On one side only")
 _CONTRAST_METHOD = (
-    "Difference of restricted means up to the last turn that is well known of both, paired by sequence, with a t interval and the p of that t test. Games that broke "
+    "Difference of restricted means up to the last turn that at least five games of both answered, paired by sequence, with a t interval and the p of that t test. Games that broke "
     "off are censored. The log-rank test compares the two survival curves; it does not use the pairing."
 )
 
@@ -172,13 +178,13 @@ def _usage_section(results: TrackResult) -> Section:
         "of it reasoning",
         "Total",
         "Turns asked",
-        "Written a turn",
+        "Written per turn",
     ]
     text = (
-        "An answer in its brackets takes 5 to 10 tokens. A model that writes more, or reasons before it answers, may keep the state in writing: then "
-        "its figures tell of explicit tracking, whatever the solver."
+        "An answer in its brackets takes 5 to 10 tokens. A model that writes more, or reasons before it answers, may keep the state in writing: its results "
+        "then describe explicit tracking, whatever the solver."
     )
     return Section(
-        "What did it cost?",
-        [TableBlock(columns, rows, "Tokens of all games, also of those that broke off."), Text(text)],
+        "Tokens used",
+        [TableBlock(columns, rows, "Tokens of all games, including those that broke off."), Text(text)],
     )

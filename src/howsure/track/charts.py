@@ -34,11 +34,11 @@ ERROR_WORDS = {
 _MOST_CURVES = len(PALETTE)
 _MOST_BARS = 60
 _ORDER = ("model", "human", "baseline")
-_AVERAGE = Field("value", "Average", "right turns")
+_AVERAGE = Field("value", "Average", "correct answers")
 
 
 def draw_averages(results: TrackResult, board: Board) -> alt.LayerChart:
-    """Right turns of each model, with and without the state shown; guessing, baselines and people as lines with bands."""
+    """Correct answers of each model, with and without the state shown; guessing, baselines and people as lines with bands."""
     import altair as alt
 
     shown = _with_bars(results, board)
@@ -46,18 +46,20 @@ def draw_averages(results: TrackResult, board: Board) -> alt.LayerChart:
     drawn = {"random", *(row.model for row in shown)}  # what `random` measured is there exactly
     lines = _estimates(("", y.name, y.average) for y in results.baselines if y.board == board and y.name not in drawn)
     ends = [number for rows in (bars, lines) for name in ("value", "high") for number in rows[name].drop_nulls()]
-    field = Field("value", "Average", "right turns", domain=(0, 1.03 * max(ends, default=1.0)))
+    field = Field("value", "Average", "correct answers", domain=(0, 1.03 * max(ends, default=1.0)))
     x = position("x", bars, "value", field)
     n_rows = bars.select("label", "group").n_unique()
     (band, line), (bar, interval) = _lines(lines, x), _bars(bars, x)
     chart = alt.LayerChart(layer=[band, bar, line, interval], height=max(n_rows, 2) * ROW)
-    note = "Bands around the dashed lines: for guessing, where the average of one run lies; for others, the interval"
+    note = "Bands around the dashed lines: for guessing, the range of the average of one run; for others, the interval"
     caption = Caption(sum(row.n for row in shown), "games", results.level, "clustered by sequence", note)
-    return captioned(chart, title=f"How many turns: {board.title}", caption=caption, mark="Black bars")
+    return captioned(
+        chart, title=f"Correct answers before the first error: {board.title}", caption=caption, mark="Black bars"
+    )
 
 
 def draw_survival(results: TrackResult, board: Board) -> alt.LayerChart:
-    """The share of games that last beyond each turn, one curve a model and solver."""
+    """The share of games without an error so far, one curve per model and solver."""
     known = [(row, row.survival) for row in _sorted(results, board) if row.survival]
     shown, n_more = known[:_MOST_CURVES], len(known[_MOST_CURVES:])
     curves = pl.concat([curve.to_frame().with_columns(group=pl.lit(_name(row))) for row, curve in shown]).rename(
@@ -67,17 +69,17 @@ def draw_survival(results: TrackResult, board: Board) -> alt.LayerChart:
     n = sum(row.n for row, _ in shown)
     return line_with_band(
         curves,
-        title=f"Still right: {board.title}",
+        title=f"Survival curve: {board.title}",
         caption=Caption(n, "games", results.level, "Wilson's with Greenwood's variance", note),
-        x=Field("turns", "Right turns", "number", domain=(0, board.length)),
-        y=Field("survival", "Games that last longer", "0–1", domain=(0, 1)),
+        x=Field("turns", "Correct answers", "number", domain=(0, board.length)),
+        y=Field("survival", "Games without an error so far", "0–1", domain=(0, 1)),
         group=Field("group", "Player"),
         is_step=True,
     )
 
 
 def draw_errors(results: TrackResult, board: Board) -> alt.LayerChart:
-    """What ended the games, as shares of each model's and solver's."""
+    """How games ended, as shares of the games of each model and solver."""
     import altair as alt
 
     known = [row for row in _sorted(results, board) if row.n][:_MOST_BARS]
@@ -106,7 +108,7 @@ def draw_errors(results: TrackResult, board: Board) -> alt.LayerChart:
     layer = bars.mark_bar(stroke=LIGHT["paper"], strokeWidth=1)
     caption = Caption(sum(row.n for row in known), "games", None, "shares of these games, as counted")
     chart = alt.LayerChart(layer=[layer], height=max(len(known), 2) * ROW)
-    return captioned(chart, title=f"What came first: {board.title}", caption=caption)
+    return captioned(chart, title=f"First errors: {board.title}", caption=caption)
 
 
 def _sorted(results: TrackResult, board: Board) -> list[TrackRow]:

@@ -1,4 +1,4 @@
-"""From games to figures: how many turns each solver lasts, how sure that is, how it fails and what it costs."""
+"""From games to results: how many correct answers each player gives, with intervals, how games end, and tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TrackResult", "TrackRow", "Usage", "measure", "report_games"]
 
-_LONG_REPLY = 25  # tokens a turn; an answer in its brackets takes 5 to 10
+_LONG_REPLY = 25  # tokens per turn; an answer in its brackets takes 5 to 10
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Usage:
 class TrackRow:
     """One model with one solver on one variant.
 
-    ``average``, ``stddev``, ``median``, ``largest``, ``smallest`` are of the number of right turns, and ``violation_rate`` is the share of games that a
+    ``average``, ``stddev``, ``median``, ``largest``, ``smallest`` are of the number of correct answers, and ``violation_rate`` is the share of games that a
     malformed reply ends. Of ``n`` games ``n_censored`` broke off, and ``n_no_answer`` ended without an answer, which counts as an error. Where that leaves something open,
     ``bounds`` are the least and the most that the average can be (`howsure.track.survival.average_turns`). ``failures`` counts the reasons.
     ``errors`` counts the ways in which games ended, and ``chance_errors`` has the shares of the kinds of errors among wrong guesses in the same turns.
@@ -275,11 +275,11 @@ def _notes(row: TrackRow) -> list[str]:
     written = row.usage.written_each_turn
     if row.solver == DIRECT and row.usage.reasoning_tokens:
         notes.append(
-            f"{name}: reasons before it answers, so it may keep the state there in writing. Read its figures as explicit tracking."
+            f"{name}: reasons before it answers, so it may keep the state there in writing. Read its results as explicit tracking."
         )
     elif row.solver == DIRECT and written is not None and written > _LONG_REPLY:
         notes.append(
-            f"{name}: writes {written:.0f} tokens a turn, more than an answer takes; it may keep the state in writing. Forbid it with --brief."
+            f"{name}: writes {written:.0f} tokens per turn, more than an answer takes; it may keep the state in writing. Forbid it with --brief."
         )
     return notes
 

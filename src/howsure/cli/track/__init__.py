@@ -1,4 +1,4 @@
-"""`howsure track`: one module a verb."""
+"""`howsure track`: one module per verb."""
 
 from howsure.cli.lazy import Panels, lazy_app
 
@@ -6,17 +6,20 @@ __all__ = ["VERBS", "app"]
 
 VERBS: Panels = {
     "Before": {
-        "estimate": ("howsure.cli.track.estimate", "What a run would use and cost; nothing is asked."),
+        "estimate": ("howsure.cli.track.estimate", "Tokens and cost of a run, before it is started."),
     },
     "Playing": {
-        "run": ("howsure.cli.track.run", "Let models, or players that need none, play."),
+        "run": ("howsure.cli.track.run", "Let models or scripted players play."),
         "human": ("howsure.cli.track.human", "Play it yourself in the terminal."),
         "page": ("howsure.cli.track.page", "The same game as a page for a browser."),
-        "collect": ("howsure.cli.track.collect", "Files that players sent back → samples and attempts."),
+        "collect": ("howsure.cli.track.collect", "Read the files that players sent back."),
     },
     "After": {
-        "report": ("howsure.cli.track.report", "Metrics with intervals, survival, gains, kinds of errors, tokens."),
+        "report": (
+            "howsure.cli.track.report",
+            "Metrics with intervals, survival curves, differences, kinds of errors, tokens.",
+        ),
     },
 }
 
-app = lazy_app(VERBS, "For how many turns can a solver keep a statistic in its head?")
+app = lazy_app(VERBS, "For how many turns can a model or a person track a running statistic?")

@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure track collect play.html sent/ -o people")
 @verb
 def collect(
     played: Annotated[Path, typer.Argument(metavar="PAGE", help="The page that was played.", show_default=False)],
@@ -26,11 +26,7 @@ def collect(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Turn the files that players sent back into samples.csv and attempts.csv, judged again number by number.
-
-    \b
-    howsure track collect play.html sent/ -o people
-    """
+    """Turn the files that players sent back into samples.csv and attempts.csv, judged again number by number."""
     from howsure.pages import read_page
     from howsure.track.browser import collect_page
     from howsure.track.reading import FILE, kept_in, locked

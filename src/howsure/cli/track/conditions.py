@@ -17,7 +17,7 @@ _CHOICES = "median, mode, recall, inversions or spread"
 Variant = Annotated[str, typer.Option(help=f"{_CHOICES}.")]
 Variants = Annotated[list[str], typer.Option("--variant", help=f"{_CHOICES}; may be repeated.")]
 Solvers = Annotated[
-    list[str], typer.Option("--solver", help="direct, or explicit: the state is shown; may be repeated.")
+    list[str], typer.Option("--solver", help="direct, or explicit (the state is shown); may be repeated.")
 ]
 NSamples = Annotated[int, typer.Option("--samples", min=1, help="Sequences to play, from number 0 on.")]
 
@@ -30,13 +30,13 @@ def _option(text: str, *names: str, **more: Any) -> Any:
 class Conditions:
     """What is shown."""
 
-    length: Annotated[int, _option("Numbers in a sequence.")] = 300
+    length: Annotated[int, _option("Numbers per sequence.")] = 300
     low: Annotated[int, _option("The smallest number.")] = 0
     high: Annotated[int, _option("One more than the largest number.")] = 100
-    distractors: Annotated[float, _option("Chance of an irrelevant line before each number, 0 to 1.")] = 0.0
-    brief: Annotated[bool, _option("Forbid all but the answer, so that no scratchpad holds the state.", "--brief")] = (
-        False
-    )
+    distractors: Annotated[float, _option("Probability of an irrelevant line before each number, 0 to 1.")] = 0.0
+    brief: Annotated[
+        bool, _option("Forbid everything but the answer, so that the state cannot be kept in writing.", "--brief")
+    ] = False
 
     @property
     def setting(self) -> Setting:

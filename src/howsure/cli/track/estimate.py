@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure track estimate --variant mode --samples 100")
 @verb
 def estimate(
     output: Output,
@@ -26,23 +26,28 @@ def estimate(
     turns: Annotated[
         list[float] | None,
         typer.Option(
-            help="Right turns that games last on average; may be repeated. [default: 10, 50, all]", show_default=False
+            help="Correct answers before the first error, on average; may be repeated. [default: 10, 50, all]",
+            show_default=False,
         ),
     ] = None,
-    input_price: Annotated[float | None, typer.Option(help="Of a million tokens read.", show_default=False)] = None,
-    output_price: Annotated[float | None, typer.Option(help="Of a million tokens written.", show_default=False)] = None,
-    cached_price: Annotated[
-        float | None, typer.Option(help="Of a million tokens read again, where that is cheaper.", show_default=False)
+    input_price: Annotated[
+        float | None, typer.Option(help="Price per million tokens read.", show_default=False)
     ] = None,
-    extra_output: Annotated[float, typer.Option(help="Tokens written in a turn beside the answer (reasoning).")] = 0,
+    output_price: Annotated[
+        float | None, typer.Option(help="Price per million tokens written.", show_default=False)
+    ] = None,
+    cached_price: Annotated[
+        float | None,
+        typer.Option(help="Price per million tokens read again, where that is cheaper.", show_default=False),
+    ] = None,
+    extra_output: Annotated[float, typer.Option(help="Tokens written per turn beside the answer (reasoning).")] = 0,
 ) -> None:
-    """What a run would use and cost, before it is started. Nothing is asked.
+    """Tokens and cost of a run, before it is started. No model is called.
 
-    The conversation is read anew in each turn, so what is read grows with the square of the turns. Counted by a rule of thumb:
-    expect to be off by a third.
+    The conversation is read again in each turn, so the tokens read grow with the square of the number of turns. Tokens are counted by a
+    rule of thumb: expect an error of up to a third.
 
-    \b
-    howsure track estimate --variant mode --input-price 2 --output-price 8
+    Writes estimate.csv and estimate.json.
     """
     from howsure.track.costs import Prices, estimate_run
 

@@ -16,7 +16,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure track human --name jo --variant mode")
 @verb
 def human(
     conditions: Conditions,
@@ -28,12 +28,9 @@ def human(
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
 ) -> None:
-    """Play it yourself: type the number, no brackets needed; q stops, and the same command goes on from there.
+    """Play the game yourself: type the number without brackets; q stops, and the same command continues from there.
 
-    Writes samples.csv and attempts.csv, which keep the games of everybody who plays in this folder.
-
-    \b
-    howsure track human --name jo --variant mode
+    Writes samples.csv and attempts.csv, which keep the games of all who play in this folder.
     """
     from howsure.track.reading import FILE
     from howsure.track.terminal import play_human

@@ -16,7 +16,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure track page --variant mode -o play.html")
 @verb
 def page(
     conditions: Conditions,
@@ -26,10 +26,9 @@ def page(
     sequence: Annotated[int, typer.Option(min=0, help="The first game's sequence; the next ones follow.")] = 0,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
 ) -> None:
-    """The same game as a page for a browser: one file, no network. Mail it; `howsure track collect` reads what comes back.
+    """The same game as a page for a browser: one file that works offline. Send it to people; `howsure track collect` reads their answers.
 
-    \b
-    howsure track page --variant mode -o play.html
+    Writes the page.
     """
     from howsure.track.browser import make_page
 

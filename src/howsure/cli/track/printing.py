@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["print_result"]
 
 _MOST_PAIRS = 15
-_PAIRED = "Difference of mean right turns, paired by sequence."
+_PAIRED = "Difference of the mean number of correct answers, paired by sequence."
 _KINDS = {"stale": "stale", "tie": "wrong tie rule", "rank": "one rank off", "other": "other"}
 
 
@@ -47,7 +47,9 @@ def print_result(results: TrackResult, output: Output) -> None:
         rows = [(*row[:4], *row[5:-1]) for row in rows]
     exact = [one for one in results.baselines if one.name == GUESSING]
     told = "; ".join(f"{one.name} on {one.board.variant} {one.average}" for one in exact)
-    console.table("Right turns", ("player", "solver", "variant", *figures), rows, f"To compare with: {told}.")
+    console.table(
+        "Correct answers before the first error", ("player", "solver", "variant", *figures), rows, f"Baseline: {told}."
+    )
     if results.gains:
         gained = [(g.model, g.solver, _board(g), *_contrast(g.contrast)) for g in results.gains]
         titles = ("model", "solver", "variant", "explicit − implicit", "up to turn", "p", "sequences")
@@ -63,7 +65,7 @@ def print_result(results: TrackResult, output: Output) -> None:
     if kinds:
         caption = (
             "Shares of the games that ended by a wrong answer. In brackets: the same shares for random guesses in the same turns. "
-            "A share near that of guessing says nothing of the cause."
+            "A share near that of guessing says nothing about the cause."
         )
         console.table("Kinds of wrong answers", ("player", "solver", "variant", *_KINDS.values()), kinds, caption)
     console.json(results.as_dict())

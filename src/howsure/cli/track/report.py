@@ -16,23 +16,20 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure track report runs -o report")
 @verb
 def report(
     inputs: Annotated[
         list[Path],
-        typer.Argument(help="Inspect logs, samples.csv files, or folders that hold them.", show_default=False),
+        typer.Argument(help="Inspect logs, samples.csv files, or folders that contain them.", show_default=False),
     ],
     output: Output,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """What came out: the six metrics with intervals, survival over turns, what the state brings, kinds of errors, tokens.
+    """The six metrics with intervals, survival curves, the gain from showing the state, kinds of errors, tokens.
 
-    Writes track.csv, samples.csv, survival.csv, hazard.csv, attempts.csv, track.json, the charts, and report.html, which opens offline.
-
-    \b
-    howsure track report runs -o report
+    Writes track.csv, samples.csv, survival.csv, hazard.csv, differences.csv, attempts.csv, track.json, the charts, and report.html.
     """
     from howsure.track.results import report_games
 

@@ -28,11 +28,13 @@ class Playing(Asking):
     """How a model is asked, game by game."""
 
     max_samples: Annotated[int, asking_option("Games at a time; memory grows with it.", min=1)] = 20
-    epochs: Annotated[int, asking_option("Games with each sequence.", min=1)] = 1
-    state_role: Annotated[str, asking_option("Who tells the explicit state: user or assistant.")] = "user"
+    epochs: Annotated[int, asking_option("Games per sequence.", min=1)] = 1
+    state_role: Annotated[str, asking_option("Role of the message with the explicit state: user or assistant.")] = (
+        "user"
+    )
 
 
-@app.command()
+@app.command(epilog="Example: howsure track run --player oracle --player window-5 --samples 20 -o runs")
 @verb
 def run(
     output: Output,
@@ -52,13 +54,12 @@ def run(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Let a model, or a player that needs none, play; the same command goes on with a run that was broken off.
+    """Let models or scripted players play; the same command continues a run that was interrupted.
 
-    Writes samples.csv (one row a game) and track.csv (the figures) and keeps those of other players that are in the folder already.
-    A model's logs are in DIR/logs, for `inspect view`. Exit code 1 says that a server failed and games are missing.
+    Writes samples.csv (one row per game) and track.csv (the metrics) and keeps the games of other players in the folder.
+    A model's logs are in DIR/logs, for `inspect view`. Exit code 1 means that a server failed and games are missing.
 
-    \b
-    howsure track run --model openai/gpt-5 --variant mode -o runs
+    With a model: howsure track run --model openai/gpt-5 --variant mode -o runs
     """
     from howsure.track.playing import play_all
 
