@@ -65,10 +65,10 @@ def test_mistakes_are_one_line(desk, command, options, says):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_report_stands_in_a_browser(analysed, browser_page, axe, width):
     page = browser_page(analysed[0] / "analyze_report.html", width=width)
-    for statistic in page.locator("statistic.chart").all():
-        statistic.scroll_into_view_if_needed()
-        statistic.locator(".stage.is-live").wait_for()
-    assert page.locator("statistic.chart").count() == 7
+    for figure in page.locator("figure.chart").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".stage.is-live").wait_for()
+    assert page.locator("figure.chart").count() == 7
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert "do not decide the claim" in page.locator("main").inner_text()
     assert axe(page) == []
