@@ -39,7 +39,7 @@ RUNS = {
     "stitch_fit": f"stitch fit {_SCORES} --seed 1",
     "stitch_fit_paper": f"stitch fit {_SCORES} --preset paper --seed 1",
     "stitch_score": "stitch score {out}/stitch_fit examples/stitch/new.csv",
-    "stitch_next": "stitch next {out}/stitch_fit --model amber-10.0",
+    "stitch_next": "stitch next {out}/stitch_fit --model amber-2.0",
     "stitch_forecast": "stitch forecast {out}/stitch_fit --seed 1",
     "stitch_progress": "stitch progress {out}/stitch_fit",
     "stitch_map": "stitch map {out}/stitch_fit examples/stitch/horizons.csv",

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from threadpoolctl import threadpool_limits
 
-from howsure.stitch.cleaning import pose
-from howsure.stitch.simulate import simulate
-from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.cleaning import prepare_scores
+from howsure.stitch.simulator import simulate
+from howsure.stitch.solver.anchors import AnchorBenchmark
 from howsure.stitch.solver.hierarchy import solve_hierarchy
 from howsure.stitch.solver.kernels import fit
 from howsure.stitch.solver.problem import Problem
@@ -31,10 +31,10 @@ REFITS, REPLICATES, ROUNDS = 100, 2_000, 5
 
 def measure() -> dict[str, float]:
     """CPU seconds of each way, and their ratios."""
-    world = pose(simulate(n_models=179, n_benchmarks=38, density=0.195, seed=0).scores)
+    world = prepare_scores(simulate(n_models=179, n_benchmarks=38, density=0.195, seed=0).scores)
     problem = replace(world, floors=np.zeros(len(world.benchmarks)))  # the published objective knows no floors
-    gauge = AnchorBenchmark(int(problem.n_by_benchmark.argmax()))
-    solution = solve_ridge(problem, gauge)
+    constraint = AnchorBenchmark(int(problem.n_by_benchmark.argmax()))
+    solution = solve_ridge(problem, constraint)
     start = np.zeros(solution.layout.size)
     weights = np.random.default_rng(0).exponential(size=(REFITS, problem.n_observations))
 
@@ -49,18 +49,18 @@ def measure() -> dict[str, float]:
         seconds = {
             "cold": _least(cold),
             "refit": _least(refits) / REFITS,
-            "scipy": _least(lambda: _scipy(problem, gauge), 1),
+            "scipy": _least(lambda: _scipy(problem, constraint), 1),
         }
         learned = _least(lambda: solve_hierarchy(problem))
     default = solve_hierarchy(problem)
-    draw_replicates(default, gauge, 10)
+    draw_replicates(default, constraint, 10)
     begin = time.perf_counter()
-    draw_replicates(default, gauge, REPLICATES)
+    draw_replicates(default, constraint, REPLICATES)
     drawn = time.perf_counter() - begin
     return {
         "scores": problem.n_observations,
         "scipy_seconds": seconds["scipy"],
-        "scipy_cost_above_ours": _scipy(problem, gauge) - cold().cost,
+        "scipy_cost_above_ours": _scipy(problem, constraint) - cold().cost,
         "cold_milliseconds": 1e3 * seconds["cold"],
         "cold_ratio": seconds["scipy"] / seconds["cold"],
         "refit_milliseconds": 1e3 * seconds["refit"],
@@ -82,14 +82,14 @@ def _least(way: Callable[[], Any], rounds: int = ROUNDS) -> float:
     return min(seconds)
 
 
-def _scipy(problem: Problem, gauge: AnchorBenchmark) -> float:
+def _scipy(problem: Problem, constraint: AnchorBenchmark) -> float:
     """The published objective as a script would fit it; returns the cost."""
     n, m = len(problem.models), len(problem.benchmarks)
     free = n + m + m - 1
 
     def residuals(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         capability, difficulty = parameters[:n], parameters[n : n + m]
-        slope = np.insert(parameters[n + m :], gauge.benchmark, 1.0)
+        slope = np.insert(parameters[n + m :], constraint.benchmark, 1.0)
         logit = slope[problem.benchmark] * (capability[problem.model] - difficulty[problem.benchmark])
         penalty = np.sqrt(0.1 / free) * parameters
         return np.concatenate([1 / (1 + np.exp(-logit)) - problem.score, penalty])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.solver.anchors import AnchorBenchmark
 from howsure.stitch.solver.hierarchy import solve_hierarchy
 from howsure.stitch.solver.problem import Problem
 from howsure.stitch.solver.solutions import solve_ridge

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howsure.stitch.simulate import simulate
+from howsure.stitch.simulator import simulate
 from howsure.tables import Scores
 from howsure.track.prompts import bracketed
 from howsure.track.samples import Sample, Samples

@@ -10,7 +10,7 @@ from howsure.bridges.scales import read_scale, read_scales
 from howsure.bridges.simulate import JudgedWorld, true_horizon
 from howsure.errors import InputError, OptionError
 from howsure.horizon.attempt_horizon import attempt_horizons
-from howsure.stitch.simulate import simulate as simulate_scores
+from howsure.stitch.simulator import simulate as simulate_scores
 from howsure.stitch.trends.horizon_map import clustered_correlation
 from howsure.tables import Attempts, Ratings
 from howsure.track.samples import Sample, Samples
@@ -82,11 +82,15 @@ def test_scores_need_a_name_and_a_model():
 
 def test_a_run_finds_its_place_on_the_scale():
     world = simulate_scores(seed=1)
-    scale = howsure.stitch.fit(world.scores, bootstrap=100)
+    scale = howsure.stitch.fit(world.scores, n_replicates=100)
     benchmark = scale.benchmarks.row(0, named=True)
-    placed = place_attempts(scale, attempts_of({"new": 0.7}), benchmark=benchmark["benchmark"]).row(0, named=True)
-    easier = place_attempts(scale, attempts_of({"new": 0.9}), benchmark=benchmark["benchmark"]).row(0, named=True)
-    assert placed["low"] < placed["capability"] < placed["high"]
+    placed = (
+        place_attempts(scale, attempts_of({"new": 0.7}), benchmark=benchmark["benchmark"]).to_frame().row(0, named=True)
+    )
+    easier = (
+        place_attempts(scale, attempts_of({"new": 0.9}), benchmark=benchmark["benchmark"]).to_frame().row(0, named=True)
+    )
+    assert placed["capability_low"] < placed["capability"] < placed["capability_high"]
     assert placed["capability"] < easier["capability"]
     with pytest.raises(InputError, match="is on the scale"):
         place_attempts(scale, attempts_of({"new": 0.7}), benchmark="unheard of")

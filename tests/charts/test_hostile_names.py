@@ -22,7 +22,7 @@ from howsure.outside_text import one_line
 from howsure.stitch.charts.scale import draw_scale
 from howsure.stitch.exploration import explore
 from howsure.stitch.scale import fit
-from howsure.stitch.simulate import simulate as simulate_scores
+from howsure.stitch.simulator import simulate as simulate_scores
 from howsure.tables import Attempts, Scores
 from howsure.track.charts import draw_averages, draw_errors, draw_survival
 from howsure.track.playing import run_players
@@ -91,7 +91,7 @@ def of_evals():
 
 def of_time():
     drawn = simulate_time({name: 2.0 ** (i / 2 + 2) for i, name in enumerate(HOSTILE[:7])}, seed=1)
-    found = time_horizons(drawn.counts, bootstrap=30, seed=1)
+    found = time_horizons(drawn.counts, n_replicates=30, seed=1)
     return [*found.charts().values(), *compare_horizons(found, *HOSTILE[:2]).charts().values()]
 
 
@@ -104,7 +104,7 @@ def of_attempts():
 def of_stitch():
     frame = simulate_scores(n_models=30, n_benchmarks=16, seed=3).scores.frame
     scores = Scores(frame.with_columns(renamed(frame["model"]), renamed(frame["benchmark"])))
-    return [*explore(scores).charts().values(), *draw_scale(fit(scores, bootstrap=20)).values()]
+    return [*explore(scores).charts().values(), *draw_scale(fit(scores, n_replicates=20)).values()]
 
 
 def of_track():

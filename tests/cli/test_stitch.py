@@ -63,7 +63,7 @@ def refused(*arguments):
 def folder(tmp_path_factory):
     """A fit of the example, with everything that it writes."""
     out = tmp_path_factory.mktemp("fit")
-    told("fit", EXAMPLES / "scores.csv", "--bootstrap", 60, "--seed", 1, "-o", out)
+    told("fit", EXAMPLES / "scores.csv", "--replicates", 60, "--seed", 1, "-o", out)
     return out
 
 
@@ -72,7 +72,7 @@ def folder(tmp_path_factory):
 
 def test_the_published_fit_comes_out_of_the_command(tmp_path):
     data, reference = shared("data/epoch-2025-11"), shared("reference/stitch_paper")
-    told("fit", data, "--preset", "paper", "--anchor", "Winogrande", "--bootstrap", 0, "-o", tmp_path, "-q")
+    told("fit", data, "--preset", "paper", "--anchor", "Winogrande", "--replicates", 0, "-o", tmp_path, "-q")
     facts = json.loads((tmp_path / "fit.json").read_text())
     assert (facts["n_observations"], facts["n_models"], facts["n_benchmarks"]) == (1324, 179, 38)
     assert facts["cost"] == pytest.approx(3.447379952726, abs=1e-8)
@@ -93,7 +93,7 @@ def test_the_published_fit_comes_out_of_the_command(tmp_path):
 
 def test_a_fit_writes_tables_figures_replicates_charts_and_a_report(folder):
     there = {path.name for path in folder.iterdir()}
-    tables = {"models.csv", "benchmarks.csv", "pairs.csv", "scores.csv", "fit.json", "replicates.parquet"}
+    tables = {"models.csv", "benchmarks.csv", "pairs.csv", "scores.csv", "fit.json", "fit.result.zip"}
     charts = {
         f"{n}.{e}"
         for n in ("ranking", "capabilities", "difficulties", "curves", "residuals")
@@ -101,7 +101,19 @@ def test_a_fit_writes_tables_figures_replicates_charts_and_a_report(folder):
     }
     assert there == tables | charts | {"fit_report.html", "fit_report.sections.json"}
     models = pl.read_csv(folder / "models.csv")
-    wanted = ["model", "capability", "low", "high", "n_benchmarks", "rank", "rank_low", "rank_high", "p_best", "date"]
+    wanted = [
+        "model",
+        "capability",
+        "capability_low",
+        "capability_high",
+        "capability_state",
+        "n_benchmarks",
+        "rank",
+        "rank_low",
+        "rank_high",
+        "p_best",
+        "date",
+    ]
     assert models.columns[: len(wanted)] == wanted
     assert models["rank"].to_list() == list(range(1, 37))
     benchmarks = pl.read_csv(folder / "benchmarks.csv")
@@ -110,15 +122,17 @@ def test_a_fit_writes_tables_figures_replicates_charts_and_a_report(folder):
         "difficulty",
         "difficulty_low",
         "difficulty_high",
+        "difficulty_state",
         "slope",
         "slope_low",
         "slope_high",
+        "slope_state",
         "n_models",
         "rmse",
     ]
     assert benchmarks.columns[: len(wanted)] == wanted
     assert pl.read_csv(folder / "pairs.csv").columns == [
-        "model", "other", "difference", "low", "high", "p_better", "interval_state",
+        "a", "b", "difference", "difference_low", "difference_high", "difference_state", "p_a_greater",
     ]  # fmt: skip
     facts = json.loads((folder / "fit.json").read_text())
     assert {
@@ -129,34 +143,33 @@ def test_a_fit_writes_tables_figures_replicates_charts_and_a_report(folder):
         "gradient_norm",
         "iterations",
         "converged",
-        "settings",
-        "seed",
-        "digest",
+        "provenance",
     } <= set(facts)
-    assert (facts["seed"], facts["n_replicates"], facts["digest"]) == (1, 60, Scores(EXAMPLES / "scores.csv").digest)
+    made = facts["provenance"]
+    assert (made["seed"], facts["n_replicates"], made["digest"]) == (1, 60, Scores(EXAMPLES / "scores.csv").digest)
 
 
 def test_people_read_models_and_benchmarks():
-    text = told("fit", EXAMPLES / "scores.csv", "--bootstrap", 30)
+    text = told("fit", EXAMPLES / "scores.csv", "--replicates", 30)
     assert "210 scores of 36 models on 12 benchmarks" in text
     assert "capability [90%]" in text
-    assert "The first 15 of 36. Preset howsure, anchored at bench-12." in text
+    assert "The first 15 of 36. Preset default, anchored at bench-12." in text
 
 
 def test_programs_read_json():
     result = run(
-        "fit", EXAMPLES / "scores.csv", "--bootstrap", 0, "--json", "--anchor", "bench-04", "--anchor-difficulty", 2
+        "fit", EXAMPLES / "scores.csv", "--replicates", 0, "--json", "--anchor", "bench-04", "--anchor-difficulty", 2
     )
     fitted = json.loads(result.stdout)
     assert fitted["n_models"] == len(fitted["models"]) == 36
     anchor = next(row for row in fitted["benchmarks"] if row["benchmark"] == "bench-04")
     assert (anchor["difficulty"], anchor["slope"]) == (pytest.approx(2), pytest.approx(1))
-    assert fitted["models"][0]["low"] is None
+    assert fitted["models"][0]["capability_low"] is None
 
 
 def test_two_models_may_fix_the_scale():
     text = run(
-        "fit", EXAMPLES / "scores.csv", "--bootstrap", 0, "--json", "--anchor-models", "ember-10.2=150,cobalt-6.0=130"
+        "fit", EXAMPLES / "scores.csv", "--replicates", 0, "--json", "--anchor-models", "ember-10.2=150,cobalt-6.0=130"
     ).stdout
     capability = {row["model"]: row["capability"] for row in json.loads(text)["models"]}
     assert (capability["ember-10.2"], capability["cobalt-6.0"]) == (pytest.approx(150), pytest.approx(130))
@@ -165,11 +178,11 @@ def test_two_models_may_fix_the_scale():
 def test_chosen_models_are_compared_with_each_other():
     chosen = ("ember-10.2", "cobalt-4.1", "dune-3.0")
     named = [part for name in chosen for part in ("--pairs", name)]
-    pairs = json.loads(run("fit", EXAMPLES / "scores.csv", "--bootstrap", 30, "--json", *named).stdout)["pairs"]
+    pairs = json.loads(run("fit", EXAMPLES / "scores.csv", "--replicates", 30, "--json", *named).stdout)["pairs"]
     assert len(pairs) == 3
-    assert {pair["model"] for pair in pairs} | {pair["other"] for pair in pairs} == set(chosen)
-    assert all(pair["low"] < pair["difference"] < pair["high"] for pair in pairs)
-    assert "No model" in refused("fit", EXAMPLES / "scores.csv", "--bootstrap", 0, "--json", "--pairs", "nobody")
+    assert {pair["a"] for pair in pairs} | {pair["b"] for pair in pairs} == set(chosen)
+    assert all(pair["difference_low"] < pair["difference"] < pair["difference_high"] for pair in pairs)
+    assert "No model" in refused("fit", EXAMPLES / "scores.csv", "--replicates", 0, "--json", "--pairs", "nobody")
 
 
 def test_choices_of_scores_reach_the_fit(tmp_path):
@@ -194,7 +207,7 @@ def test_choices_of_scores_reach_the_fit(tmp_path):
         "families",
         "--level",
         "0.8",
-        "--bootstrap",
+        "--replicates",
         "30",
     ]
     fitted = json.loads(run("fit", EXAMPLES / "scores.csv", "--json", *options).stdout)
@@ -207,17 +220,17 @@ def test_choices_of_scores_reach_the_fit(tmp_path):
 
 
 def test_two_dimensions():
-    fitted = json.loads(run("fit", EXAMPLES / "scores.csv", "--bootstrap", 0, "--json", "--dimensions", 2).stdout)
+    fitted = json.loads(run("fit", EXAMPLES / "scores.csv", "--replicates", 0, "--json", "--dimensions", 2).stdout)
     assert all("trait" in row for row in fitted["models"])
     assert "knows 1 dimension" in refused("fit", EXAMPLES / "scores.csv", "--preset", "paper", "--dimensions", 2)
 
 
 def test_a_seed_gives_the_same_numbers(folder):
-    again = json.loads(run("fit", EXAMPLES / "scores.csv", "--bootstrap", 60, "--seed", 1, "--json").stdout)
-    other = json.loads(run("fit", EXAMPLES / "scores.csv", "--bootstrap", 60, "--seed", 2, "--json").stdout)
-    low = pl.read_csv(folder / "models.csv")["low"].to_list()
-    assert [row["low"] for row in again["models"]] == low
-    assert [row["low"] for row in other["models"]] != low
+    again = json.loads(run("fit", EXAMPLES / "scores.csv", "--replicates", 60, "--seed", 1, "--json").stdout)
+    other = json.loads(run("fit", EXAMPLES / "scores.csv", "--replicates", 60, "--seed", 2, "--json").stdout)
+    low = pl.read_csv(folder / "models.csv")["capability_low"].to_list()
+    assert [row["capability_low"] for row in again["models"]] == low
+    assert [row["capability_low"] for row in other["models"]] != low
 
 
 # what is asked of a fit
@@ -227,14 +240,16 @@ def test_a_new_model_is_placed_with_its_interval(folder, tmp_path):
     text = told("score", folder, EXAMPLES / "new.csv", "-o", tmp_path)
     assert "granite-1.0" in text
     placed = pl.read_csv(tmp_path / "placed.csv").row(0, named=True)
-    assert placed["low"] < placed["capability"] < placed["high"]
+    assert placed["capability_low"] < placed["capability"] < placed["capability_high"]
     assert placed["n_benchmarks"] == 4
-    assert json.loads(run("score", folder, EXAMPLES / "new.csv", "--json").stdout)[0]["model"] == "granite-1.0"
+    assert (
+        json.loads(run("score", folder, EXAMPLES / "new.csv", "--json").stdout)["placed"][0]["model"] == "granite-1.0"
+    )
 
 
 def test_the_next_benchmark_is_one_the_model_lacks(folder):
     shown = told("next", folder, "--model", "cobalt-4.0", "-n", 2)
-    found = json.loads(run("next", folder, "--model", "cobalt-4.0", "--json").stdout)
+    found = json.loads(run("next", folder, "--model", "cobalt-4.0", "--json").stdout)["next"]
     has = Scale.load(folder).problem.to_frame().filter(pl.col("model") == "cobalt-4.0")["benchmark"]
     assert not {row["benchmark"] for row in found} & set(has)
     assert found[0]["benchmark"] in shown
@@ -262,7 +277,7 @@ def test_forecast(folder, tmp_path):
 
 def test_progress(folder, tmp_path):
     told_by_scores = told("progress", folder, "-o", tmp_path)
-    assert "orders of magnitude of compute saved a year" in told_by_scores
+    assert "orders of magnitude of compute saved per year" in told_by_scores
     assert {"progress.csv", "progress.json", "efficiency.png", "gains.svg", "progress_report.html"} <= {
         p.name for p in tmp_path.iterdir()
     }
@@ -290,7 +305,7 @@ def test_check(folder, tmp_path):
 
 def test_robustness(tmp_path):
     text = told("robustness", EXAMPLES / "scores.csv", "-n", 10, "--folds", 3, "--share", 0.4, "-o", tmp_path)
-    assert "What the conclusion depends on" in text
+    assert "What the conclusion is sensitive to" in text
     assert "Without 40% of the benchmarks, drawn 10 times" in text
     assert "Which model predicts best what it has not seen" in text
     there = {path.name for path in tmp_path.iterdir()}
@@ -301,17 +316,17 @@ def test_robustness_on_the_published_folds():
     folds = shared("reference/stitch_paper/folds.csv")
     options = ["--preset", "paper", "--anchor", "Winogrande", "-n", 5, "--folds", folds, "--json", "-q"]
     found = json.loads(run("robustness", shared("data/epoch-2025-11"), *options).stdout)
-    by_method = {row["method"]: row for row in found["validation"]}
+    by_method = {row["method"]: row for row in found["robustness_models"]}
     assert by_method["benchmark mean"]["rmse"] == pytest.approx(0.1835, abs=1e-3)
     assert by_method["sigmoid (paper)"]["rmse"] == pytest.approx(0.0995, abs=2e-3)
-    assert by_method["howsure"]["rmse"] < 0.0948
-    assert by_method["howsure"]["difference_high"] < 0
+    assert by_method["default"]["rmse"] < 0.0948
+    assert by_method["default"]["difference_high"] < 0
 
 
 def test_explore(tmp_path):
     text = told("explore", EXAMPLES / "scores.csv", "-o", tmp_path)
     assert "210 scores of 36 models on 12 benchmarks" in text
-    assert "one scale can hold them" in text
+    assert "they can be put on one scale" in text
     assert {"overlap.csv", "overlap.png", "months.svg", "coverage.html", "explore_report.html"} <= {
         p.name for p in tmp_path.iterdir()
     }
@@ -342,7 +357,7 @@ def test_a_world_may_have_the_gaps_of_a_table(tmp_path):
 
 
 def test_coverage(tmp_path):
-    text = told("coverage", "-n", 2, "--resample", "errors", "--bootstrap", 20, "-o", tmp_path)
+    text = told("coverage", "-n", 2, "--resample", "errors", "--replicates", 20, "-o", tmp_path)
     assert "Coverage of 90% intervals for differences" in text
     assert pl.read_csv(tmp_path / "coverage.csv")["resample"].to_list() == ["errors"] * 3
     assert "No resampling called 'boots'" in refused("coverage", "-n", 2, "--resample", "boots")
@@ -395,7 +410,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_told_in_one_line(case, tmp_path):
     rows, options, words = BAD[case]
-    assert words in refused("fit", written(tmp_path, rows), "--bootstrap", "20", *options)
+    assert words in refused("fit", written(tmp_path, rows), "--replicates", "20", *options)
 
 
 def test_dates_that_contradict_each_other_are_refused(tmp_path):
@@ -408,13 +423,13 @@ def test_dates_that_contradict_each_other_are_refused(tmp_path):
 def test_models_beyond_all_benchmarks_and_flat_benchmarks_are_states(tmp_path):
     edges = [(name, f"b{b}", score) for name, score in (("top", 1.0), ("bottom", 0.0)) for b in range(6)]
     flat = [(f"m{m}", "flat", 0.5) for m in range(8)]
-    text = run("fit", written(tmp_path, [*grid(), *edges, *flat]), "--bootstrap", "40", "--json", "-q").stdout
+    text = run("fit", written(tmp_path, [*grid(), *edges, *flat]), "--replicates", "40", "--json", "-q").stdout
     fitted = json.loads(text)
     models = {row["model"]: row for row in fitted["models"]}
-    assert (models["top"]["state"], models["top"]["high"]) == ("above_range", None)
-    assert (models["bottom"]["state"], models["bottom"]["low"]) == ("below_range", None)
-    assert models["top"]["low"] < models["top"]["capability"]
-    assert next(row["state"] for row in fitted["benchmarks"] if row["benchmark"] == "flat") == "undefined"
+    assert (models["top"]["capability_state"], models["top"]["capability_high"]) == ("above_range", None)
+    assert (models["bottom"]["capability_state"], models["bottom"]["capability_low"]) == ("below_range", None)
+    assert models["top"]["capability_low"] < models["top"]["capability"]
+    assert next(row["difficulty_state"] for row in fitted["benchmarks"] if row["benchmark"] == "flat") == "undefined"
 
 
 def test_attempts_are_not_scores():
@@ -425,7 +440,7 @@ def test_attempts_are_not_scores():
 def test_a_folder_without_a_fit_is_told(tmp_path):
     for verb in ("next", "check", "forecast", "progress"):
         options = ["--model", "x"] if verb == "next" else []
-        assert "fit.json is not there" in refused(verb, tmp_path, *options)
+        assert "expected one file fit.result.zip" in refused(verb, tmp_path, *options)
 
 
 def test_new_scores_on_unknown_benchmarks_are_told(folder, tmp_path):
@@ -442,3 +457,31 @@ def test_the_group_lists_all_verbs():
     text = told("--help")
     assert all(f"  {verb} " in text for verb in VERBS)
     assert "..." not in text.split("Commands:")[1], "a first line is too long to be shown whole"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A folder with the examples, and a fit of them."""
+    folder = tmp_path_factory.mktemp("desk")
+    (folder / "examples").symlink_to(ROOT / "examples")
+    told("fit", EXAMPLES / "scores.csv", "--replicates", 20, "-o", folder / "fit", "--quiet")
+    return folder
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_ends_with_an_example_that_runs(verb, desk, monkeypatch):
+    text = next(c.callback.__doc__ for c in app.registered_commands if (c.name or c.callback.__name__) == verb)
+    words = text.strip().splitlines()[-1].split()
+    assert words[:3] == ["howsure", "stitch", verb]
+    assert " ".join(words) in " ".join(told(verb, "--help").split())
+    monkeypatch.chdir(desk)
+    told(*words[2:], "--quiet")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_a_function_of_the_same_name_in_python(verb):
+    import howsure.stitch
+
+    function = getattr(howsure.stitch, verb)
+    assert callable(function)
+    assert function.__doc__

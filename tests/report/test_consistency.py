@@ -16,7 +16,7 @@ EXAMPLES = {
     "summary": ("summary", "examples/evals/attempts.csv"),
     "compare": ("compare", "examples/evals/attempts.csv"),
     "time": ("horizon", "time", "examples/horizon/time_counts.csv", "--bootstrap", "100"),
-    "fit": ("stitch", "fit", "examples/stitch/scores.csv", "--bootstrap", "60"),
+    "fit": ("stitch", "fit", "examples/stitch/scores.csv", "--replicates", "60"),
 }
 
 

@@ -17,12 +17,12 @@ from howsure.report.stitch import (
     scale_section,
 )
 from howsure.stitch.exploration import explore
-from howsure.stitch.robust.check import check
-from howsure.stitch.robust.robustness import robustness
+from howsure.stitch.robust.analysis import robustness
+from howsure.stitch.robust.inspection import check
 from howsure.stitch.scale import fit
-from howsure.stitch.trends.forecast import forecast
+from howsure.stitch.trends.frontier_forecast import forecast
 from howsure.stitch.trends.horizon_map import map_horizons
-from howsure.stitch.trends.progress import progress
+from howsure.stitch.trends.scaling import progress
 from howsure.tables import Scores
 
 EXAMPLES = Path(__file__).parents[2] / "examples/stitch"
@@ -35,7 +35,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def scale(scores):
-    return fit(scores, bootstrap=60)
+    return fit(scores, n_replicates=60)
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,8 @@ def sections(scores, scale):
         "forecast": forecast_section(forecast(scale, cutoff="2025-05-01", n_simulations=99)),
         "progress": progress_section(progress(scale)),
         "horizon": horizon_section(map_horizons(scale, EXAMPLES / "horizons.csv", n_replicates=50)),
-        "robustness": robustness_section(robustness(scores, n=6, folds=3)),
-        "check": check_section(check(scale, n=5)),
+        "robustness": robustness_section(robustness(scores, n_replicates=6, folds=3)),
+        "check": check_section(check(scale, n_models=5)),
     }
 
 
@@ -69,7 +69,7 @@ def test_the_scale_is_told_with_its_leader_and_counts(sections, scale):
 
 def test_models_stand_beside_the_planted_truth(sections, scale):
     models = tables(sections["scale"])[0]
-    assert models.columns[-2:] == ["Planted truth", "Covered"]
+    assert models.columns[-2:] == ["True (simulated) value", "Covered"]
     assert models.rows[0][-2:] == [1e6, "no"]
     assert models.rows[1][-2:] == [None, None]
     assert [row[1] for row in models.rows] == scale.models["model"].to_list()
@@ -77,7 +77,7 @@ def test_models_stand_beside_the_planted_truth(sections, scale):
 
 def test_without_truth_or_replicates_no_column_is_empty(scores):
     plain = tables(scale_section(fit(scores)))[0]
-    assert "Planted truth" not in plain.columns
+    assert "True (simulated) value" not in plain.columns
     assert "P(best)" not in plain.columns
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howsure.stitch.cleaning import pose
-from howsure.stitch.simulate import simulate
-from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.cleaning import prepare_scores
+from howsure.stitch.simulator import simulate
+from howsure.stitch.solver.anchors import AnchorBenchmark
 from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"
@@ -32,7 +32,7 @@ def paper_scores(shared):
 
 @pytest.fixture(scope="session")
 def paper_problem(paper_scores):
-    return pose(paper_scores, duplicates="max")
+    return prepare_scores(paper_scores, duplicates="max")
 
 
 @pytest.fixture(scope="session")
@@ -51,9 +51,9 @@ def world():
 
 @pytest.fixture(scope="session")
 def problem(world):
-    return pose(world.scores)
+    return prepare_scores(world.scores)
 
 
 @pytest.fixture(scope="session")
-def gauge(problem):
+def constraint(problem):
     return AnchorBenchmark(int(problem.n_by_benchmark.argmax()))

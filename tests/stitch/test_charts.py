@@ -11,11 +11,11 @@ from howsure.charts.export import svg
 from howsure.stitch.charts.scale import draw_capabilities, draw_difficulties, draw_ranking, draw_scale, readable
 from howsure.stitch.exploration import explore
 from howsure.stitch.scale import fit
-from howsure.stitch.simulate import simulate
+from howsure.stitch.simulator import simulate
 from howsure.stitch.solver.curves import curve_frame, residual_frame
-from howsure.stitch.trends.forecast import forecast
+from howsure.stitch.trends.frontier_forecast import forecast
 from howsure.stitch.trends.horizon_map import map_horizons
-from howsure.stitch.trends.progress import progress
+from howsure.stitch.trends.scaling import progress
 from howsure.tables import Scores
 
 NAMES = (
@@ -31,7 +31,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def scale(world):
-    return fit(world.scores, bootstrap=40)
+    return fit(world.scores, n_replicates=40)
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_a_frontier_too_short_for_a_line_is_drawn_without(world):
 
 def test_curves_and_residuals_are_the_fit(scale):
     residuals = residual_frame(scale)
-    assert np.sqrt((residuals["residual"].to_numpy() ** 2).mean()) == pytest.approx(scale.facts.rmse)
+    assert np.sqrt((residuals["residual"].to_numpy() ** 2).mean()) == pytest.approx(scale.quality.rmse)
     row = residuals.row(0, named=True)
     assert row["expected"] == pytest.approx(scale.predict(row["model"], row["benchmark"]).value)
     curves = curve_frame(scale, n=5)

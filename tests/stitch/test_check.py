@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 
 from howsure.charts import to_spec
 from howsure.errors import OptionError
-from howsure.stitch.robust.check import THIRDS, check, surprises
+from howsure.stitch.robust.inspection import THIRDS, check, surprises
 from howsure.stitch.scale import fit
-from howsure.stitch.simulate import simulate
+from howsure.stitch.simulator import simulate
 from howsure.stitch.solver.curves import residual_frame
 from howsure.tables import Scores
 
@@ -23,26 +23,26 @@ def world():
 
 @pytest.fixture(scope="module")
 def scale(world):
-    return fit(world.scores, bootstrap=60)
+    return fit(world.scores, n_replicates=60)
 
 
 @pytest.fixture(scope="module")
 def found(scale):
-    return check(scale, n=8, seed=1)
+    return check(scale, n_models=8, seed=1)
 
 
 # the sample
 
 
 def test_the_sample_is_drawn_by_its_seed_and_shown_best_first(scale, found):
-    assert found.sample.equals(check(scale, n=8, seed=1).sample)
-    assert not found.sample["model"].equals(check(scale, n=8, seed=2).sample["model"])
+    assert found.sample.equals(check(scale, n_models=8, seed=1).sample)
+    assert not found.sample["model"].equals(check(scale, n_models=8, seed=2).sample["model"])
     assert len(found.sample) == 8
     assert found.sample["rank"].is_sorted()
 
 
 def test_no_more_models_than_there_are(scale):
-    everyone = check(scale, n=500).sample
+    everyone = check(scale, n_models=500).sample
     assert everyone["model"].to_list() == scale.models["model"].to_list()
     assert everyone["third"].to_list() == [third for third in THIRDS for _ in range(10)]
 
@@ -70,7 +70,7 @@ def test_raw_scores_are_those_that_were_fitted(scale, found):
 
 def test_nobody_is_drawn_from_none(scale):
     with pytest.raises(OptionError, match="at least 1"):
-        check(scale, n=0)
+        check(scale, n_models=0)
 
 
 # surprises
@@ -84,19 +84,19 @@ def test_a_planted_error_is_the_first_surprise(world):
     first = surprises(planted).residuals.row(0, named=True)
     assert (first["model"], first["benchmark"]) == (victim["model"], victim["benchmark"])
     assert first["z"] < -3
-    assert first["score"] < first["low"] < first["expected"] < first["high"]
+    assert first["score"] < first["expected_low"] < first["expected"] < first["expected_high"]
     assert surprises(planted).n_far >= 1
 
 
 def test_few_scores_are_far_off_in_a_world_that_keeps_to_the_model(scale):
     judged = surprises(scale)
-    inside = judged.residuals.filter(pl.col("score").is_between("low", "high"))
-    assert len(judged.residuals) == scale.facts.n_observations
+    inside = judged.residuals.filter(pl.col("score").is_between("expected_low", "expected_high"))
+    assert len(judged.residuals) == scale.quality.n_observations
     assert len(inside) / len(judged.residuals) == pytest.approx(scale.level, abs=0.06)
     assert judged.n_by_chance == pytest.approx(0.0027 * len(judged.residuals), rel=0.01)
 
 
-@pytest.mark.parametrize("options", [{"preset": "paper"}, {"preset": "howsure"}, {"dimensions": 2}], ids=str)
+@pytest.mark.parametrize("options", [{"preset": "paper"}, {"preset": "default"}, {"dimensions": 2}], ids=str)
 def test_leaving_a_score_out_is_what_an_optimiser_finds(world, options):
     some = fit(world.scores, **options)
     expected = residual_frame(some).with_columns(place=pl.int_range(pl.len()))
@@ -167,9 +167,16 @@ def test_words_tell_numbers_and_ranks(found):
 
 def test_the_result_goes_to_files_json_and_charts(found, tmp_path):
     written = {path.name for path in found.save(tmp_path)}
-    assert written == {"check.csv", "check_scores.csv", "check_residuals.csv", "check_supports.csv", "check.json"}
+    assert written == {
+        "check.csv",
+        "check_scores.csv",
+        "check_residuals.csv",
+        "check_supports.csv",
+        "check.json",
+        "check.result.zip",
+    }
     told = json.loads((tmp_path / "check.json").read_text())
-    assert len(told["sample"]) == 8
+    assert len(told["check"]) == 8
     assert told["provenance"]["seed"] == 1
     charts = found.charts()
     assert set(charts) == {"check", "check_residuals", "check_supports"}

@@ -40,7 +40,7 @@ def test_counts(found):
     assert seen.coverage == pytest.approx(5 / 8)
     assert (seen.n_several, seen.n_undated, seen.n_parts) == (1, 1, 1)
     assert (seen.first_date, seen.last_date) == (dt.date(2024, 1, 10), dt.date(2024, 3, 20))
-    assert (seen.median_benchmarks_a_model, seen.median_models_a_benchmark) == (1.0, 2.5)
+    assert (seen.median_benchmarks_per_model, seen.median_models_per_benchmark) == (1.0, 2.5)
 
 
 def test_the_most_covered_come_first(found):
@@ -109,7 +109,7 @@ def test_a_table_without_dates_has_no_months():
 def test_saving_writes_a_matrix_and_the_numbers(found, tmp_path):
     written = {path.name for path in found.save(tmp_path)}
     assert written == {
-        "coverage_models.csv", "coverage_benchmarks.csv", "coverage_least.csv", "overlap.csv", "months.csv", "duplicates.csv", "parts.csv", "explore.json",
+        "coverage_models.csv", "coverage_benchmarks.csv", "coverage_least.csv", "overlap.csv", "months.csv", "duplicates.csv", "parts.csv", "explore.json", "explore.result.zip",
     }  # fmt: skip
     assert pl.read_csv(tmp_path / "overlap.csv").rows() == [("Y", 3, 1), ("X", 1, 2)]
     told = json.loads((tmp_path / "explore.json").read_text())

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch.scale import Scale, fit
-from howsure.stitch.simulate import simulate
+from howsure.stitch.simulator import simulate
 from howsure.stitch.trends.backtest import backtest, hold_out, refit_before
 from howsure.stitch.trends.breaks import find_break
-from howsure.stitch.trends.forecast import forecast
 from howsure.stitch.trends.frontier import Dated, dates_of, fit_trend, frontier_frame, is_frontier, years_of
+from howsure.stitch.trends.frontier_forecast import forecast
 from howsure.stitch.trends.saturation import crossing, saturate, saturation_frame
 from howsure.stitch.trends.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between
 from howsure.tables import Scores
@@ -45,7 +45,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def scale(world):
-    return fit(world.scores, preset="paper", bootstrap=60)
+    return fit(world.scores, preset="paper", n_replicates=60)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_the_real_table_from_scores_to_forecast():
     from howsure.sources import epoch
 
     data = PAPER.parents[1] / "data/epoch-2025-11"
-    scale = fit(epoch.read([data]), preset="paper", anchor="Winogrande", bootstrap=200)
+    scale = fit(epoch.read([data]), preset="paper", anchor="Winogrande", n_replicates=200)
     found = forecast(scale)
     assert found.trend.line.slope.value == pytest.approx(0.5588, abs=5e-5)
     plain, whole = (found.at("2026-11-30", "confidence", is_plain=is_plain) for is_plain in (True, False))
@@ -307,7 +307,7 @@ def test_the_backtest_tells_error_and_coverage(found):
     assert test.chosen.cutoff == dt.date(2025, 1, 1)
     line = test.errors.filter(shape="line", cutoff=test.chosen.cutoff)
     assert line["error"].to_list() == pytest.approx((line["actual"] - line["forecast"]).to_list())
-    covered = (line["low"] <= line["actual"]) & (line["actual"] <= line["high"])
+    covered = (line["forecast_low"] <= line["actual"]) & (line["actual"] <= line["forecast_high"])
     assert line["is_covered"].to_list() == covered.to_list()
     assert set(test.summary["shape"]) == set(SHAPES)
     overall = test.summary.filter(shape="line", horizon="all").row(0, named=True)
@@ -411,7 +411,7 @@ def test_a_forecast_holds_what_it_promises(found, tmp_path):
     assert (there.low, there.value, there.high) == pytest.approx(
         (row["prediction_low"], row["capability"], row["prediction_high"])
     )
-    assert row["prediction_low"] < row["confidence_low"] < row["ols_confidence_low"]
+    assert row["prediction_low"] < row["capability_low"] < row["capability_ols_low"]
     last = found.models["date"].max()
     assert (path["date"].max() - last).days == pytest.approx(3 * 365.25, abs=31)
     written = found.save(tmp_path)
@@ -450,7 +450,7 @@ def test_a_saved_scale_gives_the_same_forecast(scale, found, tmp_path):
 
 def test_the_planted_growth_is_in_the_interval_of_the_slope():
     world = simulate(n_models=80, n_benchmarks=20, seed=0)
-    scale = fit(world.scores, bootstrap=100)
+    scale = fit(world.scores, n_replicates=100)
     truth = true_slope(world, scale.provenance.settings["anchor"])
     slope = fit_trend(Dated.of(scale)).slope()
     assert slope.covers(truth)
@@ -462,7 +462,7 @@ def test_planted_growth_is_covered_as_often_as_stated():
     held, held_plain, n = 0, 0, 60
     for seed in range(n):
         world = simulate(n_models=80, n_benchmarks=20, seed=seed)
-        scale = fit(world.scores, bootstrap=100)
+        scale = fit(world.scores, n_replicates=100)
         trend, truth = fit_trend(Dated.of(scale)), true_slope(world, scale.provenance.settings["anchor"])
         held += trend.slope().covers(truth)
         held_plain += trend.slope(is_plain=True).covers(truth)
@@ -473,7 +473,7 @@ def test_planted_growth_is_covered_as_often_as_stated():
 def test_without_replicates_the_forecast_says_what_it_lacks(world):
     found = forecast(fit(world.scores, preset="paper"), cutoff="2025-01-01", n_simulations=9)
     assert found.path["prediction_low"].null_count() == len(found.path)
-    assert found.path["ols_prediction_low"].null_count() == 0
+    assert found.path["prediction_ols_low"].null_count() == 0
     assert any("no replicates" in note for note in found.provenance.notes)
 
 

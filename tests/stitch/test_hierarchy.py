@@ -6,10 +6,10 @@ import pytest
 from scipy.special import expit
 
 from howsure.errors import InputError, OptionError
-from howsure.stitch.cleaning import pose
+from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.robust.crossvalidation import compare_models, held_out_errors, make_folds
-from howsure.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
-from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.simulator import PER_LOG10_FLOP, PER_YEAR, simulate
+from howsure.stitch.solver.anchors import AnchorBenchmark
 from howsure.stitch.solver.hierarchy import solve_hierarchy
 from howsure.stitch.solver.replicates import draw_replicates
 from howsure.tables import Scores
@@ -32,42 +32,42 @@ def test_capabilities_are_recovered(world, problem):
 
 def test_priors_are_learned():
     world = simulate(n_models=300, n_benchmarks=40, density=0.3, seed=1)
-    problem = pose(world.scores)
+    problem = prepare_scores(world.scores)
     learned = solve_hierarchy(problem).learned
     slopes = np.log(world.benchmarks["slope"].to_numpy())
-    unit = np.exp(slopes.mean())  # the gauge of the priors has slopes around 1
+    unit = np.exp(slopes.mean())  # the constraint of the priors has slopes around 1
     assert learned["slope_sd"] == pytest.approx(slopes.std(), rel=0.2)
     assert learned["trend"] == pytest.approx((PER_YEAR + PER_LOG10_FLOP * 0.5) * unit, rel=0.15)
 
 
 def test_without_dates_there_is_no_trend(problem):
     rows = problem.to_frame().with_columns(date=pl.lit(None, pl.Date))
-    assert solve_hierarchy(pose(Scores(rows))).learned["trend"] == 0
+    assert solve_hierarchy(prepare_scores(Scores(rows))).learned["trend"] == 0
 
 
 def test_a_second_trait_is_found_where_there_is_one():
     """Half of the benchmarks also ask for something that has nothing to do with capability."""
     rng = np.random.default_rng(0)
-    problem = pose(simulate(n_models=70, n_benchmarks=16, density=0.7, seed=6).scores)
+    problem = prepare_scores(simulate(n_models=70, n_benchmarks=16, density=0.7, seed=6).scores)
     trait, loading = rng.normal(size=len(problem.models)), np.where(np.arange(len(problem.benchmarks)) % 2, 1.2, 0.0)
     logit = np.log(np.clip(problem.score, 0.01, 0.99) / np.clip(1 - problem.score, 0.01, 0.99))
     logit = logit + loading[problem.benchmark] * trait[problem.model]
     rows = problem.to_frame().with_columns(score=1 / (1 + np.exp(-logit)), floor=pl.lit(None, pl.Float64))
-    solution = solve_hierarchy(pose(Scores(rows)), 2)
+    solution = solve_hierarchy(prepare_scores(Scores(rows)), 2)
     at = solution.layout
     assert solution.fitted.converged
     assert abs(np.corrcoef(solution.theta[at.trait], trait)[0, 1]) > 0.8
-    flat = solve_hierarchy(pose(Scores(rows)))
+    flat = solve_hierarchy(prepare_scores(Scores(rows)))
     assert solution.noise.variance.mean() < flat.noise.variance.mean() / 2
 
 
 def test_held_out_error_on_the_published_folds(paper_problem, paper_folds):
-    names = ["benchmark mean", "clipped linear", "Rasch (equal slopes)", "sigmoid (paper)", "howsure"]
+    names = ["benchmark mean", "clipped linear", "Rasch (equal slopes)", "sigmoid (paper)", "default"]
     errors = held_out_errors(paper_problem, names, folds=paper_folds, anchor="Winogrande")
     assert rms(errors["benchmark mean"]) == pytest.approx(0.1835, abs=1e-4)
     assert rms(errors["Rasch (equal slopes)"]) == pytest.approx(0.1131, abs=1e-4)
     assert rms(errors["sigmoid (paper)"]) == pytest.approx(0.0995, abs=1e-4)
-    assert rms(errors["howsure"]) < 0.0925
+    assert rms(errors["default"]) < 0.0925
     # fitted through the clip, lines do better than the published sigmoid; fitted without it they had .1255
     assert rms(errors["clipped linear"]) == pytest.approx(0.0975, abs=1e-3)
 
@@ -76,10 +76,10 @@ def test_held_out_error_on_the_published_folds(paper_problem, paper_folds):
 def test_every_model_of_the_scores_on_the_published_folds(paper_problem, paper_folds):
     table = compare_models(paper_problem, folds=paper_folds, anchor="Winogrande")
     rmse = dict(table.select("method", "rmse").iter_rows())
-    assert table["method"][:2].to_list() == ["howsure, two dimensions", "howsure"]
-    assert rmse["howsure, two dimensions"] < 0.08
+    assert table["method"][:2].to_list() == ["default, two dimensions", "default"]
+    assert rmse["default, two dimensions"] < 0.08
     assert rmse["variance per benchmark"] < rmse["clipped linear"] < rmse["sigmoid (paper)"]
-    better = table.filter(pl.col("method") == "howsure").row(0, named=True)
+    better = table.filter(pl.col("method") == "default").row(0, named=True)
     assert better["difference_high"] < 0
 
 
@@ -89,8 +89,8 @@ def test_comparison_has_intervals_and_a_reference(problem):
         problem, methods=["benchmark mean", "clipped linear"], folds=3, seed=2, progress=lambda *n: told.append(n)
     )
     assert set(table["method"]) == {"benchmark mean", "clipped linear", "sigmoid (paper)"}
-    assert (table["low"] < table["rmse"]).all()
-    assert (table["rmse"] < table["high"]).all()
+    assert (table["rmse_low"] < table["rmse"]).all()
+    assert (table["rmse"] < table["rmse_high"]).all()
     assert table.filter(pl.col("method") == "sigmoid (paper)")["difference"][0] == 0
     assert told == [(1, 3), (2, 3), (3, 3)]
 
@@ -104,10 +104,10 @@ def test_folds_are_even_and_repeatable(problem):
 
 
 def test_wrong_methods_and_folds_are_told(problem):
-    with pytest.raises(OptionError, match=r"No model of the scores called 'howsur'. Did you mean 'howsure'"):
-        held_out_errors(problem, ["howsur"])
+    with pytest.raises(OptionError, match=r"No model of the scores called 'defaul'. Did you mean 'default'"):
+        held_out_errors(problem, ["defaul"])
     with pytest.raises(InputError, match="folds: 2 for"):
-        held_out_errors(problem, ["howsure"], folds=np.zeros(2, dtype=int))
+        held_out_errors(problem, ["default"], folds=np.zeros(2, dtype=int))
 
 
 @pytest.mark.heavy

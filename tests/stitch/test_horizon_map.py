@@ -11,7 +11,7 @@ import pytest
 from howsure.errors import InputError
 from howsure.stats.trends import fit_line
 from howsure.stitch.scale import fit
-from howsure.stitch.simulate import simulate
+from howsure.stitch.simulator import simulate
 from howsure.stitch.trends.horizon_map import held_out_r2, map_horizons, read_horizons
 
 SHARED = Path(__file__).parents[2] / "../shared"
@@ -27,7 +27,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def scale(world):
-    return fit(world.scores, bootstrap=60)
+    return fit(world.scores, n_replicates=60)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_the_published_map():
 def test_the_real_table_from_scores_to_map():
     from howsure.sources import epoch
 
-    scale = fit(epoch.read([METR.parent]), preset="paper", anchor="Winogrande", bootstrap=100)
+    scale = fit(epoch.read([METR.parent]), preset="paper", anchor="Winogrande", n_replicates=100)
     found = map_horizons(scale, METR)
     assert found.line.n == 23
     assert found.slope.value == pytest.approx(3.383, abs=1e-3)
@@ -116,10 +116,12 @@ def test_every_model_of_the_scale_gets_a_horizon(scale, horizons, tmp_path):
     frame = found.to_frame()
     assert len(frame) == len(scale.models)
     assert frame["published"].count() == 30
-    assert (frame["low"] < frame["minutes"]).all()
+    assert (frame["minutes_low"] < frame["minutes"]).all()
     row = frame.row(0, named=True)
     assert row["minutes"] == pytest.approx(found.minutes(row["capability"]).value)
-    assert {path.name for path in found.save(tmp_path)} == {"horizon_map.csv", "horizon_points.csv", "horizon_map.json"}
+    assert {path.name for path in found.save(tmp_path)} == {
+        "horizon_map.csv", "horizon_points.csv", "horizon_map.json", "horizon_map.result.zip",
+    }  # fmt: skip
     told = json.loads((tmp_path / "horizon_map.json").read_text())
     assert told["n_models"] == 30
     assert told["held_out_r2"]["low"] == pytest.approx(found.held_out_r2.low)

@@ -6,9 +6,9 @@ import pytest
 from scipy.special import expit
 
 from howsure import sources
-from howsure.stitch.cleaning import pose
+from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.scale import fit
-from howsure.stitch.simulate import simulate
+from howsure.stitch.simulator import simulate
 from howsure.stitch.solver.hierarchy import solve_hierarchy
 from howsure.stitch.solver.noise import LEAST_SD, Noise, _correlation, _shrunk, expected
 from howsure.stitch.solver.problem import sampling_variance
@@ -19,7 +19,7 @@ from howsure.tables import Scores
 def large():
     """A world with many models, so that noise can be told apart from chance."""
     world = simulate(n_models=250, n_benchmarks=14, density=0.7, correlation=0.6, seed=8)
-    return world, solve_hierarchy(pose(world.scores))
+    return world, solve_hierarchy(prepare_scores(world.scores))
 
 
 def test_variance_of_each_benchmark_is_recovered(large):
@@ -43,13 +43,13 @@ def test_without_families_there_is_no_correlation():
 def test_known_standard_errors_are_taken_off():
     """Scores of 100 items, of which the standard errors are published, give the variances that the shares behind them have."""
     world = simulate(n_models=150, n_benchmarks=10, density=0.8, seed=4)
-    plain = pose(world.scores)
+    plain = prepare_scores(world.scores)
     noisier = np.random.default_rng(0).binomial(100, plain.score) / 100
     noisy = plain.to_frame().with_columns(score=noisier)
     before, sampling = mean_misfit(plain), (plain.score * (1 - plain.score) / 100).mean()
     published = noisy.with_columns(se=np.sqrt(noisier * (1 - noisier) / 100))
-    assert mean_misfit(pose(Scores(published))) == pytest.approx(before, rel=0.25)
-    assert mean_misfit(pose(Scores(noisy))) == pytest.approx(before + sampling, rel=0.25)
+    assert mean_misfit(prepare_scores(Scores(published))) == pytest.approx(before, rel=0.25)
+    assert mean_misfit(prepare_scores(Scores(noisy))) == pytest.approx(before + sampling, rel=0.25)
 
 
 def mean_misfit(problem):
@@ -89,7 +89,7 @@ def test_drawn_errors_have_the_variance_and_correlation_they_should(problem):
 
 def test_a_benchmark_that_fits_perfectly_keeps_some_variance(problem):
     rows = problem.to_frame().with_columns(score=pl.lit(0.5))
-    assert (solve_hierarchy(pose(Scores(rows), min_benchmarks=1)).noise.variance > 0).all()
+    assert (solve_hierarchy(prepare_scores(Scores(rows), min_benchmarks=1)).noise.variance > 0).all()
 
 
 def test_sampling_variance_by_hand():
@@ -138,7 +138,11 @@ def test_real_zeros_do_not_count_as_exact(shared):
     slope = dict(scale.benchmarks.select("benchmark", "slope").iter_rows())
     assert 4.5 < slope["FrontierMath-2025-02-28-Public"] < 6.5
     assert scale.models.filter(model="o3-2025-04-16_medium")["rank"][0] <= 11
-    small = scale.next_benchmark("gpt-5.1_high").filter(benchmark="FrontierMath-2025-02-28-Public").row(0, named=True)
+    small = (
+        scale.next_benchmark("gpt-5.1_high")
+        .benchmarks.filter(benchmark="FrontierMath-2025-02-28-Public")
+        .row(0, named=True)
+    )
     assert small["n_items"] == pytest.approx(9, abs=1)
     share = small["expected"]
     of_the_items = slope["FrontierMath-2025-02-28-Public"] ** 2 * share * (1 - share) * small["n_items"]

@@ -6,7 +6,7 @@ import pytest
 
 from howsure.sources import read
 from howsure.stitch import fit
-from howsure.stitch.solver.gauge import AnchorBenchmark, align
+from howsure.stitch.solver.anchors import AnchorBenchmark, align
 from howsure.stitch.solver.solutions import solve_ridge
 
 
@@ -27,11 +27,11 @@ def solution(paper_problem, winogrande):
 
 def test_from_the_raw_files_to_the_published_numbers(shared):
     scale = fit(read(shared / "data/epoch-2025-11"), preset="paper", anchor="Winogrande")
-    facts = scale.facts
-    assert (facts.n_observations, facts.n_models, facts.n_benchmarks) == (1324, 179, 38)
-    assert facts.cost == pytest.approx(3.447379952726, abs=1e-8)
-    assert facts.gradient_norm < 1e-8
-    assert (round(facts.rmse, 6), round(facts.mae, 5), round(facts.r2, 4)) == (0.071387, 0.05144, 0.9293)
+    quality = scale.quality
+    assert (quality.n_observations, quality.n_models, quality.n_benchmarks) == (1324, 179, 38)
+    assert quality.cost == pytest.approx(3.447379952726, abs=1e-8)
+    assert quality.gradient_norm < 1e-8
+    assert (round(quality.rmse, 6), round(quality.mae, 5), round(quality.r2, 4)) == (0.071387, 0.05144, 0.9293)
     models = scale.models.sort("model")
     published = reference(shared, "models", "model")
     assert models["model"].to_list() == published["model"].to_list()
@@ -55,10 +55,10 @@ def test_the_optimum_is_the_same_from_anywhere(paper_problem, winogrande, soluti
 
 def test_the_anchor_is_where_it_was_put(paper_problem, solution):
     for difficulty, slope in ((0.0, 1.0), (5.0, 2.0)):
-        gauge = AnchorBenchmark(paper_problem.benchmark_at("Winogrande"), difficulty, slope)
-        found = align(gauge, solution.theta, solution.layout)
-        assert found.difficulty[gauge.benchmark] == pytest.approx(difficulty)
-        assert found.slope[gauge.benchmark] == pytest.approx(slope)
+        constraint = AnchorBenchmark(paper_problem.benchmark_at("Winogrande"), difficulty, slope)
+        found = align(constraint, solution.theta, solution.layout)
+        assert found.difficulty[constraint.benchmark] == pytest.approx(difficulty)
+        assert found.slope[constraint.benchmark] == pytest.approx(slope)
 
 
 def test_equal_slopes_are_a_rasch_model(paper_problem, winogrande, solution):

@@ -10,10 +10,10 @@ from howsure.stitch.placing import match_benchmarks
 from howsure.tables import Scores
 
 
-@pytest.fixture(scope="module", params=[("howsure", 1), ("paper", 1), ("howsure", 2)], ids=["howsure", "paper", "2d"])
+@pytest.fixture(scope="module", params=[("default", 1), ("paper", 1), ("default", 2)], ids=["default", "paper", "2d"])
 def scale(request, world):
     preset, dimensions = request.param
-    return fit(world.scores, preset=preset, dimensions=dimensions, bootstrap=150)
+    return fit(world.scores, preset=preset, dimensions=dimensions, n_replicates=150)
 
 
 def scores_of(scale, *models):
@@ -22,50 +22,52 @@ def scores_of(scale, *models):
 
 def test_a_model_of_the_fit_is_placed_where_it_was(scale):
     names = scale.models["model"].gather([0, 15, 30]).to_list()
-    placed = scale.place(scores_of(scale, *names))
+    placed = scale.score(scores_of(scale, *names)).models
     assert placed["model"].to_list() == names
     for row in placed.rows(named=True):
         there = scale.capability(row["model"])
         assert row["capability"] == pytest.approx(there.value, abs=0.01)
-        assert row["low"] < row["capability"] < row["high"]
-        assert row["high"] - row["low"] == pytest.approx(there.width, rel=0.5)
+        assert row["capability_low"] < row["capability"] < row["capability_high"]
+        assert row["capability_high"] - row["capability_low"] == pytest.approx(there.width, rel=0.5)
 
 
 def test_placing_is_repeatable_and_leaves_the_scale(scale):
     new = scores_of(scale, scale.models["model"][3])
     before = scale.models.clone()
-    assert scale.place(new, seed=4).equals(scale.place(new, seed=4))
+    assert scale.score(new, seed=4).models.equals(scale.score(new, seed=4).models)
     assert scale.models.equals(before)
 
 
 def test_more_scores_make_a_place_surer(scale):
     name = scale.models.sort("n_benchmarks")["model"][-1]
     rows = scale.problem.to_frame().filter(pl.col("model") == name)
-    few, all_of_them = (scale.place(Scores(part)).row(0, named=True) for part in (rows.head(2), rows))
-    assert few["high"] - few["low"] > all_of_them["high"] - all_of_them["low"]
+    few, all_of_them = (scale.score(Scores(part)).models.row(0, named=True) for part in (rows.head(2), rows))
+    assert (
+        few["capability_high"] - few["capability_low"] > all_of_them["capability_high"] - all_of_them["capability_low"]
+    )
 
 
 def test_unknown_benchmarks_are_left_out(world):
     scale = fit(world.scores)
     rows = scale.problem.to_frame().filter(pl.col("model") == scale.models["model"][2])
     more = rows.head(1).with_columns(benchmark=pl.lit("unheard of"), score=0.0)
-    assert scale.place(Scores(pl.concat([rows, more])))["n_benchmarks"][0] == len(rows)
+    assert scale.score(Scores(pl.concat([rows, more]))).models["n_benchmarks"][0] == len(rows)
     with pytest.raises(InputError, match=r"None of the new benchmarks \(unheard of\) is on the scale"):
-        scale.place(Scores(more))
+        scale.score(Scores(more))
 
 
 def test_a_perfect_newcomer_is_above_range(world):
-    scale = fit(world.scores, bootstrap=50)
+    scale = fit(world.scores, n_replicates=50)
     rows = pl.DataFrame({"model": "new", "benchmark": scale.problem.benchmarks, "score": 1.0, "date": "2026-01-01"})
-    row = scale.place(Scores(rows)).row(0, named=True)
-    assert row["state"] == "above_range"
-    assert row["high"] is None
+    row = scale.score(Scores(rows)).models.row(0, named=True)
+    assert row["capability_state"] == "above_range"
+    assert row["capability_high"] is None
     assert row["capability"] > scale.models["capability"].quantile(0.9)
 
 
 def test_the_next_benchmark_is_one_that_the_model_lacks_and_lies_near(scale):
     name = scale.models.sort("n_benchmarks")["model"][0]
-    table = scale.next_benchmark(name)
+    table = scale.next_benchmark(name).benchmarks
     has = scale.problem.to_frame().filter(pl.col("model") == name)["benchmark"]
     assert set(table["benchmark"]) == set(scale.problem.benchmarks) - set(has)
     assert table["information"].is_sorted(descending=True)
@@ -74,9 +76,9 @@ def test_the_next_benchmark_is_one_that_the_model_lacks_and_lies_near(scale):
 
 
 def test_a_benchmark_that_is_not_sure_itself_tells_less(world):
-    plain, sure = fit(world.scores), fit(world.scores, bootstrap=100)
+    plain, sure = fit(world.scores), fit(world.scores, n_replicates=100)
     name = plain.models["model"][5]
-    both = plain.next_benchmark(name).join(sure.next_benchmark(name), on="benchmark")
+    both = plain.next_benchmark(name).benchmarks.join(sure.next_benchmark(name).benchmarks, on="benchmark")
     assert (both["information_right"] <= both["information"]).all()
 
 
@@ -89,7 +91,7 @@ def test_information_by_hand(world):
     """The square of how much the score rises with capability, over its variance."""
     scale = fit(world.scores)
     name = scale.models["model"][8]
-    row = scale.next_benchmark(name).row(0, named=True)
+    row = scale.next_benchmark(name).benchmarks.row(0, named=True)
     b, m = scale.problem.benchmark_at(row["benchmark"]), scale.problem.model_at(name)
     slope, span = scale.estimate.slope[b], scale.problem.ceilings[b] - scale.problem.floors[b]
     share = 1 / (1 + np.exp(-slope * (scale.estimate.capability[m] - scale.estimate.difficulty[b])))
@@ -100,20 +102,20 @@ def test_information_by_hand(world):
 def test_spellings_of_a_benchmark_are_matched_and_told(scale):
     """A table with other spellings dropped those scores in silence, and placed the model by the rest."""
     rows = scale.problem.to_frame().filter(model=scale.models["model"][3])
-    exact = scale.place(Scores(rows.with_columns(model=pl.lit("new"))))
+    exact = scale.score(Scores(rows.with_columns(model=pl.lit("new")))).models
     spelt = rows.with_columns(
         model=pl.lit("new"), benchmark=pl.col("benchmark").str.to_uppercase().str.replace("-", " ")
     )
     matched = match_benchmarks(scale, Scores(spelt))
     assert any("is taken as 'bench-" in note for note in matched.notes)
-    assert scale.place(Scores(spelt)).equals(exact)
+    assert scale.score(Scores(spelt)).models.equals(exact)
     assert exact["unmatched"][0] == ""
 
 
 def test_benchmarks_that_are_not_on_the_scale_are_named(scale):
     rows = scale.problem.to_frame().filter(model=scale.models["model"][3]).with_columns(model=pl.lit("new"))
     other = rows.head(1).with_columns(benchmark=pl.lit("bench-99"))
-    placed = scale.place(Scores(pl.concat([rows, other])))
+    placed = scale.score(Scores(pl.concat([rows, other]))).models
     assert placed["unmatched"][0] == "bench-99"
     notes = match_benchmarks(scale, Scores(pl.concat([rows, other]))).notes
     assert any("benchmarks are not on the scale and are excluded: bench-99 (nearest: bench-0" in note for note in notes)

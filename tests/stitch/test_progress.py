@@ -10,7 +10,7 @@ import pytest
 from howsure.errors import InputError
 from howsure.results import Provenance
 from howsure.stitch.scale import fit
-from howsure.stitch.simulate import PER_LOG10_FLOP, PER_YEAR, simulate
+from howsure.stitch.simulator import PER_LOG10_FLOP, PER_YEAR, simulate
 from howsure.stitch.trends.efficiency import (
     Coefficients,
     Computed,
@@ -22,7 +22,7 @@ from howsure.stitch.trends.efficiency import (
     size_families,
     two_stages,
 )
-from howsure.stitch.trends.progress import QUANTITIES, progress, separate
+from howsure.stitch.trends.scaling import QUANTITIES, progress, separate
 from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"
@@ -70,7 +70,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def scale(world):
-    return fit(world.scores, bootstrap=60)
+    return fit(world.scores, n_replicates=60)
 
 
 # against the published numbers
@@ -101,7 +101,7 @@ def test_the_published_interval_leaves_out_that_the_two_slopes_are_correlated(pa
 def test_the_real_table_from_scores_to_progress():
     from howsure.sources import epoch
 
-    scale = fit(epoch.read([EPOCH]), preset="paper", anchor="Winogrande", bootstrap=100)
+    scale = fit(epoch.read([EPOCH]), preset="paper", anchor="Winogrande", n_replicates=100)
     found = progress(scale)
     assert len(found.models) == 68
     assert any("models are excluded as distilled" in note for note in found.provenance.notes)
@@ -202,7 +202,7 @@ def test_the_planted_world_is_recovered_on_its_own_scale():
     held, n = np.zeros(2), 40
     for seed in range(n):
         world = simulate(n_models=80, n_benchmarks=20, seed=seed)
-        scale = fit(world.scores, bootstrap=60)
+        scale = fit(world.scores, n_replicates=60)
         unit = world.benchmarks.filter(benchmark=scale.provenance.settings["anchor"])["slope"][0]
         found = progress(scale)
         held += [found.rate("per_oom").covers(PER_LOG10_FLOP * unit), found.rate("per_year").covers(PER_YEAR * unit)]
@@ -271,7 +271,7 @@ def test_compute_for_the_same_capability_falls_as_the_rate_says(scale):
     years = calendar_years(one["date"].to_physical().to_numpy())
     slope = np.polyfit(years, np.log10(one["compute"].to_numpy()), 1)[0]
     assert -slope == pytest.approx(found.rate("oom_per_year").value, rel=1e-6)
-    assert (one["low"].fill_null(0) < one["compute"]).all()
+    assert (one["compute_low"].fill_null(0) < one["compute"]).all()
     steps = found.cheapest.sort("capability", "date")
     for _, part in steps.group_by("capability"):
         assert (np.diff(part["compute"].to_numpy()) < 0).all()
@@ -286,7 +286,7 @@ def test_an_order_of_magnitude_with_few_models_says_so():
     )  # fmt: skip
     gains = separate(data, 0.95, Provenance({})).gains
     assert gains["compute"][-1] == "1e27 to 1e28"
-    assert gains["state"][-1] == "too_few"
+    assert gains["per_year_state"][-1] == "too_few"
     assert gains["n_models"].sum() == len(lone)
 
 
@@ -305,7 +305,7 @@ def test_excluded_models_do_not_count(scale):
     everyone = progress(scale)
     some = progress(scale, exclude=everyone.models["model"].to_list()[:10])
     assert len(some.models) == len(everyone.models) - 10
-    assert any("70 of 80 models count" in note for note in some.provenance.notes)
+    assert any("70 of 80 models are included" in note for note in some.provenance.notes)
 
 
 def test_wrong_compute_is_explained(scale, world, tmp_path):

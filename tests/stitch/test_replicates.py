@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from howsure.stitch.solver.gauge import align
+from howsure.stitch.solver.anchors import align
 from howsure.stitch.solver.hierarchy import solve_hierarchy
 from howsure.stitch.solver.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
 from howsure.stitch.solver.solutions import solve_ridge
@@ -18,9 +18,9 @@ def solution(problem):
 
 
 @pytest.mark.parametrize("resample", RESAMPLES)
-def test_replicates_lie_around_the_estimate(solution, gauge, resample):
-    drawn = draw_replicates(solution, gauge, 120, resample=resample, seed=1)
-    estimate = align(gauge, solution.theta, solution.layout)
+def test_replicates_lie_around_the_estimate(solution, constraint, resample):
+    drawn = draw_replicates(solution, constraint, 120, resample=resample, seed=1)
+    estimate = align(constraint, solution.theta, solution.layout)
     assert len(drawn) == 120
     assert drawn.n_failed <= 2
     middle = np.nanmedian(drawn.capability, axis=0)
@@ -28,15 +28,15 @@ def test_replicates_lie_around_the_estimate(solution, gauge, resample):
     assert (spread > 0).all()
     assert np.median(np.abs(middle - estimate.capability) / spread) < 0.5
     usable = drawn.usable()
-    assert usable.difficulty[:, gauge.benchmark] == pytest.approx(0, abs=1e-9)
-    assert usable.slope[:, gauge.benchmark] == pytest.approx(1)
+    assert usable.difficulty[:, constraint.benchmark] == pytest.approx(0, abs=1e-9)
+    assert usable.slope[:, constraint.benchmark] == pytest.approx(1)
 
 
-def test_one_thread_and_two_give_the_same(solution, gauge):
-    one = draw_replicates(solution, gauge, 150, seed=5, workers=1)
-    two = draw_replicates(solution, gauge, 150, seed=5, workers=2)
+def test_one_thread_and_two_give_the_same(solution, constraint):
+    one = draw_replicates(solution, constraint, 150, seed=5, workers=1)
+    two = draw_replicates(solution, constraint, 150, seed=5, workers=2)
     assert (one.capability == two.capability).all()
-    assert not (one.capability == draw_replicates(solution, gauge, 150, seed=6).capability).any()
+    assert not (one.capability == draw_replicates(solution, constraint, 150, seed=6).capability).any()
 
 
 def test_each_is_a_refit_at_its_own_optimum(solution):
@@ -64,37 +64,37 @@ def test_weights_are_drawn_as_they_should_be(solution, problem):
             assert np.ptp(drawn[kind][:, group == label], axis=1) == pytest.approx(0, abs=1e-12)
 
 
-def test_a_model_without_scores_in_a_replicate_has_no_capability_there(solution, gauge):
-    drawn = draw_replicates(solution, gauge, 200, resample="benchmarks", seed=0)
+def test_a_model_without_scores_in_a_replicate_has_no_capability_there(solution, constraint):
+    drawn = draw_replicates(solution, constraint, 200, resample="benchmarks", seed=0)
     weights = _REDRAW["benchmarks"](solution, np.random.default_rng(np.random.SeedSequence(0, spawn_key=(0,))), 64)[1]
     totals = np.add.reduceat(weights, solution.rows.start[:-1], axis=1)
     assert (totals == 0).any()
     assert (np.isnan(drawn.capability[:64]) == (totals == 0)).all()
 
 
-def test_a_penalty_is_not_drawn(problem, gauge):
-    solution = solve_ridge(problem, gauge)
+def test_a_penalty_is_not_drawn(problem, constraint):
+    solution = solve_ridge(problem, constraint)
     _, weights, means = _REDRAW["errors"](solution, np.random.default_rng(0), 2)
     assert (means == 0).all()
     assert (weights == solution.weights).all()
 
 
-def test_refits_that_do_not_converge_are_counted(solution, gauge, monkeypatch):
+def test_refits_that_do_not_converge_are_counted(solution, constraint, monkeypatch):
     monkeypatch.setattr("howsure.stitch.solver.replicates.MOST_ITERATIONS", 4)
-    drawn = draw_replicates(solution, gauge, 30, seed=1)
+    drawn = draw_replicates(solution, constraint, 30, seed=1)
     assert 0 < drawn.n_failed <= 30
     assert len(drawn) == 30
     assert (np.isnan(drawn.capability).all(axis=1) == drawn.has_failed).all()
 
 
-def test_the_work_can_be_sent_elsewhere(solution, gauge):
+def test_the_work_can_be_sent_elsewhere(solution, constraint):
     """As a cluster does: pickled, and computed there."""
-    work = pickle.loads(pickle.dumps(partial(_refit, solution, gauge, "errors")))
-    here, there = (one(np.random.default_rng(3), 4) for one in (partial(_refit, solution, gauge, "errors"), work))
+    work = pickle.loads(pickle.dumps(partial(_refit, solution, constraint, "errors")))
+    here, there = (one(np.random.default_rng(3), 4) for one in (partial(_refit, solution, constraint, "errors"), work))
     assert all((a == b).all() for a, b in zip(here, there, strict=True))
 
 
-def test_progress_is_told(solution, gauge):
+def test_progress_is_told(solution, constraint):
     told = []
-    draw_replicates(solution, gauge, 70, progress=lambda done, of: told.append((done, of)))
+    draw_replicates(solution, constraint, 70, progress=lambda done, of: told.append((done, of)))
     assert told[-1] == (70, 70)

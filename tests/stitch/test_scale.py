@@ -9,7 +9,7 @@ import pytest
 from howsure.errors import InputError, OptionError
 from howsure.stitch import Scale, fit
 from howsure.stitch.scale import assemble
-from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.solver.anchors import AnchorBenchmark
 from howsure.stitch.solver.hierarchy import solve_hierarchy
 from howsure.stitch.solver.replicates import Replicates, draw_replicates
 from howsure.tables import Scores
@@ -17,7 +17,7 @@ from howsure.tables import Scores
 
 @pytest.fixture(scope="module")
 def scale(world):
-    return fit(world.scores, bootstrap=300, seed=1)
+    return fit(world.scores, n_replicates=300, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +29,11 @@ def saved(scale, tmp_path_factory):
 
 def test_tables_are_sorted_and_whole(scale, world):
     models, benchmarks = scale.models, scale.benchmarks
-    assert models.columns[:10] == [
-        "model", "capability", "low", "high", "n_benchmarks", "rank", "rank_low", "rank_high", "p_best", "date",
+    assert models.columns[:11] == [
+        "model", "capability", "capability_low", "capability_high", "capability_state", "n_benchmarks", "rank", "rank_low", "rank_high", "p_best", "date",
     ]  # fmt: skip
-    assert benchmarks.columns[:9] == [
-        "benchmark", "difficulty", "difficulty_low", "difficulty_high", "slope", "slope_low", "slope_high", "n_models", "rmse",
+    assert benchmarks.columns[:11] == [
+        "benchmark", "difficulty", "difficulty_low", "difficulty_high", "difficulty_state", "slope", "slope_low", "slope_high", "slope_state", "n_models", "rmse",
     ]  # fmt: skip
     assert models["rank"].to_list() == list(range(1, 41))
     assert models["capability"].is_sorted(descending=True)
@@ -50,27 +50,29 @@ def test_truth_lies_in_the_intervals_about_as_often_as_it_should(scale, world):
     true = dict(world.models.select("model", pl.col("capability") * slope).iter_rows())
     others = scale.models["model"].to_list()
     middle = others.pop(20)
-    pairs = scale.pairs([middle, *others]).filter((pl.col("model") == middle) | (pl.col("other") == middle))
+    pairs = scale.pairs([middle, *others]).filter((pl.col("a") == middle) | (pl.col("b") == middle))
     held = [
         low <= true[a] - true[b] <= high
-        for a, b, low, high in pairs.select("model", "other", "low", "high").iter_rows()
+        for a, b, low, high in pairs.select("a", "b", "difference_low", "difference_high").iter_rows()
     ]
     assert 0.75 <= np.mean(held) <= 1
 
 
 def test_a_seed_gives_the_same_numbers(scale, world):
-    again = fit(world.scores, bootstrap=300, seed=1)
+    again = fit(world.scores, n_replicates=300, seed=1)
     assert again.models.equals(scale.models)
-    assert not fit(world.scores, bootstrap=300, seed=2).models["low"].equals(scale.models["low"])
+    assert (
+        not fit(world.scores, n_replicates=300, seed=2).models["capability_low"].equals(scale.models["capability_low"])
+    )
 
 
 def test_without_replicates_there_are_no_intervals(world):
     plain = fit(world.scores)
-    assert plain.models["low"].null_count() == 40
+    assert plain.models["capability_low"].null_count() == 40
     assert plain.models["rank"].null_count() == 0
     assert plain.replicates is None
     assert plain.capability(plain.models["model"][0]).low is None
-    assert plain.pairs()["p_better"].null_count() == 39
+    assert plain.pairs()["p_a_greater"].null_count() == 39
 
 
 def test_the_default_anchor_is_the_benchmark_that_most_models_have(scale):
@@ -84,7 +86,7 @@ def test_the_default_anchor_is_the_benchmark_that_most_models_have(scale):
 def test_the_choice_of_the_anchor_changes_no_expected_score(world, scale):
     name = scale.benchmarks["benchmark"][3]
     other = fit(world.scores, anchor=name, anchor_difficulty=2.0, anchor_slope=0.5)
-    assert other.facts.rmse == pytest.approx(scale.facts.rmse)
+    assert other.quality.rmse == pytest.approx(scale.quality.rmse)
     assert other.models["model"].to_list() == scale.models["model"].to_list()
     row = other.benchmarks.filter(pl.col("benchmark") == name).row(0, named=True)
     assert (row["difficulty"], row["slope"]) == pytest.approx((2, 0.5))
@@ -94,7 +96,7 @@ def test_the_choice_of_the_anchor_changes_no_expected_score(world, scale):
 
 def test_two_models_can_fix_the_scale(world, scale):
     worst, best = scale.models["model"][-1], scale.models["model"][0]
-    other = fit(world.scores, anchor_models={best: 150, worst: 130}, bootstrap=50)
+    other = fit(world.scores, anchor_models={best: 150, worst: 130}, n_replicates=50)
     assert other.capability(best).value == pytest.approx(150)
     assert (other.capability(worst).low, other.capability(worst).high) == pytest.approx((130, 130))
     assert other.provenance.settings["anchor_models"] == {worst: 130, best: 150}
@@ -108,7 +110,7 @@ def test_models_in_the_wrong_order_fix_nothing(world, scale):
 
 def test_replicates_in_which_the_anchors_swap_are_counted(world, scale):
     first, second = scale.models["model"][0], scale.models["model"][1]
-    other = fit(world.scores, anchor_models={first: 150, second: 130}, bootstrap=100)
+    other = fit(world.scores, anchor_models={first: 150, second: 130}, n_replicates=100)
     assert other.replicates.n_failed > 10
     assert len(other.replicates) == 100
     told = f"{other.replicates.n_failed} of 100 refits found no scale, so there are no intervals."
@@ -126,18 +128,18 @@ def mostly_failed(world, scale):
 
 
 def solved(scale):
-    gauge = AnchorBenchmark(scale.problem.benchmark_at(scale.provenance.settings["anchor"]))
-    return solve_hierarchy(scale.problem), gauge
+    constraint = AnchorBenchmark(scale.problem.benchmark_at(scale.provenance.settings["anchor"]))
+    return solve_hierarchy(scale.problem), constraint
 
 
 def test_four_refits_of_fifty_make_no_interval_and_no_probability(mostly_failed, tmp_path):
     """They were printed as [1.498, 1.517] with P(best) > 0.999."""
     models, best = mostly_failed.models, mostly_failed.models["model"][0]
     assert set(models["interval_state"]) == {"undefined"}
-    for name in ("low", "high", "rank_low", "rank_high", "p_best"):
+    for name in ("capability_low", "capability_high", "rank_low", "rank_high", "p_best"):
         assert models[name].null_count() == len(models)
     assert set(mostly_failed.benchmarks["interval_state"]) == {"undefined"}
-    assert mostly_failed.pairs()["p_better"].null_count() == len(models) - 1
+    assert mostly_failed.pairs()["p_a_greater"].null_count() == len(models) - 1
     assert str(mostly_failed.capability(best)).endswith("[undefined]")
     assert mostly_failed.predict(best, mostly_failed.problem.benchmarks[0]).low_state == "undefined"
     mostly_failed.save(tmp_path)
@@ -151,7 +153,7 @@ def test_what_follows_from_a_scale_whose_refits_failed_says_so(mostly_failed):
     assert mostly_failed.usable_replicates is None
     assert not fit_trend(Dated.of(mostly_failed)).has_replicates
     assert mostly_failed.without_replicates.startswith("46 of 50 refits of the scale failed, more than 10%")
-    placed = mostly_failed.place(Scores(mostly_failed.problem.to_frame().head(4)))
+    placed = mostly_failed.score(Scores(mostly_failed.problem.to_frame().head(4))).models
     assert set(placed["interval_state"]) == {"undefined"}
 
 
@@ -164,10 +166,13 @@ def test_a_few_failed_refits_open_the_interval(scale):
     wide, narrow = (assemble(*solved(scale), Replicates.of(parts), level, scale.provenance) for level in (0.95, 0.8))
     whole = assemble(*solved(scale), drawn, 0.8, scale.provenance)
     assert set(wide.models["interval_state"]) == {"unbounded"}
-    assert wide.models["low"].null_count() == len(wide.models)
+    assert wide.models["capability_low"].null_count() == len(wide.models)
     assert (wide.models["rank_low"] == 1).all()
     assert set(narrow.models["interval_state"]) == {"ok"}
-    assert ((narrow.models["high"] - narrow.models["low"]) > (whole.models["high"] - whole.models["low"])).mean() > 0.9
+    assert (
+        (narrow.models["capability_high"] - narrow.models["capability_low"])
+        > (whole.models["capability_high"] - whole.models["capability_low"])
+    ).mean() > 0.9
     assert narrow.models["p_best"].sum() == pytest.approx(1)
 
 
@@ -179,9 +184,9 @@ def test_pairs_of_neighbours_and_of_a_list(scale):
     pairs = scale.pairs(chosen)
     assert len(pairs) == 3
     top = pairs.row(0, named=True)
-    assert (top["model"], top["other"]) == (chosen[1], chosen[2])
-    assert top["p_better"] > 0.9
-    assert top["low"] < top["difference"] < top["high"]
+    assert (top["a"], top["b"]) == (chosen[1], chosen[2])
+    assert top["p_a_greater"] > 0.9
+    assert top["difference_low"] < top["difference"] < top["difference_high"]
     apart = scale.capability(chosen[1]).value - scale.capability(chosen[0]).value
     assert pairs["difference"].max() == pytest.approx(apart)
 
@@ -196,16 +201,16 @@ def test_expected_scores_have_an_interval(scale):
 
 @pytest.mark.parametrize("n_dimensions", [1, 2])
 def test_a_saved_scale_is_the_same_again(world, n_dimensions, tmp_path):
-    made = fit(world.scores, bootstrap=20, dimensions=n_dimensions)
+    made = fit(world.scores, n_replicates=20, dimensions=n_dimensions)
     written = made.save(tmp_path)
     assert {path.name for path in written} == {
-        "models.csv", "benchmarks.csv", "pairs.csv", "scores.csv", "fit.json", "replicates.parquet",
+        "models.csv", "benchmarks.csv", "pairs.csv", "scores.csv", "fit.json", "fit.result.zip",
     }  # fmt: skip
     again = Scale.load(tmp_path)
     assert again.models.equals(made.models)
     assert again.benchmarks.equals(made.benchmarks)
     assert again.pairs().equals(made.pairs())
-    assert again.facts == made.facts
+    assert again.quality == made.quality
     assert again.prior == made.prior
     assert (again.noise.variance == made.noise.variance).all()
     assert (again.replicates.slope == made.replicates.slope).all()
@@ -213,6 +218,7 @@ def test_a_saved_scale_is_the_same_again(world, n_dimensions, tmp_path):
     model, benchmark = made.models["model"][0], made.benchmarks["benchmark"][0]
     assert again.predict(model, benchmark) == made.predict(model, benchmark)
     assert again.next_benchmark(model).equals(made.next_benchmark(model))
+    assert again.equals(made)
 
 
 def test_fit_json_tells_how_it_was_made(saved, scale):
@@ -228,38 +234,25 @@ def test_fit_json_tells_how_it_was_made(saved, scale):
         "gradient_norm",
         "iterations",
     ):
-        assert told[key] == getattr(scale.facts, key)
+        assert told[key] == getattr(scale.quality, key)
     assert told["converged"] is True
-    assert told["seed"] == 1
-    assert told["settings"]["resample"] == "errors"
-    assert told["digest"]
+    made = told["provenance"]
+    assert made["seed"] == 1
+    assert made["settings"]["resample"] == "errors"
+    assert made["digest"]
 
 
 def test_saving_without_replicates_leaves_no_old_ones(saved, world, tmp_path):
-    fit(world.scores, bootstrap=10).save(tmp_path)
+    fit(world.scores, n_replicates=10).save(tmp_path)
     fit(world.scores).save(tmp_path)
     assert Scale.load(tmp_path).replicates is None
 
 
 def test_a_folder_without_a_fit_is_told(tmp_path, saved):
-    with pytest.raises(InputError, match=r"no saved scale, since fit.json is not there"):
+    with pytest.raises(InputError, match=r"expected one file fit.result.zip, found none"):
         Scale.load(tmp_path)
-    for name in ("models.csv", "benchmarks.csv", "scores.csv"):
-        (tmp_path / name).write_bytes((saved / name).read_bytes())
-    (tmp_path / "fit.json").write_text("{")
-    with pytest.raises(InputError, match="not JSON"):
-        Scale.load(tmp_path)
-    (tmp_path / "fit.json").write_text("{}")
-    with pytest.raises(InputError, match="not a whole saved scale"):
-        Scale.load(tmp_path)
-
-
-def test_a_table_that_was_edited_is_told(saved, tmp_path):
-    for path in saved.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    lines = (saved / "models.csv").read_text().splitlines(keepends=True)
-    (tmp_path / "models.csv").write_text("".join(lines[:-1]))
-    with pytest.raises(InputError, match="other models or benchmarks than the scores"):
+    (tmp_path / "fit.result.zip").write_bytes((saved / "fit.result.zip").read_bytes()[:-100])
+    with pytest.raises(InputError, match="fit.result.zip"):
         Scale.load(tmp_path)
 
 
@@ -274,7 +267,7 @@ def with_model(world, name, score):
 
 
 def test_a_model_that_no_benchmark_challenges_is_above_range(world):
-    scale = fit(with_model(world, "perfect", 1.0), bootstrap=100)
+    scale = fit(with_model(world, "perfect", 1.0), n_replicates=100)
     found = scale.capability("perfect")
     assert found.state == "above_range"
     assert found.high is None
@@ -283,7 +276,7 @@ def test_a_model_that_no_benchmark_challenges_is_above_range(world):
 
 
 def test_a_model_that_fails_everything_is_below_range(world):
-    scale = fit(with_model(world, "hopeless", 0.0), bootstrap=100)
+    scale = fit(with_model(world, "hopeless", 0.0), n_replicates=100)
     found = scale.capability("hopeless")
     assert found.state == "below_range"
     assert (found.low, scale.models["model"][-1]) == (None, "hopeless")
@@ -295,12 +288,12 @@ def test_a_benchmark_on_which_all_score_the_same_has_a_state(world, score, state
     flat = rows.unique("model", maintain_order=True).with_columns(
         benchmark=pl.lit("flat"), score=pl.lit(score), floor=0.0, benchmark_date=None
     )
-    scale = fit(Scores(pl.concat([rows, flat])), bootstrap=50)
+    scale = fit(Scores(pl.concat([rows, flat])), n_replicates=50)
     row = scale.benchmarks.filter(pl.col("benchmark") == "flat").row(0, named=True)
-    assert row["state"] == state
+    assert row["difficulty_state"] == state
     assert (row["difficulty_high"] is None) == (state == "above_range")
     assert (row["difficulty_low"] is None) == (state == "below_range")
-    assert (scale.models["state"] == "ok").all()
+    assert (scale.models["capability_state"] == "ok").all()
 
 
 def test_a_benchmark_on_which_all_score_the_same_is_no_anchor(world):
@@ -312,7 +305,7 @@ def test_a_benchmark_on_which_all_score_the_same_is_no_anchor(world):
         fit(Scores(pl.concat([rows, flat])), anchor="flat")
 
 
-@pytest.mark.parametrize("preset", ["howsure", "paper"])
+@pytest.mark.parametrize("preset", ["default", "paper"])
 def test_a_tiny_table_gives_a_scale_with_wide_intervals(preset):
     rows = pl.DataFrame(
         {
@@ -322,10 +315,10 @@ def test_a_tiny_table_gives_a_scale_with_wide_intervals(preset):
             "date": np.repeat(["2024-01-01", "2024-02-01", "2024-03-01"], 3),
         }
     )
-    scale = fit(Scores(rows), preset=preset, min_benchmarks=3, bootstrap=100)
-    assert scale.facts.converged
+    scale = fit(Scores(rows), preset=preset, min_benchmarks=3, n_replicates=100)
+    assert scale.quality.converged
     assert scale.models["model"].to_list() == ["a", "b", "c"]
-    assert (scale.models["high"] - scale.models["low"]).min() > 0.01
+    assert (scale.models["capability_high"] - scale.models["capability_low"]).min() > 0.01
 
 
 def test_a_benchmark_of_two_models_has_too_few(world):
@@ -336,7 +329,7 @@ def test_a_benchmark_of_two_models_has_too_few(world):
         .with_columns(benchmark=pl.lit("new"), floor=0.0, benchmark_date=None)
     )
     scale = fit(Scores(pl.concat([rows, few])))
-    assert scale.benchmarks.filter(pl.col("benchmark") == "new")["state"][0] == "too_few"
+    assert scale.benchmarks.filter(pl.col("benchmark") == "new")["difficulty_state"][0] == "too_few"
 
 
 # options
@@ -355,12 +348,12 @@ def test_a_benchmark_of_two_models_has_too_few(world):
             r"The preset 'eci' fixes the scale by Claude 3.5 Sonnet, which is not among",
         ),
         ({"anchor_slope": 0.0}, r"anchor_slope is 0; a slope is above 0"),
-        ({"dimensions": 3}, r"dimensions is 3; the preset 'howsure' knows 1 or 2 dimensions"),
+        ({"dimensions": 3}, r"dimensions is 3; the preset 'default' knows 1 or 2 dimensions"),
         ({"dimensions": 2, "preset": "paper"}, r"the preset 'paper' knows 1 dimension"),
-        ({"bootstrap": -1}, r"bootstrap is -1"),
-        ({"bootstrap": 10, "resample": "jackknife"}, r"No resampling called 'jackknife'"),
+        ({"n_replicates": -1}, r"n_replicates is -1"),
+        ({"n_replicates": 10, "resample": "jackknife"}, r"No resampling called 'jackknife'"),
         ({"level": 1.5}, r"level 1.5 is not between 0 and 1"),
-        ({"preset": "paper", "floors": {"bench-01": 0.25}}, r"The preset 'paper' knows no floors"),
+        ({"preset": "paper", "floors": {"bench-01": 0.25}}, r"The preset 'paper' uses no floors"),
     ],
 )
 def test_wrong_options_are_told(world, options, told):
@@ -369,17 +362,21 @@ def test_wrong_options_are_told(world, options, told):
 
 
 def test_two_dimensions_add_a_trait_and_loadings(world):
-    scale = fit(world.scores, dimensions=2, bootstrap=20)
+    scale = fit(world.scores, dimensions=2, n_replicates=20)
     assert scale.models["trait"].null_count() == 0
     assert scale.benchmarks["loading"].null_count() == 0
-    assert scale.facts.rmse < fit(world.scores).facts.rmse
+    assert scale.quality.rmse < fit(world.scores).quality.rmse
     assert scale.replicates.trait.shape == (len(scale.replicates), 40)
 
 
 def test_eci_takes_families_as_models_and_stretches_scores(world):
     families = world.models.group_by("family").agg(pl.col("capability").mean()).sort("capability")["family"]
     scale = fit(
-        world.scores, preset="eci", anchor_models={families[0]: 130, families[-1]: 150}, bootstrap=50, min_benchmarks=1
+        world.scores,
+        preset="eci",
+        anchor_models={families[0]: 130, families[-1]: 150},
+        n_replicates=50,
+        min_benchmarks=1,
     )
     assert set(scale.models["model"]) == set(families)
     assert scale.capability(families[-1]).value == pytest.approx(150)
@@ -411,7 +408,7 @@ def test_what_the_paper_leaves_out_can_be_included(shared):
 
 
 def test_the_result_tells_its_size(scale):
-    assert repr(scale) == f"<Scale: 40 models on 12 benchmarks, rmse {scale.facts.rmse:.4f}, 300 replicates>"
+    assert repr(scale).startswith("<Scale: 40 rows (model, capability, capability_low, capability_high, ")
     assert scale.to_frame() is scale.models
 
 
@@ -420,7 +417,7 @@ def test_a_reversed_benchmark_is_flagged(world):
     name = world.scores.frame.group_by("benchmark").len().sort("len", "benchmark")["benchmark"][-2]
     score = pl.when(pl.col("benchmark") == name).then(1 - pl.col("score")).otherwise("score")
     found = fit(Scores(world.scores.frame.with_columns(score=score, floor=pl.lit(None, pl.Float64))))
-    assert found.benchmarks.filter(benchmark=name)["state"][0] == "undefined"
+    assert found.benchmarks.filter(benchmark=name)["difficulty_state"][0] == "undefined"
     assert any(note.startswith(f"{name}: scores fall as capability rises (r = -0.") for note in found.provenance.notes)
     assert not any("scores fall" in note for note in fit(world.scores).provenance.notes)
 

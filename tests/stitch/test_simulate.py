@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from howsure.errors import OptionError
-from howsure.stitch.cleaning import pose
-from howsure.stitch.coverage import PAIRS, coverage_table
-from howsure.stitch.simulate import simulate
+from howsure.stitch.cleaning import prepare_scores
+from howsure.stitch.interval_coverage import PAIRS, coverage
+from howsure.stitch.simulator import simulate
 
 
 def test_a_seed_gives_the_same_world():
@@ -25,7 +25,7 @@ def test_the_table_is_as_asked():
     dates = world.models["date"]
     assert (dates.max() - dates.min()).days < 2.5 * 365
     assert frame["score"].is_between(0, 1).all()
-    pose(world.scores)
+    prepare_scores(world.scores)
 
 
 def test_scores_lie_around_the_curve_as_far_as_they_should():
@@ -57,7 +57,7 @@ def test_errors_of_siblings_correlate():
 
 def test_a_world_like_a_table_has_its_gaps(problem):
     world = simulate(like=problem, seed=9)
-    again = pose(world.scores, min_benchmarks=1)
+    again = prepare_scores(world.scores, min_benchmarks=1)
     assert again.models == problem.models
     assert (again.model == problem.model).all()
     assert (again.benchmark == problem.benchmark).all()
@@ -70,21 +70,21 @@ def test_a_density_that_does_not_do_is_told():
 
 
 def test_coverage_has_a_row_for_each_way_and_kind_of_pairs(problem):
-    rows = coverage_table(3, resamples=("errors", "rows"), like=problem, bootstrap=60, seed=1)
-    assert [(row.resample, row.pairs) for row in rows] == [
+    rows = coverage(3, resamples=("errors", "rows"), like=problem, n_replicates=60, seed=1).rows.to_dicts()
+    assert [(row["resample"], row["pairs"]) for row in rows] == [
         (way, pairs) for way in ("errors", "rows") for pairs in PAIRS
     ]
-    assert all(0.5 < row.coverage <= 1 for row in rows)
-    assert all(row.mean_width > 0 for row in rows)
-    with pytest.raises(OptionError, match="1 worlds show nothing"):
-        coverage_table(1)
+    assert all(0.5 < row["coverage"] <= 1 for row in rows)
+    assert all(row["mean_width"] > 0 for row in rows)
+    with pytest.raises(OptionError, match="n_simulations is 1"):
+        coverage(1)
 
 
 @pytest.mark.heavy
 def test_intervals_hold_the_truth_in_worlds_with_the_real_gaps(paper_problem):
-    rows = coverage_table(40, resamples=("errors", "families"), like=paper_problem, bootstrap=300, seed=0)
-    ours = {row.pairs: row for row in rows if row.resample == "errors"}
+    rows = coverage(40, resamples=("errors", "families"), like=paper_problem, n_replicates=300, seed=0).rows.to_dicts()
+    ours = {row["pairs"]: row for row in rows if row["resample"] == "errors"}
     for pairs in PAIRS:
-        assert 0.87 <= ours[pairs].coverage <= 0.93
-    weighted = next(row for row in rows if row.resample == "families")
-    assert weighted.coverage < 0.8  # why resampling the scores is not the default
+        assert 0.87 <= ours[pairs]["coverage"] <= 0.93
+    weighted = next(row for row in rows if row["resample"] == "families")
+    assert weighted["coverage"] < 0.8  # why resampling the scores is not the default

@@ -8,7 +8,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.evals.summaries import ALL, groups_of, summary
-from howsure.stitch.placing import match_benchmarks, place
+from howsure.stitch.placing import PlacedModels, match_benchmarks, score
 from howsure.stitch.scale import Scale
 from howsure.tables import Attempts, Scores
 
@@ -57,7 +57,7 @@ def scores_of(
 
 def place_attempts(
     scale: Scale, attempts: Source | Attempts, *, benchmark: str | None = None, cluster: str = "task", seed: int = 0
-) -> pl.DataFrame:
+) -> PlacedModels:
     """The models of a run on a finished capability scale, with all benchmarks fixed: one row per model, the most capable first.
 
     Parameters
@@ -80,7 +80,7 @@ def place_attempts(
             f"None of the benchmarks of these attempts ({', '.join(sorted(found)[:3])}) is on the scale. "
             "Name the one it is with --benchmark, or fit a scale that includes it."
         )
-    return place(scale, scores, seed=seed)
+    return score(scale, scores, seed=seed)
 
 
 def _called(benchmark: str | None, group: str, *, is_one: bool) -> str:

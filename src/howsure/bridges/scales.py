@@ -18,6 +18,7 @@ from howsure.estimates import Estimate
 from howsure.frames import parts_of
 from howsure.outside_text import unguarded
 from howsure.results import Provenance, Result, columns_of
+from howsure.results.storage import ENDING
 from howsure.stats._arrays import Floats, Ints, check_level, codes
 from howsure.stats.trends import Line, fit_line
 from howsure.stitch.families import family_of
@@ -228,7 +229,7 @@ def _joined(scales: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def _draws(folder: Path) -> pl.DataFrame | None:
     """The capabilities of a saved fit in each usable replicate: model, draws; None where it has none."""
-    if not (folder / "fit.json").is_file():
+    if not list(folder.glob(f"{Scale.name}{ENDING}")):
         return None
     scale = Scale.load(folder)
     if scale.usable_replicates is None:

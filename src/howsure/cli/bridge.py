@@ -111,21 +111,18 @@ def place(
 ) -> None:
     """Attempts at evals → a place on a finished capability scale, in one command.
 
-    Writes placed.csv.
+    Writes placed.csv and placed.json.
     """
     from howsure.bridges.placing import place_attempts
-    from howsure.cli.stitch_common import capability_of, load_scale
-    from howsure.frames import write_frame
+    from howsure.cli.stitch_common import capability_of, load_scale, save_result
 
     scale = load_scale(fit)
     found = place_attempts(
         scale, reading.attempts(inputs, output.console), benchmark=benchmark, cluster=cluster, seed=seed
     )
-    rows = [(r["model"], capability_of(r, scale.level), r["n_benchmarks"]) for r in found.to_dicts()]
+    rows = [(r["model"], capability_of(r, scale.level), r["n_benchmarks"]) for r in found.models.to_dicts()]
     output.console.table("On the scale", ("model", f"capability [{scale.level:.0%}]", "benchmarks"), rows)
-    output.console.json(found.to_dicts())
-    if output.out:
-        output.console.wrote([write_frame(found, output.out / "placed.csv")])
+    save_result(found, output)
 
 
 @app.command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,20 +15,19 @@ from howsure.cli.output import Console, progress_bar
 from howsure.cli.stitch_analyses import check, forecast, map_horizons, progress, robustness
 from howsure.cli.stitch_common import (
     SHOWN,
-    Cluster,
     Fit,
     Fitting,
+    Scheduler,
     best_of,
     capability_of,
     figure,
     first_of,
     load_scale,
-    write_table,
+    save_result,
 )
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.results import Provenance
     from howsure.stitch.scale import Scale
 
 __all__ = ["app"]
@@ -38,21 +37,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="How able is each model, how hard each benchmark, on one scale, and where is it going?",
+    help="How capable is each model, how hard is each benchmark, on one scale, and where is the frontier going?",
 )
 
 
 @app.command()
 @verb
 def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
-    """What a table of scores holds, before anything is fitted.
+    """What a table of scores contains, before anything is fitted.
 
-    Counts, coverage, overlap of benchmarks, release dates, duplicates, and whether one scale can hold it.
+    Counts, coverage, overlap of benchmarks, release dates, duplicates, and whether all can be linked on one scale.
 
     Writes coverage_models.csv, coverage_benchmarks.csv, coverage_least.csv, overlap.csv, months.csv, duplicates.csv, parts.csv, explore.json and the charts.
 
     \b
-    howsure stitch explore scores.csv -o explored
+    howsure stitch explore examples/stitch/scores.csv
     """
     from howsure.stitch.exploration import explore as look
 
@@ -97,7 +96,7 @@ def fit(
     reading: Reading,
     output: Output,
     fitting: Fitting,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Refits that make the intervals; 0 for none.")] = 1000,
+    replicates: Annotated[int, typer.Option(min=0, help="Refits that make the intervals; 0 for none.")] = 1000,
     resample: Annotated[
         str | None,
         typer.Option(
@@ -114,33 +113,34 @@ def fit(
     ] = None,
     level: Level = 0.9,
     seed: Seed = 0,
-    cluster: Cluster = None,
+    scheduler: Scheduler = None,
 ) -> None:
-    """Models and benchmarks on one scale, with intervals.
+    """Models and benchmarks linked on one scale, with intervals.
 
-    Writes models.csv, benchmarks.csv, pairs.csv, scores.csv (the scores that count), fit.json, replicates.parquet, the charts and a report. The other verbs take
+    Writes models.csv, benchmarks.csv, pairs.csv, scores.csv (the scores that were fitted), fit.json, fit.result.zip, the charts and a report. The other verbs take
     that folder as FIT.
 
     \b
-    howsure stitch fit scores.csv -o fit
     howsure stitch fit epoch/ --preset paper --anchor Winogrande -o fit
     howsure stitch fit scores.csv --anchor-models "A=130,B=150" --exclude "A@MMLU"
+    howsure stitch fit examples/stitch/scores.csv --replicates 50 -o fit
     """
     from howsure.stitch.scale import fit as fit_scale
 
     scores = reading.scores(inputs, output.console)
     drawing: dict[str, Any] = {
-        "bootstrap": bootstrap,
+        "n_replicates": replicates,
         "resample": resample,
         "level": level,
         "seed": seed,
-        "cluster": cluster,
+        "scheduler": scheduler,
     }
     with progress_bar("refitting", output.console) as progress:
         scale = fit_scale(scores, **fitting.options, **drawing, progress=progress)
     output.console.notes(note for note in scale.provenance.notes if note not in scores.notes)
     _tell_scale(scale, output.console)
-    finish(_Fitted(scale, pairs), output, "fit", "The capability scale", "stitch.scale_section", scale)
+    compared = replace(scale, compared=tuple(pairs) if pairs else None)
+    finish(compared, output, "fit", "The capability scale", "stitch.scale_section")
 
 
 @app.command()
@@ -157,22 +157,23 @@ def score(
     """Place new models on a finished scale.
 
     The benchmarks stay as they are; the interval includes that they are estimates. Their names are matched without regard to case, spaces and punctuation.
-    Writes placed.csv.
+    Writes placed.csv and placed.json.
 
     \b
-    howsure stitch score fit new.csv
+    howsure stitch score fit examples/stitch/new.csv
     """
     from howsure.stitch.placing import match_benchmarks
 
     scale = load_scale(folder)
     read = reading.scores(inputs, output.console)
     scores = match_benchmarks(scale, read)
+    placed = scale.score(scores, seed=seed)
     output.console.notes(note for note in scores.notes if note not in read.notes)
-    placed = scale.place(scores, seed=seed)
-    rows = [(row["model"], capability_of(row, scale.level), row["n_benchmarks"]) for row in placed.rows(named=True)]
+    rows = [
+        (row["model"], capability_of(row, scale.level), row["n_benchmarks"]) for row in placed.models.rows(named=True)
+    ]
     output.console.table("On the scale", ("model", f"capability [{scale.level:.0%}]", "benchmarks"), rows)
-    output.console.json(placed.to_dicts())
-    write_table(placed, output, "placed")
+    save_result(placed, output)
 
 
 @app.command("next")
@@ -181,18 +182,18 @@ def next_benchmark(
     folder: Fit,
     output: Output,
     model: Annotated[str, typer.Option(help="The model to learn more about.", show_default=False)],
-    n: Annotated[int, typer.Option("-n", min=1, help="Benchmarks to show.")] = 10,
+    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Benchmarks to show.")] = 10,
 ) -> None:
-    """Which benchmark would tell most about a model.
+    """Which benchmark would say most about a model.
 
-    What a score there would add to what its scores tell already. Writes next.csv.
+    What a score there would add to what its scores say already. Writes next.csv and next.json.
 
     \b
-    howsure stitch next fit --model gpt-5
+    howsure stitch next fit --model ember-10.2
     """
     scale = load_scale(folder)
     found = scale.next_benchmark(model)
-    rows = [
+    shown = [
         (
             row["benchmark"],
             figure(row["n_items"], 0),
@@ -200,13 +201,12 @@ def next_benchmark(
             f"{row['sd_now']:.3f}",
             f"{row['sd_after']:.3f}",
         )
-        for row in found.head(n).rows(named=True)
+        for row in found.benchmarks.head(rows).rows(named=True)
     ]
     caption = f"{model} is at {scale.capability(model)}. Uncertainty: standard deviation of its capability, the benchmarks being known."
     columns = ("benchmark", "items", "expected score", "uncertainty now", "after")
-    output.console.table("To be run next", columns, rows, caption)
-    output.console.json(found.to_dicts())
-    write_table(found, output, "next")
+    output.console.table("To be run next", columns, shown, caption)
+    save_result(found, output)
 
 
 app.command()(forecast)
@@ -220,7 +220,8 @@ app.command()(check)
 @verb
 def simulate(
     out: Annotated[
-        Path, typer.Option("-o", "--out", help="Folder for the scores and the truth behind them.", show_default=False)
+        Path,
+        typer.Option("-o", "--out", help="Folder for the scores and the true values behind them.", show_default=False),
     ],
     reading: Reading,
     models: Annotated[int, typer.Option(min=4, help="How many.")] = 80,
@@ -234,29 +235,24 @@ def simulate(
     seed: Seed = 0,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
 ) -> None:
-    """A planted world, with the truth behind its scores.
+    """Simulated scores, with the true values behind them.
 
     Models that get better over time, on benchmarks whose difficulty is known.
 
-    Writes scores.csv, and the truth as true_models.csv and true_benchmarks.csv.
+    Writes scores.csv, the true values as true_models.csv and true_benchmarks.csv, and simulated_scores.json.
 
     \b
-    howsure stitch simulate -o world
-    howsure stitch simulate --like epoch/ -o world
+    howsure stitch simulate --like epoch/ -o simulated
+    howsure stitch simulate --models 36 --benchmarks 12 -o simulated
     """
-    from howsure.frames import write_frame
-    from howsure.stitch.cleaning import pose
-    from howsure.stitch.simulate import simulate as draw
+    from howsure.stitch.cleaning import prepare_scores
+    from howsure.stitch.simulator import simulate as draw
 
     console = Console(is_quiet=quiet)
-    table = pose(reading.scores(like, console)) if like else None
-    world = draw(n_models=models, n_benchmarks=benchmarks, years=years, density=density, like=table, seed=seed)
-    written = [
-        world.scores.write(out / "scores.csv"),
-        write_frame(world.models, out / "true_models.csv"),
-        write_frame(world.benchmarks, out / "true_benchmarks.csv"),
-    ]
-    console.say(f"{written[0]}: {world.scores!r}")
+    table = prepare_scores(reading.scores(like, console)) if like else None
+    found = draw(n_models=models, n_benchmarks=benchmarks, years=years, density=density, like=table, seed=seed)
+    written = found.save(out)
+    console.say(f"{written[0]}: {found.scores!r}")
     console.wrote(written)
 
 
@@ -265,7 +261,7 @@ def simulate(
 def coverage(
     output: Output,
     reading: Reading,
-    worlds: Annotated[int, typer.Option("-n", "--worlds", min=2, help="Simulated worlds.")] = 100,
+    simulations: Annotated[int, typer.Option("-n", "--simulations", min=2, help="Simulated data sets.")] = 100,
     like: Annotated[
         list[str] | None,
         typer.Option(help="Take dates, families and missing scores from a real table.", show_default=False),
@@ -273,78 +269,49 @@ def coverage(
     resample: Annotated[
         list[str] | None, typer.Option(help="A way to redraw; may be repeated. [default: all]", show_default=False)
     ] = None,
-    preset: Annotated[str, typer.Option(help="howsure, paper or eci.")] = "howsure",
-    bootstrap: Annotated[int, typer.Option(min=20, help="Refits in each world.")] = 400,
+    preset: Annotated[str, typer.Option(help="default, paper or eci.")] = "default",
+    replicates: Annotated[int, typer.Option(min=20, help="Refits of each data set.")] = 400,
     level: Level = 0.9,
     seed: Seed = 0,
-    cluster: Cluster = None,
+    scheduler: Scheduler = None,
 ) -> None:
-    """How often the intervals hold the truth, by simulation.
+    """How often the intervals contain the true value, by simulation.
 
-    Of differences between two models, in worlds whose truth is known. Writes coverage.csv.
+    Of differences between two models, in simulated data sets. Writes coverage.csv and capability_coverage.json.
 
     \b
     howsure stitch coverage --like epoch/ -n 100 --resample errors
+    howsure stitch coverage --simulations 2 --replicates 20 --resample errors
     """
-    import polars as pl
-
-    from howsure.stitch.cleaning import pose
-    from howsure.stitch.coverage import coverage_table
+    from howsure.stitch.cleaning import prepare_scores
+    from howsure.stitch.interval_coverage import coverage as measure
     from howsure.stitch.solver.replicates import RESAMPLES
 
     for name in resample or []:
         if name not in RESAMPLES:
             raise OptionError.unknown("resampling", name, RESAMPLES)
-    table = pose(reading.scores(like, output.console)) if like else None
-    options: dict[str, Any] = {"resamples": resample or RESAMPLES, "preset": preset, "bootstrap": bootstrap}
-    options |= {"level": level, "seed": seed, "cluster": cluster}
+    table = prepare_scores(reading.scores(like, output.console)) if like else None
+    options: dict[str, Any] = {"resamples": resample or RESAMPLES, "preset": preset, "n_replicates": replicates}
+    options |= {"level": level, "seed": seed, "scheduler": scheduler}
     with progress_bar("simulating", output.console) as progress:
-        found = coverage_table(worlds, **options, like=table, progress=progress)
-    rows = [(r.resample, r.pairs, f"{r.coverage:.3f} ± {r.monte_carlo_se:.3f}", f"{r.mean_width:.3f}") for r in found]
-    caption = f"{worlds:,} worlds, {bootstrap:,} refits in each, seed {seed}; ± is the simulation's own standard error."
+        found = measure(simulations, **options, like=table, progress=progress)
+    rows = [
+        (r["resample"], r["pairs"], f"{r['coverage']:.3f} ± {r['monte_carlo_se']:.3f}", f"{r['mean_width']:.3f}")
+        for r in found.rows.rows(named=True)
+    ]
+    caption = f"{simulations:,} simulated data sets, {replicates:,} refits of each, seed {seed}; ± is the simulation's own standard error."
     output.console.table(
         f"Coverage of {level:.0%} intervals for differences", ("redrawn", "of", "coverage", "mean width"), rows, caption
     )
-    output.console.json({"rows": found, "worlds": worlds, "seed": seed})
-    write_table(pl.DataFrame([vars(row) for row in found]), output, "coverage")
-
-
-@dataclass(frozen=True)
-class _Fitted:
-    """A scale as the other results are: JSON, charts and files."""
-
-    scale: Scale
-    pairs: list[str] | None
-
-    @property
-    def provenance(self) -> Provenance:
-        return self.scale.provenance
-
-    def as_dict(self) -> dict[str, Any]:
-        scale = self.scale
-        tables = {"models": scale.models, "benchmarks": scale.benchmarks, "pairs": scale.pairs(self.pairs)}
-        return {**vars(scale.facts), **{k: t.to_dicts() for k, t in tables.items()}, "provenance": scale.provenance}
-
-    def charts(self) -> Mapping[str, Any]:
-        from howsure.stitch.charts.scale import draw_scale
-
-        return draw_scale(self.scale)
-
-    def save(self, folder: Path) -> list[Path]:
-        from howsure.frames import write_frame
-
-        written = self.scale.save(folder)
-        if self.pairs:
-            write_frame(self.scale.pairs(self.pairs), folder / "pairs.csv")
-        return written
+    save_result(found, output)
 
 
 def _tell_scale(scale: Scale, console: Console) -> None:
-    facts, told = scale.facts, scale.provenance.settings
-    ended = "" if facts.converged else " The solver did not converge: take no number here for granted."
+    quality, settings = scale.quality, scale.provenance.settings
+    ended = "" if quality.converged else " The solver did not converge: do not rely on these numbers."
     console.say(
-        f"{facts.n_observations:,} scores of {facts.n_models:,} models on {facts.n_benchmarks:,} benchmarks; rmse {facts.rmse:.4f}, mae {facts.mae:.4f}, "
-        f"R² {facts.r2:.4f}, cost {facts.cost:.9f} after {facts.iterations} steps (gradient {facts.gradient_norm:.1e}).{ended}\n"
+        f"{quality.n_observations:,} scores of {quality.n_models:,} models on {quality.n_benchmarks:,} benchmarks; rmse {quality.rmse:.4f}, mae {quality.mae:.4f}, "
+        f"R² {quality.r2:.4f}, cost {quality.cost:.9f} after {quality.iterations} steps (gradient {quality.gradient_norm:.1e}).{ended}\n"
     )
     models = [
         (
@@ -367,8 +334,14 @@ def _tell_scale(scale: Scale, console: Console) -> None:
         "benchmarks",
         "released",
     )
-    unit = f"anchored at {told['anchor']}" if "anchor" in told else f"anchored at {' and '.join(told['anchor_models'])}"
-    console.table("Models", columns, models, f"{first_of(len(scale.models))} Preset {told['preset']}, {unit}.".strip())
+    unit = (
+        f"anchored at {settings['anchor']}"
+        if "anchor" in settings
+        else f"anchored at {' and '.join(settings['anchor_models'])}"
+    )
+    console.table(
+        "Models", columns, models, f"{first_of(len(scale.models))} Preset {settings['preset']}, {unit}.".strip()
+    )
     rows = [
         (row["benchmark"], capability_of(row, scale.level, "difficulty"), capability_of(row, scale.level, "slope"), row["n_models"], f"{row['rmse']:.3f}", _state(row))
         for row in scale.benchmarks.reverse().head(SHOWN).rows(named=True)
@@ -382,12 +355,13 @@ def _ranks(row: Mapping[str, Any]) -> str | None:
 
 
 def _state(row: Mapping[str, Any]) -> str:
-    return "" if row["state"] == "ok" else str(row["state"]).replace("_", " ")
+    states = (row["difficulty_state"], row["slope_state"])
+    return next((state.replace("_", " ") for state in states if state != "ok"), "")
 
 
 def _tell_parts(parts: list[dict[str, Any]], console: Console) -> None:
     if len(parts) == 1:
-        console.say("All models and benchmarks hang together: one scale can hold them.")
+        console.say("Scores link all models and benchmarks: they can be put on one scale.")
         return
     rows = [
         (p["n_models"], p["n_benchmarks"], _short(p["models"]), _short(p["benchmarks"]), p["would_join"])

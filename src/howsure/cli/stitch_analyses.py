@@ -12,9 +12,9 @@ from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from howsure.cli.output import Console, progress_bar
 from howsure.cli.stitch_common import (
-    Cluster,
     Fit,
     Fitting,
+    Scheduler,
     capability_of,
     figure,
     load_scale,
@@ -43,17 +43,17 @@ def forecast(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Where the frontier is going, and how sure that is.
+    """Forecast of the frontier, with its uncertainty.
 
-    Bands carry the capabilities' own uncertainty; the validation says how good such forecasts have been.
+    Bands include the uncertainty of the capabilities; the validation says how accurate such forecasts have been.
 
     Writes forecast.csv, frontier.csv, saturation.csv, validation.csv and more of it, forecast.json and the charts.
 
     \b
-    howsure stitch forecast fit -o forecast
     howsure stitch forecast fit --top-n-models 3 --forecast-years 2 --cutoff-date 2024-09-01 --reach 0.8
+    howsure stitch forecast fit --cutoff-date 2025-05-01
     """
-    from howsure.stitch.trends.forecast import forecast as look_ahead
+    from howsure.stitch.trends.frontier_forecast import forecast as look_ahead
 
     scale = load_scale(folder)
     with progress_bar("validating", output.console) as progress:
@@ -72,7 +72,7 @@ def forecast(
         note for note in (*found.provenance.notes, *found.backtest.notes) if note not in scale.provenance.notes
     )
     console.say(
-        f"The frontier rises by {found.trend.slope()} a year (R² {found.trend.line.r2:.3f} over {found.trend.line.n} models; plain least squares: {found.trend.slope(is_plain=True)})."
+        f"The frontier rises by {found.trend.slope()} per year (R² {found.trend.line.r2:.3f} over {found.trend.line.n} models; plain least squares: {found.trend.slope(is_plain=True)})."
     )
     console.say(_told_break(found.break_test))
     days = found.path.filter("is_forecast")["date"].gather_every(6)
@@ -116,9 +116,10 @@ def progress(
 
     \b
     howsure stitch progress fit --compute compute.csv -o progress
+    howsure stitch progress fit
     """
-    from howsure.stitch.trends.progress import QUANTITIES
-    from howsure.stitch.trends.progress import progress as separate
+    from howsure.stitch.trends.scaling import QUANTITIES
+    from howsure.stitch.trends.scaling import progress as separate
 
     scale = load_scale(folder)
     found = separate(scale, compute, exclude=exclude or (), keep_distilled=keep_distilled, level=level)
@@ -141,12 +142,13 @@ def map_horizons(
 ) -> None:
     """Time horizons by capability.
 
-    A regression of published horizons, and how well it foretells families it has not seen.
+    A regression of published horizons on capability, and how well it predicts families it has not seen.
 
     Writes horizon_map.csv (a horizon for every model of the scale), horizon_points.csv, horizon_map.json and the chart.
 
     \b
     howsure stitch map fit external_benchmark_metr.csv -o map
+    howsure stitch map fit examples/stitch/horizons.csv
     """
     from howsure.stitch.trends.horizon_map import map_horizons as regress
 
@@ -162,7 +164,11 @@ def map_horizons(
     ]
     output.console.table(f"Time horizons of {found.line.n} models by capability", ("", f"estimate [{level:.0%}]"), rows)
     best = [
-        (row["model"], Estimate(row["minutes"], row["low"], row["high"], level), figure(row["published"], 1))
+        (
+            row["model"],
+            Estimate(row["minutes"], row["minutes_low"], row["minutes_high"], level),
+            figure(row["published"], 1),
+        )
         for row in found.models.head(10).rows(named=True)
     ]
     output.console.table("The most capable models", ("model", "minutes, by the map", "published"), best)
@@ -175,7 +181,9 @@ def robustness(
     reading: Reading,
     output: Output,
     fitting: Fitting,
-    n: Annotated[int, typer.Option("-n", min=2, help="Refits without some of the benchmarks.")] = 100,
+    replicates: Annotated[
+        int, typer.Option("-n", "--replicates", min=2, help="Refits without some of the benchmarks.")
+    ] = 100,
     share: Annotated[
         float, typer.Option(min=0.01, max=0.95, help="Share of the benchmarks that each of them drops.")
     ] = 0.3,
@@ -184,58 +192,65 @@ def robustness(
     ] = "10",
     level: Level = 0.9,
     seed: Seed = 0,
-    cluster: Cluster = None,
+    scheduler: Scheduler = None,
 ) -> None:
-    """What the frontier's slope and the ranking depend on.
+    """What the frontier's slope and the ranking are sensitive to.
 
-    Drops benchmarks at random, leaves out each benchmark and each organisation, changes the anchor, the rule for duplicates and the strength of the priors, and
+    Drops benchmarks at random, excludes each benchmark and each organisation, changes the anchor, the rule for duplicates and the strength of the priors, and
     cross-validates other models of the scores. Writes robustness_factors.csv, robustness_refits.csv,
     robustness_ranks.csv, robustness_models.csv, robustness.json, the charts and a report.
 
     \b
-    howsure stitch robustness scores.csv -o robustness
-    howsure stitch robustness epoch/ --preset paper --anchor Winogrande -n 1000
+    howsure stitch robustness epoch/ --preset paper --anchor Winogrande --replicates 1000
+    howsure stitch robustness examples/stitch/scores.csv --replicates 20
     """
-    from howsure.stitch.robust.robustness import robustness as vary
+    from howsure.stitch.robust.analysis import robustness as vary
 
     scores = reading.scores(inputs, output.console)
     with progress_bar("varying", output.console) as progress:
         found = vary(
-            scores, n=n, share=share, level=level, seed=seed, cluster=cluster, progress=progress, **fitting.options
+            scores,
+            n_replicates=replicates,
+            share=share,
+            level=level,
+            seed=seed,
+            scheduler=scheduler,
+            progress=progress,
+            **fitting.options,
         )
     output.console.notes(note for note in found.provenance.notes if note not in scores.notes)
     rows = [
-        (f.title, f.n, _range(f.slope_low, f.slope_high), _range(f.linked_low, f.linked_high), f.most, figure(f.rank_correlation, 3), share_of(f.leader_kept))
+        (f.title, f.n, _range(f.slope_min, f.slope_max), _range(f.linked_min, f.linked_max), f.most, figure(f.rank_correlation, 3), share_of(f.leader_kept))
         for f in found.factors
     ]  # fmt: skip
     columns = ("varied", "refits", "slope", "in one unit", "most", "rank correlation", "leader stays")
-    caption = f"Slope of the frontier a year; as fitted: {found.slope}. Drawn at random: {level:.0%} of the refits, else all. Rank correlation: the lowest."
-    output.console.table("What the conclusion depends on", columns, rows, caption)
+    caption = f"Slope of the frontier per year; as fitted: {found.slope}. Drawn at random: {level:.0%} of the refits, else all. Rank correlation: the lowest."
+    output.console.table("What the conclusion is sensitive to", columns, rows, caption)
     _tell_validation(found.validation.rows(named=True), found.provenance.settings["method"], level, output.console)
     for sentence in found.summary:
         output.console.say(f"{sentence}\n")
-    finish(found, output, "robustness", "What the conclusions rest on", "stitch.robustness_section")
+    finish(found, output, "robustness", "What the conclusions are sensitive to", "stitch.robustness_section")
 
 
 @verb
 def check(
     folder: Fit,
     output: Output,
-    n: Annotated[int, typer.Option("-n", min=1, help="Models to draw.")] = 20,
+    models: Annotated[int, typer.Option("-n", "--models", min=1, help="Models to draw.")] = 20,
     seed: Seed = 0,
 ) -> None:
-    """Random models for you to judge, and the fit's surprises.
+    """Random models for you to judge, and scores that do not fit.
 
     Writes check.csv, check_scores.csv (the raw scores of the models and their neighbours), check_residuals.csv,
     check_supports.csv, check.json, the charts and a report.
 
     \b
-    howsure stitch check fit -n 20 --seed 1
+    howsure stitch check fit --models 20 --seed 1
     """
-    from howsure.stitch.robust.check import check as draw
+    from howsure.stitch.robust.inspection import check as draw
 
     scale = load_scale(folder)
-    found = draw(scale, n=n, seed=seed)
+    found = draw(scale, n_models=models, seed=seed)
     rows = [
         (
             row["rank"],
@@ -250,7 +265,7 @@ def check(
     columns = ("rank", "model", f"capability [{scale.level:.0%}]", "better one", "worse one", "released")
     caption = "In brackets: on how many of the benchmarks that both have the model scores more."
     output.console.table("Would you have put them in this order?", columns, rows, caption)
-    output.console.say("What surprises the machine:")
+    output.console.say("What does not fit:")
     for sentence in found.surprises.words(5):
         output.console.say(f"  {sentence}")
     finish(found, output, "check", "A look at the scale", "stitch.check_section")
@@ -264,14 +279,14 @@ def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -
         for r in rows
     ]  # fmt: skip
     columns = ("shape", "ahead", "cut-offs", "models", "mean absolute error", "bias", f"covered by {level:.0%} bands")
-    console.table("Forecasts made from earlier scores alone, against what came", columns, cells)
+    console.table("Forecasts made from earlier scores alone, compared with what came", columns, cells)
 
 
 def _tell_validation(rows: list[dict[str, Any]], used: str, level: float, console: Console) -> None:
     cells = [
         (
             row["method"],
-            Estimate(row["rmse"], row["low"], row["high"], level),
+            Estimate(row["rmse"], row["rmse_low"], row["rmse_high"], level),
             None
             if row["method"] == used
             else Estimate(row["difference"], row["difference_low"], row["difference_high"], level),
@@ -295,8 +310,8 @@ def _covered(row: Mapping[str, Any]) -> Estimate | None:
 def _told_break(found: BreakTest) -> str:
     if found.p is None:
         return f"No test for a break: {found.reason}."
-    sure = "" if found.p < 0.05 else ", which chance makes often enough"
-    return f"The best place for a break is {found.date}: {found.before} a year before, {found.after} after; {stated('p', found.p)}{sure}."
+    sure = "" if found.p < 0.05 else ", which is not significant at 5 %"
+    return f"The best place for a break is {found.date}: {found.before} per year before, {found.after} after; {stated('p', found.p)}{sure}."
 
 
 def _when(year: Estimate) -> str:

@@ -14,22 +14,21 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate, chance
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from howsure.results import Result
     from howsure.stitch.scale import Scale
 
 __all__ = [
     "SHOWN",
-    "Cluster",
     "Fit",
     "Fitting",
+    "Scheduler",
     "best_of",
     "capability_of",
     "figure",
     "first_of",
     "load_scale",
+    "save_result",
     "share_of",
-    "write_table",
 ]
 
 SHOWN = 15
@@ -38,7 +37,7 @@ SHOWN = 15
 Fit = Annotated[
     Path, typer.Argument(metavar="FIT", help="The folder that `howsure stitch fit -o` wrote.", show_default=False)
 ]
-Cluster = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)]
+Scheduler = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)]
 
 
 def _option(text: str, *names: str, **more: Any) -> Any:
@@ -49,20 +48,21 @@ def _option(text: str, *names: str, **more: Any) -> Any:
 class Fitting:
     """What is fitted."""
 
-    preset: Annotated[str, _option("howsure, paper or eci.", show_default=True)] = "howsure"
+    preset: Annotated[str, _option("default, paper or eci.", show_default=True)] = "default"
     anchor: Annotated[
-        str | None, _option("The benchmark that fixes the scale. [default: the one most models have]")
+        str | None,
+        _option("The benchmark that fixes the scale (identification constraint). [default: the one most models have]"),
     ] = None
     anchor_difficulty: Annotated[float, _option("Where the anchor lies on the scale.", show_default=True)] = 0.0
     anchor_slope: Annotated[float, _option("The anchor's slope, which fixes the unit.", show_default=True)] = 1.0
     anchor_models: Annotated[str | None, _option('Instead: two models with their values, as in "A=130,B=150".')] = None
-    min_benchmarks: Annotated[int, _option("Leave out models on fewer.", min=1, show_default=True)] = 4
-    since: Annotated[str | None, _option("Leave out older models, as in 2023-01-31.")] = None
+    min_benchmarks: Annotated[int, _option("Exclude models on fewer.", min=1, show_default=True)] = 4
+    since: Annotated[str | None, _option("Exclude older models, as in 2023-01-31.")] = None
     duplicates: Annotated[
         str | None, _option("Of several scores of a pair: mean, max or min. [default: the preset's]")
     ] = None
     exclude: Annotated[
-        list[str] | None, _option("Leave out a model, a benchmark or MODEL@BENCHMARK; may be repeated.")
+        list[str] | None, _option("Exclude a model, a benchmark or MODEL@BENCHMARK; may be repeated.")
     ] = None
     include: Annotated[list[str] | None, _option("Keep only these models and benchmarks; may be repeated.")] = None
     floors: Annotated[Path | None, _option("File with the columns benchmark, floor and, if known, ceiling.")] = None
@@ -85,12 +85,11 @@ def load_scale(folder: Path) -> Scale:
     return Scale.load(folder)
 
 
-def write_table(frame: pl.DataFrame, output: Output, name: str) -> None:
-    """One table, where a folder was named."""
+def save_result(result: Result, output: Output) -> None:
+    """JSON for programs, and the result's files where a folder was named."""
+    output.console.json(result.as_dict())
     if output.out:
-        from howsure.frames import write_frame
-
-        output.console.wrote([write_frame(frame, output.out / f"{name}.csv")])
+        output.console.wrote(result.save(output.out))
 
 
 def first_of(n: int) -> str:

@@ -17,11 +17,10 @@ from howsure.demo.parts import Figure, Part, Planted, Settings
 from howsure.demo.world import BENCHMARK, World
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.frames import write_frame
 from howsure.report.blocks import ChartBlock, Section, TableBlock, Text
 from howsure.report.stitch import forecast_section, scale_section
 from howsure.stitch.scale import Scale, fit
-from howsure.stitch.trends.forecast import forecast
+from howsure.stitch.trends.frontier_forecast import forecast
 from howsure.tables import Attempts, Scores
 
 __all__ = ["epoch_part", "place_part", "read_epoch", "stitch_part"]
@@ -39,11 +38,11 @@ def stitch_part(world: World, settings: Settings) -> tuple[Part, Scale]:
     truth = {name: world.on_scale(capability[name], anchor) for name in scale.models["model"]}
     planted = tuple(Planted(_CAPABILITY, name, scale.capability(name), value) for name, value in truth.items())
     about = (
-        f"{len(truth)} models have scores on some of 20 benchmarks. Planted are each model's capability, each benchmark's difficulty, slope and noise; errors within a family of models resemble each other. "
-        f"The unit is that of {anchor}, in the truth and in the fit."
+        f"{len(truth)} models have scores on some of 20 benchmarks. Simulated are each model's capability, each benchmark's difficulty, slope and noise; errors within a family of models correlate. "
+        f"The unit is that of {anchor}, in the true values and in the fit."
     )
 
-    title, made = "Benchmarks are stitched", scale.provenance
+    title, made = "Benchmarks are linked on one scale", scale.provenance
     sections = partial(_sections, scale)
     return Part(_STITCH, "stitch", title, about, planted, made, sections, scale.save), scale
 
@@ -54,18 +53,18 @@ def place_part(world: World, games: Games, scale: Scale, settings: Settings) -> 
     scores = scores_of(attempts)
     placed = place_attempts(scale, attempts, seed=settings.seed)
     anchor = str(scale.provenance.settings["anchor"])
-    rows = {row["model"]: row for row in placed.to_dicts()}
+    rows = {row["model"]: row for row in placed.models.to_dicts()}
     planted = tuple(
         Planted(_PLACED, one.name, _estimate(rows[one.name], scale.level), world.on_scale(one.capability, anchor))
         for one in reversed(world.cast)
     )
     about = (
         f"Track the Stat is one of the benchmarks, {BENCHMARK}. The six models of the tour are on no other: their games become scores with standard errors, and these a place on the finished scale. "
-        "The interval carries the games, the benchmark's noise and that its curve is itself an estimate."
+        "The interval includes the errors of the games, the benchmark's noise and that its curve is itself an estimate."
     )
 
     def save(folder: Path) -> list[Path]:
-        return [scores.write(folder / "scores.csv"), write_frame(placed, folder / "placed.csv")]
+        return [scores.write(folder / "scores.csv"), *placed.save(folder)]
 
     def sections() -> list[Section]:
         cells = [[r["model"], r["score"], r["se"], r["n_items"]] for r in scores.frame.to_dicts()]
@@ -89,7 +88,7 @@ def epoch_part(scores: Scores, settings: Settings) -> Part:
     """Epoch's real tables instead: a scale and a forecast, and no truth to hold them against."""
     scale = _fitted(scores, settings, min_benchmarks=4)
     about = (
-        f"Epoch AI's published scores (CC BY 4.0): {scale.facts.n_observations:,} of {scale.facts.n_models:,} models on {scale.facts.n_benchmarks:,} benchmarks. Nobody planted them, so nothing "
+        f"Epoch AI's published scores (CC BY 4.0): {scale.quality.n_observations:,} of {scale.quality.n_models:,} models on {scale.quality.n_benchmarks:,} benchmarks. Nobody planted them, so nothing "
         "here is counted."
     )
 
@@ -97,7 +96,7 @@ def epoch_part(scores: Scores, settings: Settings) -> Part:
         ahead = forecast(scale, level=settings.level, seed=settings.seed)
         return [*_sections(scale), forecast_section(ahead)]
 
-    title, made = "Epoch's benchmarks are stitched", scale.provenance
+    title, made = "Epoch's benchmarks are linked on one scale", scale.provenance
     return Part(_STITCH, "stitch", title, about, (), made, sections, scale.save)
 
 
@@ -116,7 +115,7 @@ def _fitted(scores: Scores, settings: Settings, min_benchmarks: int = 1) -> Scal
     return fit(
         scores,
         min_benchmarks=min_benchmarks,
-        bootstrap=settings.n_bootstrap,
+        n_replicates=settings.n_bootstrap,
         level=settings.level,
         seed=settings.seed,
     )
@@ -130,4 +129,4 @@ def _dated(games: Games, world: World) -> Attempts:
 
 
 def _estimate(row: dict[str, float], level: float) -> Estimate:
-    return Estimate(row["capability"], row["low"], row["high"], level)
+    return Estimate(row["capability"], row["capability_low"], row["capability_high"], level)

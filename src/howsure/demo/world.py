@@ -26,8 +26,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from howsure.demo.games import LENGTH
-from howsure.stitch.simulate import FIRST_DAY, PER_LOG10_FLOP, PER_YEAR, simulate
-from howsure.stitch.simulate import World as ScoreWorld
+from howsure.stitch.simulator import FIRST_DAY, PER_LOG10_FLOP, PER_YEAR, SimulatedScores, simulate
 from howsure.tables import Scores
 
 __all__ = ["BENCHMARK", "BEYOND", "Actor", "World", "plant", "share_of_turns"]
@@ -125,7 +124,7 @@ def share_of_turns(slip: float) -> float:
     return float(((1 - slip) ** np.arange(1, LENGTH + 1)).mean())
 
 
-def _with_track(drawn: ScoreWorld) -> pl.DataFrame:
+def _with_track(drawn: SimulatedScores) -> pl.DataFrame:
     """The benchmarks; the one without guessing that is most like the middle of them all is now Track the Stat."""
     far = (pl.col("difficulty") - drawn.models["capability"].median()).abs() + pl.col("slope").log().abs()
     was = drawn.benchmarks.filter(pl.col("floor") == 0).sort(far)["benchmark"][0]

@@ -14,14 +14,14 @@ from howsure.report.blocks import Block, Cell, ChartBlock, Download, Method, Sec
 from howsure.report.leads import with_lead
 from howsure.stitch.charts.scale import draw_scale
 from howsure.stitch.exploration import Exploration
-from howsure.stitch.robust.check import Check
-from howsure.stitch.robust.robustness import Robustness
+from howsure.stitch.robust.analysis import Robustness
+from howsure.stitch.robust.inspection import Check
 from howsure.stitch.scale import Scale
 from howsure.stitch.summaries import estimate_of
-from howsure.stitch.trends.forecast import Forecast
 from howsure.stitch.trends.frontier import dates_of
+from howsure.stitch.trends.frontier_forecast import Forecast
 from howsure.stitch.trends.horizon_map import HorizonMap
-from howsure.stitch.trends.progress import QUANTITIES, Progress
+from howsure.stitch.trends.scaling import QUANTITIES, Progress
 
 __all__ = [
     "check_section",
@@ -36,14 +36,14 @@ __all__ = [
 _MOST_ROWS = 300  # more than this a reader takes from the file
 
 Truth = Mapping[str, float]
-"""What a simulated world knows of each model, on the scale of the fit."""
+"""The true (simulated) value of each model, on the scale of the fit."""
 
 
 def explore_section(found: Exploration) -> Section:
     """What the table holds."""
     seen = found.overview
     whole = (
-        "All hang together, so one scale can hold them."
+        "Scores link all of them, so they can be put on one scale."
         if seen.n_parts == 1
         else f"They fall into {seen.n_parts} parts."
     )
@@ -58,22 +58,22 @@ def explore_section(found: Exploration) -> Section:
     ]
     if seen.n_parts > 1:
         blocks.append(_table(found.parts, "Parts that no score joins, and a score that would."))
-    return Section("What does the table hold?", blocks)
+    return Section("What does the table contain?", blocks)
 
 
 def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
-    """The fit; with `truth`, beside the planted capabilities."""
-    facts, told = scale.facts, scale.provenance.settings
+    """The fit; with `truth`, beside the true (simulated) capabilities."""
+    quality, told = scale.quality, scale.provenance.settings
     best = scale.models.row(0, named=True)
     sure = "" if best["p_best"] is None else f"; {stated('P(best)', best['p_best'])}"
     text = (
-        f"{facts.n_observations:,} scores of {facts.n_models:,} models on {facts.n_benchmarks:,} benchmarks lie within {facts.rmse:.3f} (root mean square) of the curves. "
+        f"{quality.n_observations:,} scores of {quality.n_models:,} models on {quality.n_benchmarks:,} benchmarks lie within {quality.rmse:.3f} (root mean square) of the curves. "
         f"{best['model']} has the highest capability, {estimate_of(best, scale.level)}{sure}."
     )
     method = (
         "score ≈ floor + (ceiling − floor) · σ(slope · (capability − difficulty)).\n\n"
-        f"Preset {told['preset']}. The scale has no unit of its own: {_gauge(told)}. Intervals at {scale.level:.0%} come from {told['bootstrap']:,} refits on redrawn data "
-        f"({told['resample']}); they hold the errors of these scores, not what the benchmarks leave out."
+        f"Preset {told['preset']}. The scale has no unit of its own: {_constraint(told)}. Intervals at {scale.level:.0%} come from {told['n_replicates']:,} refits on redrawn data "
+        f"({told['resample']}); they include the errors of these scores, not what the benchmarks do not measure."
     )
     charts = [ChartBlock(chart) for chart in draw_scale(scale).values()]
     tables = [_models(scale, truth), _benchmarks(scale)]
@@ -83,15 +83,15 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
     ]
     blocks: list[Block] = [Text(text), *charts, *tables, Method(method), *downloads]
     rows = [(row["model"], estimate_of(row, scale.level)) for row in scale.models.rows(named=True)]
-    section = Section("How able is each model, how hard each benchmark?", blocks)
-    return with_lead(section, "Capability", rows, p_greater=partial(_p_better, scale))
+    section = Section("How capable is each model, how hard is each benchmark?", blocks)
+    return with_lead(section, "Capability", rows, p_greater=partial(_p_greater, scale))
 
 
-def _p_better(scale: Scale, a: str, b: str) -> float | None:
+def _p_greater(scale: Scale, a: str, b: str) -> float | None:
     """The probability that A is more capable than B, over the refits."""
     pair = scale.pairs([a, b]).row(0, named=True)
-    p: float | None = pair["p_better"]
-    return p if pair["model"] == a or p is None else 1 - p
+    p: float | None = pair["p_a_greater"]
+    return p if pair["a"] == a or p is None else 1 - p
 
 
 def forecast_section(found: Forecast) -> Section:
@@ -99,13 +99,13 @@ def forecast_section(found: Forecast) -> Section:
     trend, level = found.trend, found.trend.level
     last = found.path["date"][-1]
     text = (
-        f"The best models' capability rises by {trend.slope()} a year (R² {trend.line.r2:.2f} over {trend.line.n} models). "
+        f"The best models' capability rises by {trend.slope()} per year (R² {trend.line.r2:.2f} over {trend.line.n} models). "
         f"On {last} the line is at {found.at(last, 'confidence')}, and a new best model at {found.at(last)}."
     )
     method = (
-        "A line through the models that were among the best on the day of their release. The confidence band is for the line, the prediction band for one new model; both carry the "
+        "A line through the models that were among the best on the day of their release. The confidence band is for the line, the prediction band for one new model; both include the "
         "uncertainty of the capabilities themselves, through the refits of the scale. The validation refits the scale on scores from before each cut-off, puts it in today's unit, "
-        "and compares with what came. The break test deals out the residuals anew in worlds without a break, so its false alarms are counted."
+        "and compares with what came. The break test permutes the residuals to simulate data without a break, so its false-positive rate is 5 %."
     )
     rows: list[list[Cell]] = [
         [one.benchmark, one.needed, *_dates(one.year), one.year.state, one.first_model] for one in found.saturation
@@ -113,11 +113,13 @@ def forecast_section(found: Forecast) -> Section:
     columns = ["Benchmark", "Capability needed", "Date", "Earliest", "Latest", "State", "First model with the score"]
     blocks: list[Block] = [Text(text), *map(ChartBlock, found.charts().values())]
     if len(found.backtest.summary):
-        blocks.append(_table(found.backtest.summary, "Forecasts made from earlier scores alone, against what came."))
+        blocks.append(
+            _table(found.backtest.summary, "Forecasts made from earlier scores alone, compared with what came.")
+        )
     reach = found.provenance.settings["reach"]
     blocks.append(TableBlock(columns, rows, f"When the frontier scores {reach:.0%} on each benchmark, at {level:.0%}."))
     download = Download("forecast.csv", csv_text(found.path))
-    told = f"The best models' capability rises by {trend.slope()} a year."
+    told = f"The best models' capability rises by {trend.slope()} per year."
     return Section("Where is it going?", [*blocks, Method(method), download], found=[told])
 
 
@@ -125,11 +127,11 @@ def progress_section(found: Progress) -> Section:
     """Scaling and algorithms."""
     rows: list[list[Cell]] = [[QUANTITIES[rate.quantity], rate.method, rate.estimate] for rate in found.rates]
     text = (
-        f"At the same compute, capability rises by {found.rate('per_year')} a year; ten times the compute bring {found.rate('per_oom')}. "
-        f"Better algorithms save {found.rate('oom_per_year')} orders of magnitude of compute a year ({len(found.models)} models, R² {found.r2:.2f})."
+        f"At the same compute, capability rises by {found.rate('per_year')} per year; ten times the compute bring {found.rate('per_oom')}. "
+        f"Better algorithms save {found.rate('oom_per_year')} orders of magnitude of compute per year ({len(found.models)} models, R² {found.r2:.2f})."
     )
     method = (
-        "capability = a + k · log10(compute) + g · years + error, by least squares; the intervals carry that versions of a family resemble each other and that capabilities are "
+        "capability = a + k · log10(compute) + g · years + error, by least squares; the intervals allow for versions of a family that resemble each other and for capabilities that are "
         "estimates. The two-stage estimate takes k from within families, with its own uncertainty, and g from what is left. Ratios have Fieller's intervals."
     )
     charts = [ChartBlock(chart) for chart in found.charts().values()]
@@ -164,22 +166,22 @@ def robustness_section(found: Robustness) -> Section:
         "Leader stays",
     ]
     rows: list[list[Cell]] = [
-        [one.title, one.n, one.slope_low, one.slope_high, one.linked_low, one.linked_high, one.most, one.rank_correlation, one.leader_kept]
+        [one.title, one.n, one.slope_min, one.slope_max, one.linked_min, one.linked_max, one.most, one.rank_correlation, one.leader_kept]
         for one in found.factors
     ]  # fmt: skip
     told = found.provenance.settings
     method = (
-        f"Each refit starts from the fit as it is. Benchmarks are dropped at random ({told['share']:.0%} of them, {told['n']:,} times), then one benchmark, one organisation at a time is left out, and the "
+        f"Each refit starts from the fit as it is. Benchmarks are dropped at random ({told['share']:.0%} of them, {told['n_replicates']:,} times), then one benchmark, one organisation at a time is excluded, and the "
         "anchor, the rule for duplicates, the strength of the priors and the model of the scores are changed. A refit has its own unit; “in one unit” it is stretched until the models have the mean and "
         "spread that they have in the fit as it is (mean–sigma linking). The measure for all is what redrawn errors of the scores alone do.\n\n"
         "Held-out error: all models of the scores learn from the same folds; intervals redraw families and their models."
     )
     factors = TableBlock(
-        columns, rows, "The frontier's slope, a year, and the order of the models, under other choices."
+        columns, rows, "The frontier's slope per year and the order of the models, under other choices."
     )
     blocks: list[Block] = [Text("\n\n".join(found.summary)), *map(ChartBlock, found.charts().values()), factors]
     return Section(
-        "What do the conclusions rest on?",
+        "What are the conclusions sensitive to?",
         [*blocks, _validation(found), Method(method), Download("refits.csv", csv_text(found.variants))],
     )
 
@@ -213,9 +215,9 @@ def check_section(found: Check) -> Section:
 
 
 def _models(scale: Scale, truth: Truth | None) -> TableBlock:
-    ahead = {row["model"]: row["p_better"] for row in scale.pairs().rows(named=True)}
+    ahead = {row["a"]: row["p_a_greater"] for row in scale.pairs().rows(named=True)}
     rows = [
-        _model(row | {"p_better": ahead.get(row["model"])}, scale.level, truth)
+        _model(row | {"p_greater": ahead.get(row["model"])}, scale.level, truth)
         for row in scale.models.head(_MOST_ROWS).rows(named=True)
     ]
     told = [name for name in rows[0] if any(row[name] is not None for row in rows)]
@@ -235,10 +237,10 @@ def _model(row: Mapping[str, Any], level: float, truth: Truth | None) -> dict[st
         "Capability": found,
         f"Rank, {level:.0%} interval": row["rank_low"] and f"{row['rank_low']:.0f}–{row['rank_high']:.0f}",
         "P(best)": chance(row["p_best"]),
-        "P(better than the next)": chance(row["p_better"]),
+        "P(better than the next)": chance(row["p_greater"]),
         "Benchmarks": row["n_benchmarks"],
         "Released": row["date"],
-        "Planted truth": value,
+        "True (simulated) value": value,
         "Covered": None if value is None else "yes" if found.covers(value) else "no",
     }
 
@@ -251,11 +253,12 @@ def _benchmarks(scale: Scale) -> TableBlock:
             estimate_of(row, scale.level, "slope"),
             row["n_models"],
             row["rmse"],
-            row["state"].replace("_", " "),
+            row["difficulty_state"].replace("_", " "),
+            row["slope_state"].replace("_", " "),
         ]
         for row in scale.benchmarks.reverse().head(_MOST_ROWS).rows(named=True)
     ]
-    columns = ["Benchmark", "Difficulty", "Slope", "Models", "RMSE", "State"]
+    columns = ["Benchmark", "Difficulty", "Slope", "Models", "RMSE", "State of the difficulty", "State of the slope"]
     return TableBlock(columns, rows, "Benchmarks, the hardest first.")
 
 
@@ -264,7 +267,7 @@ def _validation(found: Robustness) -> TableBlock:
     rows: list[list[Cell]] = [
         [
             row["method"],
-            Estimate(row["rmse"], row["low"], row["high"], level),
+            Estimate(row["rmse"], row["rmse_low"], row["rmse_high"], level),
             None
             if row["method"] == used
             else Estimate(row["difference"], row["difference_low"], row["difference_high"], level),
@@ -283,7 +286,7 @@ def _dates(year: Estimate) -> list[Cell]:
     return list(dates_of(numbers))
 
 
-def _gauge(told: Mapping[str, Any]) -> str:
+def _constraint(told: Mapping[str, Any]) -> str:
     if "anchor" in told:
         return f"{told['anchor']} is put at difficulty {told['anchor_difficulty']:g} and slope {told['anchor_slope']:g}"
     return " and ".join(f"{model} is put at {value:g}" for model, value in told["anchor_models"].items())

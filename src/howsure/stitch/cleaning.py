@@ -1,4 +1,4 @@
-"""From a table of scores to the ones that are fitted; whatever is left out is counted in the notes."""
+"""From a table of scores to the ones that are fitted; whatever is excluded is counted in the notes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from howsure.stitch.solver.noise import LEAST_SD
 from howsure.stitch.solver.problem import Problem
 from howsure.tables import Scores
 
-__all__ = ["DUPLICATES", "Duplicates", "Floors", "clean", "fold_name", "listed", "pose"]
+__all__ = ["DUPLICATES", "Duplicates", "Floors", "fold_name", "listed", "prepare_all_scores", "prepare_scores"]
 
 Duplicates = Literal["mean", "max", "min"]
 DUPLICATES: tuple[Duplicates, ...] = ("mean", "max", "min")
@@ -32,7 +32,7 @@ _EARLIEST = datetime.date(1950, 1, 1)
 _TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl.Date}
 
 
-def pose(
+def prepare_scores(
     scores: Scores,
     *,
     min_benchmarks: int = 4,
@@ -63,8 +63,8 @@ def pose(
     return problem
 
 
-def clean(scores: Scores, *, duplicates: Duplicates = "mean") -> Problem:
-    """All scores of a table, one a pair, be they ever so few."""
+def prepare_all_scores(scores: Scores, *, duplicates: Duplicates = "mean") -> Problem:
+    """One score per model–benchmark pair, without the minimum-coverage checks."""
     notes = list(scores.notes)
     return Problem.of(_single(_known(scores, None, notes), duplicates, notes), notes)
 
@@ -217,7 +217,7 @@ def _chosen(frame: pl.DataFrame, include: Sequence[str], exclude: Sequence[str],
     if kept.models or kept.benchmarks:
         is_in |= (kept.model if kept.models else pl.lit(True)) & (kept.benchmark if kept.benchmarks else pl.lit(True))
     left = frame.filter(is_in & ~(left_out.model | left_out.benchmark | left_out.pair))
-    notes.append(f"{len(frame) - len(left):,} of {len(frame):,} scores were left out as asked (include, exclude).")
+    notes.append(f"{len(frame) - len(left):,} of {len(frame):,} scores were excluded as asked (include, exclude).")
     return left
 
 
@@ -284,7 +284,7 @@ def _covered(frame: pl.DataFrame, least: int, notes: list[str]) -> pl.DataFrame:
         most = frame.select(n_benchmarks.max()).item() if len(frame) else 0
         raise InputError(f"No model is on {least} benchmarks; the most is {most}. Lower min_benchmarks, or add scores.")
     if dropped := frame["model"].n_unique() - left["model"].n_unique():
-        notes.append(f"{dropped:,} models were left out: on fewer than {least} benchmarks.")
+        notes.append(f"{dropped:,} models were excluded: on fewer than {least} benchmarks.")
     return left
 
 
@@ -296,8 +296,8 @@ def _recent(frame: pl.DataFrame, since: datetime.date, notes: list[str]) -> pl.D
             f"No model is dated {since} or later ({undated:,} have no date). Choose an earlier day for since."
         )
     older = frame["model"].n_unique() - left["model"].n_unique() - undated
-    notes += [f"{older:,} models were left out: before {since}."] if older else []
-    notes += [f"{undated:,} models were left out: no date, and since is set."] if undated else []
+    notes += [f"{older:,} models were excluded: before {since}."] if older else []
+    notes += [f"{undated:,} models were excluded: no date, and since is set."] if undated else []
     return left
 
 

@@ -1,4 +1,4 @@
-"""Whether the models and benchmarks of a table hang together, so that one scale can hold them all."""
+"""Whether scores link all models and benchmarks of a table, so that they can be put on one scale."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from howsure.stitch.solver.layout import Ints
 
-__all__ = ["Part", "find_parts", "tell_parts"]
+__all__ = ["Part", "describe_parts", "find_parts"]
 
 _SHOWN = 4
 
@@ -45,7 +45,7 @@ def find_parts(model: Ints, benchmark: Ints, models: Sequence[str], benchmarks: 
     return tuple(sorted(parts, key=lambda part: (-len(part.models) - len(part.benchmarks), part.benchmarks)))
 
 
-def tell_parts(parts: Sequence[Part]) -> str:
+def describe_parts(parts: Sequence[Part]) -> str:
     """What is wrong with several parts, and what would join them."""
     first, second = parts[:2]
     rest = f"; {len(parts) - 2} more" if len(parts) > 2 else ""

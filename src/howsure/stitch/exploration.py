@@ -5,18 +5,18 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, plain
 from howsure.stitch.connectivity import Part, find_parts
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
     import altair
+
+    from howsure.frames import Source
 
 __all__ = ["Exploration", "Overview", "explore"]
 
@@ -38,13 +38,13 @@ class Overview:
     n_undated: int
     first_date: datetime.date | None
     last_date: datetime.date | None
-    median_benchmarks_a_model: float
-    median_models_a_benchmark: float
+    median_benchmarks_per_model: float
+    median_models_per_benchmark: float
     n_parts: int
 
 
-@dataclass(frozen=True, eq=False)
-class Exploration:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Exploration(Result):
     """What a table of scores holds.
 
     ``models`` and ``benchmarks`` are sorted by how much they are covered; ``least`` says how many models and scores remain when models need at
@@ -52,6 +52,8 @@ class Exploration:
     itself; ``months`` counts scores and models by the model's release; ``duplicates`` are pairs with several scores, the widest spread
     first; ``parts`` are what is linked by scores, the largest first, each with what would join it to the first.
     """
+
+    name: ClassVar[str] = "explore"
 
     overview: Overview
     models: pl.DataFrame
@@ -63,14 +65,22 @@ class Exploration:
     parts: pl.DataFrame
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a benchmark, the most covered first."""
-        return self.benchmarks
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Coverage of benchmarks (main) and models, what a minimum leaves, overlap as a matrix, months, duplicates, parts."""
+        return {
+            "coverage_benchmarks": self.benchmarks,
+            "coverage_models": self.models,
+            "coverage_least": self.least,
+            "overlap": self.overlap.pivot("other", index="benchmark", values="n_models"),
+            "months": self.months,
+            "duplicates": self.duplicates,
+            "parts": self.parts,
+        }
 
     def as_dict(self) -> dict[str, Any]:
-        """Overview and parts as plain JSON, the other tables left to their files."""
-        told: dict[str, Any] = plain(self.overview)
-        return told | {"parts": plain(self.parts.to_dicts()), "provenance": plain(self.provenance)}
+        """The overview, the tables and the provenance as plain JSON."""
+        return plain(self.overview) | super().as_dict()  # type: ignore[no-any-return]
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """Overlap, months and coverage, by file name; no months where no model has a date."""
@@ -79,24 +89,16 @@ class Exploration:
         drawn = {"overlap": draw_overlap(self), "coverage": draw_coverage(self)}
         return drawn | ({"months": draw_months(self)} if len(self.months) else {})
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write coverage_*.csv, overlap.csv (a matrix), months.csv, duplicates.csv, parts.csv and explore.json."""
-        matrix = self.overlap.pivot("other", index="benchmark", values="n_models")
-        tables = {
-            "coverage_models": self.models,
-            "coverage_benchmarks": self.benchmarks,
-            "coverage_least": self.least,
-            "overlap": matrix,
-            "months": self.months,
-            "duplicates": self.duplicates,
-            "parts": self.parts,
-        }
-        written = [write_frame(table, folder / f"{name}.csv") for name, table in tables.items()]
-        return [*written, write_json(self.as_dict(), folder / "explore.json")]
 
+def explore(scores: Source | Scores) -> Exploration:
+    """Counts, coverage, overlap, release months, duplicates, and whether scores link all models and benchmarks.
 
-def explore(scores: Scores) -> Exploration:
-    """Counts, coverage, overlap, release months, duplicates, and whether all hangs together."""
+    Parameters
+    ----------
+    scores : Scores, frame or path
+        One row per model and benchmark.
+    """
+    scores = Scores.of(scores)
     frame = _with_dates(scores.frame)
     pairs = frame.group_by("model", "benchmark", maintain_order=True).agg(
         pl.len().alias("n_scores"), pl.col("score").min().alias("min"), pl.col("score").max().alias("max")
@@ -104,15 +106,15 @@ def explore(scores: Scores) -> Exploration:
     models, benchmarks = _models(frame), _benchmarks(frame)
     parts = _parts(pairs, models, benchmarks)
     return Exploration(
-        _overview(frame, pairs, models, benchmarks, len(parts)),
-        models,
-        benchmarks,
-        _least(models),
-        _overlap(pairs, benchmarks["benchmark"].to_list()),
-        _months(frame),
-        _duplicates(pairs),
-        parts,
-        Provenance.of(scores),
+        overview=_overview(frame, pairs, models, benchmarks, len(parts)),
+        models=models,
+        benchmarks=benchmarks,
+        least=_least(models),
+        overlap=_overlap(pairs, benchmarks["benchmark"].to_list()),
+        months=_months(frame),
+        duplicates=_duplicates(pairs),
+        parts=parts,
+        provenance=Provenance.of(scores),
     )
 
 

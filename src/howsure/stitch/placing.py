@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, closest
+from howsure.results import Provenance, Result
 from howsure.stats.replicates import replicate_interval
-from howsure.stitch.cleaning import clean, fold_name, listed
-from howsure.stitch.solver.gauge import Aligned
+from howsure.stitch.cleaning import fold_name, listed, prepare_all_scores
+from howsure.stitch.solver.anchors import Aligned
 from howsure.stitch.solver.kernels import fit as minimise
 from howsure.stitch.solver.layout import Floats, Prior, Rows
 from howsure.stitch.solver.noise import expected
@@ -20,9 +21,10 @@ from howsure.stitch.summaries import interval_state, states_of_models
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
+    from howsure.frames import Source
     from howsure.stitch.scale import Scale
 
-__all__ = ["match_benchmarks", "next_benchmark", "place"]
+__all__ = ["NextBenchmark", "PlacedModels", "match_benchmarks", "next_benchmark", "score"]
 
 _DRAWS = 1000  # of errors, for a scale without replicates
 _ROUNDS = 20  # of weights and capabilities, each from the other
@@ -31,14 +33,63 @@ _TOLERANCE, _MOST = 1e-9, 200
 _FAR = 20.0  # beyond the models and benchmarks there are, in units of the capabilities' spread
 
 
-def place(scale: Scale, scores: Scores, *, seed: int = 0) -> pl.DataFrame:
-    """Capabilities of the models of a new table, with the benchmarks frozen; best first.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlacedModels(Result):
+    """New models on a finished scale, best first.
 
-    Benchmarks are matched by `match_benchmarks`; those that the scale does not know are excluded and named in the column ``unmatched``. The interval covers errors of the scores and, where the scale has
-    replicates, that the benchmarks' difficulties and slopes are themselves estimates.
+    ``models`` has model, capability with its interval at ``level`` and its states, n_benchmarks, and the benchmarks that are not on the scale (unmatched).
     """
+
+    name: ClassVar[str] = "placed"
+
+    models: pl.DataFrame
+    level: float
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One row per model."""
+        return {"placed": self.models}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NextBenchmark(Result):
+    """What a score on each benchmark that a model lacks would add to what is known of its capability, the most informative first.
+
+    ``benchmarks`` has benchmark, expected (score), information, sd_now, sd_after (standard deviation of the capability without and with the score, the
+    benchmarks being known) and n_items (null where it is unknown).
+    """
+
+    name: ClassVar[str] = "next"
+
+    model: str
+    benchmarks: pl.DataFrame
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One row per benchmark."""
+        return {"next": self.benchmarks}
+
+
+def score(scale: Scale, scores: Source | Scores, *, seed: int = 0) -> PlacedModels:
+    """Capabilities of the models of a new table, with the benchmarks as they are; best first.
+
+    Benchmarks are matched by `match_benchmarks`; those that the scale does not have are excluded and named in the column ``unmatched``. The interval covers errors of
+    the scores and, where the scale has replicates, that the benchmarks' difficulties and slopes are themselves estimates.
+
+    Parameters
+    ----------
+    scale : Scale
+        A finished scale; its level is that of the intervals.
+    scores : Scores, frame or path
+        Scores of new models, one row per model and benchmark.
+    seed : int
+        The same seed gives the same numbers.
+    """
+    scores = Scores.of(scores)
     scores = match_benchmarks(scale, scores)
-    problem = _on_known(scale, clean(scores))
+    problem = _on_known(scale, prepare_all_scores(scores))
     rows = problem.rows(1 if scale.estimate.trait is None else 2)
     theta, weights = _settle(scale, problem, rows)
     capability = theta[rows.layout.capability]
@@ -49,14 +100,16 @@ def place(scale: Scale, scores: Scores, *, seed: int = 0) -> pl.DataFrame:
         {
             "model": problem.models,
             "capability": capability,
-            "low": np.where((state == "below_range") | np.isinf(found.low), np.nan, found.low),
-            "high": np.where((state == "above_range") | np.isinf(found.high), np.nan, found.high),
+            "capability_low": np.where((state == "below_range") | np.isinf(found.low), np.nan, found.low),
+            "capability_high": np.where((state == "above_range") | np.isinf(found.high), np.nan, found.high),
+            "capability_state": state,
             "n_benchmarks": problem.n_by_model,
-            "state": state,
             "interval_state": interval_state(found),
         }
     ).join(_unmatched(scale, scores), on="model", how="left")
-    return frame.with_columns(pl.col(pl.Float64).fill_nan(None)).sort("capability", "model", descending=[True, False])
+    ranked = frame.with_columns(pl.col(pl.Float64).fill_nan(None)).sort("capability", "model", descending=[True, False])
+    provenance = Provenance.of(scores, seed=seed, level=scale.level, scale=scale.provenance.settings)
+    return PlacedModels(models=ranked, level=scale.level, provenance=provenance)
 
 
 def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
@@ -81,22 +134,28 @@ def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
     return Scores(scores.frame.with_columns(pl.col("benchmark").replace(renamed)), notes=(*scores.notes, *notes))
 
 
-def next_benchmark(scale: Scale, model: str) -> pl.DataFrame:
-    r"""How much each benchmark that a model lacks would tell about its capability, the most telling first.
+def next_benchmark(scale: Scale, model: str) -> NextBenchmark:
+    r"""How much each benchmark that a model lacks would say about its capability, the most informative first.
 
     .. math:: I_b = \frac{(s_b\, a_b\, p (1 - p))^2}{\mathrm{Var}(y_b) + \mathrm{Var}(\hat y_b)}, \qquad
               \mathrm{sd}_{\text{after}} = (J_m + I_b)^{-1/2}
 
     with p the expected share of the way from floor to ceiling; the second variance is that of the benchmark's own curve, and J is what
-    the model's scores and the prior already tell. Columns benchmark, expected, information, sd_now, sd_after and n_items, the items that a
-    score there usually has (null where it is unknown).
+    the model's scores and the prior already say.
+
+    Parameters
+    ----------
+    scale : Scale
+        A finished scale.
+    model : str
+        A model on it.
     """
     m, problem = scale.problem.model_at(model), scale.problem
     information, value = _information(scale, m)
     has = np.zeros(len(problem.benchmarks), dtype=bool)
     has[problem.benchmark[problem.model == m]] = True
     known = information[has].sum() + (scale.prior.precision if scale.prior.is_learned else 0.0)
-    return (
+    frame = (
         pl.DataFrame(
             {
                 "benchmark": np.array(problem.benchmarks, dtype=object)[~has].tolist(),
@@ -110,6 +169,8 @@ def next_benchmark(scale: Scale, model: str) -> pl.DataFrame:
         .with_columns(pl.col("n_items").fill_nan(None))
         .sort("information", "benchmark", descending=[True, False])
     )
+    made = Provenance({"model": model, "scale": scale.provenance.settings}, scale.provenance.digest)
+    return NextBenchmark(model=model, benchmarks=frame, provenance=made)
 
 
 def _unmatched(scale: Scale, scores: Scores) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 
 from howsure.errors import OptionError
 from howsure.stitch.cleaning import Duplicates
-from howsure.stitch.solver.gauge import AnchorBenchmark, Gauge
+from howsure.stitch.solver.anchors import AnchorBenchmark, Constraint
 from howsure.stitch.solver.hierarchy import solve_hierarchy
 from howsure.stitch.solver.problem import Problem
 from howsure.stitch.solver.replicates import Resample
@@ -27,7 +27,7 @@ class Preset:
 
     name: str
     about: str
-    solve: Callable[[Problem, Gauge, int], Solution]
+    solve: Callable[[Problem, Constraint, int], Solution]
     since: str | None = None
     duplicates: Duplicates = "mean"
     by_family: bool = False
@@ -47,12 +47,12 @@ def preset_called(name: str) -> Preset:
     return PRESETS[name]
 
 
-def _solve_paper(problem: Problem, gauge: Gauge, n_dimensions: int) -> Solution:
+def _solve_paper(problem: Problem, constraint: Constraint, n_dimensions: int) -> Solution:
     level = np.zeros(len(problem.benchmarks))
-    return solve_ridge(replace(problem, floors=level, ceilings=level + 1), gauge)
+    return solve_ridge(replace(problem, floors=level, ceilings=level + 1), constraint)
 
 
-def _solve_eci(problem: Problem, gauge: Gauge, n_dimensions: int) -> Solution:
+def _solve_eci(problem: Problem, constraint: Constraint, n_dimensions: int) -> Solution:
     """Scores stretched from floor to ceiling, kept off both by 0.001, then the published objective.
 
     Stretching a score is weighing its error by the span: the curve itself can keep floor and ceiling.
@@ -65,7 +65,7 @@ def _solve_eci(problem: Problem, gauge: Gauge, n_dimensions: int) -> Solution:
     return solve_ridge(replace(problem, score=floor + span * stretched), AnchorBenchmark(pinned))
 
 
-def _solve_howsure(problem: Problem, gauge: Gauge, n_dimensions: int) -> Solution:
+def _solve_default(problem: Problem, constraint: Constraint, n_dimensions: int) -> Solution:
     return solve_hierarchy(problem, n_dimensions)
 
 
@@ -79,9 +79,9 @@ PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
         Preset(
-            "howsure",
+            "default",
             "learned priors, noise of each benchmark, known standard errors, floors and ceilings",
-            _solve_howsure,
+            _solve_default,
             most_dimensions=2,
         ),
         Preset(

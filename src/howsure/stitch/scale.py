@@ -5,20 +5,19 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.results import Provenance
+from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import MOST_FAILED, replicate_interval
-from howsure.stitch.cleaning import Duplicates, Floors, listed, pose
+from howsure.stitch.cleaning import Duplicates, Floors, listed, prepare_scores
 from howsure.stitch.presets import Preset, preset_called
-from howsure.stitch.solver.gauge import Aligned, AnchorModels, Gauge, align, choose_gauge
+from howsure.stitch.solver.anchors import Aligned, AnchorModels, Constraint, align, choose_constraint
 from howsure.stitch.solver.noise import Noise, expected
 from howsure.stitch.solver.problem import Problem
 from howsure.stitch.solver.replicates import Replicates, Resample, draw_replicates
@@ -27,13 +26,14 @@ from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, 
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
-    import altair as alt
+    from howsure.frames import Source
+    from howsure.stitch.placing import NextBenchmark, PlacedModels
 
-__all__ = ["CapabilityPrior", "Facts", "Scale", "assemble", "fit"]
+__all__ = ["CapabilityPrior", "FitQuality", "Scale", "assemble", "fit"]
 
 
 @dataclass(frozen=True)
-class Facts:
+class FitQuality:
     """How well the curves meet the scores, and how the solver ended."""
 
     n_observations: int
@@ -73,17 +73,20 @@ class CapabilityPrior:
         return self.precision**-0.5 if self.is_learned else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Scale:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scale(Result):
     """A fitted scale: what it says of models and benchmarks, and what made it.
 
     ``models`` (best first) and ``benchmarks`` (easiest first) are the tables to read; ``estimate`` holds the same numbers in the order of
-    ``problem``, the scores that were fitted. Intervals are at ``level`` and need ``replicates``.
+    ``problem``, the scores that were fitted. Intervals are at ``level`` and need ``replicates``. ``compared`` names the models whose pairs are in the
+    table ``pairs``; without it each model is compared with the next in rank.
     """
+
+    name: ClassVar[str] = "fit"
 
     models: pl.DataFrame
     benchmarks: pl.DataFrame
-    facts: Facts
+    quality: FitQuality
     problem: Problem
     estimate: Aligned
     noise: Noise
@@ -92,6 +95,28 @@ class Scale:
     level: float
     replicates: Replicates | None
     provenance: Provenance
+    compared: tuple[str, ...] | None = None
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Models, benchmarks, pairs of models, and the scores that were fitted."""
+        return {
+            "models": self.models,
+            "benchmarks": self.benchmarks,
+            "pairs": self.pairs(self.compared),
+            "scores": self.problem.to_frame(),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """How well the curves fit, the level, the numbers of refits, the tables without the scores, and the provenance."""
+        drawn = self.replicates
+        told = super().as_dict()
+        del told["scores"]
+        n_replicates = {
+            "n_replicates": 0 if drawn is None else len(drawn),
+            "n_failed": 0 if drawn is None else drawn.n_failed,
+        }
+        return {**plain(self.quality), "level": self.level, **n_replicates, **told}
 
     @property
     def usable_replicates(self) -> Replicates | None:
@@ -104,25 +129,29 @@ class Scale:
         if self.usable_replicates is not None:
             return ""
         if self.replicates is None:
-            return "the scale has no replicates. Fit it with bootstrap=1000"
+            return "the scale has no replicates. Fit it with n_replicates=1000"
         failed = f"{self.replicates.n_failed} of {len(self.replicates)} refits of the scale failed"
         return f"{failed}, more than {MOST_FAILED:.0%}. Anchor it by models that lie further apart, or add scores"
-
-    def to_frame(self) -> pl.DataFrame:
-        """One row a model, best first."""
-        return self.models
 
     def capability(self, model: str) -> Estimate:
         """The capability of a model, with its interval where there are replicates."""
         self.problem.model_at(model)
         row = self.models.row(by_predicate=pl.col("model") == model, named=True)
         reason = {"above_range": "all its scores are at the ceiling", "below_range": "all its scores are at the floor"}
-        return estimate_of(row, self.level, reason=reason.get(row["state"], ""))
+        return estimate_of(row, self.level, reason=reason.get(row["capability_state"], ""))
 
     def pairs(self, models: Sequence[str] | None = None) -> pl.DataFrame:
-        """How much better one model is than another and how probable it is that it is better at all.
+        """Differences between two capabilities, and the probability that the first is greater.
 
-        Columns model, other, difference, low, high, p_better, interval_state: all pairs of ``models``, or each model with the next in rank.
+        Parameters
+        ----------
+        models : sequence of str, optional
+            All pairs of these; without it, each model with the next in rank.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns a, b, difference, difference_low, difference_high, difference_state, p_a_greater.
         """
         chosen = None if models is None else [self.problem.model_at(name) for name in dict.fromkeys(models)]
         return pair_frame(self.problem.models, self.estimate.capability, self.replicates, self.level, chosen)
@@ -137,47 +166,29 @@ class Scale:
         drawn = floor + (ceiling - floor) * self.replicates.shares(self.replicates, m)[:, b]
         return replicate_interval(drawn, self.level).estimate(float(value), level=self.level)
 
-    def place(self, scores: Scores, *, seed: int = 0) -> pl.DataFrame:
-        """Where new models stand, with the benchmarks as they are: model, capability, low, high, n_benchmarks, state."""
-        from howsure.stitch.placing import place
+    def score(self, scores: Source | Scores, *, seed: int = 0) -> PlacedModels:
+        """New models on this scale, the benchmarks as they are; see `howsure.stitch.score`."""
+        from howsure.stitch.placing import score
 
-        return place(self, scores, seed=seed)
+        return score(self, scores, seed=seed)
 
-    def next_benchmark(self, model: str) -> pl.DataFrame:
-        """Which benchmark would tell most about a model, the most telling first."""
+    def next_benchmark(self, model: str) -> NextBenchmark:
+        """Which benchmark would say most about a model; see `howsure.stitch.next`."""
         from howsure.stitch.placing import next_benchmark
 
         return next_benchmark(self, model)
 
-    def chart(self) -> alt.LayerChart:
-        """The ranking with intervals; all pictures of a scale are in `howsure.stitch.charts.scale`."""
-        from howsure.stitch.charts.scale import draw_ranking
+    def charts(self) -> Mapping[str, Any]:
+        """Ranking, benchmarks, curves and more, by file name."""
+        from howsure.stitch.charts.scale import draw_scale
 
-        return draw_ranking(self)
-
-    def save(self, folder: str | Path) -> list[Path]:
-        """Write models.csv, benchmarks.csv, pairs.csv, scores.csv, fit.json and, if there are any, replicates.parquet."""
-        from howsure.stitch.store import save
-
-        return save(self, Path(folder))
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Scale:
-        """A scale that was saved: the same numbers again."""
-        from howsure.stitch.store import load
-
-        return load(Path(folder))
-
-    def __repr__(self) -> str:
-        n = 0 if self.replicates is None else len(self.replicates)
-        facts = self.facts
-        return f"<Scale: {facts.n_models} models on {facts.n_benchmarks} benchmarks, rmse {facts.rmse:.4f}, {n} replicates>"
+        return draw_scale(self)
 
 
 def fit(
-    scores: Scores,
+    scores: Source | Scores,
     *,
-    preset: str = "howsure",
+    preset: str = "default",
     anchor: str | None = None,
     anchor_difficulty: float = 0.0,
     anchor_slope: float = 1.0,
@@ -188,26 +199,63 @@ def fit(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     floors: Floors | None = None,
-    bootstrap: int = 0,
+    n_replicates: int = 0,
     resample: Resample | None = None,
     level: float = 0.9,
     dimensions: int = 1,
     seed: int = 0,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Scale:
     r"""Capabilities and difficulties on one scale.
 
     .. math:: \text{score} \approx \text{floor}_b + (\text{ceiling}_b - \text{floor}_b)\; \sigma(\text{slope}_b\, (C_m - D_b))
 
-    ``preset`` says what is fitted (see `howsure.stitch.presets`); it decides ``since`` ("" for no limit), ``duplicates`` and ``resample``
-    where they are None. An ``anchor`` benchmark with its difficulty and slope fixes the scale, by default the one that most models
-    have, or ``anchor_models`` do, two models with their values. `howsure.stitch.cleaning.pose` tells which scores count. Intervals at
-    ``level`` come from ``bootstrap`` refits on data redrawn as ``resample`` says (see `howsure.stitch.solver.replicates`). With two ``dimensions`` models
-    also differ in a trait that benchmarks ask for to different degrees.
+    Parameters
+    ----------
+    scores : Scores, frame or path
+        One row per model and benchmark, with scores between 0 and 1.
+    preset : str
+        What is fitted: ``default``, ``paper`` or ``eci`` (`howsure.stitch.presets`).
+    anchor : str, optional
+        The benchmark that fixes the scale (the identification constraint); by default the one that most models have.
+    anchor_difficulty, anchor_slope : float
+        Difficulty and slope of the anchor.
+    anchor_models : mapping, optional
+        Instead of an anchor benchmark: two models with their values.
+    min_benchmarks : int
+        Models on fewer benchmarks are excluded.
+    since : str or date, optional
+        Models released before are excluded; by default the preset decides, "" is no limit.
+    duplicates : {"mean", "max", "min"}, optional
+        What several scores of a model on a benchmark become; by default the preset decides.
+    include, exclude : sequence of str
+        Keep only these models and benchmarks; exclude models, benchmarks, or single scores as ``model@benchmark``.
+    floors : mapping or path, optional
+        The score of guessing by benchmark, or a file with the columns benchmark, floor and, if known, ceiling.
+    n_replicates : int
+        Refits that make the intervals; 0 for none.
+    resample : str, optional
+        What the refits redraw (`howsure.stitch.solver.replicates`); by default the preset decides.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    dimensions : int
+        With 2, models also differ in a trait that benchmarks ask for to different degrees.
+    seed : int
+        The same seed gives the same numbers.
+    scheduler : str, optional
+        Address of a Dask scheduler on which the refits run.
+    progress : callable, optional
+        Is called with the number of refits done and their total.
+
+    Returns
+    -------
+    Scale
+        Capabilities, difficulties and slopes, with intervals where there are replicates.
     """
+    scores = Scores.of(scores)
     chosen = preset_called(preset)
-    _refuse_misfits(chosen, dimensions, bootstrap, level, floors)
+    _refuse_misfits(chosen, dimensions, n_replicates, level, floors)
     cleaning = {
         "min_benchmarks": min_benchmarks,
         "since": chosen.since if since is None else since,
@@ -216,62 +264,62 @@ def fit(
         "exclude": tuple(exclude),
         "floors": floors,
     }
-    problem = _pose(scores, chosen, cleaning)
+    problem = _prepare(scores, chosen, cleaning)
     if anchor is None and anchor_models is None:
         anchor_models = _anchors_of(chosen, problem)
-    gauge = choose_gauge(problem, anchor, anchor_difficulty, anchor_slope, anchor_models)
-    solution = chosen.solve(problem, gauge, dimensions)
+    constraint = choose_constraint(problem, anchor, anchor_difficulty, anchor_slope, anchor_models)
+    solution = chosen.solve(problem, constraint, dimensions)
     redrawn = resample or chosen.resample
     drawn = None
-    if bootstrap:
+    if n_replicates:
         drawn = draw_replicates(
-            solution, gauge, bootstrap, resample=redrawn, seed=seed, cluster=cluster, progress=progress
+            solution, constraint, n_replicates, resample=redrawn, seed=seed, scheduler=scheduler, progress=progress
         )
-    drawing = {"dimensions": dimensions, "bootstrap": bootstrap, "resample": redrawn, "level": level}
-    settings = {"preset": preset, **_told(gauge, problem), **cleaning, **drawing}
+    drawing = {"dimensions": dimensions, "n_replicates": n_replicates, "resample": redrawn, "level": level}
+    settings = {"preset": preset, **_constraint_settings(constraint, problem), **cleaning, **drawing}
     against = [
         f"{name}: scores fall as capability rises (r = {r:.2f}), so its slope and difficulty are undefined. "
         "If a lower score is better there, give 1 − score; else exclude it."
         for name, r in reversed_benchmarks(solution).items()
     ]
     notes = (*problem.notes, *against, *_failures(drawn))
-    return assemble(solution, gauge, drawn, level, Provenance(settings, scores.digest, seed, notes))
+    return assemble(solution, constraint, drawn, level, Provenance(settings, scores.digest, seed, notes))
 
 
 def assemble(
-    solution: Solution, gauge: Gauge, replicates: Replicates | None, level: float, provenance: Provenance
+    solution: Solution, constraint: Constraint, replicates: Replicates | None, level: float, provenance: Provenance
 ) -> Scale:
     """The scale that a solution and its replicates make."""
-    estimate = align(gauge, solution.theta, solution.layout)
+    estimate = align(constraint, solution.theta, solution.layout)
     if not np.isfinite(estimate.capability).all():
-        raise InputError(_out_of_order(gauge, solution.problem))
+        raise InputError(_out_of_order(constraint, solution.problem))
     return Scale(
-        model_frame(solution, estimate, replicates, level),
-        benchmark_frame(solution, estimate, replicates, level),
-        _facts(solution),
-        solution.problem,
-        estimate,
-        solution.noise,
-        _capability_prior(solution, gauge),
-        solution.is_by_noise,
-        level,
-        replicates,
-        replace(provenance, settings={**provenance.settings, "learned": dict(solution.learned)}),
+        models=model_frame(solution, estimate, replicates, level),
+        benchmarks=benchmark_frame(solution, estimate, replicates, level),
+        quality=_quality(solution),
+        problem=solution.problem,
+        estimate=estimate,
+        noise=solution.noise,
+        prior=_capability_prior(solution, constraint),
+        is_by_noise=solution.is_by_noise,
+        level=level,
+        replicates=replicates,
+        provenance=replace(provenance, settings={**provenance.settings, "learned": dict(solution.learned)}),
     )
 
 
-def _refuse_misfits(chosen: Preset, dimensions: int, bootstrap: int, level: float, floors: Floors | None) -> None:
+def _refuse_misfits(chosen: Preset, dimensions: int, n_replicates: int, level: float, floors: Floors | None) -> None:
     check_level(level)
     if not 1 <= dimensions <= chosen.most_dimensions:
         most = "1 dimension" if chosen.most_dimensions == 1 else "1 or 2 dimensions"
         raise OptionError(f"dimensions is {dimensions}; the preset {chosen.name!r} knows {most}.")
-    if bootstrap < 0 or bootstrap == 1:
-        raise OptionError(f"bootstrap is {bootstrap}; give 0 for no intervals, or 1000 for good ones.")
+    if n_replicates < 0 or n_replicates == 1:
+        raise OptionError(f"n_replicates is {n_replicates}; give 0 for no intervals, or 1000 for good ones.")
     if floors is not None and not chosen.uses_floors:
-        raise OptionError(f"The preset {chosen.name!r} knows no floors; leave them out, or take the preset 'howsure'.")
+        raise OptionError(f"The preset {chosen.name!r} uses no floors; leave them out, or use the preset 'default'.")
 
 
-def _pose(scores: Scores, chosen: Preset, cleaning: Mapping[str, Any]) -> Problem:
+def _prepare(scores: Scores, chosen: Preset, cleaning: Mapping[str, Any]) -> Problem:
     """The scores to be fitted; what the preset leaves out can be included by name."""
     there = set(scores.frame["benchmark"].unique())
     left_out = [name for name in chosen.left_out() if name in there and name not in cleaning["include"]]
@@ -283,7 +331,7 @@ def _pose(scores: Scores, chosen: Preset, cleaning: Mapping[str, Any]) -> Proble
         told = listed([f"{old} (by {new})" for old, new in newer.items()])
         notes += [f"Superseded benchmarks are excluded by the preset {chosen.name!r}: {told}."] if newer else []
     options = {**cleaning, "exclude": (*cleaning["exclude"], *left_out)}
-    problem = pose(scores, **options, by_family=chosen.by_family)
+    problem = prepare_scores(scores, **options, by_family=chosen.by_family)
     if chosen.needs_floors and not problem.floors.any():
         notes.append(
             f"The preset {chosen.name!r} uses the score of guessing, but no benchmark here has a floor: all are taken as 0. "
@@ -302,12 +350,12 @@ def _anchors_of(chosen: Preset, problem: Problem) -> Mapping[str, float] | None:
     return chosen.anchor_models
 
 
-def _told(gauge: Gauge, problem: Problem) -> dict[str, Any]:
-    if isinstance(gauge, AnchorModels):
-        ends = ((gauge.low, gauge.low_value), (gauge.high, gauge.high_value))
+def _constraint_settings(constraint: Constraint, problem: Problem) -> dict[str, Any]:
+    if isinstance(constraint, AnchorModels):
+        ends = ((constraint.low, constraint.low_value), (constraint.high, constraint.high_value))
         return {"anchor_models": {problem.models[index]: value for index, value in ends}}
-    name = problem.benchmarks[gauge.benchmark]
-    return {"anchor": name, "anchor_difficulty": gauge.difficulty, "anchor_slope": gauge.slope}
+    name = problem.benchmarks[constraint.benchmark]
+    return {"anchor": name, "anchor_difficulty": constraint.difficulty, "anchor_slope": constraint.slope}
 
 
 def _failures(drawn: Replicates | None) -> tuple[str, ...]:
@@ -325,21 +373,21 @@ def _failures(drawn: Replicates | None) -> tuple[str, ...]:
     return (*failed, *([lost] if empty else []))
 
 
-def _out_of_order(gauge: Gauge, problem: Problem) -> str:
-    if not isinstance(gauge, AnchorModels):
+def _out_of_order(constraint: Constraint, problem: Problem) -> str:
+    if not isinstance(constraint, AnchorModels):
         raise ValueError("a capability is not finite")
-    low, high = problem.models[gauge.low], problem.models[gauge.high]
+    low, high = problem.models[constraint.low], problem.models[constraint.high]
     return (
-        f"{low} comes out at least as able as {high}, so the scale cannot have them at {gauge.low_value:g} and "
-        f"{gauge.high_value:g}. Anchor it by two models that lie further apart, in their order."
+        f"{low} comes out at least as able as {high}, so the scale cannot have them at {constraint.low_value:g} and "
+        f"{constraint.high_value:g}. Anchor it by two models that lie further apart, in their order."
     )
 
 
-def _facts(solution: Solution) -> Facts:
+def _quality(solution: Solution) -> FitQuality:
     problem, fitted = solution.problem, solution.fitted
     residual = problem.score - expected(solution.rows, solution.theta)[0]
     around = problem.score - problem.score.mean()
-    return Facts(
+    return FitQuality(
         problem.n_observations,
         len(problem.models),
         len(problem.benchmarks),
@@ -353,12 +401,14 @@ def _facts(solution: Solution) -> Facts:
     )
 
 
-def _capability_prior(solution: Solution, gauge: Gauge) -> CapabilityPrior:
+def _capability_prior(solution: Solution, constraint: Constraint) -> CapabilityPrior:
     """The solver's prior of a capability, moved to the reported scale."""
     at, dates = solution.layout, solution.problem.dates
-    shift, factor = (float(one) for one in gauge.stretch(solution.theta, at))
+    shift, factor = (float(one) for one in constraint.stretch(solution.theta, at))
     precision = float(solution.prior.precision[at.capability][0]) / factor**2
     known = dates[~np.isnat(dates)]
     mean_date = known.astype(np.int64).mean().astype("datetime64[D]").item() if len(known) else None
     trend = solution.learned.get("trend", 0.0)
-    return CapabilityPrior(gauge.origin - shift * factor, trend * factor, precision, solution.is_by_noise, mean_date)
+    return CapabilityPrior(
+        constraint.origin - shift * factor, trend * factor, precision, solution.is_by_noise, mean_date
+    )

@@ -1,4 +1,4 @@
-"""The tables of a scale: one row a model, one row a benchmark, and who is probably better than whom."""
+"""The tables of a scale: one row per model, one row per benchmark, and the differences between models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from howsure.stats.replicates import (
     replicate_differences,
     replicate_interval,
 )
-from howsure.stitch.solver.gauge import Aligned
+from howsure.stitch.solver.anchors import Aligned
 from howsure.stitch.solver.layout import Floats
 from howsure.stitch.solver.noise import expected
 from howsure.stitch.solver.problem import Problem
@@ -45,7 +45,7 @@ _FEW = 3  # models that a difficulty and a slope of one's own need at least
 def model_frame(solution: Solution, aligned: Aligned, replicates: Replicates | None, level: float) -> pl.DataFrame:
     """Capability, rank and the probability to be the best, best model first.
 
-    ``state`` is ``above_range`` for a model that no benchmark could challenge and ``below_range`` for one that none could: then the
+    ``capability_state`` is ``above_range`` for a model that no benchmark could challenge and ``below_range`` for one that none could: then the
     interval is open on that side. ``interval_state`` is ``too_few`` without replicates, ``undefined`` where more than 10 % of them failed (then there
     are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end.
     """
@@ -56,12 +56,12 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: Replicates | N
     columns = {
         "model": problem.models,
         "capability": aligned.capability,
-        "low": np.where(state == "below_range", np.nan, found.low),
-        "high": np.where(state == "above_range", np.nan, found.high),
+        "capability_low": np.where(state == "below_range", np.nan, found.low),
+        "capability_high": np.where(state == "above_range", np.nan, found.high),
+        "capability_state": state,
         "n_benchmarks": problem.n_by_model,
         **rank_columns(aligned.capability, drawn, level),
         "date": problem.dates,
-        "state": state,
         "interval_state": interval_state(found),
         "family": problem.families,
         "organisation": pl.Series(problem.organisations, dtype=pl.String),
@@ -75,9 +75,9 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: Replicates | N
 def benchmark_frame(solution: Solution, aligned: Aligned, replicates: Replicates | None, level: float) -> pl.DataFrame:
     """Difficulty, slope and fit of each benchmark, easiest first.
 
-    ``state`` is ``above_range`` where no model is above the floor and ``below_range`` where all are at the ceiling, so that the difficulty is
-    open on that side; ``too_few`` where fewer than three models leave difficulty and slope to the prior; ``undefined`` where all have the same
-    score, or where scores fall as capability rises; ``unbounded`` where the slope runs into its bound.
+    ``difficulty_state`` is ``above_range`` where no model is above the floor and ``below_range`` where all are at the ceiling, so that the
+    difficulty is open on that side (and ``slope_state`` is ``undefined``). Both are ``too_few`` where fewer than three models leave them to the prior,
+    and ``undefined`` where all have the same score, or where scores fall as capability rises; ``slope_state`` is ``unbounded`` where the slope runs into its bound.
     """
     problem, state = solution.problem, _benchmark_states(solution)
     none = np.empty((0, len(problem.benchmarks)))
@@ -90,16 +90,17 @@ def benchmark_frame(solution: Solution, aligned: Aligned, replicates: Replicates
         "difficulty": aligned.difficulty,
         "difficulty_low": np.where(state == "below_range", np.nan, difficulty.low),
         "difficulty_high": np.where(state == "above_range", np.nan, difficulty.high),
+        "difficulty_state": np.where(state == "unbounded", "ok", state),
         "slope": aligned.slope,
         "slope_low": slope.low,
         "slope_high": slope.high,
+        "slope_state": np.where(np.isin(state, ("above_range", "below_range")), "undefined", state),
         "n_models": n,
         "rmse": np.sqrt(np.bincount(problem.benchmark, squares, minlength=len(n)) / n),
         "noise_sd": np.sqrt(solution.noise.variance),
         "floor": problem.floors,
         "ceiling": problem.ceilings,
         "date": problem.benchmark_dates,
-        "state": state,
         "interval_state": interval_state(difficulty),
     }
     if aligned.loading is not None:
@@ -110,7 +111,7 @@ def benchmark_frame(solution: Solution, aligned: Aligned, replicates: Replicates
 def pair_frame(
     models: Sequence[str], capability: Floats, replicates: Replicates | None, level: float, chosen: Sequence[int] | None
 ) -> pl.DataFrame:
-    """How much better one model is than another, and how probable it is that it is better at all.
+    """Differences between two capabilities, and the probability that the first is greater.
 
     All pairs of the ``chosen`` models, or each model with the next in rank.
     """
@@ -123,13 +124,13 @@ def pair_frame(
     better = probability_greater(drawn[:, first], drawn[:, second])
     return _closed(
         {
-            "model": [models[i] for i in first],
-            "other": [models[i] for i in second],
+            "a": [models[i] for i in first],
+            "b": [models[i] for i in second],
             "difference": capability[first] - capability[second],
-            "low": found.low,
-            "high": found.high,
-            "p_better": np.where(found.state == "ok", better, np.nan),
-            "interval_state": interval_state(found),
+            "difference_low": found.low,
+            "difference_high": found.high,
+            "difference_state": interval_state(found),
+            "p_a_greater": np.where(found.state == "ok", better, np.nan),
         }
     )
 
@@ -142,8 +143,8 @@ def interval_state(found: Interval) -> Words:
 
 def estimate_of(row: Mapping[str, Any], level: float, name: str = "capability", *, reason: str = "") -> Estimate:
     """A parameter of a row of these tables, with its interval and states; ``reason`` says why it is out of range."""
-    low, high = ("low", "high") if name == "capability" else (f"{name}_low", f"{name}_high")
-    state: Any = row.get("state", "ok") if name == "capability" else "ok"
+    low, high = f"{name}_low", f"{name}_high"
+    state: Any = row.get("capability_state", "ok") if name == "capability" else "ok"
     failed = row["interval_state"] if row.get("interval_state") in ("undefined", "unbounded") else "ok"
     ends: Any = [failed if row[end] is None else "ok" for end in (low, high)]
     return Estimate(row[name], row[low], row[high], level, state, reason, *ends)

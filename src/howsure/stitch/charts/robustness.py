@@ -13,8 +13,8 @@ from howsure.estimates import Estimate
 if TYPE_CHECKING:
     import altair as alt
 
-    from howsure.stitch.robust.check import Check
-    from howsure.stitch.robust.robustness import Robustness
+    from howsure.stitch.robust.analysis import Robustness
+    from howsure.stitch.robust.inspection import Check
 
 __all__ = [
     "draw_dropped",
@@ -31,7 +31,7 @@ __all__ = [
 
 _MOST_ROWS = 25
 _LONG = 400  # pixels of a label
-_SLOPE = Field("linked_slope", "Slope of the frontier", "capability a year")
+_SLOPE = Field("linked_slope", "Slope of the frontier", "capability per year")
 
 
 def draw_robustness(found: Robustness) -> dict[str, alt.LayerChart]:
@@ -52,8 +52,8 @@ def draw_factors(found: Robustness) -> alt.LayerChart:
         {
             "label": [f"{one.title[0].upper()}{one.title[1:]}" for one in found.factors],
             "value": [found.slope.value] * len(found.factors),
-            "low": [one.linked_low for one in found.factors],
-            "high": [one.linked_high for one in found.factors],
+            "low": [one.linked_min for one in found.factors],
+            "high": [one.linked_max for one in found.factors],
         }
     )
     return interval_plot(
@@ -67,7 +67,7 @@ def draw_factors(found: Robustness) -> alt.LayerChart:
             "Every refit is in the unit of the fit as it is",
         ),
         label=Field("label", "Varied"),
-        value=Field("value", "Slope of the frontier", "capability a year"),
+        value=Field("value", "Slope of the frontier", "capability per year"),
         reference=Reference(found.slope.value or 0.0, "as fitted"),
         is_sorted=False,
     )
@@ -83,7 +83,7 @@ def draw_dropped(found: Robustness) -> alt.LayerChart:
         bins(slopes, n_bins=min(40, max(10, len(slopes) // 5))),
         title=f"Slope of the frontier without {settings['share']:.0%} of the benchmarks",
         caption=Caption(len(slopes), "refits", level, "the middle of the refits"),
-        x=Field("start", "Slope", "capability a year"),
+        x=Field("start", "Slope", "capability per year"),
         count=Field("count", "Refits", "count"),
         estimate=Estimate(middle, low, high, level),
         reference=Reference(found.slope.value or 0.0, "all benchmarks"),
@@ -120,7 +120,7 @@ def _noise(found: Robustness) -> tuple[float, float]:
     """Between which values errors of the scores alone leave the slope, in the unit of the fit as it is."""
     value = found.slope.value or 0.0
     one = next((factor for factor in found.factors if factor.kind == "noise"), None)
-    low, high = (value, value) if one is None else (one.linked_low or value, one.linked_high or value)
+    low, high = (value, value) if one is None else (one.linked_min or value, one.linked_max or value)
     return min(low, value), max(high, value)
 
 
@@ -144,7 +144,7 @@ def draw_path(found: Robustness) -> alt.LayerChart:
         title="The frontier's slope with weaker and stronger priors",
         caption=Caption(len(part), "refits", None, "each point is one refit", f"1 is the preset {settings['preset']}"),
         x=Field("strength", "Strength of the priors", "times the preset's", scale="log10"),
-        y=Field("value", "Slope of the frontier", "capability a year"),
+        y=Field("value", "Slope of the frontier", "capability per year"),
         low=None,
         high=None,
         group=Field("unit", "In"),
@@ -159,7 +159,7 @@ def draw_ranks(found: Robustness) -> alt.LayerChart:
         best,
         title=f"Ranks without {settings['share']:.0%} of the benchmarks",
         caption=Caption(
-            settings["n"],
+            settings["n_replicates"],
             "refits",
             settings["level"],
             "of the refits",
@@ -188,6 +188,8 @@ def draw_validation(found: Robustness) -> alt.LayerChart:
         ),
         label=Field("method", "Model of the scores"),
         value=Field("rmse", "Held-out error", "root mean square"),
+        low="rmse_low",
+        high="rmse_high",
     )
 
 
@@ -205,6 +207,8 @@ def draw_sample(check: Check) -> alt.LayerChart:
         ),
         label=Field("label", "Rank and model"),
         value=Field("capability", "Capability", "on the scale"),
+        low="capability_low",
+        high="capability_high",
         group=Field("third", "Among all models"),
         is_sorted=False,
     )
@@ -226,6 +230,8 @@ def draw_residuals(check: Check) -> alt.LayerChart:
         ),
         label=Field("label", "Score of"),
         value=Field("score", "Score", "0–1"),
+        low="expected_low",
+        high="expected_high",
         is_sorted=False,
     )
     return _with_long_names(chart)

@@ -111,13 +111,17 @@ def draw_coverage(found: Exploration) -> alt.LayerChart:
 
 def draw_ranking(scale: Scale, n: int = 40) -> alt.LayerChart:
     """The most capable models with their intervals."""
-    rows = scale.models.head(n).select("model", "capability", "low", "high", "state").with_columns(text=_told(scale, n))
+    rows = scale.models.head(n).select(
+        "model", "capability", "capability_low", "capability_high", state="capability_state", text=_told(scale, n)
+    )
     return interval_plot(
         rows,
         title="The most capable models" if len(scale.models) > n else "Capabilities",
         caption=_caption(scale, f"The first {n}" if len(scale.models) > n else ""),
         label=Field("model", "Model"),
         value=Field("capability", "Capability", CAPABILITY),
+        low="capability_low",
+        high="capability_high",
     )
 
 
@@ -128,7 +132,7 @@ def draw_capabilities(scale: Scale, *, top_n: int = 1, level: float | None = Non
     where = pl.DataFrame({"model": dated.models, "group": np.where(chosen, "frontier", "others").tolist()})
     points = scale.models.join(where, on="model").sort("group", "date", descending=True).head(MAX_ROWS)
     trend = _trend(dated, top_n, level or scale.level)
-    told = "" if trend is None else f"The frontier rises by {trend.slope()} a year; the band is for its line"
+    told = "" if trend is None else f"The frontier rises by {trend.slope()} per year; the band is for its line"
     return points_with_trend(
         points,
         None if trend is None else _line(trend, dated),
@@ -136,6 +140,8 @@ def draw_capabilities(scale: Scale, *, top_n: int = 1, level: float | None = Non
         caption=_caption(scale, told),
         x=Field("date", "Release"),
         y=Field("capability", "Capability", CAPABILITY),
+        low="capability_low",
+        high="capability_high",
         label=Field("model", "Model"),
         group=Field("group", "Models"),
         named=readable(points.filter(group="frontier"), "date", "capability", "model", within=points),
@@ -149,10 +155,11 @@ def draw_difficulties(scale: Scale) -> alt.LayerChart:
     dated = Dated.of(scale) if has_dates else None
     trend = None if dated is None else _trend(dated, 1, scale.level)
     told = "" if trend is None else "The line is the trend of the most capable models"
-    line = None if trend is None or dated is None else _line(trend, dated).rename({"capability": "difficulty"})
+    ends = {f"capability{end}": f"difficulty{end}" for end in ("", "_low", "_high")}
+    line = None if trend is None or dated is None else _line(trend, dated).rename(ends)
     return points_with_trend(
         points,
-        None if line is None else line.rename({"low": "difficulty_low", "high": "difficulty_high"}),
+        line,
         title="Difficulties over time",
         caption=_caption(scale, told, "benchmarks", len(points)),
         x=Field("date", "Publication"),
@@ -195,7 +202,7 @@ def draw_curves(scale: Scale) -> alt.LayerChart:
         if grey
         else "Dots: scores of models"
     )
-    caption = Caption(scale.facts.n_observations, "scores", None, "curves as fitted", note)
+    caption = Caption(scale.quality.n_observations, "scores", None, "curves as fitted", note)
     return captioned(alt.LayerChart(layer=layers), title="All benchmarks on one scale", caption=caption)
 
 
@@ -228,8 +235,8 @@ def draw_residuals(scale: Scale) -> alt.LayerChart:
     chart = alt.LayerChart(
         layer=[*reference_line(Reference(0, "as expected"), "x"), marks], height=len(worst) * ROW * 0.75
     )
-    note = f"Root mean square {scale.facts.rmse:.3f}. {_cut(len(scale.benchmarks), _MOST_ROWS)}".strip()
-    caption = Caption(scale.facts.n_observations, "scores", None, "single scores", note)
+    note = f"Root mean square {scale.quality.rmse:.3f}. {_cut(len(scale.benchmarks), _MOST_ROWS)}".strip()
+    caption = Caption(scale.quality.n_observations, "scores", None, "single scores", note)
     return captioned(chart, title="How far scores lie from the fit", caption=caption)
 
 
@@ -293,7 +300,7 @@ def _line(trend: Trend, dated: Dated) -> pl.DataFrame:
     years = np.linspace(dated.years.min(), dated.years.max(), 40)
     low, high = trend.confidence(years)
     columns: dict[str, Any] = {"date": dates_of(years), "capability": trend.line.predict(years)}
-    return pl.DataFrame(columns | {"low": low, "high": high})
+    return pl.DataFrame(columns | {"capability_low": low, "capability_high": high})
 
 
 def _spread_out(scale: Scale) -> list[str]:

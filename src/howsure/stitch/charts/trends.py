@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import altair as alt
 
     from howsure.estimates import Estimate
-    from howsure.stitch.trends.forecast import Forecast
+    from howsure.stitch.trends.frontier_forecast import Forecast
     from howsure.stitch.trends.horizon_map import HorizonMap
-    from howsure.stitch.trends.progress import Progress
     from howsure.stitch.trends.saturation import Saturation
+    from howsure.stitch.trends.scaling import Progress
 
 __all__ = [
     "draw_efficiency",
@@ -42,20 +42,20 @@ def draw_forecast(found: Forecast) -> alt.LayerChart:
     """The frontier, its line, and the bands for the line and for one new model."""
     import altair as alt
 
-    prefix = "" if found.trend.has_replicates else "ols_"
+    ending = "" if found.trend.has_replicates else "_ols"
     bands = [
-        roles(found.path, x="date", value="capability", low=f"{prefix}{kind}_low", high=f"{prefix}{kind}_high")
-        for kind in ("prediction", "confidence")
+        roles(found.path, x="date", value="capability", low=f"{stem}{ending}_low", high=f"{stem}{ending}_high")
+        for stem in ("prediction", "capability")
     ]
     layers = [layer for rows in bands for layer in band(rows, _RELEASE, _Y, hue=LIGHT["muted"])]
     chosen = found.models.filter("is_frontier").sort("date", descending=True)
     layers += [*_dots(found.models.filter(~pl.col("is_frontier")), LIGHT["edge"], 24), *_dots(chosen, PALETTE[0], 70)]
-    spanned = found.path.select("date", pl.col(f"{prefix}prediction_high").alias("capability"))
+    spanned = found.path.select("date", pl.col(f"prediction{ending}_high").alias("capability"))
     within = pl.concat([spanned, found.models.select("date", "capability")])
     layers += _names(chosen, readable(chosen, "date", "capability", "model", within=within, most=6))
     method = "inner for the line, outer for one new frontier model"
-    kept = "least squares alone" if prefix else "least squares and the capabilities' own uncertainty"
-    note = f"{found.trend.slope()} a year, R² {found.trend.line.r2 or 0:.2f}; {_told_coverage(found)}"
+    kept = "least squares alone" if ending else "least squares and the capabilities' own uncertainty"
+    note = f"{found.trend.slope()} per year, R² {found.trend.line.r2 or 0:.2f}; {_told_coverage(found)}"
     caption = Caption(found.trend.line.n, "frontier models", found.trend.level, f"{method}; {kept}", note)
     return captioned(alt.LayerChart(layer=layers), title="Where the frontier is going", caption=caption, mark="Bands")
 
@@ -122,14 +122,14 @@ def draw_efficiency(found: Progress) -> alt.LayerChart:
     x, y = Field("date", "Release"), Field("compute", "Training compute", "FLOP", scale="log10", format=".0e")
     group = Field("group", "Capability")
     label = pl.col("capability").round(2).cast(pl.String).alias("group")
-    lines = roles(found.needed.with_columns(label), x=x, value=y, low="low", high="high", group="group")
+    lines = roles(found.needed.with_columns(label), x=x, value=y, low="compute_low", high="compute_high", group="group")
     rows = found.cheapest.with_columns(label)
     rate = found.rate("oom_per_year")
     layers = band(lines, x, y, group)
     if len(rows):
         dots = roles(rows, x=x, value=y, group="group", label="model")
         layers += [_marks(dots, lines, x, y, group)]
-    note = f"Dots: the cheapest model so far. {rate} orders of magnitude less compute a year for the same capability"
+    note = f"Dots: the cheapest model so far. {rate} orders of magnitude less compute per year for the same capability"
     caption = Caption(len(found.models), "models of known compute", rate.level, _METHOD, note)
     return captioned(
         alt.LayerChart(layer=layers), title="Compute for the same capability", caption=caption, mark="Bands"
@@ -141,11 +141,13 @@ def draw_gains(found: Progress) -> alt.LayerChart:
     import altair as alt
 
     group = Field("group", "Training compute (FLOP)")
-    lines = roles(found.fixed, x="date", value="capability", low="low", high="high", group="compute")
+    lines = roles(
+        found.fixed, x="date", value="capability", low="capability_low", high="capability_high", group="compute"
+    )
     dots = roles(found.models.sort("compute"), x="date", value="capability", group="bracket", label="model")
     rate = found.rate("per_year")
     layers = [*band(lines, _RELEASE, _Y, group), _marks(dots, lines, _RELEASE, _Y, group)]
-    note = f"Lines: the joint fit half-way through each order of magnitude. {rate} a year at the same compute"
+    note = f"Lines: the joint fit half-way through each order of magnitude. {rate} per year at the same compute"
     caption = Caption(len(found.models), "models of known compute", rate.level, _METHOD, note)
     return captioned(
         alt.LayerChart(layer=layers), title="Capability at the same compute", caption=caption, mark="Bands"
@@ -158,7 +160,8 @@ def draw_horizon_map(found: HorizonMap) -> alt.LayerChart:
     x = np.linspace(seen.min(), seen.max(), 40)
     level = found.slope.level
     low, high = found.line.prediction(x, level)
-    trend = {"capability": x, "minutes": np.exp(found.line.predict(x)), "low": np.exp(low), "high": np.exp(high)}
+    ends = {"minutes_low": np.exp(low), "minutes_high": np.exp(high)}
+    trend = {"capability": x, "minutes": np.exp(found.line.predict(x)), **ends}
     shown = found.points.sort("capability", descending=True)
     ticks = {place: told for place, told in _TICKS.items() if np.exp(low).min() / 2 <= place <= np.exp(high).max() * 2}
     note = (
@@ -172,6 +175,8 @@ def draw_horizon_map(found: HorizonMap) -> alt.LayerChart:
         caption=Caption(found.line.n, "models with a published horizon", level, "for one new model", note),
         x=Field("capability", "Capability", CAPABILITY),
         y=Field("minutes", "Time horizon", "expert time", scale="log2", ticks=ticks),
+        low="minutes_low",
+        high="minutes_high",
         label=Field("model", "Model"),
         named=readable(shown.with_columns(pl.col("minutes").log()), "capability", "minutes", "model", most=8),
     )

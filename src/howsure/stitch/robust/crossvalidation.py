@@ -11,7 +11,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import check_level
 from howsure.stats.bootstrap import hierarchical_weights, percentile
-from howsure.stitch.solver.gauge import AnchorBenchmark
+from howsure.stitch.solver.anchors import AnchorBenchmark
 from howsure.stitch.solver.hierarchy import solve_hierarchy
 from howsure.stitch.solver.layout import Floats, Ints
 from howsure.stitch.solver.noise import expected
@@ -42,7 +42,7 @@ def compare_models(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
-    """Held-out error of each method, best first: method, rmse, low, high, difference, difference_low, difference_high, n.
+    """Held-out error of each method, best first: method, rmse, rmse_low, rmse_high, difference, difference_low, difference_high, n.
 
     ``folds`` is how many to make, or the fold of each score. ``anchor`` is the benchmark whose slope the ridge of the paper leaves alone, by
     default the one that most models have. The difference is to the method ``against``: negative is better.
@@ -60,7 +60,7 @@ def compare_models(
         low, high = percentile(drawn[name], level)
         less, more = percentile(drawn[name] - drawn[against], level)
         rows.append((name, rmse, low, high, rmse - reference, less, more, problem.n_observations))
-    columns = ["method", "rmse", "low", "high", "difference", "difference_low", "difference_high", "n"]
+    columns = ["method", "rmse", "rmse_low", "rmse_high", "difference", "difference_low", "difference_high", "n"]
     return pl.DataFrame(rows, schema=columns, orient="row").sort("rmse")
 
 
@@ -80,13 +80,15 @@ def held_out_errors(
     fold = make_folds(problem, folds, seed) if isinstance(folds, int) else np.asarray(folds)
     if len(fold) != problem.n_observations:
         raise InputError(f"folds: {len(fold)} for {problem.n_observations} scores. Give each score its fold.")
-    gauge = AnchorBenchmark(int(problem.n_by_benchmark.argmax()) if anchor is None else problem.benchmark_at(anchor))
+    constraint = AnchorBenchmark(
+        int(problem.n_by_benchmark.argmax()) if anchor is None else problem.benchmark_at(anchor)
+    )
     errors = {name: np.empty(problem.n_observations) for name in methods}
     for done, k in enumerate(parts := np.unique(fold), 1):
         is_held_out = fold == k
         known, new = problem.keep(~is_held_out), problem.keep(is_held_out)
         for name in methods:
-            errors[name][is_held_out] = METHODS[name](known, new, gauge) - new.score
+            errors[name][is_held_out] = METHODS[name](known, new, constraint) - new.score
         if progress:
             progress(done, len(parts))
     return errors
@@ -156,11 +158,11 @@ def _by_variance(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Float
     return _predicted(solution, new)
 
 
-def _howsure(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
+def _default(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
     return _predicted(solve_hierarchy(known), new)
 
 
-def _howsure_2d(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
+def _default_2d(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
     return _predicted(solve_hierarchy(known, 2), new)
 
 
@@ -174,6 +176,6 @@ METHODS: dict[str, Method] = {
     "Rasch (equal slopes)": _rasch,
     "sigmoid (paper)": _paper,
     "variance per benchmark": _by_variance,
-    "howsure": _howsure,
-    "howsure, two dimensions": _howsure_2d,
+    "default": _default,
+    "default, two dimensions": _default_2d,
 }

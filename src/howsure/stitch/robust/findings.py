@@ -45,10 +45,10 @@ class Factor:
 
     kind: str
     n: int
-    slope_low: float | None
-    slope_high: float | None
-    linked_low: float | None
-    linked_high: float | None
+    slope_min: float | None
+    slope_max: float | None
+    linked_min: float | None
+    linked_max: float | None
     most: str | None
     rank_correlation: float | None
     leader_kept: float | None
@@ -70,7 +70,7 @@ def factors_of(variants: pl.DataFrame, slope: Estimate, leader: str, level: floa
         part = near.filter(pl.col("kind") == kind)
         if len(part):
             factor = _factor(kind, part, slope, leader, level, noise)
-            noise = (factor.linked_low, factor.linked_high) if kind == "noise" else noise
+            noise = (factor.linked_min, factor.linked_max) if kind == "noise" else noise
             found.append(factor)
     return tuple(found)
 
@@ -149,7 +149,7 @@ def _told_slope(slope: Estimate, by_kind: Mapping[str, Factor]) -> list[str]:
         else ""
     )
     return [
-        f"The frontier rises by {slope} a year{left}.",
+        f"The frontier rises by {slope} per year{left}.",
         f"Beyond that it depends on {_listed(moving)}." if moving else "",
         f"It moves less than that with {_listed(steady)}." if steady else "",
         f"It does not depend on {_listed(idle)} at all." if idle else "",
@@ -157,11 +157,11 @@ def _told_slope(slope: Estimate, by_kind: Mapping[str, Factor]) -> list[str]:
 
 
 def _reach(factor: Factor, value: float) -> float:
-    return max(abs((end or value) - value) for end in (factor.linked_low, factor.linked_high))
+    return max(abs((end or value) - value) for end in (factor.linked_min, factor.linked_max))
 
 
 def _is_point(factor: Factor) -> bool:
-    low, high = factor.linked_low or 0.0, factor.linked_high or 0.0
+    low, high = factor.linked_min or 0.0, factor.linked_max or 0.0
     return high - low < _SAME * abs(high)
 
 
@@ -172,7 +172,7 @@ def _how(factor: Factor, digits: int) -> str:
 
 
 def _ends(factor: Factor, digits: int) -> str:
-    return f"{factor.linked_low:.{digits}f} to {factor.linked_high:.{digits}f}"
+    return f"{factor.linked_min:.{digits}f} to {factor.linked_max:.{digits}f}"
 
 
 def _digits(value: float) -> int:
@@ -188,8 +188,8 @@ def _told_drop(
         return ["No refit without some benchmarks had a scale: the scores fall into parts."]
     drawn = f"Without {settings['share']:.0%} of the benchmarks, drawn {factor.n:,} times, "
     sentences = []
-    if factor.slope_low is not None and factor.slope_high is not None:
-        middle = Estimate(float(np.median(part["slope"].to_numpy())), factor.slope_low, factor.slope_high)
+    if factor.slope_min is not None and factor.slope_max is not None:
+        middle = Estimate(float(np.median(part["slope"].to_numpy())), factor.slope_min, factor.slope_max)
         sentences.append(
             f"{drawn}the slope is {middle} ({settings['level']:.0%} of the refits).{_told_unit(factor, settings)}"
         )
@@ -206,14 +206,14 @@ def _told_drop(
 
 def _told_unit(factor: Factor, settings: Mapping[str, Any]) -> str:
     anchor = settings["fit"].get("anchor")
-    if anchor is None or factor.linked_low is None or factor.linked_high is None:
+    if anchor is None or factor.linked_min is None or factor.linked_max is None:
         return ""
-    own, linked = (factor.slope_high or 0.0) - (factor.slope_low or 0.0), factor.linked_high - factor.linked_low
+    own, linked = (factor.slope_max or 0.0) - (factor.slope_min or 0.0), factor.linked_max - factor.linked_min
     if linked > own * 2 / 3:
         return ""
     return (
-        f" With the unit held by the models instead of {anchor} it is {_ends(factor, _digits(factor.linked_high))}: "
-        f"{1 - linked / own:.0%} of that spread is only the unit, which rests on one benchmark."
+        f" With the unit held by the models instead of {anchor} it is {_ends(factor, _digits(factor.linked_max))}: "
+        f"{1 - linked / own:.0%} of that spread is only the unit, which depends on one benchmark."
     )
 
 
@@ -223,7 +223,7 @@ def _told_order(factors: Sequence[Factor]) -> str:
         return ""
     worst = min(judged, key=lambda f: f.rank_correlation or 1.0)
     leaders = [f for f in judged if f.kind != "drop" and (f.leader_kept or 0) < 1]
-    unseated = f" Another model leads in some refits with {_listed([f.title for f in leaders])}." if leaders else ""
+    unseated = f" Another model is first in some refits with {_listed([f.title for f in leaders])}." if leaders else ""
     return f"The order of the models depends most on {worst.title}: rank correlation {worst.rank_correlation:.3f} at the lowest.{unseated}"
 
 

@@ -16,7 +16,7 @@ from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.stitch.connectivity import find_parts
 from howsure.stitch.robust.variants import Baseline, Variant
-from howsure.stitch.solver.gauge import AnchorBenchmark, Gauge, align
+from howsure.stitch.solver.anchors import AnchorBenchmark, Constraint, align
 from howsure.stitch.solver.kernels import fit as minimise
 from howsure.stitch.solver.layout import Bools, Floats, Ints, Prior
 from howsure.stitch.solver.problem import Problem
@@ -29,7 +29,7 @@ _BATCH = 8
 _BETWEEN = re.compile(r",(?! )")  # "Acme, Inc." is one
 
 
-def refit_without(solution: Solution, gauge: Gauge, kept: Bools) -> Floats:
+def refit_without(solution: Solution, constraint: Constraint, kept: Bools) -> Floats:
     """Capabilities fitted to the scores that are ``kept``; NaN for models without any.
 
     All are NaN where no scale can be had: the scores that are left fall into parts, or the solver did not converge.
@@ -39,17 +39,17 @@ def refit_without(solution: Solution, gauge: Gauge, kept: Bools) -> Floats:
     weights = np.where(kept, solution.weights, 0.0)
     fitted = minimise(solution.rows, weights, solution.theta, _shared_anew(solution, kept), _TOLERANCE, MOST_ITERATIONS)
     is_whole = fitted.converged and _hangs_together(problem, kept)
-    return np.where(is_whole & (n_scores > 0), align(gauge, fitted.theta, solution.layout).capability, np.nan)
+    return np.where(is_whole & (n_scores > 0), align(constraint, fitted.theta, solution.layout).capability, np.nan)
 
 
 def drop_benchmarks(
     solution: Solution,
-    gauge: Gauge,
+    constraint: Constraint,
     n: int,
     *,
     share: float = 0.3,
     seed: int = 0,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Floats, Bools]:
     """Capabilities of ``n`` refits, each without a random ``share`` of the benchmarks, and which benchmarks it kept.
@@ -58,39 +58,39 @@ def drop_benchmarks(
     """
     benchmarks = np.arange(len(solution.problem.benchmarks))
     n_dropped = int(share * len(benchmarks))
-    can_go = benchmarks[benchmarks != _anchor(gauge)]
+    can_go = benchmarks[benchmarks != _anchor(constraint)]
     if not 1 <= n_dropped <= len(benchmarks) - 2:
         raise OptionError(
             f"Dropping {share:.0%} of {len(benchmarks)} benchmarks leaves {len(benchmarks) - n_dropped}. "
             "Choose a share that drops at least one and leaves at least two."
         )
-    work = partial(_draw_and_refit, solution, gauge, can_go, n_dropped)
-    capability, is_in = replicate(work, n, seed=seed, batch=_BATCH, cluster=cluster, progress=progress)
+    work = partial(_draw_and_refit, solution, constraint, can_go, n_dropped)
+    capability, is_in = replicate(work, n, seed=seed, batch=_BATCH, cluster=scheduler, progress=progress)
     return capability, is_in
 
 
-def leave_benchmarks_out(baseline: Baseline, solution: Solution, gauge: Gauge) -> Iterable[Variant]:
+def leave_benchmarks_out(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """A refit without each benchmark in turn. Without the anchor there is no unit of its own, only the linked one."""
     problem = solution.problem
     for b, name in enumerate(problem.benchmarks):
-        has_unit = b != _anchor(gauge)
-        yield _without(baseline, solution, gauge, "benchmark", name, problem.benchmark != b, has_unit=has_unit)
+        has_unit = b != _anchor(constraint)
+        yield _without(baseline, solution, constraint, "benchmark", name, problem.benchmark != b, has_unit=has_unit)
 
 
-def leave_organisations_out(baseline: Baseline, solution: Solution, gauge: Gauge) -> Iterable[Variant]:
+def leave_organisations_out(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """A refit without the models of each organisation in turn; joint ones ("Google DeepMind,Google") belong to each of theirs."""
     problem = solution.problem
     makers = [set(_BETWEEN.split(name)) if name else set[str]() for name in problem.organisations]
     for name in sorted(set[str]().union(*makers)):
         kept = ~np.array([name in ours for ours in makers])[problem.model]
         if len(np.unique(problem.model[kept])) > 2:
-            yield _without(baseline, solution, gauge, "organisation", name, kept)
+            yield _without(baseline, solution, constraint, "organisation", name, kept)
 
 
 def _without(
     baseline: Baseline,
     solution: Solution,
-    gauge: Gauge,
+    constraint: Constraint,
     kind: str,
     label: str,
     kept: Bools,
@@ -98,26 +98,26 @@ def _without(
     has_unit: bool = True,
 ) -> Variant:
     problem = solution.problem
-    capability = refit_without(solution, gauge, kept)
+    capability = refit_without(solution, constraint, kept)
     n_scores = np.bincount(problem.model[kept], minlength=len(problem.models)).astype(np.float64)
     n_benchmarks = len(np.unique(problem.benchmark[kept]))
     return baseline.compare(kind, label, capability, n_benchmarks=n_benchmarks, n_scores=n_scores, has_unit=has_unit)
 
 
 def _draw_and_refit(
-    solution: Solution, gauge: Gauge, can_go: Ints, n_dropped: int, rng: np.random.Generator, size: int
+    solution: Solution, constraint: Constraint, can_go: Ints, n_dropped: int, rng: np.random.Generator, size: int
 ) -> tuple[Floats, Bools]:
     problem = solution.problem
     is_in = np.ones((size, len(problem.benchmarks)), dtype=bool)
     capability = np.empty((size, len(problem.models)))
     for r in range(size):
         is_in[r, rng.choice(can_go, n_dropped, replace=False)] = False
-        capability[r] = refit_without(solution, gauge, is_in[r, problem.benchmark])
+        capability[r] = refit_without(solution, constraint, is_in[r, problem.benchmark])
     return capability, is_in
 
 
-def _anchor(gauge: Gauge) -> int | None:
-    return gauge.benchmark if isinstance(gauge, AnchorBenchmark) else None
+def _anchor(constraint: Constraint) -> int | None:
+    return constraint.benchmark if isinstance(constraint, AnchorBenchmark) else None
 
 
 def _shared_anew(solution: Solution, kept: Bools) -> Prior:

@@ -10,7 +10,7 @@ import numpy as np
 from howsure.stitch.cleaning import DUPLICATES
 from howsure.stitch.robust.variants import Baseline, Variant
 from howsure.stitch.scale import fit
-from howsure.stitch.solver.gauge import AnchorBenchmark, Gauge, align
+from howsure.stitch.solver.anchors import AnchorBenchmark, Constraint, align
 from howsure.stitch.solver.hierarchy import solve_hierarchy
 from howsure.stitch.solver.kernels import fit as minimise
 from howsure.stitch.solver.layout import Floats
@@ -19,8 +19,8 @@ from howsure.stitch.solver.solutions import MOST_ITERATIONS, Solution, solve_rid
 from howsure.tables import Scores
 
 __all__ = [
-    "HOWSURE",
-    "HOWSURE_2D",
+    "DEFAULT",
+    "DEFAULT_2D",
     "PAPER",
     "STRENGTHS",
     "change_anchor",
@@ -32,13 +32,13 @@ __all__ = [
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 3.0, 10.0, 30.0, 100.0)
 """Factors on the precision of all priors, or on the ridge."""
 
-RASCH, PAPER, HOWSURE, HOWSURE_2D = "Rasch (equal slopes)", "sigmoid (paper)", "howsure", "howsure, two dimensions"
+RASCH, PAPER, DEFAULT, DEFAULT_2D = "Rasch (equal slopes)", "sigmoid (paper)", "default", "default, two dimensions"
 """As the cross-validation calls them."""
 
 _TOLERANCE = 1e-7
 
 
-def change_anchor(baseline: Baseline, solution: Solution, gauge: Gauge) -> Iterable[Variant]:
+def change_anchor(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """Each benchmark in turn as the anchor, with the difficulty and slope that the present one has.
 
     Where the anchor's slope is held while fitting, as in ``paper``, the ridge weighs differently under each anchor, and the fit is made anew;
@@ -47,11 +47,11 @@ def change_anchor(baseline: Baseline, solution: Solution, gauge: Gauge) -> Itera
     problem, at = solution.problem, solution.layout
     for b, name in enumerate(problem.benchmarks):
         other = (
-            AnchorBenchmark(b, gauge.difficulty, gauge.slope)
-            if isinstance(gauge, AnchorBenchmark)
+            AnchorBenchmark(b, constraint.difficulty, constraint.slope)
+            if isinstance(constraint, AnchorBenchmark)
             else AnchorBenchmark(b)
         )
-        theta = _held_there(solution, gauge.benchmark, other) if _is_held(gauge, solution) else solution.theta
+        theta = _held_there(solution, constraint.benchmark, other) if _is_held(constraint, solution) else solution.theta
         capability = align(other, theta, at).capability
         yield baseline.compare("anchor", name, capability, n_benchmarks=len(problem.benchmarks))
 
@@ -66,7 +66,7 @@ def change_duplicates(baseline: Baseline, scores: Scores, options: Mapping[str, 
             yield baseline.compare("duplicates", other, capability, n_benchmarks=len(found.problem.benchmarks))
 
 
-def change_strength(baseline: Baseline, solution: Solution, gauge: Gauge) -> Iterable[Variant]:
+def change_strength(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """The priors, or the ridge, weaker and stronger by each of `STRENGTHS`; each refit starts from its neighbour."""
     prior, found = solution.prior, {}
     for side in ([f for f in STRENGTHS if f < 1][::-1], [f for f in STRENGTHS if f > 1]):
@@ -74,7 +74,7 @@ def change_strength(baseline: Baseline, solution: Solution, gauge: Gauge) -> Ite
         for factor in side:
             changed = prior._replace(precision=prior.precision * factor)
             theta = minimise(solution.rows, solution.weights, theta, changed, _TOLERANCE, MOST_ITERATIONS).theta
-            found[factor] = align(gauge, theta, solution.layout).capability
+            found[factor] = align(constraint, theta, solution.layout).capability
     n_benchmarks = len(solution.problem.benchmarks)
     for factor in STRENGTHS:
         yield baseline.compare("prior", f"× {factor:g}", found[factor], n_benchmarks=n_benchmarks)
@@ -86,8 +86,8 @@ def change_model(baseline: Baseline, problem: Problem, used: str) -> Iterable[Va
     models: dict[str, Callable[[], Solution]] = {
         RASCH: lambda: solve_ridge(problem, widest, equal_slopes=True),
         PAPER: lambda: solve_ridge(problem, widest),
-        HOWSURE: lambda: solve_hierarchy(problem),
-        HOWSURE_2D: lambda: solve_hierarchy(problem, 2),
+        DEFAULT: lambda: solve_hierarchy(problem),
+        DEFAULT_2D: lambda: solve_hierarchy(problem, 2),
     }
     for name, solve in models.items():
         if name != used:
@@ -97,10 +97,12 @@ def change_model(baseline: Baseline, problem: Problem, used: str) -> Iterable[Va
             yield baseline.compare("model", name, capability, n_benchmarks=n, has_unit=False)
 
 
-def _is_held(gauge: Gauge, solution: Solution) -> TypeGuard[AnchorBenchmark]:
-    if not isinstance(gauge, AnchorBenchmark):
+def _is_held(constraint: Constraint, solution: Solution) -> TypeGuard[AnchorBenchmark]:
+    if not isinstance(constraint, AnchorBenchmark):
         return False
-    low, high = (side[solution.layout.log_slope][gauge.benchmark] for side in (solution.prior.low, solution.prior.high))
+    low, high = (
+        side[solution.layout.log_slope][constraint.benchmark] for side in (solution.prior.low, solution.prior.high)
+    )
     return bool(low == high)
 
 

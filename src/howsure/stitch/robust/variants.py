@@ -23,7 +23,7 @@ _FEWEST = 3  # models that a comparison needs
 class Variant:
     """One refit under another choice, compared with the fit as it is over the models that both have.
 
-    ``slope`` is that of the frontier, a year, in the variant's own unit, and ``linked_slope`` in the unit of the fit as it is: the variant is stretched until
+    ``slope`` is that of the frontier, per year, in the variant's own unit, and ``linked_slope`` in the unit of the fit as it is: the variant is stretched until
     the models have the same mean and spread as before (mean–sigma linking), so what fixes the unit does not matter.
     ``rank_correlation`` is Spearman's, ``moved`` how far models move on the linked scale (root mean square), ``top_kept`` the share of the best
     that stay among the best. What is None cannot be had: no dates, a unit that rests on what was left out, or no scale at all, since the scores
@@ -97,7 +97,7 @@ class Baseline:
 
 
 def frontier_slopes(capability: Floats, dates: NDArray[np.datetime64]) -> Floats:
-    """Slope a year of the line through the models that were the best at their release, for each row of capabilities.
+    """Slope per year of the line through the models that were the best at their release, for each row of capabilities.
 
     NaN is a model that a row does not have; a row whose frontier has fewer than two dates gives NaN.
     """

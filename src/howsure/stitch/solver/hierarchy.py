@@ -5,7 +5,7 @@ r"""The default fit: priors and noise learned from the table itself.
     C_m \sim N(\beta\, t_m, \tau_C^2), \quad D_b \sim N(\mu_D, \tau_D^2), \quad \log a_b \sim N(0, \tau_a^2),
     \quad T_m \sim N(0, 1), \quad l_b \sim N(0, \tau_l^2)
 
-``t`` is a model's date in years from the mean; models without a date count as of the mean date. The gauge is that of the priors: capabilities
+``t`` is a model's date in years from the mean; models without a date count as of the mean date. The constraint is that of the priors: capabilities
 have mean 0, log slopes mean 0. The τ, β, μ and the noise of each benchmark are estimated by empirical Bayes: fit, look at the
 estimates and their remaining variances, adjust, until nothing moves (EM with a normal approximation).
 """

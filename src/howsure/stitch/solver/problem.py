@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howsure.errors import InputError, OptionError
-from howsure.stitch.connectivity import find_parts, tell_parts
+from howsure.stitch.connectivity import describe_parts, find_parts
 from howsure.stitch.solver.layout import Bools, Floats, Ints, Rows
 
 __all__ = ["Problem", "sampling_variance"]
@@ -178,7 +178,7 @@ class Problem:
             )
         parts = find_parts(self.model, self.benchmark, self.models, self.benchmarks)
         if len(parts) > 1:
-            raise InputError(tell_parts(parts))
+            raise InputError(describe_parts(parts))
 
 
 def sampling_variance(expected: Floats, n_effective: Floats) -> Floats:

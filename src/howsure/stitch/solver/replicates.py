@@ -1,6 +1,6 @@
 """Refits on redrawn data: what intervals, rank probabilities and comparisons are made of.
 
-Each replicate is a refit from the optimum, put on the same gauge. How the data are redrawn:
+Each replicate is a refit from the optimum, put on the same identification constraint (anchor). How the data are redrawn:
 
 ``errors``
     New errors are added to the scores, as large as each benchmark's noise and shared within a family on a benchmark as the residuals
@@ -14,7 +14,7 @@ Each replicate is a refit from the optimum, put on the same gauge. How the data 
 ``benchmarks``
     Whole benchmarks drawn with replacement.
 
-`howsure.stitch.coverage` measures how often the intervals of each hold the truth.
+`howsure.stitch.interval_coverage` measures how often the intervals of each contain the true value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.replicates import MOST_FAILED
-from howsure.stitch.solver.gauge import Aligned, Gauge, align
+from howsure.stitch.solver.anchors import Aligned, Constraint, align
 from howsure.stitch.solver.kernels import fit_many
 from howsure.stitch.solver.layout import Bools, Floats
 from howsure.stitch.solver.noise import expected
@@ -50,7 +50,7 @@ _Drawn = tuple[Floats, Floats, Floats]
 class Replicates(Aligned):
     """Parameters of the refits, one row each, on the reported scale.
 
-    A refit that did not converge, or left the gauge without a scale, is NaN throughout; so is a model's capability in a refit that drew none
+    A refit that did not converge, or left the constraint without a scale, is NaN throughout; so is a model's capability in a refit that drew none
     of its scores. `howsure.stats.replicates` says how these count.
     """
 
@@ -88,33 +88,35 @@ class Replicates(Aligned):
 
 def draw_replicates(
     solution: Solution,
-    gauge: Gauge,
+    constraint: Constraint,
     n: int,
     *,
     resample: Resample = "errors",
     seed: int = 0,
     workers: int | None = None,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replicates:
     """`n` refits on redrawn data, the same for a seed wherever they are computed."""
     if resample not in RESAMPLES:
         raise OptionError.unknown("resampling", resample, RESAMPLES)
     batch = max(1, min(64, _NUMBERS_A_BATCH // solution.problem.n_observations))
-    work = partial(_refit, solution, gauge, resample)
-    *parts, converged = replicate(work, n, seed=seed, batch=batch, workers=workers, cluster=cluster, progress=progress)
+    work = partial(_refit, solution, constraint, resample)
+    *parts, converged = replicate(
+        work, n, seed=seed, batch=batch, workers=workers, cluster=scheduler, progress=progress
+    )
     is_whole = converged & np.isfinite(parts[1]).all(axis=1)
     return Replicates.of([np.where(is_whole[:, None], part, np.nan) for part in parts])
 
 
 def _refit(
-    solution: Solution, gauge: Gauge, resample: Resample, rng: np.random.Generator, size: int
+    solution: Solution, constraint: Constraint, resample: Resample, rng: np.random.Generator, size: int
 ) -> tuple[Floats | Bools, ...]:
     scores, weights, means = _REDRAW[resample](solution, rng, size)
     thetas, converged = fit_many(
         solution.rows, scores, weights, means, solution.theta, solution.prior, _TOLERANCE, MOST_ITERATIONS
     )
-    aligned = align(gauge, thetas, solution.layout)
+    aligned = align(constraint, thetas, solution.layout)
     capability = np.where(_has_scores(solution, weights), aligned.capability, np.nan)
     second = () if aligned.trait is None or aligned.loading is None else (aligned.trait, aligned.loading)
     return capability, aligned.difficulty, aligned.slope, *second, converged

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from howsure.stitch.solver.anchors import AnchorBenchmark, Constraint
 from howsure.stitch.solver.curvature import spread
-from howsure.stitch.solver.gauge import AnchorBenchmark, Gauge
 from howsure.stitch.solver.kernels import fit as minimise
 from howsure.stitch.solver.layout import Fitted, Floats, Layout, Prior, Rows
 from howsure.stitch.solver.noise import Noise, estimate_noise
@@ -43,7 +43,7 @@ class Solution:
 
     @property
     def theta(self) -> Floats:
-        """The parameters, in the solver's own gauge."""
+        """The parameters, in the solver's own constraint."""
         return self.fitted.theta
 
     @property
@@ -54,7 +54,7 @@ class Solution:
 
 def solve_ridge(
     problem: Problem,
-    gauge: Gauge,
+    constraint: Constraint,
     *,
     ridge: float = RIDGE,
     variances: Floats | None = None,
@@ -70,7 +70,7 @@ def solve_ridge(
     scores their errors are weighted.
     """
     rows = problem.rows()
-    prior = _ridge_prior(rows.layout, gauge, ridge, equal_slopes=equal_slopes)
+    prior = _ridge_prior(rows.layout, constraint, ridge, equal_slopes=equal_slopes)
     weights = 1 / rows.span[rows.benchmark] ** 2 if variances is None else variances.mean() / variances
     begin = np.zeros(rows.layout.size) if start is None else start
     fitted = minimise(rows, weights, begin, prior, TOLERANCE, MOST_ITERATIONS)
@@ -89,13 +89,13 @@ def solve_ridge(
     )
 
 
-def _ridge_prior(at: Layout, gauge: Gauge, ridge: float, *, equal_slopes: bool) -> Prior:
+def _ridge_prior(at: Layout, constraint: Constraint, ridge: float, *, equal_slopes: bool) -> Prior:
     low, high = np.full(at.size, -_FARTHEST), np.full(at.size, _FARTHEST)
     low[at.log_slope], high[at.log_slope] = np.log(_SLOPES)
     if equal_slopes:
         low[at.log_slope] = high[at.log_slope] = 0.0
-    elif isinstance(gauge, AnchorBenchmark):
-        anchor = np.arange(at.size)[at.log_slope][gauge.benchmark]
-        low[anchor] = high[anchor] = np.log(gauge.slope)
+    elif isinstance(constraint, AnchorBenchmark):
+        anchor = np.arange(at.size)[at.log_slope][constraint.benchmark]
+        low[anchor] = high[anchor] = np.log(constraint.slope)
     is_free = low < high
     return Prior(np.zeros(at.size), np.where(is_free, ridge / is_free.sum(), 0.0), low, high, True)

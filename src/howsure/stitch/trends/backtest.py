@@ -33,7 +33,7 @@ class HeldOut:
     """The forecast of one cut-off: its trend, the frontier it knew, and what came later.
 
     ``known`` has model, date, capability as the refit saw them; ``errors`` one row a shape and later frontier model: cutoff, shape, model, date,
-    years_ahead, actual, forecast, error, low, high, is_covered, is_covered_ols. Bands are the line's prediction bands.
+    years_ahead, actual, forecast, error, forecast_low, forecast_high, is_covered, is_covered_ols. Bands are the line's prediction bands.
     """
 
     cutoff: datetime.date
@@ -132,7 +132,7 @@ def refit_before(scale: Scale, cutoff: datetime.date, n_replicates: int = 0) -> 
         anchor=anchor if anchor in set(rows["benchmark"]) else most_used,
         min_benchmarks=settings["min_benchmarks"],
         dimensions=settings["dimensions"],
-        bootstrap=n_replicates,
+        n_replicates=n_replicates,
         resample=settings["resample"],
         seed=scale.provenance.seed or 0,
     )
@@ -170,7 +170,7 @@ def _attempt(scale: Scale, dated: Dated, cutoff: datetime.date, top_n: int, leve
         held = hold_out(_linked(early, dated), later, cutoff, top_n=top_n, level=level)
     except InputError as error:
         return str(error)
-    return replace(held, n_scores=early.facts.n_observations)
+    return replace(held, n_scores=early.quality.n_observations)
 
 
 def _later(dated: Dated, cutoff: datetime.date, top_n: int) -> pl.DataFrame:
@@ -196,8 +196,8 @@ def _bands(base: pl.DataFrame, trend: Trend, ahead: Floats) -> pl.DataFrame:
     return base.select(
         pl.lit("line").alias("shape"),
         "model",
-        pl.Series("low", low),
-        pl.Series("high", high),
+        pl.Series("forecast_low", low),
+        pl.Series("forecast_high", high),
         actual.is_between(pl.Series(low), pl.Series(high)).alias("is_covered"),
         actual.is_between(pl.Series(ols_low), pl.Series(ols_high)).alias("is_covered_ols"),
     )

@@ -21,8 +21,8 @@ __all__ = ["BreakTest", "find_break"]
 class BreakTest:
     """The best place for a break, and how often chance alone makes one as clear.
 
-    ``p`` is the share of simulated worlds without any break whose statistic is at least as large, the real one counted with them. Called a break
-    below 0.05, the test raises a false alarm in 5 % of such worlds. The slopes are capability a year, as if the date had been
+    ``p`` is the share of simulated data sets without any break whose statistic is at least as large, the real one counted with them. Called a break
+    below 0.05, the test has a false positive in 5 % of them. The slopes are capability per year, as if the date had been
     known beforehand, and their intervals are too narrow for that.
     """
 
@@ -39,9 +39,9 @@ class BreakTest:
 def find_break(
     days: Ints, capability: Floats, *, top_n: int = 1, level: float = 0.95, n_simulations: int = 999, seed: int = 0
 ) -> BreakTest:
-    """Test one break in the frontier's trend against worlds in which all models scatter around one straight line.
+    """Test one break in the frontier's trend against simulated data sets in which all models scatter around one straight line.
 
-    In each world every model keeps its date, and the residuals of all models around their line are dealt out anew; then the frontier
+    In each of them every model keeps its date, and the residuals of all models around their line are dealt out anew; then the frontier
     is picked and the best break sought as in the real one. So the false alarms that come from picking the break's place, from few
     points and from the frontier's being a running maximum are counted in.
     """
@@ -65,17 +65,17 @@ def _sorted(days: Ints, capability: Floats, chosen: Bools) -> tuple[Floats, Floa
 
 
 def _statistics(days: Ints, capability: Floats, top_n: int, rng: np.random.Generator, size: int) -> Floats:
-    """The statistic in worlds without a break; 0 where the frontier is too short for one."""
+    """The statistic in data sets without a break; 0 where the frontier is too short for one."""
     x = days / DAYS_A_YEAR
     expected = np.polynomial.Polynomial.fit(x, capability, 1)(x)
-    worlds = expected + rng.permuted(np.tile(capability - expected, (size, 1)), axis=1)
-    chosen = is_frontier(days, worlds, top_n)
-    found = [best_break(*_sorted(days, world, one)) for world, one in zip(worlds, chosen, strict=True)]
+    simulated = expected + rng.permuted(np.tile(capability - expected, (size, 1)), axis=1)
+    chosen = is_frontier(days, simulated, top_n)
+    found = [best_break(*_sorted(days, each, one)) for each, one in zip(simulated, chosen, strict=True)]
     return np.array([0.0 if one is None else one[1] for one in found])
 
 
 def _slopes(x: Floats, y: Floats, knot: float, level: float) -> tuple[Estimate, Estimate]:
-    """Capability a year on either side of the knot, with t intervals."""
+    """Capability per year on either side of the knot, with t intervals."""
     design = np.column_stack([np.ones(len(x)), np.minimum(0.0, x - knot), np.maximum(0.0, x - knot)])
     coefficients, *_ = np.linalg.lstsq(design, y, rcond=None)
     residual = y - design @ coefficients

@@ -118,7 +118,7 @@ def two_stages(data: Computed, level: float) -> Coefficients | None:
     .. math:: k = \frac{\sum (L_i - \bar L_{f(i)})\, C_i}{\sum (L_i - \bar L_{f(i)})^2}, \qquad
               g = \frac{\sum (t_i - \bar t)\,(C_i - k L_i)}{\sum (t_i - \bar t)^2}
 
-    Both are linear in C, so the second carries the uncertainty of the first: each family is left out of both stages at once.
+    Both are linear in C, so the second includes the uncertainty of the first: each family is left out of both stages at once.
     """
     families = codes(data.family, "family")
     telling = [f for f in range(families.max() + 1) if np.ptp(data.compute[families == f]) > 0]

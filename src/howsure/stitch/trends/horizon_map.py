@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.frames import Part, parts_of, write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.frames import Part, parts_of
+from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats, Ints, check_level, codes, t_quantile
 from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.correlation import correlation
@@ -32,21 +31,23 @@ __all__ = ["HorizonMap", "clustered_correlation", "clustered_slope", "held_out_r
 _SPELLINGS = {
     "model": ("model", "Model version", "subject"),
     "minutes": ("minutes", "Time horizon", "horizon"),
-    "low": ("low", "CI_low"),
-    "high": ("high", "CI_high"),
+    "minutes_low": ("minutes_low", "low", "CI_low"),
+    "minutes_high": ("minutes_high", "high", "CI_high"),
 }
 _FEWEST = 5
 _FEWEST_FAMILIES = 3
 
 
-@dataclass(frozen=True, eq=False)
-class HorizonMap:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HorizonMap(Result):
     """Time horizons by capability: ln(minutes) = a + b·capability.
 
-    ``line`` is plain least squares. ``slope`` is its b with an interval that also carries that versions of one family resemble each other and
-    that capabilities are estimates; ``correlation`` is that of ln(minutes) and capability, its interval for families too. ``held_out_r2`` is the share of variance explained in families that the line has not seen; it is
+    ``line`` is plain least squares. ``slope`` is its b with an interval that also allows for versions of one family that resemble each other and
+    for capabilities that are estimates; ``correlation`` is that of ln(minutes) and capability, its interval for families too. ``held_out_r2`` is the share of variance explained in families that the line has not seen; it is
     below 0 where the line does worse than the mean. ``points`` have the models with a published horizon, ``models`` what the line says of all.
     """
+
+    name: ClassVar[str] = "horizon_map"
 
     line: Line
     slope: Estimate
@@ -67,12 +68,13 @@ class HorizonMap:
         value = float(self.line.predict(capability))
         return Estimate(value, float(low), float(high), self.slope.level).map(math.exp)
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a model of the scale: model, capability, minutes, low, high, published."""
-        return self.models
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The horizon of every model of the scale by the line (main), and the models with a published horizon."""
+        return {"horizon_map": self.models, "horizon_points": self.points}
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON, tables left to their files."""
+        """The slope, the correlation and how well the line predicts, the tables and the provenance as plain JSON."""
         return {
             "n_models": self.line.n,
             "ln_minutes_per_capability": plain(self.slope),
@@ -81,7 +83,7 @@ class HorizonMap:
             "correlation": plain(self.correlation),
             "r2": self.line.r2,
             "held_out_r2": plain(self.held_out_r2),
-            "provenance": plain(self.provenance),
+            **super().as_dict(),
         }
 
     def charts(self) -> dict[str, altair.LayerChart]:
@@ -89,14 +91,6 @@ class HorizonMap:
         from howsure.stitch.charts.trends import draw_horizon_map
 
         return {"horizon_map": draw_horizon_map(self)}
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write horizon_map.csv, horizon_points.csv and horizon_map.json."""
-        return [
-            write_frame(self.models, folder / "horizon_map.csv"),
-            write_frame(self.points, folder / "horizon_points.csv"),
-            write_json(self.as_dict(), folder / "horizon_map.json"),
-        ]
 
 
 def map_horizons(
@@ -107,10 +101,20 @@ def map_horizons(
     n_replicates: int = 1000,
     seed: int = 0,
 ) -> HorizonMap:
-    """Regress published time horizons on capability, and say how well that foretells families it has not seen.
+    """Regress published time horizons on capability, and say how well that predicts families it has not seen.
 
-    ``horizons`` is a mapping, frame or file with the columns model and minutes (or Epoch's Model version and Time horizon) and, if known, low and
-    high. ``n_replicates`` resamples of families, each with a replicate's capabilities, make the interval of the held-out share.
+    Parameters
+    ----------
+    scale : Scale
+        A finished scale.
+    horizons : mapping, frame or path
+        Columns model and minutes (or Epoch's Model version and Time horizon) and, if known, minutes_low and minutes_high.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    n_replicates : int
+        Resamples of families, each with a replicate's capabilities, that make the interval of the held-out R².
+    seed : int
+        The same seed gives the same numbers.
     """
     check_level(level)
     table = read_horizons(horizons)
@@ -131,18 +135,18 @@ def map_horizons(
     notes = (*scale.provenance.notes, *_notes(scale, len(table), len(at)))
     settings = {"level": level, "n_replicates": n_replicates, "scale": scale.provenance.settings}
     return HorizonMap(
-        line,
-        clustered_slope(x, y, family, level=level, drawn_x=drawn),
-        clustered_correlation(x, y, family, level=level),
-        _held_out(x, y, family, drawn, level, n_replicates, seed),
-        _points(scale, rows, line, x, y, family),
-        _predictions(scale, rows, line, level),
-        Provenance(settings, scale.provenance.digest, seed, notes),
+        line=line,
+        slope=clustered_slope(x, y, family, level=level, drawn_x=drawn),
+        correlation=clustered_correlation(x, y, family, level=level),
+        held_out_r2=_held_out(x, y, family, drawn, level, n_replicates, seed),
+        points=_points(scale, rows, line, x, y, family),
+        models=_predictions(scale, rows, line, level),
+        provenance=Provenance(settings, scale.provenance.digest, seed, notes),
     )
 
 
 def read_horizons(horizons: Source | Mapping[str, float]) -> pl.DataFrame:
-    """Checked horizons: model, minutes, low, high (null where none is given). Rows without minutes are left out."""
+    """Checked horizons: model, minutes, minutes_low, minutes_high (null where none is given). Rows without minutes are excluded."""
     if isinstance(horizons, Mapping):
         horizons = pl.DataFrame({"model": list(horizons), "minutes": list(horizons.values())})
     part = parts_of(horizons)[0].parsed()
@@ -278,8 +282,8 @@ def _points(scale: Scale, rows: pl.DataFrame, line: Line, x: Floats, y: Floats, 
         pl.Series("family", [scale.problem.families[scale.problem.model_at(name)] for name in rows["model"]]),
         pl.Series("capability", x),
         "minutes",
-        "low",
-        "high",
+        "minutes_low",
+        "minutes_high",
         pl.Series("fitted", np.exp(line.predict(x))),
         pl.Series("held_out", np.exp(np.array(held, dtype=np.float64))),
     ).sort("capability")
@@ -288,7 +292,7 @@ def _points(scale: Scale, rows: pl.DataFrame, line: Line, x: Floats, y: Floats, 
 def _predictions(scale: Scale, rows: pl.DataFrame, line: Line, level: float) -> pl.DataFrame:
     capability = scale.estimate.capability
     low, high = line.prediction(capability, level)
-    ends = {"minutes": line.predict(capability), "low": low, "high": high}
+    ends = {"minutes": line.predict(capability), "minutes_low": low, "minutes_high": high}
     frame = pl.DataFrame(
         {"model": scale.problem.models, "capability": capability} | {k: np.exp(v) for k, v in ends.items()}
     )
@@ -308,7 +312,7 @@ def _refuse_wrong(part: Part, written: pl.Series, named: pl.DataFrame) -> None:
         )
     twice = named.drop_nulls(["model", "minutes"]).filter(pl.col("model").is_duplicated())
     if len(twice):
-        raise InputError(f"{part.path or 'The horizons'}: {twice['model'][0]} has two of them. Keep one row a model.")
+        raise InputError(f"{part.path or 'The horizons'}: {twice['model'][0]} has two of them. Keep one row per model.")
 
 
 def _notes(scale: Scale, n_given: int, n_used: int) -> list[str]:

@@ -57,7 +57,7 @@ def saturate(scale: Scale, trend: Trend, *, reach: float, until: datetime.date, 
     if not 0 < reach < 1:
         raise OptionError(f"The score to reach is {reach:g}; choose one between 0 and 1, such as 0.5.")
     dated = Dated.of(scale)
-    state_of = dict(scale.benchmarks.select("benchmark", "state").iter_rows())
+    state_of = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
     found = []
     for index, name in enumerate(scale.problem.benchmarks):
         first = None if reach <= scale.problem.floors[index] else _first(scale, index, reach)
@@ -97,10 +97,10 @@ def crossing(trend: Trend, height: float, drawn: Floats | None = None, *, seed: 
 
 
 def saturation_frame(found: Sequence[Saturation]) -> pl.DataFrame:
-    """One row a benchmark: what is needed, the date with its ends and states, and the first model that had it."""
+    """One row per benchmark: what is needed, the date with its ends and states, and the first model that had it."""
     return pl.DataFrame([_row(one) for one in found], infer_schema_length=None).with_columns(
         dates_of(pl.Series([getattr(one.year, end) for one in found], dtype=pl.Float64).fill_null(np.nan)).alias(name)
-        for name, end in (("date", "value"), ("low", "low"), ("high", "high"))
+        for name, end in (("date", "value"), ("date_low", "low"), ("date_high", "high"))
     )
 
 
@@ -167,12 +167,13 @@ def _row(one: Saturation) -> dict[str, Any]:
         "needed": one.needed.value,
         "needed_low": one.needed.low,
         "needed_high": one.needed.high,
+        "needed_state": one.needed.state,
         "date": None,
-        "low": None,
-        "high": None,
-        "state": year.state,
-        "low_state": year.low_state,
-        "high_state": year.high_state,
+        "date_low": None,
+        "date_high": None,
+        "date_state": year.state,
+        "date_low_state": year.low_state,
+        "date_high_state": year.high_state,
         "reason": year.reason,
         "first_model": one.first_model,
         "first_date": one.first_date,

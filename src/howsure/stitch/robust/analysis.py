@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.frames import parts_of, write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.frames import parts_of
+from howsure.results import Provenance, Result, plain
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.presets import preset_called
 from howsure.stitch.robust.crossvalidation import compare_models
 from howsure.stitch.robust.findings import Factor, factors_of, told
 from howsure.stitch.robust.influence import drop_benchmarks, leave_benchmarks_out, leave_organisations_out
 from howsure.stitch.robust.sensitivity import (
-    HOWSURE,
-    HOWSURE_2D,
+    DEFAULT,
+    DEFAULT_2D,
     PAPER,
     change_anchor,
     change_duplicates,
@@ -30,7 +29,7 @@ from howsure.stitch.robust.sensitivity import (
 )
 from howsure.stitch.robust.variants import Baseline, Variant, frontier_slopes, variant_frame
 from howsure.stitch.scale import Scale, fit
-from howsure.stitch.solver.gauge import Gauge, choose_gauge
+from howsure.stitch.solver.anchors import Constraint, choose_constraint
 from howsure.stitch.solver.layout import Bools, Floats, Ints
 from howsure.stitch.solver.problem import Problem
 from howsure.stitch.solver.solutions import Solution
@@ -50,14 +49,16 @@ _NOISE = 200  # refits on redrawn errors: the measure for all other changes
 _STAGES = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Robustness:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Robustness(Result):
     """How the frontier's slope and the order of the models change, and in words what they depend on.
 
-    ``slope`` is that of the frontier, a year, with the interval that the scores' errors leave. ``factors`` has one row for each thing that was varied, ``variants``
+    ``slope`` is that of the frontier, per year, with the interval that the scores' errors leave. ``factors`` has one row for each thing that was varied, ``variants``
     (`howsure.stitch.robust.variants.Variant`) one for each refit, ``ranks`` says between which ranks a model lies when benchmarks are dropped, ``validation`` how well each model
     of the scores predicts what it has not seen, and by how much it differs from the one in use.
     """
+
+    name: ClassVar[str] = "robustness"
 
     slope: Estimate
     factors: tuple[Factor, ...]
@@ -67,26 +68,23 @@ class Robustness:
     summary: tuple[str, ...]
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a refit."""
-        return self.variants
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """What was varied (main), every refit, ranks when benchmarks are dropped, held-out errors of other models of the scores."""
+        return {
+            "robustness_factors": pl.DataFrame([vars(one) for one in self.factors], infer_schema_length=None),
+            "robustness_refits": self.variants,
+            "robustness_ranks": self.ranks,
+            "robustness_models": self.validation,
+        }
 
     def of(self, kind: str) -> pl.DataFrame:
         """The refits in which one thing was varied."""
         return self.variants.filter(pl.col("kind") == kind)
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON, without the single refits."""
-        return plain(  # type: ignore[no-any-return]
-            {
-                "summary": self.summary,
-                "slope": self.slope,
-                "factors": self.factors,
-                "validation": self.validation.to_dicts(),
-                "ranks": self.ranks.to_dicts(),
-                "provenance": self.provenance,
-            }
-        )
+        """The findings as sentences, the slope, the tables and the provenance as plain JSON."""
+        return {"summary": list(self.summary), "slope": plain(self.slope), **super().as_dict()}
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """What moves the slope, how far ranks move, which benchmarks and organisations matter, the path of the prior, which model predicts best."""
@@ -94,56 +92,74 @@ class Robustness:
 
         return {f"robustness_{name}": chart for name, chart in draw_robustness(self).items()}
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write robustness_factors.csv, robustness_refits.csv, robustness_ranks.csv, robustness_models.csv and robustness.json."""
-        return [
-            write_frame(
-                pl.DataFrame([vars(one) for one in self.factors], infer_schema_length=None),
-                folder / "robustness_factors.csv",
-            ),
-            write_frame(self.variants, folder / "robustness_refits.csv"),
-            write_frame(self.ranks, folder / "robustness_ranks.csv"),
-            write_frame(self.validation, folder / "robustness_models.csv"),
-            write_json(self.as_dict(), folder / "robustness.json"),
-        ]
-
 
 def robustness(
-    scores: Scores,
+    scores: Source | Scores,
     *,
-    n: int = 100,
+    n_replicates: int = 100,
     share: float = 0.3,
     folds: int | Source = 10,
     level: float = 0.9,
     seed: int = 0,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Robustness:
-    """Refit the scale in other ways that could be defended, and say what the conclusions depend on.
+    """Refit the scale under other defensible choices, and say what the conclusions are sensitive to.
 
-    ``n`` refits without a random ``share`` of the benchmarks; without each benchmark and each organisation; with each benchmark as anchor, with the other rules for
-    duplicates, with weaker and stronger priors, with other models of the scores; and those models, cross-validated on the same ``folds``: how many, or a table with
-    model, benchmark and fold. ``options`` are those of `howsure.stitch.scale.fit`. Refits start from the fit as it is, so this takes seconds.
+    Refits without random benchmarks; without each benchmark and each organisation; with each benchmark as anchor, with the other rules for duplicates, with weaker
+    and stronger priors, with other models of the scores; and those models, cross-validated on the same folds. Refits start from the fit as it is, so this takes seconds.
+
+    Parameters
+    ----------
+    scores : Scores, frame or path
+        One row per model and benchmark.
+    n_replicates : int
+        Refits without a random share of the benchmarks.
+    share : float
+        That share, between 0 and 1.
+    folds : int, frame or path
+        How many folds the cross-validation has, or a table with model, benchmark and fold.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    seed : int
+        The same seed gives the same numbers.
+    scheduler : str, optional
+        Address of a Dask scheduler on which the refits run.
+    progress : callable, optional
+        Is called with the number of steps done and their total.
+    **options
+        Those of `howsure.stitch.fit`.
     """
-    if n < 2:
-        raise OptionError(f"n is {n}; it takes 2 refits at least to see how much they differ, and 100 to see it well.")
+    scores = Scores.of(scores)
+    if n_replicates < 2:
+        raise OptionError(
+            f"n_replicates is {n_replicates}; it takes 2 refits at least to see how much they differ, and 100 to see it well."
+        )
     stage = _stages(progress)
-    scale = fit(scores, **options, level=level, bootstrap=_NOISE, seed=seed, cluster=cluster, progress=stage(0))
+    scale = fit(scores, **options, level=level, n_replicates=_NOISE, seed=seed, scheduler=scheduler, progress=stage(0))
     problem, used = scale.problem, _method(scale)
-    fold, (solution, gauge) = _folds(problem, folds), _solved(scale)
+    fold, (solution, constraint) = _folds(problem, folds), _solved(scale)
     baseline = Baseline(problem.models, problem.dates, scale.estimate.capability)
-    dropped, kept = drop_benchmarks(solution, gauge, n, share=share, seed=seed, cluster=cluster, progress=stage(1))
+    dropped, kept = drop_benchmarks(
+        solution, constraint, n_replicates, share=share, seed=seed, scheduler=scheduler, progress=stage(1)
+    )
     variants = [
         *_noisy(baseline, scale),
         *_dropped(baseline, problem, dropped, kept),
-        *_varied(baseline, solution, gauge),
+        *_varied(baseline, solution, constraint),
         *change_model(baseline, problem, used),
         *change_duplicates(baseline, scores, options, scale.provenance.settings["duplicates"]),
     ]
     stage(2)(1, 1)
     validation = compare_models(problem, folds=fold, against=used, level=level, seed=seed, progress=stage(3))
-    settings = {"n": n, "share": share, "level": level, "method": used, "fit": plain(scale.provenance.settings)}
+    settings = {
+        "n_replicates": n_replicates,
+        "share": share,
+        "level": level,
+        "method": used,
+        "fit": plain(scale.provenance.settings),
+    }
     made = Provenance(settings, scores.digest, seed, scale.provenance.notes)
     return _judged(variant_frame(variants), _slope(baseline, scale), _ranks(baseline, dropped, level), validation, made)
 
@@ -154,7 +170,15 @@ def _judged(
     leader = ranks["model"][0]
     factors = factors_of(variants, slope, leader, made.settings["level"])
     summary = told(slope, factors, variants, validation, leader, made.settings)
-    return Robustness(slope, factors, variants, ranks, validation, summary, made)
+    return Robustness(
+        slope=slope,
+        factors=factors,
+        variants=variants,
+        ranks=ranks,
+        validation=validation,
+        summary=summary,
+        provenance=made,
+    )
 
 
 def _stages(progress: Progress | None) -> Callable[[int], Progress]:
@@ -170,12 +194,12 @@ def _stages(progress: Progress | None) -> Callable[[int], Progress]:
     return stage
 
 
-def _solved(scale: Scale) -> tuple[Solution, Gauge]:
-    """What the scale was made of: the optimum, from which refits start, and the gauge."""
+def _solved(scale: Scale) -> tuple[Solution, Constraint]:
+    """What the scale was made of: the optimum, from which refits start, and the constraint."""
     told = scale.provenance.settings
     anchor = told.get("anchor"), told.get("anchor_difficulty", 0.0), told.get("anchor_slope", 1.0)
-    gauge = choose_gauge(scale.problem, *anchor, told.get("anchor_models"))
-    return preset_called(told["preset"]).solve(scale.problem, gauge, told["dimensions"]), gauge
+    constraint = choose_constraint(scale.problem, *anchor, told.get("anchor_models"))
+    return preset_called(told["preset"]).solve(scale.problem, constraint, told["dimensions"]), constraint
 
 
 def _slope(baseline: Baseline, scale: Scale) -> Estimate:
@@ -205,10 +229,10 @@ def _dropped(baseline: Baseline, problem: Problem, capability: Floats, kept: Boo
     return found
 
 
-def _varied(baseline: Baseline, solution: Solution, gauge: Gauge) -> Iterator[Variant]:
+def _varied(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterator[Variant]:
     """What needs no more than the optimum to start from."""
     for vary in (leave_benchmarks_out, leave_organisations_out, change_anchor, change_strength):
-        yield from vary(baseline, solution, gauge)
+        yield from vary(baseline, solution, constraint)
 
 
 def _ranks(baseline: Baseline, capability: Floats, level: float) -> pl.DataFrame:
@@ -245,6 +269,6 @@ def _folds(problem: Problem, folds: int | Source) -> int | Ints:
 def _method(scale: Scale) -> str:
     """What the cross-validation calls the model in use."""
     told = scale.provenance.settings
-    if told["preset"] != "howsure":
+    if told["preset"] != "default":
         return PAPER
-    return HOWSURE_2D if told["dimensions"] == 2 else HOWSURE
+    return DEFAULT_2D if told["dimensions"] == 2 else DEFAULT

@@ -1,7 +1,7 @@
 """What fixes the scale: capability has no unit of its own, so two numbers are free to choose.
 
 Adding a constant to all capabilities and difficulties, or stretching both and dividing the slopes, leaves every expected
-score as it was. A gauge makes the choice, in the estimate and in each replicate alike.
+score as it was. A constraint makes the choice, in the estimate and in each replicate alike.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from howsure.errors import OptionError
 from howsure.stitch.solver.layout import Floats, Layout
 from howsure.stitch.solver.problem import Problem
 
-__all__ = ["Aligned", "AnchorBenchmark", "AnchorModels", "Gauge", "align", "choose_gauge"]
+__all__ = ["Aligned", "AnchorBenchmark", "AnchorModels", "Constraint", "align", "choose_constraint"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,29 +81,29 @@ class AnchorModels:
         return self.low_value
 
 
-Gauge: TypeAlias = AnchorBenchmark | AnchorModels
+Constraint: TypeAlias = AnchorBenchmark | AnchorModels
 
 
-def align(gauge: Gauge, theta: Floats, at: Layout) -> Aligned:
-    """The parameters of one θ, or of many, on the gauge's scale."""
-    shift, factor = gauge.stretch(theta, at)
+def align(constraint: Constraint, theta: Floats, at: Layout) -> Aligned:
+    """The parameters of one θ, or of many, on the constraint's scale."""
+    shift, factor = constraint.stretch(theta, at)
     shift, factor = np.asarray(shift)[..., None], np.asarray(factor)[..., None]
     return Aligned(
-        gauge.origin + (theta[..., at.capability] - shift) * factor,
-        gauge.origin + (theta[..., at.difficulty] - shift) * factor,
+        constraint.origin + (theta[..., at.capability] - shift) * factor,
+        constraint.origin + (theta[..., at.difficulty] - shift) * factor,
         np.exp(theta[..., at.log_slope]) / factor,
         *((theta[..., at.trait], theta[..., at.loading]) if at.n_dimensions == 2 else ()),
     )
 
 
-def choose_gauge(
+def choose_constraint(
     problem: Problem,
     anchor: str | None,
     anchor_difficulty: float,
     anchor_slope: float,
     anchor_models: Mapping[str, float] | None,
-) -> Gauge:
-    """The gauge that was asked for; without any, the benchmark that most models have."""
+) -> Constraint:
+    """The constraint that was asked for; without any, the benchmark that most models have."""
     if anchor_models is not None:
         if anchor is not None:
             raise OptionError("anchor and anchor_models both fix the scale; give one of them.")

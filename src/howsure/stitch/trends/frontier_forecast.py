@@ -6,16 +6,14 @@ import calendar
 import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import check_level
 from howsure.stitch.scale import Scale
 from howsure.stitch.trends.backtest import Backtest, backtest
@@ -31,13 +29,15 @@ __all__ = ["Forecast", "forecast", "path_of"]
 _BANDS = ("confidence", "prediction")
 
 
-@dataclass(frozen=True, eq=False)
-class Forecast:
-    """The frontier, its trend into the future, and what tells how far to trust it.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Forecast(Result):
+    """The frontier, its trend into the future, and how accurate such forecasts have been.
 
-    ``models`` are all dated models with ``is_frontier``; ``path`` is the trend at each month's end, with bands at ``trend.level``: ``confidence``
-    for the line, ``prediction`` for one new frontier model, and both as plain least squares has them under ``ols_…``.
+    ``models`` are all dated models with ``is_frontier``; ``path`` is the trend at each month's end, with bands at ``trend.level``: ``capability`` with the
+    confidence band of the line, ``prediction`` with the band for one new frontier model, and both by ordinary least squares alone under ``…_ols``.
     """
+
+    name: ClassVar[str] = "forecast"
 
     models: pl.DataFrame
     trend: Trend
@@ -47,9 +47,18 @@ class Forecast:
     saturation: tuple[Saturation, ...]
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """The trend month by month."""
-        return self.path
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The trend month by month (main), the frontier, saturation, and the validation with its cut-offs and errors."""
+        tables = {
+            "forecast": self.path,
+            "frontier": self.models.filter("is_frontier"),
+            "saturation": saturation_frame(self.saturation),
+            "validation": self.backtest.summary,
+            "validation_cutoffs": self.backtest.cutoffs,
+            "validation_errors": self.backtest.errors,
+        }
+        return {name: table for name, table in tables.items() if table.width}
 
     def at(self, date: str | datetime.date, band: str = "prediction", *, is_plain: bool = False) -> Estimate:
         """The frontier's capability on a day; ``is_plain`` takes the capabilities as if they were known."""
@@ -60,7 +69,7 @@ class Forecast:
         return Estimate(float(self.trend.line.predict(year)), float(low), float(high), self.trend.level)
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON, tables left to their files."""
+        """The slope, the break test, the tables and the provenance as plain JSON."""
         line, found = self.trend.line, self.backtest
         return {
             "slope_per_year": plain(self.trend.slope()),
@@ -68,11 +77,9 @@ class Forecast:
             "r2": line.r2,
             "n_frontier": line.n,
             "n_models": len(self.models),
-            "last": plain(self.path.row(-1, named=True)),
             "break": plain(self.break_test),
-            "validation": plain(found.summary.to_dicts()),
             "validation_notes": list(found.notes),
-            "provenance": plain(self.provenance),
+            **super().as_dict(),
         }
 
     def charts(self) -> dict[str, altair.LayerChart]:
@@ -81,19 +88,6 @@ class Forecast:
 
         drawn = {"forecast": draw_forecast(self), "saturation": draw_saturation(self)}
         return drawn | ({"validation": draw_validation(self)} if self.backtest.chosen else {})
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write forecast.csv, frontier.csv, saturation.csv, validation*.csv and forecast.json."""
-        tables = {
-            "forecast": self.path,
-            "frontier": self.models.filter("is_frontier"),
-            "saturation": saturation_frame(self.saturation),
-            "validation": self.backtest.summary,
-            "validation_cutoffs": self.backtest.cutoffs,
-            "validation_errors": self.backtest.errors,
-        }
-        written = [write_frame(table, folder / f"{name}.csv") for name, table in tables.items() if table.width]
-        return [*written, write_json(self.as_dict(), folder / "forecast.json")]
 
 
 def forecast(
@@ -110,9 +104,26 @@ def forecast(
 ) -> Forecast:
     """The frontier's trend ``years`` beyond the last model, with validation, a test for a break, and benchmark saturation.
 
-    The frontier are the models that were among the ``top_n`` on the day of their release. The validation refits the scale before ``cutoff`` and
-    before the first of each month. ``reach`` is the score at which a benchmark counts as saturated. ``n_simulations`` worlds calibrate the test
-    for a break. ``progress`` is told of the refits.
+    Parameters
+    ----------
+    scale : Scale
+        A finished scale whose models have dates.
+    top_n : int
+        The frontier: models that were among so many best on the day of their release.
+    years : float
+        How far to forecast beyond the last model.
+    cutoff : str or date
+        The validation refits the scale on the scores from before this day, and from before the first of each month.
+    reach : float
+        The score, between 0 and 1, at which a benchmark counts as saturated.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    n_simulations : int
+        Simulated data sets without a break that calibrate the test for one.
+    seed : int
+        The same seed gives the same numbers.
+    progress : callable, optional
+        Is called with the number of refits done and their total.
     """
     check_level(level)
     if not 0 < years <= 100:
@@ -130,13 +141,15 @@ def forecast(
     }
     settings = {**told, "scale": scale.provenance.settings}
     return Forecast(
-        frontier_frame(dated, top_n),
-        trend,
-        path,
-        backtest(scale, day, top_n=top_n, level=level, progress=progress),
-        find_break(dated.days, dated.capability, top_n=top_n, level=level, n_simulations=n_simulations, seed=seed),
-        tuple(saturate(scale, trend, reach=reach, until=path["date"][-1], seed=seed)),
-        Provenance(settings, scale.provenance.digest, seed, _notes(scale)),
+        models=frontier_frame(dated, top_n),
+        trend=trend,
+        path=path,
+        backtest=backtest(scale, day, top_n=top_n, level=level, progress=progress),
+        break_test=find_break(
+            dated.days, dated.capability, top_n=top_n, level=level, n_simulations=n_simulations, seed=seed
+        ),
+        saturation=tuple(saturate(scale, trend, reach=reach, until=path["date"][-1], seed=seed)),
+        provenance=Provenance(settings, scale.provenance.digest, seed, _notes(scale)),
     )
 
 
@@ -145,17 +158,15 @@ def path_of(trend: Trend, dated: Dated, years: float) -> pl.DataFrame:
     first, last = dates_of([dated.years.min(), dated.years.max() + years])
     dates = list(_month_ends(first, last))
     x = np.array([years_of(date) for date in dates])
-    columns: dict[str, Any] = {
-        "date": dates,
-        "capability": trend.line.predict(x),
-        "is_forecast": x > dated.years.max(),
-    }
-    for prefix, is_plain in (("", False), ("ols_", True)):
-        for band in _BANDS:
-            low, high = getattr(trend, band)(x, is_plain=is_plain)
+    height, bands = trend.line.predict(x), dict[str, Any]()
+    for ending, is_plain in (("", False), ("_ols", True)):
+        for name, band in (("capability", trend.confidence), ("prediction", trend.prediction)):
+            low, high = band(x, is_plain=is_plain)
             is_known = is_plain or trend.has_replicates
             ends = {"low": low, "high": high} if is_known else dict.fromkeys(("low", "high"), np.full(len(x), np.nan))
-            columns |= {f"{prefix}{band}_{end}": values for end, values in ends.items()}
+            stem = f"{name}{ending}"
+            bands |= {stem: height, **{f"{stem}_{end}": values for end, values in ends.items()}}
+    columns = {"date": dates, "is_forecast": x > dated.years.max(), **bands}
     return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 

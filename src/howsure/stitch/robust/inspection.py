@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.special import erfc, ndtri
 
 from howsure.errors import OptionError
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, plain
 from howsure.stitch.scale import Scale
 from howsure.stitch.solver.curves import residual_frame
 from howsure.stitch.solver.kernels import fit as minimise
@@ -35,7 +33,7 @@ class Surprises:
     """What does not fit.
 
     ``residuals`` has every score with what the scale expects of it, the strangest first: model, benchmark, score, expected, z (in standard deviations of
-    such scores), and low and high, between which the scale's level of such scores lies.
+    such scores), and expected_low and expected_high, between which the scale's level of such scores lies.
     ``supports`` has for every model the score that its place rests on most: model, benchmark, rank, rank_without, capability,
     capability_without that score, the benchmarks being as they are; the model that moves most in rank first.
     ``n_far`` scores lie more than three standard deviations off; ``n_by_chance`` would if errors were normal.
@@ -51,7 +49,7 @@ class Surprises:
         strange = self.residuals.head(n).rows(named=True)
         leaning = self.supports.head(n).filter(pl.col("rank") != pl.col("rank_without")).rows(named=True)
         return [
-            f"{self.n_far} of {len(self.residuals):,} scores lie more than {_FAR:g} standard deviations off; {self.n_by_chance:.1f} would by chance.",
+            f"{self.n_far} of {len(self.residuals):,} scores lie more than {_FAR:g} standard deviations off; {self.n_by_chance:.1f} are expected by chance.",
             *(
                 f"{row['model']} scores {row['score']:.2f} on {row['benchmark']}, where {row['expected']:.2f} is expected ({row['z']:+.1f} standard deviations)."
                 for row in strange
@@ -63,13 +61,15 @@ class Surprises:
         ]
 
 
-@dataclass(frozen=True, eq=False)
-class Check:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Check(Result):
     """A sample of models for a person to judge, best first, and the machine's own surprises.
 
     ``sample`` names for each model the nearest better and the nearest worse one with three benchmarks in common, if there is one, how many they share, and
     on how many of those the model scores more. ``scores`` holds the raw scores of them all beside the expected ones.
     """
+
+    name: ClassVar[str] = "check"
 
     sample: pl.DataFrame
     scores: pl.DataFrame
@@ -77,21 +77,19 @@ class Check:
     level: float
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a sampled model."""
-        return self.sample
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The sample (main), the raw scores of its models and their neighbours, all residuals, and the score that each model's place rests on most."""
+        return {
+            "check": self.sample,
+            "check_scores": self.scores,
+            "check_residuals": self.surprises.residuals,
+            "check_supports": self.surprises.supports,
+        }
 
     def as_dict(self) -> dict[str, Any]:
-        """The sample and the strangest scores as plain JSON."""
-        return plain(  # type: ignore[no-any-return]
-            {
-                "sample": self.sample.to_dicts(),
-                "surprises": self.surprises.words(_LISTED),
-                "residuals": self.surprises.residuals.head(_LISTED).to_dicts(),
-                "supports": self.surprises.supports.head(_LISTED).to_dicts(),
-                "provenance": self.provenance,
-            }
-        )
+        """What does not fit as sentences, the tables and the provenance as plain JSON."""
+        return {"surprises": self.surprises.words(_LISTED), **super().as_dict()}
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """The sample on the scale, the strangest scores, and the models whose rank rests on one of theirs."""
@@ -103,34 +101,43 @@ class Check:
             "check_supports": draw_supports(self),
         }
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write check.csv, check_scores.csv, check_residuals.csv, check_supports.csv and check.json."""
-        return [
-            write_frame(self.sample, folder / "check.csv"),
-            write_frame(self.scores, folder / "check_scores.csv"),
-            write_frame(self.surprises.residuals, folder / "check_residuals.csv"),
-            write_frame(self.surprises.supports, folder / "check_supports.csv"),
-            write_json(self.as_dict(), folder / "check.json"),
-        ]
 
+def check(scale: Scale, *, n_models: int = 20, seed: int = 0) -> Check:
+    """Models drawn at random, each beside its neighbours on the scale, with what they really scored; and what does not fit.
 
-def check(scale: Scale, *, n: int = 20, seed: int = 0) -> Check:
-    """``n`` models drawn at random, each beside its neighbours on the scale, with what they really scored."""
-    if n < 1:
-        raise OptionError(f"n is {n}; draw at least 1 model.")
+    Parameters
+    ----------
+    scale : Scale
+        A finished scale.
+    n_models : int
+        How many models to draw.
+    seed : int
+        The same seed gives the same models.
+    """
+    if n_models < 1:
+        raise OptionError(f"n_models is {n_models}; draw at least 1 model.")
     found = surprises(scale)
     names = scale.models.sort("model")["model"].to_numpy()
-    drawn = set(np.random.default_rng(seed).choice(names, min(n, len(names)), replace=False))
+    drawn = set(np.random.default_rng(seed).choice(names, min(n_models, len(names)), replace=False))
     ranked = scale.models.with_columns(third=_third(len(names)))
     chosen = ranked.filter(pl.col("model").is_in(drawn))
     has = {str(model): part for (model,), part in found.residuals.group_by("model")}
     beside = [_beside(ranked["model"].to_list(), model, has) for model in chosen["model"]]
     sample = chosen.select(
-        "model", "rank", "third", "capability", "low", "high", "n_benchmarks", "date", "organisation"
+        "model",
+        "rank",
+        "third",
+        "capability",
+        "capability_low",
+        "capability_high",
+        "capability_state",
+        "n_benchmarks",
+        "date",
+        "organisation",
     )
     sample = sample.hstack(pl.DataFrame(beside, schema=_NEIGHBOURS))
-    made = Provenance({"n": n, "fit": plain(scale.provenance.settings)}, scale.provenance.digest, seed)
-    return Check(sample, _raw(sample, has), found, scale.level, made)
+    made = Provenance({"n_models": n_models, "fit": plain(scale.provenance.settings)}, scale.provenance.digest, seed)
+    return Check(sample=sample, scores=_raw(sample, has), surprises=found, level=scale.level, provenance=made)
 
 
 def surprises(scale: Scale) -> Surprises:
@@ -146,8 +153,8 @@ def surprises(scale: Scale) -> Surprises:
         "score",
         "expected",
         (pl.col("residual") / pl.Series(sd)).alias("z"),
-        (expected - reach).clip(lower_bound=0).alias("low"),
-        (expected + reach).clip(upper_bound=1).alias("high"),
+        (expected - reach).clip(lower_bound=0).alias("expected_low"),
+        (expected + reach).clip(upper_bound=1).alias("expected_high"),
     )
     n_far = int((judged["z"].abs() > _FAR).sum())
     by_chance = len(judged) * float(erfc(_FAR / np.sqrt(2)))

@@ -1,29 +1,31 @@
-"""A planted world: scores drawn from capabilities, difficulties and slopes that are known."""
+"""Simulated data sets: scores drawn from capabilities, difficulties and slopes that are known."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.special import betaincinv, expit, ndtr
 
 from howsure.errors import OptionError
+from howsure.results import Provenance, Result
 from howsure.stitch.connectivity import find_parts
 from howsure.stitch.solver.layout import Floats, Ints
 from howsure.stitch.solver.problem import Problem
 from howsure.tables import Scores
 
-__all__ = ["PER_LOG10_FLOP", "PER_YEAR", "World", "simulate"]
+__all__ = ["PER_LOG10_FLOP", "PER_YEAR", "SimulatedScores", "simulate"]
 
 PER_YEAR = 0.9
-"""Capability gained a year at the same training compute."""
+"""Capability gained per year at the same training compute."""
 PER_LOG10_FLOP = 0.6
 """Capability gained by ten times the training compute."""
 
 FIRST_DAY = np.datetime64("2023-01-01")
 ORGANISATIONS = ("Amber", "Basalt", "Cobalt", "Dune", "Ember", "Flint")
-_FLOP_AT_FIRST, _FLOP_A_YEAR, _FLOP_SD = 23.5, 0.5, 0.4  # log10
+_FLOP_AT_FIRST, _FLOP_PER_YEAR, _FLOP_SD = 23.5, 0.5, 0.4  # log10
 _CAPABILITY_SD = 0.5
 _LOG_SLOPE_SD = 0.45
 _NOISE_SD = (0.03, 0.12)  # least and most, half-way up a benchmark's curve
@@ -32,17 +34,25 @@ _LEAST_BENCHMARKS = 4
 _TRIES = 20
 
 
-@dataclass(frozen=True, eq=False)
-class World:
-    """Simulated scores and the truth behind them.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SimulatedScores(Result):
+    """Simulated scores and the true values behind them.
 
     ``models`` has model, capability, date, family, organisation, compute; ``benchmarks`` has benchmark, difficulty, slope, noise_sd, floor, date.
     Capabilities and difficulties are on a scale of their own: compare differences, or anchor both sides alike.
     """
 
+    name: ClassVar[str] = "simulated_scores"
+
     scores: Scores
     models: pl.DataFrame
     benchmarks: pl.DataFrame
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The scores (main), and the true values of models and benchmarks."""
+        return {"scores": self.scores.frame, "true_models": self.models, "true_benchmarks": self.benchmarks}
 
 
 def simulate(
@@ -54,14 +64,28 @@ def simulate(
     correlation: float = 0.45,
     like: Problem | None = None,
     seed: int = 0,
-) -> World:
+) -> SimulatedScores:
     r"""Scores of models that get better over time on benchmarks that get harder.
 
     .. math:: \frac{y - f_b}{1 - f_b} \sim \mathrm{Beta} \text{ with mean } p = \sigma(a_b (C_m - D_b)) \text{ and variance } 4 p (1 - p)\, v_b
 
-    Capability grows with training compute and, at the same compute, with time. Families have up to four models, whose errors on one
-    benchmark correlate by ``correlation``. A model is mostly tested on benchmarks of its time: on ``density`` of all, and at least four.
-    ``like`` takes dates, families and which scores are missing from a real table instead.
+    Capability grows with training compute and, at the same compute, with time. Families have up to four models. A model is mostly tested on
+    benchmarks of its time, and on at least four.
+
+    Parameters
+    ----------
+    n_models, n_benchmarks : int
+        How many.
+    years : float
+        The time over which models are released.
+    density : float
+        Share of all pairs of model and benchmark that have a score.
+    correlation : float
+        Correlation of the errors of a family's models on one benchmark.
+    like : Problem, optional
+        Dates, families and missing scores of a real table (`howsure.stitch.prepare_scores`) instead.
+    seed : int
+        The same seed gives the same scores.
     """
     rng = np.random.default_rng(seed)
     if like is not None:
@@ -76,7 +100,14 @@ def simulate(
     pairs = models.drop("capability")[model].hstack(
         benchmarks.select("benchmark", "floor", benchmark_date="date")[benchmark]
     )
-    return World(Scores(pairs.with_columns(score=score)), models, benchmarks)
+    settings = {"n_models": len(models), "n_benchmarks": len(benchmarks), "correlation": correlation}
+    own = {} if like is not None else {"years": years, "density": density}
+    return SimulatedScores(
+        scores=Scores(pairs.with_columns(score=score)),
+        models=models,
+        benchmarks=benchmarks,
+        provenance=Provenance({**settings, **own}, seed=seed),
+    )
 
 
 def _new_models(rng: np.random.Generator, n: int, years: float) -> pl.DataFrame:
@@ -94,7 +125,7 @@ def _models(
 ) -> pl.DataFrame:
     """Capabilities and what is known of the models; half of what time and compute leave open is shared by a family."""
     n, n_families = len(names), family.max() + 1
-    flop = _FLOP_AT_FIRST + _FLOP_A_YEAR * released + _FLOP_SD * rng.standard_normal(n_families)[family]
+    flop = _FLOP_AT_FIRST + _FLOP_PER_YEAR * released + _FLOP_SD * rng.standard_normal(n_families)[family]
     rest = rng.standard_normal(n_families)[family] + rng.standard_normal(n)
     capability = PER_YEAR * released + PER_LOG10_FLOP * (flop - _FLOP_AT_FIRST) + _CAPABILITY_SD * rest / np.sqrt(2)
     return pl.DataFrame(
@@ -112,7 +143,7 @@ def _models(
 def _new_benchmarks(rng: np.random.Generator, n: int, years: float) -> pl.DataFrame:
     """A benchmark is published a little beyond the models of its time, from two years before the first of them."""
     released = rng.uniform(-2, years, n)
-    a_year = PER_YEAR + PER_LOG10_FLOP * _FLOP_A_YEAR
+    a_year = PER_YEAR + PER_LOG10_FLOP * _FLOP_PER_YEAR
     difficulty = a_year * released + rng.normal(0.5, 0.7, n)
     return _benchmarks(rng, [f"bench-{k + 1:02}" for k in range(n)], difficulty, released)
 
@@ -143,14 +174,14 @@ def _benchmarks(rng: np.random.Generator, names: list[str], difficulty: Floats, 
 def _linked_pairs(
     rng: np.random.Generator, models: pl.DataFrame, benchmarks: pl.DataFrame, density: float
 ) -> tuple[Ints, Ints]:
-    """Which model is tested on which benchmark, drawn until all hang together."""
+    """Which model is tested on which benchmark, drawn until all are linked."""
     if not 0 < density <= 1:
         raise OptionError(f"density is {density:g}; give the share of pairs that have a score, above 0 and up to 1.")
     for _ in range(_TRIES):
         model, benchmark = _draw_pairs(rng, models, benchmarks, density)
         if len(find_parts(model, benchmark, models["model"].to_list(), benchmarks["benchmark"].to_list())) == 1:
             return model, benchmark
-    raise OptionError(f"At density {density:g} the models and benchmarks do not hang together; raise it.")
+    raise OptionError(f"At density {density:g} the models and benchmarks are not linked by scores; raise it.")
 
 
 def _draw_pairs(

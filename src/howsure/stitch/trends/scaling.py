@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.frames import write_frame
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import check_level
 from howsure.stitch.cleaning import listed
 from howsure.stitch.scale import Scale
@@ -42,9 +40,9 @@ __all__ = ["QUANTITIES", "Progress", "Rate", "progress", "separate"]
 
 QUANTITIES = {
     "per_oom": "capability for ten times the compute",
-    "per_year": "capability a year at the same compute",
-    "per_year_by_compute": "capability a year from growing compute",
-    "oom_per_year": "orders of magnitude of compute saved a year",
+    "per_year": "capability per year at the same compute",
+    "per_year_by_compute": "capability per year from growing compute",
+    "oom_per_year": "orders of magnitude of compute saved per year",
     "years_per_oom": "years in which better algorithms replace ten times the compute",
 }
 _LEVELS = (0.25, 0.5, 0.75)  # of the capabilities, as shares of models below
@@ -61,13 +59,15 @@ class Rate:
     estimate: Estimate
 
 
-@dataclass(frozen=True, eq=False)
-class Progress:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Progress(Result):
     """Scaling and algorithms, apart.
 
     ``rates`` are the numbers, by method. ``needed`` is the compute for some fixed capabilities over time and ``cheapest`` the models that
     needed least so far; ``fixed`` is the capability at fixed compute over time and ``gains`` its slope within each order of magnitude alone.
     """
+
+    name: ClassVar[str] = "progress"
 
     models: pl.DataFrame
     rates: tuple[Rate, ...]
@@ -78,44 +78,37 @@ class Progress:
     r2: float
     provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a method and quantity: method, quantity, meaning, value, low, high, state."""
-        return pl.DataFrame(
-            [
-                {"method": rate.method, "quantity": rate.quantity, "meaning": QUANTITIES[rate.quantity]}
-                | _ends(rate.estimate)
-                for rate in self.rates
-            ],
-            infer_schema_length=None,
-        )
-
-    def rate(self, quantity: str, method: str = "joint") -> Estimate:
-        """One of the numbers."""
-        return next(rate.estimate for rate in self.rates if (rate.method, rate.quantity) == (method, quantity))
-
-    def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON, tables left to their files."""
-        told = plain(self.to_frame().to_dicts())
-        return {"n_models": len(self.models), "r2": self.r2, "rates": told, "provenance": plain(self.provenance)}
-
-    def charts(self) -> dict[str, altair.LayerChart]:
-        """Compute for fixed capability, and capability at fixed compute, by file name."""
-        from howsure.stitch.charts.trends import draw_efficiency, draw_gains
-
-        return {"efficiency": draw_efficiency(self), "gains": draw_gains(self)}
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write progress.csv, progress_models.csv, compute_needed.csv, cheapest.csv, fixed_compute.csv, gains.csv and progress.json."""
-        tables = {
-            "progress": self.to_frame(),
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The rates by method (main), the models, compute for fixed capability, cheapest models, capability at fixed compute, gains within brackets."""
+        rows = [
+            {"method": rate.method, "quantity": rate.quantity, "meaning": QUANTITIES[rate.quantity]}
+            | columns_of(value=rate.estimate)
+            | {"reason": rate.estimate.reason}
+            for rate in self.rates
+        ]
+        return {
+            "progress": pl.DataFrame(rows, infer_schema_length=None),
             "progress_models": self.models,
             "compute_needed": self.needed,
             "cheapest": self.cheapest,
             "fixed_compute": self.fixed,
             "gains": self.gains,
         }
-        written = [write_frame(table, folder / f"{name}.csv") for name, table in tables.items()]
-        return [*written, write_json(self.as_dict(), folder / "progress.json")]
+
+    def rate(self, quantity: str, method: str = "joint") -> Estimate:
+        """One of the numbers."""
+        return next(rate.estimate for rate in self.rates if (rate.method, rate.quantity) == (method, quantity))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The number of models, R², the tables and the provenance as plain JSON."""
+        return {"n_models": len(self.models), "r2": self.r2, **super().as_dict()}
+
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """Compute for fixed capability, and capability at fixed compute, by file name."""
+        from howsure.stitch.charts.trends import draw_efficiency, draw_gains
+
+        return {"efficiency": draw_efficiency(self), "gains": draw_gains(self)}
 
 
 def progress(
@@ -130,7 +123,7 @@ def progress(
 
     .. math:: C_i = a + k \log_{10} F_i + g\, t_i + e_i
 
-    k is what ten times the compute brings, g what a year brings at the same compute, g/k the orders of magnitude saved a year.
+    k is what ten times the compute brings, g what a year brings at the same compute, g/k the orders of magnitude saved per year.
     ``compute`` is a mapping, frame or file with columns model, compute (FLOP) and, if known, family; without it the scores' own column counts.
     A family are models that were trained alike at different sizes; where none is given it is read from the scores' families, less
     the size in their names. Models that the scores mark as distilled are excluded unless ``keep_distilled``, since their compute hides their teacher's;
@@ -155,14 +148,14 @@ def separate(data: Computed, level: float, provenance: Provenance) -> Progress:
     joint, ols = jointly(data, level), jointly(data, level, is_plain=True)
     staged = two_stages(data, level)
     return Progress(
-        _models(data),
-        (*_joint_rates("joint", data, joint), *_staged_rates(staged, level), *_ols_rates(data, ols)),
-        _needed(data, joint),
-        _cheapest(data),
-        _fixed(data, joint),
-        _gains(data, level),
-        explained(data, joint),
-        provenance,
+        models=_models(data),
+        rates=(*_joint_rates("joint", data, joint), *_staged_rates(staged, level), *_ols_rates(data, ols)),
+        needed=_needed(data, joint),
+        cheapest=_cheapest(data),
+        fixed=_fixed(data, joint),
+        gains=_gains(data, level),
+        r2=explained(data, joint),
+        provenance=provenance,
     )
 
 
@@ -199,7 +192,7 @@ def _known_compute(
     rows = table.frame.drop_nulls("compute")
     twice = rows.filter(pl.col("model").is_duplicated())
     if len(twice):
-        raise InputError(f"{twice['model'][0]} has two values of compute. Keep one row a model.")
+        raise InputError(f"{twice['model'][0]} has two values of compute. Keep one row per model.")
     families = rows["family"] if "family" in rows.columns else [None] * len(rows)
     return dict(zip(rows["model"], rows["compute"], strict=True)), dict(zip(rows["model"], families, strict=True))
 
@@ -233,12 +226,12 @@ def _ols_rates(data: Computed, of: Coefficients) -> list[Rate]:
 
 
 def _compute_growth(data: Computed) -> float:
-    """Orders of magnitude a year by which these models' compute grew."""
+    """Orders of magnitude per year by which these models' compute grew."""
     return float(np.polynomial.Polynomial.fit(data.years, data.compute, 1).convert().coef[1])
 
 
 def _needed(data: Computed, joint: Coefficients) -> pl.DataFrame:
-    """The compute at which the joint line has a capability, over time: capability, date, compute, low, high."""
+    """The compute at which the joint line has a capability, over time: capability, date, compute with its interval."""
     rows = []
     middle = data.compute.mean()
     for capability in _levels(data):
@@ -265,18 +258,18 @@ def _cheapest(data: Computed) -> pl.DataFrame:
 
 
 def _fixed(data: Computed, joint: Coefficients) -> pl.DataFrame:
-    """The joint line at fixed compute, over time: compute, date, capability, low, high."""
+    """The joint line at fixed compute, over time: compute, date, capability with its interval."""
     rows = []
     for oom in _budgets(data):
         for day, year in _steps(data):
             at = [1.0, oom + 0.5 - data.compute.mean(), year - data.years.mean()]
             found = joint.combined(at)
-            rows.append({"compute": _bracket(oom), "date": day, "capability": found.value} | _ends(found))
-    return _dated(rows).drop("value", "state", "reason")
+            rows.append({"compute": _bracket(oom), "date": day, **columns_of(capability=found)})
+    return _dated(rows).drop("capability_state")
 
 
 def _gains(data: Computed, level: float) -> pl.DataFrame:
-    """Capability a year within each order of magnitude of compute, by a regression of its own models on compute and date."""
+    """Capability per year within each order of magnitude of compute, by a regression of its own models on compute and date."""
     rows = []
     for oom in _budgets(data):
         inside = np.floor(data.compute) == oom
@@ -285,7 +278,14 @@ def _gains(data: Computed, level: float) -> pl.DataFrame:
             found = jointly(data.only(inside), level, is_plain=True).combined([0, 0, 1])
         except InputError as error:
             found = Estimate.without("too_few", str(error).partition(";")[0].rstrip("."), level=level)
-        rows.append({"compute": _bracket(oom), "n_models": int(inside.sum()), **_ends(found)})
+        rows.append(
+            {
+                "compute": _bracket(oom),
+                "n_models": int(inside.sum()),
+                **columns_of(per_year=found),
+                "reason": found.reason,
+            }
+        )
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -326,7 +326,7 @@ def _is_near(data: Computed, oom: float) -> bool:
 
 def _flops(found: Estimate) -> dict[str, float | None]:
     moved = found.map(lambda oom: 10.0**oom)
-    return {"compute": moved.value, "low": moved.low, "high": moved.high}
+    return {"compute": moved.value, "compute_low": moved.low, "compute_high": moved.high}
 
 
 def _dated(rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -334,14 +334,11 @@ def _dated(rows: list[dict[str, Any]]) -> pl.DataFrame:
     return frame.with_columns(pl.col("date").cast(pl.Int32).cast(pl.Date)) if len(frame) else frame
 
 
-def _ends(estimate: Estimate) -> dict[str, Any]:
-    ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-    return ends | {"state": estimate.state, "reason": estimate.reason}
-
-
 def _notes(scale: Scale, data: Computed, distilled: Collection[str]) -> list[str]:
     n = len(scale.problem.models)
-    notes = [f"{len(data.models)} of {n} models count: those with a date and known compute that are not excluded."]
+    notes = [
+        f"{len(data.models)} of {n} models are included: those with a date and known compute that are not excluded."
+    ]
     if distilled:
         notes.append(f"{len(distilled)} models are excluded as distilled: {listed(sorted(distilled))}.")
     if scale.without_replicates:

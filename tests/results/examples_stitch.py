@@ -1,0 +1,92 @@
+"""Examples of the capability scale's results."""
+
+from functools import cache
+
+from howsure.stitch import (
+    CapabilityCoverage,
+    Check,
+    Exploration,
+    Forecast,
+    HorizonMap,
+    NextBenchmark,
+    PlacedModels,
+    Progress,
+    Robustness,
+    Scale,
+    SimulatedScores,
+    check,
+    coverage,
+    explore,
+    fit,
+    forecast,
+    map_horizons,
+    next_benchmark,
+    progress,
+    robustness,
+    score,
+    simulate,
+)
+from howsure.tables import Scores
+
+from .registry import example
+
+
+@example(SimulatedScores)
+@cache
+def simulated():
+    return simulate(n_models=30, n_benchmarks=8, seed=1)
+
+
+@example(Scale)
+@cache
+def scale():
+    return fit(simulated().scores, n_replicates=20)
+
+
+@example(Exploration)
+def explored():
+    return explore(simulated().scores)
+
+
+@example(PlacedModels)
+def placed():
+    rows = simulated().scores.frame
+    return score(scale(), Scores(rows.filter(rows["model"] == scale().models["model"][2])))
+
+
+@example(NextBenchmark)
+def next_one():
+    return next_benchmark(scale(), scale().models["model"][0])
+
+
+@example(Forecast)
+def forecasted():
+    return forecast(scale(), cutoff="2025-01-01", n_simulations=9)
+
+
+@example(Progress)
+def separated():
+    return progress(scale())
+
+
+@example(HorizonMap)
+def mapped():
+    rows = scale().models.head(12).select("model", "capability").rows()
+    return map_horizons(
+        scale(), {name: 2.0 ** (c + 0.1 * (i % 3)) for i, (name, c) in enumerate(rows)}, n_replicates=50
+    )
+
+
+@example(Robustness)
+def varied():
+    return robustness(simulated().scores, n_replicates=4, folds=2)
+
+
+@example(Check)
+def checked():
+    return check(scale(), n_models=5)
+
+
+@example(CapabilityCoverage)
+def covered():
+    return coverage(2, resamples=["errors"], n_replicates=20)
