@@ -32,7 +32,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 def serve(collector: Collector, bound: socket.socket) -> None:
     """Serve until interrupted; requests under way are finished before `KeyboardInterrupt` goes on."""
-    server(collector).run(sockets=[bound])
+    serving = server(collector).serve(sockets=[bound])
+    try:
+        asyncio.run(serving)
+    finally:
+        serving.close()  # an interruption before the loop began leaves it unawaited, which would print a warning
 
 
 def server(collector: Collector) -> uvicorn.Server:
