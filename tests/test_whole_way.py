@@ -68,8 +68,8 @@ def test_from_an_inspect_log_to_the_report(tmp_path, command):
     people(tmp_path / "run/people/samples.csv")  # where `track collect -o run/people` puts them
     howsure("bridge", "track", "run", "--replicates", 200, "-o", "horizon")
     horizon = pl.read_csv(tmp_path / "horizon/horizons.csv").row(0, named=True)
-    assert horizon["state"] == "ok"
-    assert 1 < horizon["low"] <= horizon["horizon"] <= horizon["high"] <= 5
+    assert horizon["horizon_state"] == "ok"
+    assert 1 < horizon["horizon_low"] <= horizon["horizon"] <= horizon["horizon_high"] <= 5
 
     howsure("bridge", "scores", "track/attempts.csv", "-o", "scores")
     score = Scores(tmp_path / "scores/scores.csv").frame.row(0, named=True)

@@ -33,7 +33,7 @@ def played():
 
 
 def test_a_model_that_plays_like_the_nth_game_has_horizon_n(played):
-    found = track_horizons(played, n_bootstrap=200).headline()
+    found = track_horizons(played, n_replicates=200).headline()
     assert found["short"].horizon.value == pytest.approx(2, rel=0.1)
     assert found["long"].horizon.value == pytest.approx(4, rel=0.1)
     assert found["short"].horizon.covers(2)
@@ -259,7 +259,7 @@ def test_scales_without_shared_models_are_refused():
 
 
 def test_scales_are_read_from_what_instruments_saved(tmp_path):
-    rows = pl.DataFrame({"model": ["a", "a", "b"], "level": [50, 80, 50], "minutes": [8.0, 2.0, None], "low": [1.0, 1.0, None], "high": [9.0, 9.0, None], "state": ["ok", "ok", "undefined"]})  # fmt: skip
+    rows = pl.DataFrame({"model": ["a", "a", "b"], "success_rate": [0.5, 0.8, 0.5], "minutes": [8.0, 2.0, None], "minutes_low": [1.0, 1.0, None], "minutes_high": [9.0, 9.0, None], "minutes_state": ["ok", "ok", "undefined"]})  # fmt: skip
     rows.write_csv(tmp_path / "time_horizons.csv")
     kind, frame = read_scale(tmp_path)
     assert kind == "minutes"
@@ -275,7 +275,7 @@ def people_and(*models):
 
 
 def test_sixty_of_sixty_games_are_not_certainty():
-    found = track_horizons(people_and(games("model", "perfect", [40] * 60)), n_bootstrap=200).rows[0]
+    found = track_horizons(people_and(games("model", "perfect", [40] * 60)), n_replicates=200).rows[0]
     assert found.success.value == 1
     assert 0.9 < found.success.low < 0.99
     assert found.horizon.state == "above_range"
@@ -289,7 +289,7 @@ def test_a_model_that_is_perfect_on_every_task_is_not_certain_either():
         for k in (1, 2, 3)
     ]
     model = [{"subject": "m", "kind": "model", "task": f"t{t}", "attempt": 1, "score": 1.0} for t in range(10)]
-    found = attempt_horizons(Attempts(pl.DataFrame([*people, *model])), n_bootstrap=50).rows[0]
+    found = attempt_horizons(Attempts(pl.DataFrame([*people, *model])), n_replicates=50).rows[0]
     assert found.success.value == 1
     assert found.success.low == pytest.approx(0.722, abs=0.001)  # Wilson, 10 of 10
 
@@ -311,7 +311,7 @@ def test_boards_are_not_pooled():
 
 def test_games_on_boards_that_not_all_played_are_excluded_and_counted(played):
     extra = on_board("short", 300, [8] * 5, solver="explicit")
-    found = track_horizons(Samples.union([played, extra]), n_bootstrap=20)
+    found = track_horizons(Samples.union([played, extra]), n_replicates=20)
     assert any("5 games on boards that not all played are excluded" in note for note in found.provenance.notes)
     assert set(found.headline()) == {"short", "long"}
 

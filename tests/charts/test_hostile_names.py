@@ -98,7 +98,7 @@ def of_time():
 def of_attempts():
     planted = {name: float(i + 1) for i, name in enumerate(HOSTILE[:7])}
     drawn = simulate_attempts(draw_suite(8, seed=1), planted=planted, n_learners=6, n_attempts=6, n_runs=4, seed=1)
-    return list(attempt_horizons(drawn.attempts, n_bootstrap=30, seed=1).charts().values())
+    return list(attempt_horizons(drawn.attempts, n_replicates=30, seed=1).charts().values())
 
 
 def of_stitch():

@@ -54,8 +54,14 @@ def two_scales(folder):
     (folder / "time").mkdir()
     pl.DataFrame(fit | {"state": "ok"}).write_csv(folder / "fit/models.csv")
     minutes = 2 ** (capability + 0.2 * np.sin(np.arange(8)))
-    rows = {"model": fit["model"], "level": 50.0, "minutes": minutes, "low": minutes / 2, "high": minutes * 2}
-    pl.DataFrame(rows | {"state": "ok"}).write_csv(folder / "time/time_horizons.csv")
+    rows = {
+        "model": fit["model"],
+        "success_rate": 0.5,
+        "minutes": minutes,
+        "minutes_low": minutes / 2,
+        "minutes_high": minutes * 2,
+    }
+    pl.DataFrame(rows | {"minutes_state": "ok"}).write_csv(folder / "time/time_horizons.csv")
 
 
 def test_scales_are_joined(tmp_path, command):

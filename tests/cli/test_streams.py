@@ -97,7 +97,7 @@ def put_and_interrupt(self, index, drawn):
         compute._Collected.put = put
         os.kill(os.getpid(), {int(number)})
 compute._Collected.put = put_and_interrupt
-sys.argv = ["howsure", "horizon", "time", {str(EXAMPLES / "horizon" / "time_counts.csv")!r}, "--bootstrap", "100000000",
+sys.argv = ["howsure", "horizon", "time", {str(EXAMPLES / "horizon" / "time_counts.csv")!r}, "--replicates", "100000000",
             "-o", {str(tmp_path)!r}]
 from howsure.cli import main
 main()

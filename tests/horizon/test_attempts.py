@@ -30,11 +30,11 @@ def world():
 
 @pytest.fixture(scope="module")
 def found(world):
-    return attempt_horizons(world.attempts, definitions=("matching", "regression", "irt"), n_bootstrap=150)
+    return attempt_horizons(world.attempts, definitions=("matching", "regression", "irt"), n_replicates=150)
 
 
 def measured(shared, **settings):
-    return horizons_on(shared, Settings(n_bootstrap=60, **settings), Provenance({}))
+    return horizons_on(shared, Settings(n_replicates=60, **settings), Provenance({}))
 
 
 # the law
@@ -56,14 +56,14 @@ def test_weak_below_medium_below_strong_in_a_hundred_seeds():
         assert weak < medium < strong, f"seed {seed}"
 
 
-def covered(kind, n_worlds, n_bootstrap, definitions=("matching",)):
+def covered(kind, n_worlds, n_replicates, definitions=("matching",)):
     """How often the interval holds the truth, (definitions, models)."""
     hits = []
     for seed in range(n_worlds):
         estimator = HorizonEstimator(
             simulate(draw_suite(kind=kind, seed=seed), planted=PLANTED, seed=seed).counts, definitions, HALF
         )
-        drawn = estimator.replicates(n_bootstrap, seed=seed)
+        drawn = estimator.replicates(n_replicates, seed=seed)
         hits.append(
             [
                 [estimator.horizon(drawn, row, place, 0, 0.95).covers(n) for row, n in enumerate(PLANTED.values())]
@@ -104,7 +104,7 @@ def altered(world, success):
 
 @pytest.mark.parametrize("definition", ["matching", "regression", "irt"])
 def test_never_is_below_range_and_tells_the_ratio(world, definition):
-    found = attempt_horizons(altered(world, 0), definitions=(definition,), n_bootstrap=40)
+    found = attempt_horizons(altered(world, 0), definitions=(definition,), n_replicates=40)
     for row in found.rows:
         assert (row.horizon.state, row.horizon.value) == ("below_range", 1.0)
         assert (row.horizon.low_state, row.horizon.high_state) == ("below_range", "below_range")
@@ -115,7 +115,7 @@ def test_never_is_below_range_and_tells_the_ratio(world, definition):
 
 @pytest.mark.parametrize("definition", ["matching", "regression", "irt"])
 def test_always_is_above_range(world, definition):
-    found = attempt_horizons(altered(world, 1), definitions=(definition,), n_bootstrap=40)
+    found = attempt_horizons(altered(world, 1), definitions=(definition,), n_replicates=40)
     for row in found.rows:
         assert row.horizon.state == row.horizon.high_state == row.horizon.low_state == "above_range"
         assert row.horizon.value <= 10
@@ -125,7 +125,7 @@ def test_always_is_above_range(world, definition):
 def test_an_end_of_an_interval_has_its_own_state():
     suite = draw_suite(20, seed=1)
     shared = simulate(suite, planted={"first": 1.05, "late": 9.0}, n_learners=12, n_runs=6, seed=4).counts
-    rows = {row.model: row.horizon for row in measured(shared, levels=(0.5,)).rows}
+    rows = {row.model: row.horizon for row in measured(shared, success_rates=(0.5,)).rows}
     assert rows["first"].low_state == "below_range"
     assert rows["late"].high_state == "above_range"
     assert {rows["first"].high_state, rows["late"].low_state} == {"ok"}
@@ -137,7 +137,7 @@ def test_a_slope_of_the_wrong_sign_is_undefined_and_says_so(world):
     shared = world.counts
     backwards = np.round(shared.n * (1 - world.chances))
     odd = replace(shared, successes=backwards)
-    found = measured(odd, definitions=("regression",), levels=(0.5,))
+    found = measured(odd, definitions=("regression",), success_rates=(0.5,))
     for row in found.rows:
         assert row.horizon.state == "undefined"
         assert "does not fall" in row.horizon.reason
@@ -148,7 +148,7 @@ def test_a_slope_of_the_wrong_sign_is_undefined_and_says_so(world):
 
 def test_novices_who_never_succeed_leave_states_and_no_division_by_zero(world):
     rows = world.attempts.frame.with_columns(score=pl.when(pl.col("kind") == "human").then(0.0).otherwise("score"))
-    found = attempt_horizons(Attempts(rows), definitions=("matching", "regression", "irt"), n_bootstrap=20)
+    found = attempt_horizons(Attempts(rows), definitions=("matching", "regression", "irt"), n_replicates=20)
     assert {row.horizon.state for row in found.rows} <= {"above_range", "undefined"}
     assert all(row.ratio_to_first is None for row in found.rows)
 
@@ -156,7 +156,7 @@ def test_novices_who_never_succeed_leave_states_and_no_division_by_zero(world):
 def test_one_learner_has_no_interval():
     shared = simulate(draw_suite(6, seed=1), planted={"m": 2.0, "k": 3.0}, n_learners=1, seed=1).counts
     found = measured(shared)
-    assert all(pair.p_greater is None for pair in found.pairs)
+    assert all(pair.p_a_greater is None for pair in found.pairs)
     for row in found.rows:
         assert row.horizon.low is row.horizon.high is row.success.low is None
         assert row.horizon.low_state == row.success.low_state == "too_few"
@@ -174,7 +174,7 @@ def test_one_task_stands_for_itself_and_chance_lies_in_learners_and_runs(grade):
         runs = [("model", "m", k + 1, float(rng.random() < p[2])) for k in range(100)]
         kind, subject, attempt, score = zip(*people, *runs, strict=True)
         rows = pl.DataFrame({"kind": kind, "subject": subject, "attempt": attempt, "score": score, "task": "t"})
-        found = attempt_horizons(Attempts(rows.with_columns(pl.col("score") * grade)), n_bootstrap=300, seed=seed)
+        found = attempt_horizons(Attempts(rows.with_columns(pl.col("score") * grade)), n_replicates=300, seed=seed)
         covered += found.rows[0].horizon.covers(3)
     assert covered >= 53
 
@@ -189,7 +189,7 @@ def test_small_designs_of_every_definition_give_ordered_intervals():
 
 
 def test_eighty_is_never_above_fifty(found):
-    by_level = {(r.model, r.definition, r.level): r.horizon for r in (*found.rows,)}
+    by_level = {(r.model, r.definition, r.success_rate): r.horizon for r in (*found.rows,)}
     for (model, definition, level), one in by_level.items():
         if level == 0.8:
             half = by_level[model, definition, 0.5]
@@ -206,7 +206,7 @@ def test_a_task_tried_less_often_limits_what_matching_sees(world):
     rows = world.attempts.frame.filter(
         ~((pl.col("task") == short) & (pl.col("kind") == "human") & (pl.col("attempt") > 4))
     )
-    found = attempt_horizons(Attempts(rows), n_bootstrap=20)
+    found = attempt_horizons(Attempts(rows), n_replicates=20)
     assert any("matching sees to attempt 4" in note for note in found.provenance.notes)
     assert len(found.novices) == 4
 
@@ -217,7 +217,7 @@ def test_tasks_that_one_side_never_tried_are_left_out_and_told(world):
         ~((pl.col("task") == tasks[0]) & (pl.col("kind") == "human"))
         & ~((pl.col("task") == tasks[1]) & (pl.col("kind") == "model"))
     )
-    found = attempt_horizons(Attempts(rows), n_bootstrap=20)
+    found = attempt_horizons(Attempts(rows), n_replicates=20)
     assert len(found.tasks) == 38
     assert {row.n_tasks for row in found.rows} == {38}
     assert any("only novices tried" in note for note in found.provenance.notes)
@@ -226,18 +226,18 @@ def test_tasks_that_one_side_never_tried_are_left_out_and_told(world):
 def test_a_model_that_tried_fewer_tasks_is_compared_on_those(world):
     some = world.suite.tasks["task"].to_list()[::4]
     rows = world.attempts.frame.filter((pl.col("subject") != "baseline-weak") | pl.col("task").is_in(some))
-    found = attempt_horizons(Attempts(rows), n_bootstrap=40)
+    found = attempt_horizons(Attempts(rows), n_replicates=40)
     n_tasks = {row.model: row.n_tasks for row in found.rows}
     assert n_tasks == {"baseline-weak": 10, "baseline-medium": 40, "baseline-strong": 40}
-    alone = attempt_horizons(Attempts(rows.filter(pl.col("task").is_in(some))), n_bootstrap=40)
+    alone = attempt_horizons(Attempts(rows.filter(pl.col("task").is_in(some))), n_replicates=40)
     assert found.headline()["baseline-weak"].horizon.value == alone.headline()["baseline-weak"].horizon.value
 
 
 def test_learners_with_one_task_each_are_a_design_too(world):
     people = world.attempts.frame.filter(kind="human").with_columns(subject=pl.col("subject") + "/" + pl.col("task"))
     models = world.attempts.frame.filter(kind="model")
-    nested = attempt_horizons(Attempts(pl.concat([people, models])), n_bootstrap=100)
-    crossed = attempt_horizons(world.attempts, n_bootstrap=100)
+    nested = attempt_horizons(Attempts(pl.concat([people, models])), n_replicates=100)
+    crossed = attempt_horizons(world.attempts, n_replicates=100)
     for model, row in nested.headline().items():
         assert row.horizon.value == pytest.approx(crossed.headline()[model].horizon.value)
     assert from_learners(nested.counts.novices).share == pytest.approx(0, abs=1e-6)
@@ -245,12 +245,12 @@ def test_learners_with_one_task_each_are_a_design_too(world):
 
 def test_graded_scores_count_as_shares_or_by_a_threshold(world):
     rows = world.attempts.frame.with_columns(score=pl.col("score") * 0.6 + 0.2)
-    shares = attempt_horizons(Attempts(rows), levels=(0.5,), n_bootstrap=20)
-    same = attempt_horizons(world.attempts, success_rates=(0.5,), n_bootstrap=20)
+    shares = attempt_horizons(Attempts(rows), success_rates=(0.5,), n_replicates=20)
+    same = attempt_horizons(world.attempts, success_rates=(0.5,), n_replicates=20)
     for one, other in zip(shares.rows, same.rows, strict=True):
         assert one.horizon.value == pytest.approx(other.horizon.value)
-    found = attempt_horizons(Attempts(rows), threshold=0.7, n_bootstrap=20)
-    plain = attempt_horizons(world.attempts, n_bootstrap=20)
+    found = attempt_horizons(Attempts(rows), threshold=0.7, n_replicates=20)
+    plain = attempt_horizons(world.attempts, n_replicates=20)
     assert [row.horizon for row in found.rows] == [row.horizon for row in plain.rows]
 
 
@@ -274,7 +274,9 @@ def test_wrong_options_are_refused(world):
 
 def test_domains_and_ways_to_verify_have_rows_of_their_own(world, found):
     groups = [
-        row.group for row in found.domains if (row.definition, row.level, row.model) == ("irt", 0.8, "baseline-weak")
+        row.group
+        for row in found.domains
+        if (row.definition, row.success_rate, row.model) == ("irt", 0.8, "baseline-weak")
     ]
     assert groups == [
         *("code_completion", "communication_tasks", "creative_writing", "logic_puzzle", "pattern_recognition"),
@@ -289,12 +291,12 @@ def test_domains_and_ways_to_verify_have_rows_of_their_own(world, found):
 
 def test_what_the_input_says_of_verification_wins_over_the_domain(world):
     rows = world.attempts.frame.with_columns(verification_type=pl.lit("automated"))
-    found = attempt_horizons(Attempts(rows), n_bootstrap=20)
+    found = attempt_horizons(Attempts(rows), n_replicates=20)
     assert "judged" not in {row.group for row in found.domains}
 
 
 def test_pairs_are_compared_over_the_same_replicates(found):
-    pairs = {(p.a, p.b): p for p in found.pairs if (p.definition, p.level) == ("matching", 0.5)}
+    pairs = {(p.a, p.b): p for p in found.pairs if (p.definition, p.success_rate) == ("matching", 0.5)}
     assert list(pairs) == [
         ("baseline-strong", "baseline-medium"),
         ("baseline-strong", "baseline-weak"),
@@ -305,7 +307,7 @@ def test_pairs_are_compared_over_the_same_replicates(found):
     assert pair.ratio.value == pytest.approx(
         rows["baseline-medium"].horizon.value / rows["baseline-weak"].horizon.value
     )
-    assert pair.p_greater > 0.95
+    assert pair.p_a_greater > 0.95
     assert pair.n_tasks == 40
 
 
@@ -313,19 +315,19 @@ def test_equal_models_are_equally_likely_ahead(world):
     models = world.attempts.frame.filter(subject="baseline-medium")
     twin = models.with_columns(subject=pl.lit("twin"))
     found = attempt_horizons(
-        Attempts(pl.concat([world.attempts.frame.filter(kind="human"), models, twin])), n_bootstrap=40
+        Attempts(pl.concat([world.attempts.frame.filter(kind="human"), models, twin])), n_replicates=40
     )
     for pair in found.pairs:
-        assert pair.p_greater == 0.5
+        assert pair.p_a_greater == 0.5
     assert found.pairs[0].ratio.value == found.pairs[0].ratio.low == 1
 
 
 def test_a_pair_beyond_the_same_end_counts_half(world):
-    found = attempt_horizons(world.attempts, success_rates=(0.95,), n_bootstrap=60)
+    found = attempt_horizons(world.attempts, success_rates=(0.95,), n_replicates=60)
     pair = next(p for p in found.pairs if p.a == "baseline-medium")
     assert found.headline()["baseline-medium"].horizon.state == "below_range"
     assert found.headline()["baseline-medium"].share_below > 0.95
-    assert pair.p_greater == pytest.approx(0.5, abs=0.05)
+    assert pair.p_a_greater == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_sparse_table_has_all_definitions():
@@ -334,7 +336,7 @@ def test_a_sparse_table_has_all_definitions():
     if not path.is_file():
         pytest.skip("the sparse table is not here")
     found = attempt_horizons(
-        read(path), definitions=("matching", "regression", "irt"), success_rates=(0.5,), n_bootstrap=300, seed=28
+        read(path), definitions=("matching", "regression", "irt"), success_rates=(0.5,), n_replicates=300, seed=28
     )
     for row in found.rows:
         assert row.share_failed == 0
@@ -354,7 +356,7 @@ def test_very_few_learners_tasks_and_runs_still_have_a_result(seed):
     some = rows.join(stops, on=["subject", "task"], maintain_order="left").filter(pl.col("attempt") <= pl.col("stop"))
     assert {"human", "model"} <= set(some["kind"])
     found = attempt_horizons(
-        Attempts(some.drop("stop")), definitions=("matching", "regression", "irt"), n_bootstrap=40, seed=seed
+        Attempts(some.drop("stop")), definitions=("matching", "regression", "irt"), n_replicates=40, seed=seed
     )
     assert found.rows
     assert found.novices["success"].is_between(0, 1).all()
@@ -364,26 +366,44 @@ def test_very_few_learners_tasks_and_runs_still_have_a_result(seed):
 
 
 def test_the_frame_begins_with_the_promised_columns(found):
-    names = ["model", "definition", "level", "horizon", "low", "high", "state", "n_tasks", "success"]
+    names = [
+        "model",
+        "definition",
+        "success_rate",
+        "horizon",
+        "horizon_low",
+        "horizon_high",
+        "horizon_state",
+        "n_tasks",
+        "success",
+    ]
     frame = found.to_frame()
     assert frame.columns[:9] == names
-    assert frame["level"].unique().sort().to_list() == [50, 80]
+    assert frame["success_rate"].unique().sort().to_list() == [0.5, 0.8]
     assert len(frame) == 3 * 3 * 2
 
 
 def test_results_are_saved_whole_and_say_what_made_them(tmp_path, world, found):
     written = {path.name for path in found.save(tmp_path)}
-    assert written == {"horizons.csv", "horizons.json", "domains.csv", "pairs.csv", "tasks.csv"}
+    assert written == {
+        "horizons.csv",
+        "horizons.json",
+        "domains.csv",
+        "pairs.csv",
+        "tasks.csv",
+        "novices.csv",
+        "horizons.result.zip",
+    }
     told = json.loads((tmp_path / "horizons.json").read_text())
     assert told["provenance"]["digest"] == world.attempts.digest
-    assert told["provenance"]["settings"]["n_bootstrap"] == 150
-    assert told["horizons"][0]["horizon"]["level"] == 0.95
-    assert pl.read_csv(tmp_path / "pairs.csv")["p_greater"].is_between(0, 1).all()
+    assert told["provenance"]["settings"]["n_replicates"] == 150
+    assert told["horizons"][0]["success_rate"] == 0.5
+    assert pl.read_csv(tmp_path / "pairs.csv")["p_a_greater"].is_between(0, 1).all()
 
 
 def test_one_model_has_no_pairs_and_its_files_are_whole(tmp_path, world):
     rows = world.attempts.frame.filter((pl.col("kind") == "human") | (pl.col("subject") == "baseline-weak"))
-    found = attempt_horizons(Attempts(rows.drop("date", "domain", "family")), n_bootstrap=20)
+    found = attempt_horizons(Attempts(rows.drop("date", "domain", "family")), n_replicates=20)
     assert found.pairs == found.domains == ()
     assert found.trend is None
     assert "released" not in found.charts()
@@ -441,7 +461,7 @@ def test_on_real_people_the_law_holds_as_well():
     tasks = pl.DataFrame({"task": novices.tasks, "family": novices.tasks}).with_columns(
         domain=pl.lit(None, pl.String), verification=pl.lit("automated")
     )
-    found = measured(SharedTasks(tasks, novices, ("second", "fourth"), won, n, {}), levels=(0.5,))
+    found = measured(SharedTasks(tasks, novices, ("second", "fourth"), won, n, {}), success_rates=(0.5,))
     horizons = {row.model: row.horizon for row in found.rows}
     assert len(novices.tasks) > 100
     assert horizons["second"].value == pytest.approx(2, rel=0.05)

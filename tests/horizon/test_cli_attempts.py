@@ -18,13 +18,23 @@ def runs(tmp_path_factory, command):
 
 
 def test_attempts_prints_and_writes_everything(tmp_path, command, runs):
-    told = command("horizon", "attempts", runs, "--bootstrap", "60", "--definition", "matching,irt", "-o", tmp_path)
+    told = command("horizon", "attempts", runs, "--replicates", "60", "--definition", "matching,irt", "-o", tmp_path)
     assert told.returncode == 0, told.stderr
     assert "like-attempt-3" in told.stdout
     assert "P(A > B)" in told.stdout
     frame = pl.read_csv(tmp_path / "horizons.csv")
     assert frame.columns[:9] == [
-        *("model", "definition", "level", "horizon", "low", "high", "state", "n_tasks", "success")
+        *(
+            "model",
+            "definition",
+            "success_rate",
+            "horizon",
+            "horizon_low",
+            "horizon_high",
+            "horizon_state",
+            "n_tasks",
+            "success",
+        )
     ]
     assert set(frame["definition"]) == {"matching", "irt"}
     for name in ("horizons.json", "domains.csv", "pairs.csv", "tasks.csv", "attempts_report.html"):
@@ -35,7 +45,7 @@ def test_attempts_prints_and_writes_everything(tmp_path, command, runs):
 
 
 def test_attempts_as_json_is_json_alone(command, runs):
-    told = command("horizon", "attempts", runs, "--bootstrap", "20", "--success-rates", "0.5", "--json")
+    told = command("horizon", "attempts", runs, "--replicates", "20", "--success-rates", "0.5", "--json")
     found = json.loads(told.stdout)
     assert [row["model"] for row in found["horizons"]] == ["like-attempt-3", "like-attempt-1.5"]
     assert found["provenance"]["seed"] == 0
@@ -73,7 +83,7 @@ def test_simulate_needs_a_folder_and_attempts_from_one(command, tmp_path):
 
 def test_size_prints_the_cheapest_design(tmp_path, command):
     told = command(
-        *("horizon", "size", "--learners", "10,40", "--tasks", "20", "--runs", "5", "--worlds", "20"),
+        *("horizon", "size", "--learners", "10,40", "--tasks", "20", "--runs", "5", "--simulations", "20"),
         *("--width", "0.8", "-o", tmp_path),
     )
     assert told.returncode == 0, told.stderr

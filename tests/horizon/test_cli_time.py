@@ -24,7 +24,7 @@ PLANTED = {"basalt-1": 2.0, "amber-1": 8.0, "amber-2": 30.0, "basalt-2": 75.0}
 def folder(command, tmp_path_factory):
     """What the first verb wrote."""
     out = tmp_path_factory.mktemp("time")
-    told = command("horizon", "time", COUNTS, "--bootstrap", 200, "-o", out)
+    told = command("horizon", "time", COUNTS, "--replicates", 200, "-o", out)
     assert told.returncode == 0, told.stderr
     assert "basalt-2" in told.stdout
     assert "regularisation" in told.stdout
@@ -45,8 +45,8 @@ def test_time_writes_tables_charts_and_a_page(folder):
     assert names >= charts | tables | {"time_report.html"}
     frame = pl.read_csv(folder / "time_horizons.csv")
     for model, minutes in PLANTED.items():
-        row = frame.filter(model=model, level=50).row(0, named=True)
-        assert row["low"] < minutes < row["high"]
+        row = frame.filter(model=model, success_rate=0.5).row(0, named=True)
+        assert row["minutes_low"] < minutes < row["minutes_high"]
 
 
 _CHARTS = ("time_horizons", "success_by_length", "replicates", "sensitivity")
@@ -63,17 +63,20 @@ def test_runs_and_counts_give_the_same(command, folder, tmp_path):
         (pl.col("run") < pl.col("n_successes")).cast(pl.Int8).alias("score_binarized"),
     )
     runs.sample(fraction=1, shuffle=True, seed=0).write_ndjson(tmp_path / "runs.jsonl")
-    told = command("horizon", "time", tmp_path / "runs.jsonl", "--bootstrap", 200, "--json")
+    told = command("horizon", "time", tmp_path / "runs.jsonl", "--replicates", 200, "--json")
     assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout)["models"] == json.loads((folder / "time_horizons.json").read_text())["models"]
+    assert (
+        json.loads(told.stdout)["time_horizons"]
+        == json.loads((folder / "time_horizons.json").read_text())["time_horizons"]
+    )
 
 
 def test_compare_reads_what_time_wrote(command, folder, tmp_path):
     told = command("horizon", "compare", folder, "basalt-2", "amber-1", "-o", tmp_path)
     assert told.returncode == 0, told.stderr
     assert "P(basalt-2 longer)" in told.stdout
-    found = json.loads((tmp_path / "compare.json").read_text())
-    assert found["levels"][0]["ratio"]["low"] > 1
+    found = json.loads((tmp_path / "horizon_compare.json").read_text())
+    assert found["compare"][0]["ratio_low"] > 1
     assert {path.name for path in tmp_path.iterdir()} >= {"compare.csv", "compare_p50.png", "compare_report.html"}
 
 
@@ -97,7 +100,7 @@ def test_trend_reads_what_time_wrote(command, folder, tmp_path):
         (("time", EXAMPLES / "releases.csv"), "no column"),
         (("time", COUNTS, "--success-rates", "half"), "--success-rates half: write numbers with commas"),
         (("time", COUNTS, "--weights", "all"), "No weights called 'all'"),
-        (("compare", EXAMPLES, "a", "b"), "no saved time horizons"),
+        (("compare", EXAMPLES, "a", "b"), "expected one file time_horizons.result.zip"),
         (("trend", COUNTS), "no column 'model'"),
         (("trend", COUNTS, "--since", "spring"), "--since spring: not a date"),
     ],
@@ -111,7 +114,7 @@ def test_mistakes_are_told_in_one_line(command, arguments, says):
 
 def test_tasks_that_were_cut_off_come_from_a_file(command, tmp_path):
     (tmp_path / "censored.txt").write_text("family-0/task-0\n\nfamily-1/task-3\n")
-    told = command("horizon", "time", COUNTS, "--bootstrap", 0, "--censored", tmp_path / "censored.txt")
+    told = command("horizon", "time", COUNTS, "--replicates", 0, "--censored", tmp_path / "censored.txt")
     assert told.returncode == 0, told.stderr
     assert "minutes of 2 tasks" in told.stdout
 
@@ -129,11 +132,11 @@ def test_charts_tell_n_and_level(folder):
 
 def test_charts_of_models_without_horizon():
     rows = [{"model": "a", "task": f"t{i}", "minutes": 2.0**i, "successes": 0, "n": 3} for i in range(4)]
-    found = time_horizons(count_table(pl.DataFrame(rows)), bootstrap=20)
+    found = time_horizons(count_table(pl.DataFrame(rows)), n_replicates=20)
     (chart,) = found.charts().values()
     assert to_spec(chart)
     plain = time_horizons(
-        count_table(pl.DataFrame([row | {"successes": 3 - i % 4} for i, row in enumerate(rows)])), bootstrap=0
+        count_table(pl.DataFrame([row | {"successes": 3 - i % 4} for i, row in enumerate(rows)])), n_replicates=0
     )
     assert "no replicates were asked for" in " ".join(to_spec(plain.charts()["time_horizons"])["title"]["subtitle"])
 
@@ -141,7 +144,7 @@ def test_charts_of_models_without_horizon():
 def test_the_page_opens_without_trouble(folder, browser_page, axe, tmp_path):
     page = browser_page(shutil.copy(folder / "time_report.html", tmp_path) and tmp_path / "time_report.html")
     assert page.locator("figure.chart").count() == len(_CHARTS)
-    assert page.get_by_role("heading", name="What do the horizons rest on?").is_visible()
+    assert page.get_by_role("heading", name="What are the horizons sensitive to?").is_visible()
     assert axe(page) == []
 
 
@@ -160,8 +163,8 @@ def test_people_can_be_fitted_beside_models(command, tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = {}
     for kinds in ("model", "human", "human,model"):
-        told = command("horizon", "time", path, "--kinds", kinds, "--bootstrap", 0, "--json", "-q")
-        found[kinds] = json.loads(told.stdout)["models"]
-    assert list(found["model"]) == ["o9"]
-    assert list(found["human"]) == ["human"]
-    assert found["human,model"] == found["human"] | found["model"]
+        told = command("horizon", "time", path, "--kinds", kinds, "--replicates", 0, "--json", "-q")
+        found[kinds] = json.loads(told.stdout)["time_horizons"]
+    assert {row["model"] for row in found["model"]} == {"o9"}
+    assert {row["model"] for row in found["human"]} == {"human"}
+    assert found["human,model"] == found["human"] + found["model"]

@@ -311,7 +311,7 @@ def test_states_of_reaching():
 def fitted():
     curves = FAMILIES["exponential"].curve(np.array([[0.1, 0.9, 0.5], [0.75, 0.95, 0.3], [0.05, 0.3, 1.5]]), ATTEMPTS)
     attempts = novices(curves, 60, seed=4)
-    return attempts, fit_curves(attempts, replicates=128, seed=1)
+    return attempts, fit_curves(attempts, n_replicates=128, seed=1)
 
 
 def test_a_result_tells_what_was_planted(fitted):
@@ -342,30 +342,32 @@ def test_tables_of_a_result(fitted, tmp_path):
     } <= set(frame.columns)
     assert len(found.points) == 30
     assert found.points["n"].to_list() == [60] * 30
-    inside = found.points.select((pl.col("band_low") <= pl.col("low")) & (pl.col("low") <= pl.col("high"))).to_series()
+    inside = found.points.select(
+        (pl.col("band_low") <= pl.col("p_low")) & (pl.col("p_low") <= pl.col("p_high"))
+    ).to_series()
     assert inside.all()
     assert set(found.families["family"]) == set(FAMILIES)
     assert found.families.filter("is_best")["family"].to_list() == frame["family"].to_list()
     names = {path.name for path in found.save(tmp_path)}
     assert names == {
         *("curves.csv", "curve_points.csv", "families.csv", "base_rates.csv"),
-        *("attrition.csv", "presence.csv", "curves.json"),
+        *("attrition.csv", "presence.csv", "curves.json", "curves.result.zip"),
     }
     assert json.loads((tmp_path / "curves.json").read_text())["provenance"]["seed"] == 1
 
 
 def test_the_same_seed_gives_the_same_numbers_on_any_number_of_threads(fitted):
     attempts, found = fitted
-    again = fit_curves(attempts, replicates=128, seed=1, workers=1)
+    again = fit_curves(attempts, n_replicates=128, seed=1, workers=1)
     assert again.to_frame().equals(found.to_frame())
     assert again.points.equals(found.points)
-    assert not fit_curves(attempts, replicates=128, seed=2).points.equals(found.points)
+    assert not fit_curves(attempts, n_replicates=128, seed=2).points.equals(found.points)
 
 
 def test_one_family_for_all(fitted):
     attempts, _ = fitted
     for name in ("isotonic", "logit-log"):
-        found = fit_curves(attempts, family=name, replicates=40)
+        found = fit_curves(attempts, family=name, n_replicates=40)
         assert {curve.family for curve in found.rows} == {name}
         assert found.wins == {}
         assert list(found.charts()) == ["curves", "attrition"]
@@ -383,7 +385,7 @@ def test_what_cannot_be_fitted_says_so(fitted):
 
 def test_the_command(fitted, tmp_path, command):
     fitted[0].write(tmp_path / "runs.parquet")
-    told = command("horizon", "curves", tmp_path / "runs.parquet", "--bootstrap", 40, "-o", tmp_path / "out")
+    told = command("horizon", "curves", tmp_path / "runs.parquet", "--replicates", 40, "-o", tmp_path / "out")
     assert told.returncode == 0, told.stderr
     assert "Smallest AIC:" in told.stdout
     assert "from the first" in told.stdout
@@ -405,7 +407,7 @@ def test_the_commands_errors_are_one_line(fitted, tmp_path, command):
     wrong = command("horizon", "curves", tmp_path / "runs.parquet", "--family", "spline")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr.splitlines()[-1].startswith("howsure: No curve called 'spline'.")
-    told = command("horizon", "curves", tmp_path / "runs.parquet", "--bootstrap", 20, "--json", "-q")
+    told = command("horizon", "curves", tmp_path / "runs.parquet", "--replicates", 20, "--json", "-q")
     assert json.loads(told.stdout)["curves"][0]["task"] == "task 000"
 
 

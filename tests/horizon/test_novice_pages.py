@@ -154,7 +154,9 @@ def test_texts_that_have_to_be_judged_are_left_out_or_exported_blind(own, tmp_pa
     assert "ada" not in found.review.write_csv()
     with pytest.raises(InputError, match="All answers have to be judged"):
         _ = found.attempts
-    assert {path.name for path in found.save(tmp_path / "out")} == {"learners.csv", "review.csv", "collect.json"}
+    assert {path.name for path in found.save(tmp_path / "out")} == {
+        *("learners.csv", "review.csv", "novices.json", "novices.result.zip")
+    }
 
 
 def test_the_page_reveals_neither_tasks_nor_answers():

@@ -66,7 +66,7 @@ def test_rows_that_disagree_on_minutes_have_their_median_and_are_counted():
         "1 of 2 tasks have different minutes in different rows (up to 1.25 times as many; t1: 4 to 5)."
     )
     assert note.endswith("The median over the rows of a task is taken.")
-    assert time_horizons(table, bootstrap=0).provenance.notes[0] == note
+    assert time_horizons(table, n_replicates=0).provenance.notes[0] == note
 
 
 def test_some_of_the_tasks():

@@ -17,18 +17,18 @@ def data():
 
 @pytest.fixture(scope="module")
 def found(data):
-    return vary(data, (50, 80), weights="invsqrt")
+    return vary(data, (0.5, 0.8), weights="invsqrt")
 
 
 def test_every_factor_is_there_for_every_model_and_level(found):
     frame = found.to_frame()
     assert frame["factor"].unique(maintain_order=True).to_list() == list(FACTORS)
-    assert frame.select("model", "level").n_unique() == 4
+    assert frame.select("model", "success_rate").n_unique() == 4
     assert frame["ratio"].null_count() == 0
 
 
 def test_longer_censored_tasks_stretch_the_horizon_of_who_does_them(found):
-    frame = found.to_frame().filter(pl.col("factor") == "censored", level=50)
+    frame = found.to_frame().filter(pl.col("factor") == "censored", success_rate=0.5)
     strong = frame.filter(model="strong")["ratio"].to_list()
     assert 1 < strong[0] < strong[1] < strong[2] < 4
     assert frame.filter(model="weak")["ratio"].to_list() == pytest.approx([1, 1, 1], abs=0.1)
@@ -37,30 +37,30 @@ def test_longer_censored_tasks_stretch_the_horizon_of_who_does_them(found):
 
 def test_all_tasks_twice_as_long_double_the_horizon(data):
     every = data.counts.tasks["task"].to_list()
-    ratios = vary(data, (50,), weights="invsqrt", censored=every).to_frame().filter(factor="censored", setting="×2")
+    ratios = vary(data, (0.5,), weights="invsqrt", censored=every).to_frame().filter(factor="censored", setting="×2")
     assert ratios["ratio"].to_list() == pytest.approx([2, 2])
 
 
 def test_noise_flattens_the_curve_and_so_moves_the_eighty_per_cent_horizon_most(found):
-    frame = found.to_frame().filter(factor="noise", setting="1", model="strong").sort("level")
+    frame = found.to_frame().filter(factor="noise", setting="1", model="strong").sort("success_rate")
     half, most = frame["ratio"].to_list()
     assert most < half
     assert most < 0.9
-    assert (frame["low"] < frame["ratio"]).all()
-    assert (frame["high"] > frame["ratio"]).all()
+    assert (frame["ratio_low"] < frame["ratio"]).all()
+    assert (frame["ratio_high"] > frame["ratio"]).all()
 
 
 def test_a_refit_with_the_penalty_is_what_is_told(data, found):
     from dataclasses import replace
 
-    refit = fit_curves(replace(data, regularisation=0.1)).log2_minutes(50) - fit_curves(data).log2_minutes(50)
-    told = found.to_frame().filter(factor="regularisation", setting="0.1", level=50)["ratio"].to_list()
+    refit = fit_curves(replace(data, regularisation=0.1)).log2_minutes(0.5) - fit_curves(data).log2_minutes(0.5)
+    told = found.to_frame().filter(factor="regularisation", setting="0.1", success_rate=0.5)["ratio"].to_list()
     assert told == pytest.approx(np.exp2(refit).tolist())
-    assert found.widest("regularisation", 50).setting == "0.1"
+    assert found.widest("regularisation", 0.5).setting == "0.1"
 
 
 def test_a_model_without_horizon_moves_nowhere():
     rows = [{"model": "a", "task": f"t{i}", "minutes": 2.0**i, "successes": 0, "n": 3} for i in range(4)]
-    found = vary(timed(count_table(pl.DataFrame(rows))), (50,), weights="invsqrt")
+    found = vary(timed(count_table(pl.DataFrame(rows))), (0.5,), weights="invsqrt")
     assert all(row.ratio is None for row in found.rows)
-    assert found.widest("noise", 50) is None
+    assert found.widest("noise", 0.5) is None

@@ -9,7 +9,7 @@ from howsure.horizon.estimator import HorizonEstimator
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.horizon.study_size import size_study
 
-SMALL = {"learners": (10, 40), "tasks": (20, 60), "n_attempts": 6, "n_runs": 5, "n_worlds": 40}
+SMALL = {"learners": (10, 40), "tasks": (20, 60), "n_attempts": 6, "n_runs": 5, "n_simulations": 40}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_the_promised_width_is_what_a_study_finds(plan):
 
 def test_a_horizon_at_the_edge_is_not_sized():
     assert (
-        size_study(horizon=6, learners=(5,), tasks=(5,), n_attempts=6, n_runs=2, n_worlds=20).designs[0].half_width
+        size_study(horizon=6, learners=(5,), tasks=(5,), n_attempts=6, n_runs=2, n_simulations=20).designs[0].half_width
         is None
     )
 
@@ -53,7 +53,7 @@ def test_a_horizon_at_the_edge_is_not_sized():
 def test_it_is_saved_and_drawn(tmp_path, plan):
     from howsure.charts import save_chart
 
-    assert {path.name for path in plan.save(tmp_path)} == {"size.csv", "size.json"}
+    assert {path.name for path in plan.save(tmp_path)} == {"size.csv", "size.json", "size.result.zip"}
     assert pl.read_csv(tmp_path / "size.csv")["is_enough"].to_list() == [one.half_width <= 0.4 for one in plan.designs]
     assert "± 40%" in save_chart(plan.charts()["size"], tmp_path / "size.svg").read_text()
 
@@ -61,5 +61,5 @@ def test_it_is_saved_and_drawn(tmp_path, plan):
 def test_what_cannot_be_sized_is_refused():
     with pytest.raises(OptionError, match="between 1 and the 10 attempts"):
         size_study(horizon=11)
-    with pytest.raises(OptionError, match="at least 20 worlds"):
-        size_study(n_worlds=3)
+    with pytest.raises(OptionError, match="at least 20 simulations"):
+        size_study(n_simulations=3)

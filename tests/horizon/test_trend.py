@@ -25,13 +25,13 @@ def horizons(log2_minutes, days, drawn=None):
             "model": [f"m{i}" for i in range(len(days))],
             "released": [DAY + datetime.timedelta(days=int(day)) for day in days],
             "minutes": np.exp2(log2_minutes),
-            "low": [None] * len(days),
-            "high": [None] * len(days),
+            "minutes_low": [None] * len(days),
+            "minutes_high": [None] * len(days),
         },
-        schema_overrides={"low": pl.Float64, "high": pl.Float64},
+        schema_overrides={"minutes_low": pl.Float64, "minutes_high": pl.Float64},
     )
     edges = np.tile([-1.0, 9.0], (len(days), 1))
-    return DatedHorizons(frame, np.empty((0, len(days))) if drawn is None else drawn, edges, 50)
+    return DatedHorizons(frame, np.empty((0, len(days))) if drawn is None else drawn, edges, 0.5)
 
 
 @pytest.mark.parametrize(("since", "days", "n"), [(None, 195.8, 17), (datetime.date(2023, 1, 1), 165.3, 14)])
@@ -42,7 +42,7 @@ def test_published_doubling_times(since, days, n):
     assert round(found.doubling.value, 1) == days
     assert found.line.n == n
     assert found.doubling.low < days < found.doubling.high
-    assert found.told.startswith(f"{days} days [")
+    assert found.doubling_text.startswith(f"{days} days [")
 
 
 def test_the_published_frontier_is_the_published_one():
@@ -109,8 +109,8 @@ def test_replicates_beyond_the_range_are_censored_and_none_is_dropped():
     drawn[:100] = np.nan
     lost = fit_horizon_trend(horizons(y, days, drawn))
     assert lost.doubling.low_state == "undefined"
-    assert lost.told.endswith("days [undefined: 100 of 600 replicates failed; an interval allows 10%]")
-    assert lost.path["low"].null_count() == len(lost.path)
+    assert lost.doubling_text.endswith("days [undefined: 100 of 600 replicates failed; an interval allows 10%]")
+    assert lost.path["minutes_low"].null_count() == len(lost.path)
 
 
 @pytest.mark.parametrize("is_published", [False, True])
@@ -124,16 +124,18 @@ def test_intervals_cover_the_doubling_time_of_simulated_runs(is_published, tmp_p
         data = timed(world.counts)
         curves = fit_curves(data)
         drawn = draw_curves(data, curves, 100, seed=k)
-        estimates = [horizon(curves.of(i), drawn.of(i), data.x, 50, 0.95, 1) for i in range(n)]
+        estimates = [horizon(curves.of(i), drawn.of(i), data.x, 0.5, 0.95, 1) for i in range(n)]
         released = [DAY + datetime.timedelta(days=int(day)) for day in days]
         frame = pl.DataFrame({"model": list(models), "released": released, "minutes": [e.value for e in estimates]})
-        frame = frame.with_columns(pl.Series(end, [getattr(e, end) for e in estimates]) for end in ("low", "high"))
+        frame = frame.with_columns(
+            pl.Series(f"minutes_{end}", [getattr(e, end) for e in estimates]) for end in ("low", "high")
+        )
         if is_published:
             frame.write_csv(tmp_path / "published.csv")
             dated = dated_horizons(tmp_path / "published.csv")
         else:
             edges = np.tile([data.x.min(), data.x.max()], (n, 1))
-            dated = DatedHorizons(frame, drawn.log2_minutes(50), edges, 50)
+            dated = DatedHorizons(frame, drawn.log2_minutes(0.5), edges, 0.5)
         found = fit_horizon_trend(dated)
         covered.append(found.doubling.covers(300))
         plain.append(found.plain.covers(300))
@@ -144,10 +146,10 @@ def test_intervals_cover_the_doubling_time_of_simulated_runs(is_published, tmp_p
 def test_what_does_not_rise_has_no_doubling_time():
     flat = fit_horizon_trend(horizons([2.0, 2.0, 2.0], [0, 100, 200]))
     assert flat.doubling.state == "undefined"
-    assert "does not rise" in flat.told
+    assert "does not rise" in flat.doubling_text
     unsure = fit_horizon_trend(horizons([1.0, 1.1, 4.0], [0, 100, 110]))
     assert (unsure.doubling.high, unsure.doubling.high_state) == (None, "unbounded")
-    assert unsure.told.endswith("∞]")
+    assert unsure.doubling_text.endswith("∞]")
 
 
 def test_too_few_dates_are_told():
@@ -157,12 +159,12 @@ def test_too_few_dates_are_told():
 
 def test_a_fit_gets_its_dates_from_a_table(tmp_path):
     models = {"a": 4.0, "b": 16.0, "c": 64.0, "d": 200.0}
-    found = time_horizons(simulate_time(models, seed=3).counts, bootstrap=100)
+    found = time_horizons(simulate_time(models, seed=3).counts, n_replicates=100)
     releases = tmp_path / "releases.csv"
     releases.write_text("model,released\na,2023-01-01\nb,2023-07-01\nc,2024-01-01\n")
     dated = dated_horizons(found, read_releases(releases))
     assert dated.frame["model"].to_list() == ["a", "b", "c"]
-    assert "Left out without a release date: d." in dated.notes
+    assert "Excluded, no release date: d." in dated.notes
     assert dated.drawn.shape == (100, 3)
     from_fit = fit_horizon_trend(dated)
     found.save(tmp_path / "fit")
@@ -180,7 +182,7 @@ def test_tables_may_have_their_own_dates(tmp_path):
     )
     dated = dated_horizons(path)
     assert dated.frame["model"].to_list() == ["x", "y", "z"]
-    assert "Left out without a horizon: w." in dated.notes
+    assert "Excluded, no horizon: w." in dated.notes
     assert 100 < fit_horizon_trend(dated).doubling.value < 250
 
 
@@ -190,7 +192,7 @@ def test_tables_may_have_their_own_dates(tmp_path):
         ("h.csv", "model,length\nx,1\n", "no column 'minutes'"),
         ("h.csv", "model,minutes\nx,1\n", "both a horizon and a release date. Give the dates with --releases"),
         ("h.csv", "model,minutes,released\nx,1,soon\n", "line 2: released soon is not a date"),
-        ("h.csv", "model,minutes,level\nx,1,80\n", "no horizon at 50 per cent"),
+        ("h.csv", "model,minutes,success_rate\nx,1,0.8\n", "no horizon at success rate 0.5"),
         ("h.csv", "model,minutes,released\nx,long,2020-01-01\n", "Write numbers with digits"),
         ("h.yaml", "models: 3\n", "no results by model"),
         ("h.yaml", "results: {a: {metrics: {}}}\n", "a has no p50_horizon_length"),

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = {
     "summary": ("summary", "examples/evals/attempts.csv"),
     "compare": ("compare", "examples/evals/attempts.csv"),
-    "time": ("horizon", "time", "examples/horizon/time_counts.csv", "--bootstrap", "100"),
+    "time": ("horizon", "time", "examples/horizon/time_counts.csv", "--replicates", "100"),
     "fit": ("stitch", "fit", "examples/stitch/scores.csv", "--replicates", "60"),
 }
 

@@ -175,8 +175,6 @@ def read_scale(path: str | os.PathLike[str], success_rate: float = 0.5) -> tuple
     if column not in frame.columns:
         raise InputError(f"{found[0]}: has no column {column!r}, so it is not what Howsure wrote. Name its folder.")
     frame = frame.rename({f"{column}_{end}": end for end in ("low", "high", "state")}, strict=False)
-    if "level" in frame.columns:
-        frame = frame.with_columns(success_rate=pl.col("level") / 100)
     if "success_rate" in frame.columns:
         frame = frame.filter((pl.col("success_rate") - success_rate).abs() < 1e-9)
         frame = frame.unique("model", keep="first", maintain_order=True)

@@ -61,13 +61,13 @@ def track(
             samples,
             min_turns=min_turns,
             definitions=definition,
-            n_bootstrap=replicates,
+            n_replicates=replicates,
             level=level,
             seed=seed,
             progress=progress,
         )
     output.console.notes(found.provenance.notes)
-    rows = [(r.model, r.definition, f"{100 * r.level:g} %", r.horizon, r.success) for r in found.rows]
+    rows = [(r.model, r.definition, f"{100 * r.success_rate:g} %", r.horizon, r.success) for r in found.rows]
     output.console.table(
         "Games a novice would need", ("model", "definition", "at", f"games [{level:.0%}]", "model's score"), rows
     )

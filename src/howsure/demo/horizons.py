@@ -29,7 +29,7 @@ AT = 10
 _HORIZON = "Horizon"
 _ATTEMPTS = Figure("Horizon in attempts", "attempts of a novice", scale="log2")
 _GAMES = Figure("Horizon in games", "games of a novice", scale="log2")
-_MINUTES = {level: Figure(f"{level} % time horizon", "expert minutes", scale="log2") for level in (50, 80)}
+_MINUTES = {rate: Figure(f"{100 * rate:g} % time horizon", "expert minutes", scale="log2") for rate in (0.5, 0.8)}
 _N_TASKS, _N_LEARNERS, _N_ATTEMPTS, _N_RUNS = 60, 40, 10, 10
 
 
@@ -82,7 +82,7 @@ def time_part(world: World, settings: Settings) -> Part:
     drawn = simulate_time(world.minutes, seed=settings.seed)
     found = time_horizons(
         drawn.counts,
-        bootstrap=settings.n_bootstrap,
+        n_replicates=settings.n_bootstrap,
         resample="families",
         level=settings.level,
         seed=settings.seed,
@@ -93,10 +93,10 @@ def time_part(world: World, settings: Settings) -> Part:
         "than their length says. The truth is the length at which a model does half, or four fifths, of all such tasks."
     )
     planted = tuple(
-        Planted(_MINUTES[level], fit.model, estimate, drawn.truth(fit.model, level))
-        for level in (50, 80)
+        Planted(_MINUTES[rate], fit.model, estimate, drawn.truth(fit.model, rate))
+        for rate in (0.5, 0.8)
         for fit in found.ranked
-        for estimate in [fit.horizons[level]]
+        for estimate in [fit.horizons[rate]]
     )
     title = "Time horizons"
     return Part(
@@ -105,7 +105,7 @@ def time_part(world: World, settings: Settings) -> Part:
 
 
 def _asked(settings: Settings) -> dict[str, Any]:
-    told: dict[str, Any] = {"n_bootstrap": settings.n_bootstrap, "level": settings.level, "seed": settings.seed}
+    told: dict[str, Any] = {"n_replicates": settings.n_bootstrap, "level": settings.level, "seed": settings.seed}
     return told | {"success_rates": (0.5,)}
 
 

@@ -1,4 +1,4 @@
-"""Which attempt of a novice each model is worth (NAME): with intervals, by domain, and pair by pair."""
+"""Novice-equivalent attempts of each model (NAME): with intervals, by domain, and for pairs of models."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.frames import write_frame
 from howsure.horizon.attrition import measure_attrition
 from howsure.horizon.common_tasks import AUTOMATED, SharedTasks, shared_tasks
 from howsure.horizon.definitions import DEFINITIONS
 from howsure.horizon.difficulty import novice_table, task_table
 from howsure.horizon.estimator import HorizonEstimator, Replicates
 from howsure.horizon.success_rates import check_success_rates
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import Bools, check_level
 from howsure.stats.replicates import probability_greater, replicate_differences, replicate_interval
 from howsure.stats.trends import Line, fit_line
@@ -30,6 +28,8 @@ from howsure.tables import Attempts
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
+
+    from howsure.frames import Source
 
 __all__ = ["ALL", "AttemptHorizons", "Horizon", "Pair", "Settings", "attempt_horizons", "horizons_on"]
 
@@ -39,7 +39,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Horizon:
-    """A model's horizon on a group of tasks, by one definition at one level.
+    """A model's horizon on a group of tasks, by one definition at one success rate.
 
     ``ratio_to_first`` is how many times as often the model succeeds as novices on their first attempt; ``share_below``,
     ``share_above`` and ``share_failed`` are the shares of replicates whose horizon lies below the first attempt, above the last, and that have none.
@@ -48,7 +48,7 @@ class Horizon:
     model: str
     group: str
     definition: str
-    level: float
+    success_rate: float
     horizon: Estimate
     n_tasks: int
     success: Estimate
@@ -60,24 +60,26 @@ class Horizon:
 
 @dataclass(frozen=True)
 class Pair:
-    """How many times as large a's horizon is as b's, over the same replicates, and the probability that it is larger."""
+    """The ratio of a's horizon to b's over the same replicates, and the probability that a's is larger."""
 
     a: str
     b: str
     definition: str
-    level: float
+    success_rate: float
     ratio: Estimate
-    p_greater: float | None
+    p_a_greater: float | None
     n_tasks: int
 
 
-@dataclass(frozen=True, eq=False)
-class AttemptHorizons:
-    """Horizons of all models over all tasks, by group of tasks, and of pairs, with what made them.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AttemptHorizons(Result):
+    """Horizons of all models over all tasks, by group of tasks, and ratios of pairs of models.
 
-    ``novices`` is their success over all tasks by attempt (attempt, success, low, high, answers); ``tasks`` has a row a task: how novices
-    started, which attempt half of them need, and how every model did.
+    ``novices`` is their success over all tasks by attempt (attempt, success, success_low, success_high, answers); ``tasks`` has one row per
+    task: success of novices on the first attempt, and the attempt on which half of them succeed.
     """
+
+    name: ClassVar[str] = "horizons"
 
     rows: tuple[Horizon, ...]
     domains: tuple[Horizon, ...]
@@ -90,13 +92,15 @@ class AttemptHorizons:
 
     @property
     def definitions(self) -> tuple[str, ...]:
-        """Those that were asked for; the first is the headline."""
+        """The definitions, the headline's first."""
         return tuple(dict.fromkeys(row.definition for row in self.rows))
 
     def headline(self) -> dict[str, Horizon]:
-        """Each model's horizon by the first definition at the first level."""
+        """Each model's horizon by the first definition at the first success rate."""
         first = self.rows[0]
-        return {r.model: r for r in self.rows if (r.definition, r.level) == (first.definition, first.level)}
+        return {
+            r.model: r for r in self.rows if (r.definition, r.success_rate) == (first.definition, first.success_rate)
+        }
 
     @cached_property
     def trend(self) -> Line | None:
@@ -109,47 +113,33 @@ class AttemptHorizons:
         )
 
     def dated(self) -> pl.DataFrame:
-        """Headline horizons by release, for models with a date: model, released, year, horizon, low, high; null where out of range."""
+        """Headline horizons by release, for models with a date: model, released, year, horizon, horizon_low, horizon_high; null where out of range."""
         released = self.counts.released
         rows = [
             {"model": m, "released": released[m], "horizon": one.value if one.state == "ok" else None}
-            | {"low": one.low if one.low_state == "ok" else None, "high": one.high if one.high_state == "ok" else None}
+            | {"horizon_low": one.low if one.low_state == "ok" else None}
+            | {"horizon_high": one.high if one.high_state == "ok" else None}
             for m, one in ((m, r.horizon) for m, r in self.headline().items() if m in released)
         ]
-        kinds = {"model": pl.String, "released": pl.Date, "horizon": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+        numbers = dict.fromkeys(("horizon", "horizon_low", "horizon_high"), pl.Float64)
+        kinds = {"model": pl.String, "released": pl.Date, **numbers}
         frame = pl.DataFrame(rows, schema=kinds)
         return frame.with_columns((pl.col("released").to_physical() / 365.25).alias("year"))
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a model, definition and level: model, definition, level (in %), horizon, low, high, state, n_tasks, success and the ends' states."""
-        return _frame(self.rows).drop("group")
-
-    def domains_frame(self) -> pl.DataFrame:
-        """The same for each domain, and for tasks that are verified automatically and those that are judged."""
-        return _frame(self.domains)
-
-    def pairs_frame(self) -> pl.DataFrame:
-        """One row a pair, definition and level: a, b, definition, level, ratio, low, high, state, p_greater, n_tasks."""
-        rows = [
-            {"a": p.a, "b": p.b, "definition": p.definition, "level": 100 * p.level, "ratio": p.ratio.value}
-            | {"low": p.ratio.low, "high": p.ratio.high, "state": p.ratio.state}
-            | {"p_greater": p.p_greater, "n_tasks": p.n_tasks}
-            for p in self.pairs
-        ]
-        kinds = [*[pl.String] * 3, *[pl.Float64] * 4, pl.String, pl.Float64, pl.Int64]
-        names = ("a", "b", "definition", "level", "ratio", "low", "high", "state", "p_greater", "n_tasks")
-        return pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)))
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``horizons`` (one row per model, definition and success rate), ``domains`` (by group of tasks), ``pairs``, ``tasks``, ``novices``."""
+        return {
+            "horizons": _frame(self.rows).drop("group"),
+            "domains": _frame(self.domains),
+            "pairs": _pairs_frame(self.pairs),
+            "tasks": self.tasks,
+            "novices": self.novices,
+        }
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON."""
-        return {
-            "horizons": plain(self.rows),
-            "domains": plain(self.domains),
-            "pairs": plain(self.pairs),
-            "novices": plain(self.novices.to_dicts()),
-            "trend": plain(self.trend),
-            "provenance": plain(self.provenance),
-        }
+        """The tables and the line of horizons over release dates, as plain JSON."""
+        return {**super().as_dict(), "trend": plain(self.trend)}
 
     def charts(self) -> Mapping[str, ChartType]:
         """Every chart by its name."""
@@ -157,24 +147,14 @@ class AttemptHorizons:
 
         return charts_of(self)
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write horizons.csv, horizons.json, domains.csv, pairs.csv and tasks.csv."""
-        return [
-            write_frame(self.to_frame(), folder / "horizons.csv"),
-            write_json(self.as_dict(), folder / "horizons.json"),
-            write_frame(self.domains_frame(), folder / "domains.csv"),
-            write_frame(self.pairs_frame(), folder / "pairs.csv"),
-            write_frame(self.tasks, folder / "tasks.csv"),
-        ]
-
 
 @dataclass(frozen=True)
 class Settings:
-    """What is asked of the runs: which definitions at which levels, and how intervals are made."""
+    """What is asked of the runs: which definitions at which success rates, and how intervals are made."""
 
     definitions: tuple[str, ...] = ("matching",)
-    levels: tuple[float, ...] = (0.5, 0.8)
-    n_bootstrap: int = 1000
+    success_rates: tuple[float, ...] = (0.5, 0.8)
+    n_replicates: int = 1000
     level: float = 0.95
     seed: int = 0
 
@@ -182,54 +162,76 @@ class Settings:
         for name in self.definitions:
             if name not in DEFINITIONS:
                 raise OptionError.unknown("definition", name, DEFINITIONS)
-        check_success_rates(self.levels)
+        check_success_rates(self.success_rates)
         if not self.definitions:
             raise OptionError("Give at least one definition.")
         check_level(self.level)
 
 
 def attempt_horizons(
-    attempts: Attempts,
+    attempts: Attempts | Source,
     *,
     definitions: Sequence[str] = ("matching",),
     success_rates: Sequence[float] = (0.5, 0.8),
-    n_bootstrap: int = 1000,
+    n_replicates: int = 1000,
     level: float = 0.95,
     threshold: float | None = None,
     last: int | None = None,
     seed: int = 0,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> AttemptHorizons:
-    """The attempt on which novices do as well as each model of an attempts table.
+    """The attempt on which novices do as well as each model (NAME, Novelty Achievement MeasurE).
 
-    ``definitions`` are any of matching, regression and irt; ``success_rates`` the probabilities of success that the model shall have (0.5, 0.8). Intervals have
-    the coverage ``level`` and come from ``n_bootstrap`` replicates of families, tasks and learners, on this machine or on a Dask ``cluster``.
-    ``threshold`` is the score from which an attempt is a success; attempts of novices after ``last`` are left out.
+    Parameters
+    ----------
+    attempts : Attempts or frame
+        Attempts of novices (kind ``human``) and of models at the same tasks.
+    definitions : sequence of str
+        Any of ``matching``, ``regression`` and ``irt``.
+    success_rates : sequence of float
+        The model's probabilities of success, between 0 and 1.
+    n_replicates : int
+        Bootstrap replicates of families, tasks and learners.
+    level : float
+        Coverage of the intervals.
+    threshold : float, optional
+        The score from which an attempt is a success.
+    last : int, optional
+        Attempts of novices after this one are excluded.
+    seed : int
+        Of the replicates.
+    scheduler : str, optional
+        A Dask scheduler, such as ``tcp://host:8786``.
+    progress : callable, optional
+        Called with the number of replicates that are done and their total.
     """
-    settings = Settings(tuple(definitions), tuple(success_rates), n_bootstrap, level, seed)
-    counts = shared_tasks(attempts, threshold=threshold, last=last)
-    told = {name: value for name, value in vars(settings).items() if name != "seed"}
-    made = Provenance(told | {"threshold": threshold, "last": last}, attempts.digest, seed)
-    return horizons_on(counts, settings, made, cluster=cluster, progress=progress)
+    table = Attempts.of(attempts)
+    settings = Settings(tuple(definitions), tuple(success_rates), n_replicates, level, seed)
+    counts = shared_tasks(table, threshold=threshold, last=last)
+    asked = {name: value for name, value in vars(settings).items() if name != "seed"}
+    provenance = Provenance(asked | {"threshold": threshold, "last": last}, table.digest, seed)
+    return horizons_on(counts, settings, provenance, scheduler=scheduler, progress=progress)
 
 
 def horizons_on(
     counts: SharedTasks,
     settings: Settings,
-    made: Provenance,
+    provenance: Provenance,
     *,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> AttemptHorizons:
     """The same from counts."""
     groups = {ALL: np.ones(len(counts.tasks), dtype=np.bool_), **_groups(counts.tasks)}
     estimators, drawn = {}, {}
     for done, (name, chosen) in enumerate(groups.items()):
-        estimators[name] = HorizonEstimator(counts.of_tasks(chosen), settings.definitions, np.array(settings.levels))
+        estimators[name] = HorizonEstimator(
+            counts.of_tasks(chosen), settings.definitions, np.array(settings.success_rates)
+        )
         step = partial(_inner, progress, done, len(groups)) if progress else None
         drawn[name] = estimators[name].replicates(
-            settings.n_bootstrap, seed=settings.seed, cluster=cluster, progress=step
+            settings.n_replicates, seed=settings.seed, scheduler=scheduler, progress=step
         )
     rows = {name: _rows(name, estimators[name], drawn[name], settings) for name in groups}
     notes = (*counts.notes, *_notes(estimators[ALL], rows[ALL]), *_who_left(counts, settings))
@@ -241,7 +243,7 @@ def horizons_on(
         tasks=task_table(estimators[ALL]),
         counts=counts,
         level=settings.level,
-        provenance=replace(made, notes=notes),
+        provenance=replace(provenance, notes=notes),
     )
 
 
@@ -272,7 +274,7 @@ def _rows(group: str, estimator: HorizonEstimator, drawn: Replicates, settings: 
             model=estimator.counts.models[row],
             group=group,
             definition=name,
-            level=level,
+            success_rate=rate,
             horizon=estimator.horizon(drawn, row, place, rank, settings.level),
             n_tasks=int((estimator.counts.n[row] > 0).sum()),
             success=success[row],
@@ -280,7 +282,7 @@ def _rows(group: str, estimator: HorizonEstimator, drawn: Replicates, settings: 
             **estimator.interval(drawn, row, place, rank, settings.level).shares(),
         )
         for place, name in enumerate(settings.definitions)
-        for rank, level in enumerate(settings.levels)
+        for rank, rate in enumerate(settings.success_rates)
         for row in order
     )
 
@@ -295,15 +297,15 @@ def _pairs(estimator: HorizonEstimator, drawn: Replicates, settings: Settings) -
             a=models[a],
             b=models[b],
             definition=name,
-            level=level,
+            success_rate=rate,
             ratio=_ratio(estimator, drawn, (a, b), (place, rank), settings.level),
-            p_greater=None
+            p_a_greater=None
             if estimator.few(a) or estimator.few(b)
             else float(probability_greater(*(drawn.horizons[:, row, place, rank] for row in (a, b)))),
             n_tasks=int((tried[a] & tried[b]).sum()),
         )
         for place, name in enumerate(settings.definitions)
-        for rank, level in enumerate(settings.levels)
+        for rank, rate in enumerate(settings.success_rates)
         for a, b in itertools.combinations(order, 2)
     )
 
@@ -336,7 +338,7 @@ def _notes(estimator: HorizonEstimator, rows: Sequence[Horizon]) -> list[str]:
         f"Not every task was tried {longest} times: matching sees to attempt {counts.last}, the last that every task has."
     ] * (counts.last < longest)
     return told + [
-        f"{row.model}, {row.definition} at {row.level:.0%}: {row.share_failed:.1%} of the replicates have no horizon; they count beyond both ends of the interval."
+        f"{row.model}, {row.definition} at {row.success_rate:.0%}: {row.share_failed:.1%} of the replicates have no horizon; they count beyond both ends of the interval."
         for row in rows
         if row.share_failed
     ]
@@ -351,16 +353,34 @@ def _who_left(counts: SharedTasks, settings: Settings) -> list[str]:
 
 
 def _frame(rows: Sequence[Horizon]) -> pl.DataFrame:
-    numbers = dict.fromkeys(("level", "horizon", "low", "high", "success", "ratio_to_first"), pl.Float64)
+    names = {"model": pl.String, "group": pl.String, "definition": pl.String, "success_rate": pl.Float64}
+    horizon = {f"horizon{end}": pl.Float64 for end in ("", "_low", "_high")} | {"horizon_state": pl.String}
+    success = {f"success{end}": pl.Float64 for end in ("", "_low", "_high")} | {"success_state": pl.String}
+    states = {"horizon_low_state": pl.String, "horizon_high_state": pl.String}
+    shares = dict.fromkeys(("ratio_to_first", "share_below", "share_above", "share_failed"), pl.Float64)
     return pl.DataFrame(
         [
-            {"model": r.model, "group": r.group, "definition": r.definition, "level": 100 * r.level}
-            | {"horizon": r.horizon.value, "low": r.horizon.low, "high": r.horizon.high, "state": r.horizon.state}
-            | {"n_tasks": r.n_tasks, "success": r.success.value, "low_state": r.horizon.low_state}
-            | {"high_state": r.horizon.high_state, "ratio_to_first": r.ratio_to_first}
-            | {"share_below": r.share_below, "share_above": r.share_above, "share_failed": r.share_failed}
+            {"model": r.model, "group": r.group, "definition": r.definition, "success_rate": r.success_rate}
+            | columns_of(horizon=r.horizon)
+            | {"n_tasks": r.n_tasks}
+            | columns_of(success=r.success)
+            | {"horizon_low_state": r.horizon.low_state, "horizon_high_state": r.horizon.high_state}
+            | {name: getattr(r, name) for name in shares}
             for r in rows
         ],
-        schema_overrides=numbers,
-        infer_schema_length=None,
+        schema={**names, **horizon, "n_tasks": pl.Int64, **success, **states, **shares},
+    )
+
+
+def _pairs_frame(pairs: Sequence[Pair]) -> pl.DataFrame:
+    names = {"a": pl.String, "b": pl.String, "definition": pl.String, "success_rate": pl.Float64}
+    ratio = {f"ratio{end}": pl.Float64 for end in ("", "_low", "_high")} | {"ratio_state": pl.String}
+    return pl.DataFrame(
+        [
+            {"a": p.a, "b": p.b, "definition": p.definition, "success_rate": p.success_rate}
+            | columns_of(ratio=p.ratio)
+            | {"p_a_greater": p.p_a_greater, "n_tasks": p.n_tasks}
+            for p in pairs
+        ],
+        schema={**names, **ratio, "p_a_greater": pl.Float64, "n_tasks": pl.Int64},
     )

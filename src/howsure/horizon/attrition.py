@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,9 +16,12 @@ import polars as pl
 from howsure.compute import replicate
 from howsure.estimates import Estimate
 from howsure.horizon.novices import NoviceCounts
-from howsure.results import plain
+from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Bools, Floats
 from howsure.stats.replicates import replicate_interval
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
 
 __all__ = ["ALARMING", "Attrition", "Leaving", "measure_attrition"]
 
@@ -42,19 +45,22 @@ class Leaving:
     difference: Estimate
 
 
-@dataclass(frozen=True)
-class Attrition:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Attrition(Result):
     """Who leaves early, on all tasks together and on each.
 
     An early leaver made fewer attempts at a task than its average learner. Over all tasks, leavers and stayers are compared within tasks,
-    each weighted n_leavers·n_stayers/(n_leavers + n_stayers). ``presence`` has a row an attempt: how many courses are still going on (n, share), and by
-    how much those had more or less success on their first attempt than all who began the same tasks (shift, low, high).
+    each weighted n_leavers·n_stayers/(n_leavers + n_stayers). ``presence`` has one row per attempt: how many courses are still going on (n, share), and by
+    how much those had more or less success on their first attempt than all who began the same tasks (shift, shift_low, shift_high).
     """
+
+    name: ClassVar[str] = "attrition"
 
     overall: Leaving
     tasks: tuple[Leaving, ...]
     presence: pl.DataFrame
     level: float
+    provenance: Provenance
 
     @property
     def warning(self) -> str:
@@ -68,26 +74,41 @@ class Attrition:
             f"{self.overall.stayers:.0%}, a difference of {found}. Late parts of the curves are likely {effect}; prefer people who all make the same number of attempts."
         )
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a task, and one over all: task, n_leavers, n_stayers, leavers, stayers, difference, low, high, state."""
-        rows = []
-        for one in (self.overall, *self.tasks):
-            found = one.difference
-            ends = {"difference": found.value, "low": found.low, "high": found.high, "state": found.state}
-            rows.append({name: value for name, value in vars(one).items() if name != "difference"} | ends)
-        return pl.DataFrame(rows, infer_schema_length=None)
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``attrition`` (one row over all tasks and one per task), ``presence`` (one row per attempt)."""
+        rows = [
+            {name: value for name, value in vars(one).items() if name != "difference"}
+            | columns_of(difference=one.difference)
+            for one in (self.overall, *self.tasks)
+        ]
+        kinds = dict.fromkeys(("leavers", "stayers", "difference", "difference_low", "difference_high"), pl.Float64)
+        frame = pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)
+        return {"attrition": frame, "presence": self.presence}
 
     def as_dict(self) -> dict[str, Any]:
-        """Over all tasks, by attempt, and the warning."""
-        return {
-            "overall": plain(self.overall),
-            "presence": plain(self.presence.to_dicts()),
-            "warning": self.warning or None,
-        }
+        """The tables and the warning as plain JSON."""
+        return {**super().as_dict(), "warning": self.warning or None}
+
+    def charts(self) -> dict[str, ChartType]:
+        """How many are still there at each attempt, by file name."""
+        from howsure.horizon.charts_curves import draw_attrition
+
+        return {"attrition": draw_attrition(self)}
 
 
 def measure_attrition(counts: NoviceCounts, *, level: float = 0.95, seed: int = 0) -> Attrition:
-    """Compare the first attempts of those who leave early and those who stay; intervals from resampling learners."""
+    """Compare the first attempts of those who leave early and those who stay, with a bootstrap over learners.
+
+    Parameters
+    ----------
+    counts : NoviceCounts
+        What novices did (`howsure.horizon.novices.novice_counts`).
+    level : float
+        Coverage of the intervals.
+    seed : int
+        Of the replicates.
+    """
     average = np.add.reduceat(counts.length, counts.start[:-1]) / counts.n_learners
     is_leaver = counts.length < average[counts.task]
     observed = _measure(counts, is_leaver, np.ones((1, len(counts.learners))))
@@ -95,7 +116,13 @@ def measure_attrition(counts: NoviceCounts, *, level: float = 0.95, seed: int = 
     n, by_task, together, shifts = (np.concatenate(pair) for pair in zip(observed, drawn, strict=True))
     sizes = n[0].astype(int)
     tasks = tuple(_leaving(name, sizes[:, task], by_task[:, :, task], level) for task, name in enumerate(counts.tasks))
-    return Attrition(_leaving(_ALL, sizes.sum(axis=1), together, level), tasks, _presence(counts, shifts, level), level)
+    return Attrition(
+        overall=_leaving(_ALL, sizes.sum(axis=1), together, level),
+        tasks=tasks,
+        presence=_presence(counts, shifts, level),
+        level=level,
+        provenance=Provenance({"level": level, "n_replicates": REPLICATES}, seed=seed),
+    )
 
 
 def _draw(counts: NoviceCounts, is_leaver: Bools, rng: np.random.Generator, size: int) -> tuple[Floats, ...]:
@@ -166,5 +193,7 @@ def _presence(counts: NoviceCounts, shifts: Floats, level: float) -> pl.DataFram
     found = replicate_interval(shifts[1:], level)
     low, high = np.clip([found.low, found.high], -1, 1)  # a difference of shares that may be anything
     told = {"attempt": counts.attempts, "n": n, "share": n / len(counts.length)}
-    rounded = {name: values.round(12) for name, values in (("shift", shifts[0]), ("low", low), ("high", high))}
+    rounded = {
+        name: values.round(12) for name, values in (("shift", shifts[0]), ("shift_low", low), ("shift_high", high))
+    }
     return pl.DataFrame(told | rounded).fill_nan(None)

@@ -71,7 +71,7 @@ def draw_crossing(found: AttemptHorizons) -> alt.LayerChart:
         "attempt", "Attempt", "number, log scale", scale="log2", domain=(0.95, last * 1.05), ticks=_attempts(int(last))
     )
     y = Field("success", "Success over all tasks", "0–1", domain=(0, 1))
-    curve = roles(found.novices, x=x, value=y, low="low", high="high")
+    curve = roles(found.novices, x=x, value=y, low="success_low", high="success_high")
     models = _levels(found)
     layers = [*band(curve, x, y, hue=LIGHT["muted"]), *_crossings(models, x, y)]
     caption = Caption(
@@ -79,17 +79,17 @@ def draw_crossing(found: AttemptHorizons) -> alt.LayerChart:
     )
     return captioned(
         alt.LayerChart(layer=layers),
-        title="Which attempt of a novice each model is worth",
+        title="Novice-equivalent attempt of each model",
         caption=caption,
         mark="Grey band",
     )
 
 
 def draw_horizons(found: AttemptHorizons) -> alt.LayerChart:
-    """Horizons with intervals, one row a model, a colour a level or a definition."""
+    """Horizons with intervals, one row per model, a colour per success rate or definition."""
     shown = found.rows[:_MOST]
     is_many = len(found.definitions) > 1
-    groups = [f"{row.definition}, {row.level:.0%}" if is_many else f"{row.level:.0%}" for row in shown]
+    groups = [f"{row.definition}, {row.success_rate:.0%}" if is_many else f"{row.success_rate:.0%}" for row in shown]
     rows = estimate_rows((row.model, row.horizon) for row in shown)
     rows = rows.with_columns(group=pl.Series(groups), low=_open(shown, "low"), high=_open(shown, "high"))
     last = int(found.tasks["n_attempts"].to_numpy().max())
@@ -101,7 +101,7 @@ def draw_horizons(found: AttemptHorizons) -> alt.LayerChart:
         value=Field(
             "value", "Horizon", "attempts, log scale", scale="log2", domain=(0.93, last * 1.07), ticks=_attempts(last)
         ),
-        group=Field("group", "Definition and level" if is_many else "Model succeeds"),
+        group=Field("group", "Definition and success rate" if is_many else "Model succeeds"),
     )
 
 
@@ -213,14 +213,18 @@ def draw_released(found: AttemptHorizons) -> alt.LayerChart:
     assert found.trend is not None
     last = float(found.novices["attempt"].to_numpy()[-1])
     points = (
-        found.dated().drop_nulls("horizon").with_columns(pl.col("low").fill_null(1.0), pl.col("high").fill_null(last))
+        found.dated()
+        .drop_nulls("horizon")
+        .with_columns(pl.col("horizon_low").fill_null(1.0), pl.col("horizon_high").fill_null(last))
     )
     years = points["year"].to_numpy()
     margin = 0.16 * np.ptp(years)
     places = np.linspace(years.min() - margin, years.max() + margin, 40)
     low, high = (np.exp2(np.clip(end, -1, np.log2(2 * last))) for end in found.trend.confidence(places, found.level))
     dates = pl.Series((places * 365.25).round().astype(np.int64)).cast(pl.Int32).cast(pl.Date)
-    trend = pl.DataFrame({"released": dates, "horizon": np.exp2(found.trend.predict(places)), "low": low, "high": high})
+    trend = pl.DataFrame(
+        {"released": dates, "horizon": np.exp2(found.trend.predict(places)), "horizon_low": low, "horizon_high": high}
+    )
     slope = found.trend.slope.value or 0.0
     doubling = f"Line: doubling in {12 / slope:.0f} months" if slope > 0 else "Line: no growth"
     return points_with_trend(
@@ -240,21 +244,23 @@ def draw_released(found: AttemptHorizons) -> alt.LayerChart:
             ticks=_attempts(int(2 * last)),
         ),
         label=Field("model", "Model"),
+        low="horizon_low",
+        high="horizon_high",
         named=points["model"].to_list()[:20],
     )
 
 
 def draw_size(found: StudySize) -> alt.LayerChart:
-    """How far the interval reaches, over the number of learners, one line a number of tasks."""
+    """How far the interval reaches, over the number of learners, one line per number of tasks."""
     known = found.to_frame().drop_nulls("half_width")
-    percent = [pl.col(name) * 100 for name in ("half_width", "low", "high")]
+    percent = [pl.col(name) * 100 for name in ("half_width", "half_width_low", "half_width_high")]
     rows = known.with_columns(*percent, pl.format("{} tasks", "n_tasks").alias("tasks"))
     settings = found.provenance.settings
     least, most = (int(end(known["n_learners"].to_list())) for end in (min, max))
     return line_with_band(
         rows,
         title=f"How well a study would know a horizon of {found.horizon:g} attempts",
-        caption=Caption(settings["n_worlds"], "simulated studies a design", 0.95, "chance of the simulation"),
+        caption=Caption(settings["n_simulations"], "simulated studies per design", 0.95, "Monte Carlo error"),
         x=Field(
             "n_learners",
             "Learners",
@@ -264,6 +270,8 @@ def draw_size(found: StudySize) -> alt.LayerChart:
             ticks={float(n): f"{n}" for n in known["n_learners"].unique().sort()},
         ),
         y=Field("half_width", f"Reach of the {settings['level']:.0%} interval", "± %"),
+        low="half_width_low",
+        high="half_width_high",
         group=Field("tasks", "Study of"),
         reference=Reference(100 * found.wanted, f"± {found.wanted:.0%}"),
     )

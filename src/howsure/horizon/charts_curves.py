@@ -74,8 +74,8 @@ def draw_attrition(attrition: Attrition) -> alt.VConcatChart:
     rows = attrition.presence.with_columns(
         attempt=pl.col("attempt").cast(pl.Float64),
         percent=100 * pl.col("shift"),
-        low=100 * pl.col("low"),
-        high=100 * pl.col("high"),
+        low=100 * pl.col("shift_low"),
+        high=100 * pl.col("shift_high"),
     )
     drawn = roles(rows, x="attempt", value="percent", low="low", high="high", share="share", n="n")
     last = int(drawn["x"].to_numpy().max())
@@ -99,12 +99,12 @@ def draw_attrition(attrition: Attrition) -> alt.VConcatChart:
     )
     note = "Shift: success on the first attempt of those still there, above all who began the same tasks; below 0, the able left"
     caption = Caption(
-        int(drawn["n"][0]), "courses, one a learner and task", attrition.level, "learners resampled", note
+        int(drawn["n"][0]), "courses, one per learner and task", attrition.level, "learners resampled", note
     )
     return captioned(chart, title="Who is still there", caption=caption, mark="Bars")
 
 
-_ROLES = {"x": "attempt", "value": "p", "low": "low", "high": "high", "band_low": "band_low", "band_high": "band_high"} | {
+_ROLES = {"x": "attempt", "value": "p", "low": "p_low", "high": "p_high", "band_low": "band_low", "band_high": "band_high"} | {
     "n": "n", "share": "share", "group": "group", "task": "task"
 }  # fmt: skip
 

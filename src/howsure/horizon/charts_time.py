@@ -47,7 +47,7 @@ _PANEL: dict[str, Any] = {"width": 186, "height": 110}
 _MOST_ROWS = 30
 _LETTER, _LINE = 0.0115, 0.055  # of the width and height of a chart, as text takes them
 _BEYOND = 5  # doublings beyond the shortest and longest task that charts show
-_MANNER = {"hierarchy": "families, tasks and runs drawn anew", "families": "families drawn anew"}
+_MANNER = {"hierarchy": "bootstrap over families, tasks and runs", "families": "cluster bootstrap over families"}
 _FACTOR_WORDS = {"regularisation": "penalty", "weights": "weights:", "noise": "noise", "censored": "longest"}
 
 
@@ -61,13 +61,13 @@ def draw_time(found: TimeHorizons) -> dict[str, alt.LayerChart | alt.FacetChart]
 
 
 def draw_horizons(found: TimeHorizons) -> alt.LayerChart:
-    """Every model's horizon at each level, the longest on top."""
+    """Every model's horizon at each success rate, the longest on top."""
     shown = found.ranked[:_MOST_ROWS]
     low, high = _span(found)
     rows = [
-        _on_axis(fit.horizons[level], low, high) | {"label": fit.model, "group": f"{level:g} % success"}
+        _on_axis(fit.horizons[rate], low, high) | {"label": fit.model, "group": f"{_percent(rate)} success"}
         for fit in shown
-        for level in found.levels
+        for rate in found.success_rates
     ]
     kinds = dict.fromkeys(("value", "low", "high"), pl.Float64)
     return interval_plot(
@@ -82,17 +82,17 @@ def draw_horizons(found: TimeHorizons) -> alt.LayerChart:
 
 
 def draw_success(found: TimeHorizons) -> alt.FacetChart:
-    """Success against the length of tasks: binned runs, the curve with its band, and where it crosses the first level."""
+    """Success against the length of tasks: binned runs, the curve with its band, and where it crosses the first success rate."""
     import altair as alt
 
     shown = _fitted(found)[:_MOST_PANELS]
     names = [fit.model for fit in shown]
-    level = found.levels[0]
+    rate = found.success_rates[0]
     rows = pl.concat(
         [
             success_paths(found).with_columns(part=pl.lit("curve")),
             success_bins(found).with_columns(part=pl.lit("bin")),
-            _crossings(found, names, level),
+            _crossings(found, names, rate),
         ],
         how="diagonal_relaxed",
     ).filter(pl.col("model").is_in(names))
@@ -103,7 +103,7 @@ def draw_success(found: TimeHorizons) -> alt.FacetChart:
     chart = alt.LayerChart(layer=layers, **_PANEL).facet(
         data=rows, facet=_panel("model", names), columns=_columns(names)
     )
-    note = f"Dots: weighted success in steps of length. Vermilion: the {level:g} % horizon with its interval"
+    note = f"Dots: weighted success in steps of length. Vermilion: the {_percent(rate)} horizon with its interval"
     return captioned(
         chart,
         title="Success against the length of tasks",
@@ -113,15 +113,15 @@ def draw_success(found: TimeHorizons) -> alt.FacetChart:
 
 
 def draw_replicates(found: TimeHorizons) -> alt.FacetChart:
-    """How each model's horizon at the first level varies over the replicates."""
+    """How each model's horizon at the first success rate varies over the replicates."""
     import altair as alt
 
-    shown, level = _fitted(found)[:_MOST_PANELS], found.levels[0]
+    shown, rate = _fitted(found)[:_MOST_PANELS], found.success_rates[0]
     low, high = _span(found)
     names = [fit.model for fit in shown]
-    rows = pl.concat([_binned(found, name, level, low, high) for name in names])
+    rows = pl.concat([_binned(found, name, rate, low, high) for name in names])
     x, y = _minutes("start", "Horizon", low, high, thin=True), _shares(rows["share"])
-    values = pl.DataFrame({"model": names, "start": [found.minutes(name, level).value for name in names]})
+    values = pl.DataFrame({"model": names, "start": [found.minutes(name, rate).value for name in names]})
     tips = tooltips(rows, start=x, end=Field("end", "up to", "minutes"), share=y)
     across = position("x", rows, "start", x, grid=False)
     bars = (
@@ -144,16 +144,16 @@ def draw_replicates(found: TimeHorizons) -> alt.FacetChart:
     note = "Lines: the estimate. Replicates without a horizon on this axis are not drawn"
     return captioned(
         chart,
-        title=f"Replicates of the {level:g} % horizon",
+        title=f"Replicates of the {_percent(rate)} horizon",
         caption=_caption(found, note, _left_out(found, shown)),
     )
 
 
 def draw_sensitivity(found: TimeHorizons) -> alt.LayerChart:
-    """By how many doublings the first level's horizon moves under other settings."""
-    shown, level = _fitted(found)[:_MOST_ROWS], found.levels[0]
+    """By how many doublings the horizon at the first success rate moves under other settings."""
+    shown, rate = _fitted(found)[:_MOST_ROWS], found.success_rates[0]
     names = [fit.model for fit in shown]
-    frame = found.sensitivity.to_frame().filter(level=level).drop_nulls("ratio")
+    frame = found.sensitivity.to_frame().filter(success_rate=rate).drop_nulls("ratio")
     order = pl.DataFrame({"model": names, "place": range(len(names))})
     rows = frame.join(order, on="model", maintain_order="left").sort("place", maintain_order=True)
     labels = pl.col("factor").replace_strict(_FACTOR_WORDS) + " " + pl.col("setting")
@@ -163,7 +163,7 @@ def draw_sensitivity(found: TimeHorizons) -> alt.LayerChart:
     )
     return heat_map(
         rows.with_columns(setting=labels, change=pl.col("ratio").log(2)),
-        title=f"What the {level:g} % horizon rests on",
+        title=f"How sensitive the {_percent(rate)} horizon is to other settings",
         caption=Caption(_n_runs(found), "runs", None, "the change under each setting, one at a time", note),
         x=Field("setting", "Setting"),
         y=Field("model", "Model"),
@@ -177,21 +177,23 @@ def draw_trend(found: HorizonTrend) -> dict[str, alt.LayerChart]:
     groups = pl.when("is_used").then(pl.lit("frontier")).otherwise(pl.lit("other models"))
     points = found.models.with_columns(group=groups).sort("is_used", descending=True, maintain_order=True)
     ends = pl.concat(
-        [points["minutes"], points["low"], points["high"], found.path["low"], found.path["high"]]
+        [frame[name] for frame in (points, found.path) for name in ("minutes", "minutes_low", "minutes_high")]
     ).drop_nulls()
     used = points.filter("is_used")
     days = f"{found.doubling.value:.0f} days" if found.doubling.value else str(found.doubling)
     own = "bars as the horizons have them, the band from the scatter around the line"
     own += "" if found.doubling == found.plain else " and the horizons' replicates"
-    note = f"Line: {found.line.n} models of the frontier, {found.told}"
+    note = f"Line: {found.line.n} models of the frontier, {found.doubling_text}"
     chart = points_with_trend(
         points,
         found.path,
-        title=f"The {found.success:g} % time horizon doubles every {days}",
+        title=f"The {_percent(found.success_rate)} time horizon doubles every {days}",
         caption=Caption(len(points), "models", found.doubling.level, own, note),
         x=Field("released", "Release"),
         y=_minutes("minutes", "Time horizon", *_inside(ends)),
         label=Field("model", "Model"),
+        low="minutes_low",
+        high="minutes_high",
         group=Field("group", "Models"),
         named=_apart(used),
     )
@@ -200,7 +202,9 @@ def draw_trend(found: HorizonTrend) -> dict[str, alt.LayerChart]:
 
 def draw_comparison(found: HorizonComparison) -> dict[str, alt.LayerChart]:
     """The ratio of two horizons over the replicates, by file name."""
-    return {f"compare_p{row.level:g}": _ratio_histogram(found, place) for place, row in enumerate(found.rows)}
+    return {
+        f"compare_p{100 * row.success_rate:g}": _ratio_histogram(found, place) for place, row in enumerate(found.rows)
+    }
 
 
 def _ratio_histogram(found: HorizonComparison, place: int) -> alt.LayerChart:
@@ -216,7 +220,7 @@ def _ratio_histogram(found: HorizonComparison, place: int) -> alt.LayerChart:
     ticks = {2.0**k: times(2.0**k) for k in range(-10, 11) if low <= 2.0**k <= high}
     return histogram(
         rows,
-        title=f"How many times {found.b}'s {row.level:g} % horizon is {found.a}'s",
+        title=f"Ratio of {found.a}'s {_percent(row.success_rate)} horizon to {found.b}'s",
         caption=Caption(len(drawn), "replicates", row.ratio.level, f"paired; {told(row.ratio, times)}", lost),
         x=Field("start", "Ratio of horizons", "times", scale="log2", domain=(low, high), ticks=ticks),
         count=Field("count", "Replicates", "number"),
@@ -256,24 +260,24 @@ def _crossing_layers(rows: pl.DataFrame, x: Field, y: Field) -> list[alt.Chart]:
     ]
 
 
-def _crossings(found: TimeHorizons, names: list[str], level: float) -> pl.DataFrame:
+def _crossings(found: TimeHorizons, names: list[str], success_rate: float) -> pl.DataFrame:
     """The horizons as rows of the success chart, cut at its edges."""
     low, high = 2.0 ** found.data.x.min(), 2.0 ** found.data.x.max()
     rows = []
     for name in names:
-        one = found.minutes(name, level)
+        one = found.minutes(name, success_rate)
         value = one.value if one.value is not None and low <= one.value <= high else None
         start, end = _cut(one.low, low, high, low), _cut(one.high, low, high, high)
         bar = {"from": start, "to": end} if found.drawn is not None and start < end else {"from": None, "to": None}
-        rows.append({"model": name, "success": level / 100, "minutes": value, "told": told(one), **bar})
+        rows.append({"model": name, "success": success_rate, "minutes": value, "told": told(one), **bar})
     kinds = dict.fromkeys(("minutes", "from", "to"), pl.Float64)
     return pl.DataFrame(rows, schema_overrides=kinds).with_columns(part=pl.lit("crossing"))
 
 
-def _binned(found: TimeHorizons, model: str, level: float, low: float, high: float) -> pl.DataFrame:
+def _binned(found: TimeHorizons, model: str, success_rate: float, low: float, high: float) -> pl.DataFrame:
     """One model's replicates as shares in equal steps of the axis."""
     assert found.drawn is not None
-    draws = found.drawn.of(found.models.index(model)).log2_minutes(level)
+    draws = found.drawn.of(found.models.index(model)).log2_minutes(success_rate)
     edges = np.linspace(np.log2(low), np.log2(high), 49)
     counts, _ = np.histogram(draws[np.isfinite(draws)], bins=edges)
     frame = pl.DataFrame({"start": np.exp2(edges[:-1]), "end": np.exp2(edges[1:]), "share": counts / len(draws)})
@@ -316,6 +320,10 @@ def _on_axis(found: Estimate, low: float, high: float) -> dict[str, Any]:
 
 def _cut(end: float | None, low: float, high: float, instead: float) -> float:
     return instead if end is None else min(max(end, low), high)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
 
 
 def _fitted(found: TimeHorizons) -> list[ModelFit]:

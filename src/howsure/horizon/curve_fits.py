@@ -101,7 +101,7 @@ def resample(
     *,
     seed: int,
     workers: int | None = None,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replicates:
     """Draw learners with replacement, all their courses with them, and refit each task, `n` times.
@@ -110,7 +110,7 @@ def resample(
     might have chosen another.
     """
     work = partial(_draw, counts, Support.of(counts), tuple(families), effect, tuple(levels))
-    found = replicate(work, n, seed=seed, workers=workers, cluster=cluster, progress=progress)
+    found = replicate(work, n, seed=seed, workers=workers, cluster=scheduler, progress=progress)
     return Replicates(*found)
 
 

@@ -18,13 +18,13 @@ _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 def novice_table(estimator: HorizonEstimator, drawn: Replicates, level: float) -> pl.DataFrame:
-    """Novices' success over all tasks by attempt: attempt, success, low, high, answers."""
+    """Novices' success over all tasks by attempt: attempt, success, success_low, success_high, answers."""
     found = replicate_interval(drawn.curves, level)
     low, high = np.clip([found.low, found.high], 0, 1)  # success that may be anything is 0 to 1
     curve = estimator.curve
     answers = estimator.counts.novices.trials.sum(axis=0)[: len(curve)].astype(np.int64)
-    columns = {"attempt": np.arange(1, len(curve) + 1), "success": curve, "low": low, "high": high, "answers": answers}
-    return pl.DataFrame(columns).fill_nan(None)
+    success = {"success": curve, "success_low": low, "success_high": high}
+    return pl.DataFrame({"attempt": np.arange(1, len(curve) + 1), **success, "answers": answers}).fill_nan(None)
 
 
 def task_table(estimator: HorizonEstimator) -> pl.DataFrame:

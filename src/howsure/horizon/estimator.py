@@ -81,11 +81,11 @@ class HorizonEstimator:
         return tuple(self._gap_source(row) for row in range(len(self.counts.models)))
 
     def replicates(
-        self, n: int, *, seed: int, cluster: str | None = None, progress: Callable[[int, int], None] | None = None
+        self, n: int, *, seed: int, scheduler: str | None = None, progress: Callable[[int, int], None] | None = None
     ) -> Replicates:
         """`n` replicates, the same for a seed."""
         self.learners, self.families, self.horizons  # noqa: B018  before threads need them at once
-        return Replicates(*replicate(self.draw, n, seed=seed, cluster=cluster, progress=progress))
+        return Replicates(*replicate(self.draw, n, seed=seed, cluster=scheduler, progress=progress))
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         """`size` replicates as the fields of `Replicates`, drawn with `rng`."""

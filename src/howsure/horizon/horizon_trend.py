@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.frames import write_frame
-from howsure.horizon.published import DatedHorizons
-from howsure.results import Provenance, plain, write_json
+from howsure.horizon.published import DatedHorizons, dated_horizons
+from howsure.horizon.time_horizon import TimeHorizons
+from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Bools, Floats, Ints, check_level, t_quantile
 from howsure.stats.replicates import Interval
 from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_line
@@ -28,8 +29,8 @@ _FEWEST = 3  # dates of which a line has an interval
 _STEPS = 60
 
 
-@dataclass(frozen=True, eq=False)
-class HorizonTrend:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HorizonTrend(Result):
     r"""The doubling time of time horizons over the frontier.
 
     .. math:: \log_2 h = a + b \cdot \text{days}, \qquad \text{doubling time} = 1 / b, \qquad
@@ -39,19 +40,21 @@ class HorizonTrend:
     ``doubling`` is in days. Its interval has two parts: how the line moves over replicates of the horizons (Var_r, from quantiles), and the scatter τ² of the
     true horizons around the line, which is the scatter of the residuals e less what the horizons' own errors Σ explain (M takes residuals). In a replicate a
     model beyond the shortest or longest task is censored there, and a model without a horizon says nothing. ``plain`` has the scatter of the
-    residuals alone. ``models`` has all models (model, released, minutes, low, high, is_frontier), ``path`` the line with its band.
+    residuals alone. ``models`` has all models (model, released, minutes, minutes_low, minutes_high, is_frontier), ``path`` the line with its band.
     """
+
+    name: ClassVar[str] = "trend"
 
     doubling: Estimate
     plain: Estimate
     line: Line
     models: pl.DataFrame
     path: pl.DataFrame
-    success: float
+    success_rate: float
     provenance: Provenance
 
     @property
-    def told(self) -> str:
+    def doubling_text(self) -> str:
         """The doubling time as it prints, in days with a tenth."""
         if self.doubling.value is None:
             return str(self.doubling)
@@ -60,21 +63,21 @@ class HorizonTrend:
         high = "∞" if self.doubling.high is None else f"{self.doubling.high:,.1f}"
         return f"{self.doubling.value:,.1f} days [{self.doubling.low or 0:,.1f}, {high}]"
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a model: model, released, minutes, low, high, is_frontier, is_used."""
-        return self.models
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``trend`` (one row per model), ``trend_line`` (the line with its band)."""
+        return {"trend": self.models, "trend_line": self.path}
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON."""
-        return {
-            "success": self.success,
-            "doubling_days": plain(self.doubling),
-            "doubling_days_scatter_alone": plain(self.plain),
+        """The tables, the doubling time in days, and the fit of the line, as plain JSON."""
+        fitted: dict[str, Any] = {
+            "success_rate": self.success_rate,
+            "doubling_days": self.doubling,
+            "doubling_days_scatter_alone": self.plain,
             "r2": self.line.r2,
             "n_models": self.line.n,
-            "models": plain(self.models.to_dicts()),
-            "provenance": plain(self.provenance),
         }
+        return {**plain(fitted), **super().as_dict()}
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """Horizons by release with the trend, by file name."""
@@ -82,19 +85,32 @@ class HorizonTrend:
 
         return draw_trend(self)
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write trend.csv (models), trend_line.csv and trend.json."""
-        return [
-            write_frame(self.models, folder / "trend.csv"),
-            write_frame(self.path, folder / "trend_line.csv"),
-            write_json(self.as_dict(), folder / "trend.json"),
-        ]
-
 
 def fit_horizon_trend(
-    horizons: DatedHorizons, *, since: datetime.date | None = None, level: float = 0.95
+    horizons: DatedHorizons | TimeHorizons | str | os.PathLike[str],
+    releases: Mapping[str, datetime.date] | None = None,
+    *,
+    success_rate: float = 0.5,
+    since: datetime.date | None = None,
+    level: float = 0.95,
 ) -> HorizonTrend:
-    """The line through models that had the longest horizon on the day of their release; `since` leaves out older ones."""
+    """How fast horizons double: a line through the models that had the longest horizon on the day of their release.
+
+    Parameters
+    ----------
+    horizons : DatedHorizons, TimeHorizons or path
+        What `dated_horizons` returned, or anything that it reads.
+    releases : mapping, optional
+        Release dates by model, where `horizons` has none.
+    success_rate : float
+        The success rate of the horizons, between 0 and 1; that of `horizons` where they are dated already.
+    since : date, optional
+        Models released earlier are excluded from the line.
+    level : float
+        Coverage of the intervals.
+    """
+    if not isinstance(horizons, DatedHorizons):
+        horizons = dated_horizons(horizons, releases, success_rate=success_rate)
     check_level(level)
     frame = horizons.frame
     days = frame["released"].to_physical().to_numpy().astype(np.int64)
@@ -110,15 +126,15 @@ def fit_horizon_trend(
     line = fit_line(days[used], y[used], level=level)
     errors = _errors(days[used], horizons.drawn[:, used], horizons.edges[used])
     models = frame.with_columns(is_frontier=pl.Series(frontier), is_used=pl.Series(used))
-    settings = {"success": horizons.success, "since": since, "level": level, **horizons.settings}
+    settings = {**horizons.settings, "success_rate": horizons.success_rate, "since": since, "level": level}
     return HorizonTrend(
-        _doubling(line, errors, level),
-        _doubling(line, None, level),
-        line,
-        models,
-        _path(line, errors, days[used], level),
-        horizons.success,
-        Provenance(settings, horizons.digest, horizons.seed, horizons.notes),
+        doubling=_doubling(line, errors, level),
+        plain=_doubling(line, None, level),
+        line=line,
+        models=models,
+        path=_path(line, errors, days[used], level),
+        success_rate=horizons.success_rate,
+        provenance=Provenance(settings, horizons.digest, horizons.seed, horizons.notes),
     )
 
 
@@ -189,7 +205,7 @@ def _path(line: Line, errors: _Errors | None, days: Ints, level: float) -> pl.Da
     x = np.linspace(days.min(), days.max(), _STEPS).round()
     middle = line.predict(x)
     below, above, _ = _reach(line, errors, x - line.x_mean, level)
-    columns = {"minutes": middle, "low": middle - below, "high": middle + above}
+    columns = {"minutes": middle, "minutes_low": middle - below, "minutes_high": middle + above}
     dates = pl.Series("released", x, pl.Int32, strict=False).cast(pl.Date)
     frame = pl.DataFrame([dates, *(pl.Series(name, np.exp2(values)) for name, values in columns.items())])
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
-from howsure.frames import write_frame
 from howsure.horizon.attrition import Attrition, measure_attrition
 from howsure.horizon.curve_bands import FEWEST_LEARNERS, few, interval, reached, whole_band
 from howsure.horizon.curve_families import CONTEST, FAMILIES, family_of, to_base_rate
@@ -20,7 +18,7 @@ from howsure.horizon.curve_fits import Contest, Replicates, Support, contest, re
 from howsure.horizon.learner_effect import LearnerEffect
 from howsure.horizon.novices import NoviceCounts, novice_counts
 from howsure.horizon.success_rates import check_success_rates
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import Floats, check_level
 from howsure.stats.proportions import wilson
 from howsure.tables import Attempts
@@ -28,9 +26,12 @@ from howsure.tables import Attempts
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
+    from howsure.frames import Source
+
 __all__ = ["AUTO", "Curves", "TaskCurve", "fit_curves"]
 
 AUTO = "auto"
+_ONLY_FILES = ("curve_points", "families", "base_rates")
 _PARAMETERS = ("first", "asymptote", "rate", "floor", "midpoint")
 
 
@@ -56,13 +57,15 @@ class TaskCurve:
     is_thin: bool
 
 
-@dataclass(frozen=True)
-class Curves:
-    """The curves of all tasks, and what made them.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Curves(Result):
+    """The learning curves of all tasks.
 
-    ``points`` has a row a task and attempt: what was observed (n, share with interval), and the curve (p) with the interval at that
-    attempt (low, high) and the band for the curve as a whole (band_low, band_high). ``families`` has every family on every task.
+    ``points`` has one row per task and attempt: what was observed (n, share with interval), and the curve with the interval at that
+    attempt (p, p_low, p_high) and with the band for the curve as a whole (band, band_low, band_high). ``families`` has every family on every task.
     """
+
+    name: ClassVar[str] = "curves"
 
     rows: tuple[TaskCurve, ...]
     points: pl.DataFrame
@@ -86,9 +89,17 @@ class Curves:
     def _is_contest(self) -> bool:
         return bool(self.provenance.settings["family"] == AUTO)
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a task: family, parameters, fit, first, n50, n80, … with their ends and states, and counts."""
-        return pl.DataFrame([_row(curve) for curve in self.rows], infer_schema_length=None)
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``curves`` (one row per task), ``curve_points``, ``families``, ``base_rates`` where it was fitted, ``attrition`` and ``presence``."""
+        rates = {"base_rates": self.base_rates()} if "exponential" in self.families["family"] else {}
+        return {
+            "curves": pl.DataFrame([_row(curve) for curve in self.rows], infer_schema_length=None),
+            "curve_points": self.points,
+            "families": self.families,
+            **rates,
+            **self.attrition.tables,
+        }
 
     def base_rates(self) -> pl.DataFrame:
         """The exponential curve of each task as base_rate, learning_gain and learning_rate, where it was fitted."""
@@ -99,34 +110,22 @@ class Curves:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON."""
-        return {
-            "curves": plain(self.to_frame().to_dicts()),
-            "wins": self.wins,
-            "learner_correlation": self.correlation.as_dict(),
-            "attrition": self.attrition.as_dict(),
-            "provenance": plain(self.provenance),
-        }
+        """The curves, attrition, family wins and the correlation within learners, as plain JSON; points and families are left to their files."""
+        kept = {name: value for name, value in super().as_dict().items() if name not in _ONLY_FILES}
+        more = {"wins": self.wins, "learner_correlation": self.correlation, "warning": self.attrition.warning or None}
+        return {**kept, **plain(more)}
 
     def charts(self) -> dict[str, ChartType]:
         """Curves, family wins and attrition, by file name."""
-        from howsure.horizon.charts_curves import draw_attrition, draw_curves, draw_wins
+        from howsure.horizon.charts_curves import draw_curves, draw_wins
 
         drawn: dict[str, ChartType] = {"curves": draw_curves(self)}
         drawn |= {"family_wins": draw_wins(self)} if self._is_contest else {}
-        return drawn | {"attrition": draw_attrition(self.attrition)}
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write curves.csv, curve_points.csv, families.csv, base_rates.csv, attrition.csv, presence.csv and curves.json."""
-        tables = {"curves": self.to_frame(), "curve_points": self.points, "families": self.families}
-        tables |= {"base_rates": self.base_rates()} if "exponential" in self.families["family"] else {}
-        tables |= {"attrition": self.attrition.to_frame(), "presence": self.attrition.presence}
-        written = [write_frame(frame, folder / f"{name}.csv") for name, frame in tables.items()]
-        return [*written, write_json(self.as_dict(), folder / "curves.json")]
+        return drawn | self.attrition.charts()
 
 
 def fit_curves(
-    attempts: Attempts,
+    attempts: Attempts | Source,
     *,
     family: str = AUTO,
     success_rates: Sequence[float] = (0.5, 0.8),
@@ -134,19 +133,41 @@ def fit_curves(
     min_answers: int = 1,
     min_attempts: int = 2,
     min_first: int = 1,
-    replicates: int = 500,
+    n_replicates: int = 500,
     level: float = 0.95,
     seed: int = 0,
     workers: int | None = None,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Curves:
-    """Fit a learning curve to each task that people tried, by binomial likelihood; ``auto`` takes the family with the smallest AIC.
+    """Fit a learning curve to each task that people tried, by binomial likelihood.
 
-    Attempts after ``last`` are left out, and so are tasks with fewer than ``min_attempts`` attempts of ``min_answers`` answers each, or
-    fewer than ``min_first`` first answers. Intervals come from ``replicates`` resamples of learners, each with all that learner's
-    answers, and refits of the chosen family.
+    Parameters
+    ----------
+    attempts : Attempts or frame
+        Attempts of people (kind ``human``), numbered.
+    family : str
+        ``auto`` takes the family with the smallest AIC for each task.
+    success_rates : sequence of float
+        The attempt at which the curve reaches each of these shares is estimated.
+    last : int, optional
+        Attempts after this one are excluded.
+    min_answers, min_attempts, min_first : int
+        Tasks with fewer than ``min_attempts`` attempts of ``min_answers`` answers each, or fewer than ``min_first`` first answers, are excluded.
+    n_replicates : int
+        Bootstrap replicates: learners are resampled, each with all their answers, and the chosen family is fitted again.
+    level : float
+        Coverage of the intervals.
+    seed : int
+        Of the replicates.
+    workers : int, optional
+        Threads; by default one per core.
+    scheduler : str, optional
+        A Dask scheduler, such as ``tcp://host:8786``.
+    progress : callable, optional
+        Called with the number of replicates that are done and their total.
     """
+    attempts = Attempts.of(attempts)
     check_level(level)
     check_success_rates(success_rates)
     names = (*CONTEST, "isotonic") if family == AUTO else (family_of(family).name,)
@@ -159,10 +180,10 @@ def fit_curves(
         CONTEST if family == AUTO else names,
         effect,
         success_rates,
-        replicates,
+        n_replicates,
         seed=seed,
         workers=workers,
-        cluster=cluster,
+        scheduler=scheduler,
         progress=progress,
     )
     attrition = measure_attrition(counts, level=level, seed=seed)
@@ -170,7 +191,7 @@ def fit_curves(
         "family": family,
         "success_rates": list(success_rates),
         "last": last,
-        "replicates": replicates,
+        "n_replicates": n_replicates,
         "level": level,
     }
     covered = {"min_answers": min_answers, "min_attempts": min_attempts, "min_first": min_first}
@@ -195,7 +216,7 @@ def _covered(counts: NoviceCounts, answers: int, attempts: int, first: int) -> t
             "Lower --min-attempts, --min-answers or --min-first, or add people who try a task again."
         )
     n_out = int((~kept).sum())
-    told = [f"{n_out:,} of {len(kept):,} tasks have too few attempts or answers for a curve and are left out."]
+    told = [f"{n_out:,} of {len(kept):,} tasks have too few attempts or answers for a curve and are excluded."]
     return counts.of_tasks(kept), told if n_out else []
 
 
@@ -252,7 +273,7 @@ def _estimate(value: float, draws: Floats, n_learners: int, level: float) -> Est
 
 
 def _points(counts: NoviceCounts, curves: Floats, drawn: Replicates, level: float) -> pl.DataFrame:
-    """One row a task and attempt that was observed."""
+    """One row per task and attempt that was observed."""
     rows = []
     for task, name in enumerate(counts.tasks):
         n_learners, ends = int(counts.n_learners[task]), np.full((4, len(counts.attempts)), np.nan)
@@ -265,8 +286,12 @@ def _points(counts: NoviceCounts, curves: Floats, drawn: Replicates, level: floa
             n = counts.trials[task, column]
             seen = wilson(counts.successes[task, column], n, level)
             observed = (int(n), seen.value, seen.low, seen.high)
-            rows.append((name, int(column) + 1, curves[task, column], *ends[:, column], *observed))
-    names = ("task", "attempt", "p", "low", "high", "band_low", "band_high", "n", "share", "share_low", "share_high")
+            p, single_ends, band_ends = curves[task, column], ends[:2, column], ends[2:, column]
+            rows.append((name, int(column) + 1, p, *single_ends, p, *band_ends, *observed))
+    names = (
+        *("task", "attempt", "p", "p_low", "p_high", "band", "band_low", "band_high"),
+        *("n", "share", "share_low", "share_high"),
+    )
     return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None).fill_nan(None)
 
 
@@ -292,12 +317,11 @@ def _families(counts: NoviceCounts, found: Contest) -> pl.DataFrame:
 def _row(curve: TaskCurve) -> dict[str, Any]:
     row: dict[str, Any] = {"task": curve.task, "family": curve.family}
     row |= {name: curve.parameters.get(name) for name in _PARAMETERS}
-    row |= {"first": curve.first.value, "first_low": curve.first.low, "first_high": curve.first.high}
+    row |= columns_of(first=curve.first)
     row |= {"log_likelihood": curve.log_likelihood, "aic": curve.aic}
     for target, found in curve.reach.items():
         name = f"n{100 * target:g}"
-        row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_state": found.state}
+        row |= columns_of(**{name: found})
         row |= {f"{name}_low_state": found.low_state, f"{name}_high_state": found.high_state}
-    held = curve.correlation
-    row |= {"learner_correlation": held.value, "correlation_low": held.low, "correlation_high": held.high}
+    row |= columns_of(learner_correlation=curve.correlation)
     return row | {name: getattr(curve, name) for name in ("n_learners", "n_answers", "last_attempt", "is_thin")}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from howsure.horizon.task_bank import Instance, Task
 from howsure.pages import BuiltPage, Received, Refusal, read_page, read_pages, read_results, step_rows
 from howsure.pages.packet import LINKS
 from howsure.pages.protocol import Game
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, plain
 from howsure.tables import Attempts
 
 __all__ = ["Novices", "collect_novices"]
@@ -36,9 +36,11 @@ _ROWS = {
 }
 
 
-@dataclass(frozen=True)
-class Novices:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Novices(Result):
     """What novices did: ``rows`` has their scored attempts, ``review`` the texts that somebody has to read, without names; who was refused and why."""
+
+    name: ClassVar[str] = "novices"
 
     rows: pl.DataFrame
     learners: pl.DataFrame
@@ -55,24 +57,30 @@ class Novices:
             )
         return Attempts(self.rows, notes=self.provenance.notes)
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row an attempt."""
-        return self.rows
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``learners`` (one row per learner); ``attempts`` where there are scores, ``review`` where somebody has to read."""
+        scored = {"attempts": self.attempts.frame} if len(self.rows) else {}
+        return {"learners": self.learners, **scored, **({"review": self.review} if len(self.review) else {})}
 
     def as_dict(self) -> dict[str, Any]:
-        """How much came in, from whom, and what was refused."""
-        told = {"n_attempts": len(self.rows), "n_to_review": len(self.review), "learners": self.learners.to_dicts()}
-        return dict(plain(told | {"refused": self.refused, "provenance": self.provenance}))
+        """How much came in, from whom, and what was refused, as plain JSON; attempts and texts are left to their files."""
+        kept = {name: value for name, value in super().as_dict().items() if name not in ("attempts", "review")}
+        counts = {"n_attempts": len(self.rows), "n_to_review": len(self.review), "refused": self.refused}
+        return {**plain(counts), **kept}
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write learners.csv and collect.json; attempts.csv and runs.jsonl where there are scores, review.csv where somebody has to read."""
-        written = [write_frame(self.learners, folder / "learners.csv")]
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write what every result writes and, where there are scores, runs.jsonl.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder; it is made if it does not exist.
+        """
+        written = super().save(path)
         if len(self.rows):
-            written.append(self.attempts.write(folder / "attempts.csv"))
-            written.append(write_frame(to_name(self.attempts), folder / "runs.jsonl"))
-        if len(self.review):
-            written.append(write_frame(self.review, folder / "review.csv"))
-        return [*written, write_json(self.as_dict(), folder / "collect.json")]
+            written.append(write_frame(to_name(self.attempts), Path(path) / "runs.jsonl"))
+        return written
 
 
 def collect_novices(
@@ -181,4 +189,10 @@ def _gathered(
     )
     learners = minutes.join(sums, on="learner", how="left", maintain_order="left")
     review = review_table(text for course in courses for text in course.written())
-    return Novices(rows, learners, review, refused, Provenance({}, key.commitment[:16], notes=tuple(notes)))
+    return Novices(
+        rows=rows,
+        learners=learners,
+        review=review,
+        refused=refused,
+        provenance=Provenance({}, key.commitment[:16], notes=tuple(notes)),
+    )

@@ -1,15 +1,17 @@
-"""What time horizons rest on: the expert minutes, baselines that were cut off, the regularisation, the weights."""
+"""What time horizons are sensitive to: the expert minutes, baselines that were cut off, the regularisation, the weights."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
 from howsure.horizon.time_curves import WEIGHTS, Curves, Timed, fit_curves, timed
+from howsure.results import Provenance, Result
 from howsure.stats._arrays import Bools, Floats
 from howsure.stats.replicates import replicate_differences, replicate_interval
 
@@ -34,39 +36,48 @@ _LONGEST = 0.9  # the share of tasks that are shorter than those taken as censor
 class Variation:
     """A model's horizon under another setting, as a multiple of the horizon that is reported.
 
-    ``low`` and ``high`` hold the middle of the redrawn minutes, for noise alone. All are None where either horizon is none.
+    ``ratio_low`` and ``ratio_high`` contain the middle of the redrawn minutes, for noise alone. All are None where either horizon is none.
     """
 
     model: str
-    level: float
+    success_rate: float
     factor: str
     setting: str
     ratio: float | None
-    low: float | None = None
-    high: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sensitivity(Result):
     """Every variation, and which tasks were taken as censored."""
+
+    name: ClassVar[str] = "sensitivity"
 
     rows: tuple[Variation, ...]
     censored: tuple[str, ...]
+    provenance: Provenance
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a model, level, factor and setting: the horizon as a multiple of the reported one."""
-        kinds = {"ratio": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-        return pl.DataFrame([vars(row) for row in self.rows], schema_overrides=kinds, infer_schema_length=None)
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``sensitivity``: one row per model, success rate, factor and setting, the horizon as a multiple of the reported one."""
+        kinds = dict.fromkeys(("ratio", "ratio_low", "ratio_high"), pl.Float64)
+        rows = [vars(row) for row in self.rows]
+        return {"sensitivity": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)}
 
-    def widest(self, factor: str, level: float) -> Variation | None:
+    def widest(self, factor: str, success_rate: float) -> Variation | None:
         """The variation of a factor that moves any model's horizon farthest."""
-        known = [row for row in self.rows if row.factor == factor and row.level == level and row.ratio is not None]
+        known = [
+            row
+            for row in self.rows
+            if (row.factor, row.success_rate) == (factor, success_rate) and row.ratio is not None
+        ]
         return max(known, key=lambda row: abs(np.log(row.ratio or 1)), default=None)
 
 
 def vary(
     data: Timed,
-    levels: Sequence[float],
+    success_rates: Sequence[float],
     *,
     weights: str,
     censored: Sequence[str] = (),
@@ -84,14 +95,19 @@ def vary(
     rows = [
         Variation(model, one, factor, setting, _times(ratio))
         for factor, setting, curves in changed
-        for one in levels
+        for one in success_rates
         for model, ratio in zip(data.counts.models, _ratio(curves, base, one), strict=True)
     ]
     rng = np.random.default_rng(seed)
-    rows += [row for spread in _NOISES for row in _noisy(data, base, levels, spread, level, rng)]
+    rows += [row for spread in _NOISES for row in _noisy(data, base, success_rates, spread, level, rng)]
     order = {factor: place for place, factor in enumerate(FACTORS)}
     names = data.counts.tasks["task"].filter(pl.Series(is_censored))
-    return Sensitivity(tuple(sorted(rows, key=lambda row: order[row.factor])), tuple(names))
+    settings = {"weights": weights, "regularisation": data.regularisation, "level": level}
+    return Sensitivity(
+        rows=tuple(sorted(rows, key=lambda row: order[row.factor])),
+        censored=tuple(names),
+        provenance=Provenance(settings, data.counts.digest, seed),
+    )
 
 
 _Changed = tuple[str, str, Curves]
@@ -122,11 +138,11 @@ def _censored(data: Timed, tasks: Sequence[str]) -> Bools:
 
 
 def _noisy(
-    data: Timed, base: Curves, levels: Sequence[float], spread: float, level: float, rng: np.random.Generator
+    data: Timed, base: Curves, success_rates: Sequence[float], spread: float, level: float, rng: np.random.Generator
 ) -> Iterator[Variation]:
     noise = spread * rng.standard_normal((_DRAWS, len(data.x)))
     fits = [fit_curves(data, data.x + shift) for shift in noise]
-    for one in levels:
+    for one in success_rates:
         drawn = np.array([_ratio(curves, base, one) for curves in fits])
         for m, model in enumerate(data.counts.models):
             found, known = replicate_interval(drawn[:, m], level), drawn[~np.isnan(drawn[:, m]), m]
@@ -135,9 +151,9 @@ def _noisy(
             yield Variation(model, one, "noise", f"{spread:g}", _times(middle), *ends)
 
 
-def _ratio(curves: Curves, base: Curves, level: float) -> Floats:
+def _ratio(curves: Curves, base: Curves, success_rate: float) -> Floats:
     """log₂ of the horizons' ratio; not finite where either horizon is none."""
-    return replicate_differences(curves.log2_minutes(level), base.log2_minutes(level))
+    return replicate_differences(curves.log2_minutes(success_rate), base.log2_minutes(success_rate))
 
 
 def _times(log2_ratio: float) -> float | None:

@@ -6,18 +6,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from howsure.compute import replicate
 from howsure.errors import OptionError
-from howsure.frames import write_frame
 from howsure.horizon.definitions import Drawn, Model, matching
 from howsure.horizon.simulator import draw_suite, simulate
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats, check_level, t_quantile
 
 if TYPE_CHECKING:
@@ -38,8 +36,8 @@ class Design:
     n_learners: int
     n_tasks: int
     half_width: float | None
-    low: float | None
-    high: float | None
+    half_width_low: float | None
+    half_width_high: float | None
 
     @property
     def n_answers(self) -> int:
@@ -47,9 +45,11 @@ class Design:
         return self.n_learners * self.n_tasks
 
 
-@dataclass(frozen=True)
-class StudySize:
-    """Designs with what they would find, and the cheapest that is good enough."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StudySize(Result):
+    """Designs with the width of the interval that each would give, and the cheapest that is narrow enough."""
+
+    name: ClassVar[str] = "size"
 
     designs: tuple[Design, ...]
     horizon: float
@@ -62,29 +62,27 @@ class StudySize:
         enough = [one for one in self.designs if one.half_width is not None and one.half_width <= self.wanted]
         return min(enough, key=lambda one: (one.n_answers, one.n_learners)) if enough else None
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row a design: n_learners, n_tasks, n_answers, half_width, low, high, is_enough."""
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``size``: one row per design; the ends of ``half_width`` are its Monte Carlo error."""
         rows = [
             vars(one) | {"n_answers": one.n_answers, "is_enough": (one.half_width or math.inf) <= self.wanted}
             for one in self.designs
         ]
-        columns = ("n_learners", "n_tasks", "n_answers", "half_width", "low", "high", "is_enough")
-        return pl.DataFrame(rows, infer_schema_length=None).select(columns)
+        widths = ("half_width", "half_width_low", "half_width_high")
+        frame = pl.DataFrame(rows, schema_overrides=dict.fromkeys(widths, pl.Float64), infer_schema_length=None)
+        return {"size": frame.select("n_learners", "n_tasks", "n_answers", *widths, "is_enough")}
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole result as plain JSON."""
-        told = {"horizon": self.horizon, "wanted": self.wanted, "cheapest": plain(self.cheapest)}
-        return told | {"designs": plain(self.to_frame().to_dicts()), "provenance": plain(self.provenance)}
+        """The designs, the expected horizon, the wanted width and the cheapest design, as plain JSON."""
+        asked = {"horizon": self.horizon, "wanted": self.wanted, "cheapest": plain(self.cheapest)}
+        return {**asked, **super().as_dict()}
 
     def charts(self) -> Mapping[str, ChartType]:
         """The interval's width over the number of learners."""
         from howsure.horizon.charts_attempts import draw_size
 
         return {"size": draw_size(self)}
-
-    def save(self, folder: Path) -> list[Path]:
-        """Write size.csv and size.json."""
-        return [write_frame(self.to_frame(), folder / "size.csv"), write_json(self.as_dict(), folder / "size.json")]
 
 
 def size_study(
@@ -97,32 +95,57 @@ def size_study(
     n_runs: int = 20,
     suite: str = "mixed",
     sameness: float = 0.85,
-    n_worlds: int = 200,
+    n_simulations: int = 200,
     level: float = 0.95,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> StudySize:
-    """What studies of these sizes would find of a model whose true horizon is `horizon`, by the matching definition.
+    """The width of the interval that studies of several sizes would give, by simulation (matching definition).
 
-    Each design is simulated ``n_worlds`` times, with new tasks and new learners; the spread of log n* over them, times a t quantile, is half the
-    width of an interval of this ``level``. ``sameness`` is how alike learners are (1: all the same), ``n_runs`` how often the model tries a task.
+    Each design is simulated with new tasks and new learners; the spread of log n* over the simulations, times a t quantile, is half the
+    width of the interval.
+
+    Parameters
+    ----------
+    horizon : float
+        The model's true horizon in attempts.
+    wanted : float
+        The half width that is narrow enough: 0.2 means from n/1.2 to n·1.2.
+    learners, tasks : sequence of int
+        Numbers of learners and of tasks to try.
+    n_attempts : int
+        Attempts of a novice at a task.
+    n_runs : int
+        Runs of the model at a task.
+    suite : str
+        How hard the tasks are: mixed, easy or hard.
+    sameness : float
+        How alike learners are; 1: all the same.
+    n_simulations : int
+        Simulated studies per design.
+    level : float
+        Coverage of the interval.
+    seed : int
+        Of the simulations.
+    progress : callable, optional
+        Called with the number of designs that are done and their total.
     """
     check_level(level)
     if not 1 <= horizon <= n_attempts:
         raise OptionError(f"horizon {horizon:g} is not between 1 and the {n_attempts} attempts of the study.")
-    if n_worlds < 20 or wanted <= 0:
-        raise OptionError(f"Give at least 20 worlds and a width above 0, not {n_worlds} and {wanted:g}.")
+    if n_simulations < 20 or wanted <= 0:
+        raise OptionError(f"Give at least 20 simulations and a width above 0, not {n_simulations} and {wanted:g}.")
     plans = [(n_learners, n_tasks) for n_tasks in sorted(set(tasks)) for n_learners in sorted(set(learners))]
     made: dict[str, Any] = {"n_attempts": n_attempts, "n_runs": n_runs, "sameness": sameness, "suite": suite}
     designs = []
     for done, (n_learners, n_tasks) in enumerate(plans, 1):
         work = partial(_draw, horizon=horizon, n_learners=n_learners, n_tasks=n_tasks, **made)
-        found = replicate(work, n_worlds, seed=seed, batch=25)
+        found = replicate(work, n_simulations, seed=seed, batch=25)
         designs.append(_design(n_learners, n_tasks, found, level))
         if progress:
             progress(done, len(plans))
-    settings = made | {"horizon": horizon, "wanted": wanted, "n_worlds": n_worlds, "level": level}
-    return StudySize(tuple(designs), horizon, wanted, Provenance(settings, seed=seed))
+    settings = made | {"horizon": horizon, "wanted": wanted, "n_simulations": n_simulations, "level": level}
+    return StudySize(designs=tuple(designs), horizon=horizon, wanted=wanted, provenance=Provenance(settings, seed=seed))
 
 
 def _draw(

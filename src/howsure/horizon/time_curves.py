@@ -1,4 +1,4 @@
-r"""Success as a logistic curve over log₂ minutes, one a model: the fit, its replicates, and where a curve crosses a level.
+r"""Success as a logistic curve over log₂ minutes, one per model: the fit, its replicates, and where a curve crosses a success rate.
 
 .. math:: P(\text{success}) = \sigma(\alpha + \beta \log_2 \text{minutes}), \qquad
           \log_2 h_q = \frac{\operatorname{logit} q - \alpha}{\beta}
@@ -59,14 +59,13 @@ class Curves:
     slope: Floats
     outcome: Ints
 
-    def log2_minutes(self, level: float) -> Floats:
-        """Where the curves cross a level in per cent: −∞ without success, ∞ without failure, NaN where no curve falls.
+    def log2_minutes(self, success_rate: float) -> Floats:
+        """Where the curves cross a success rate between 0 and 1: −∞ without success, ∞ without failure, NaN where no curve falls.
 
         A crossing beyond what floats can hold in minutes (an all but flat curve) lies beyond the range as well.
         """
-        q = level / 100
         with np.errstate(invalid="ignore", divide="ignore"):
-            crossing = (math.log(q / (1 - q)) - self.intercept) / self.slope
+            crossing = (math.log(success_rate / (1 - success_rate)) - self.intercept) / self.slope
         crossing = np.where(np.abs(crossing) > FARTHEST, np.copysign(np.inf, crossing), crossing)
         crossing = np.where(self.outcome == FITTED, crossing, np.nan)
         crossing = np.where(self.outcome == NO_SUCCESS, -np.inf, crossing)
@@ -105,7 +104,7 @@ def draw_curves(
     *,
     resample: str = "hierarchy",
     seed: int = 0,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Curves:
     """The curves of `n` replicates, in which `resample` says what is drawn anew.
@@ -118,7 +117,7 @@ def draw_curves(
         raise OptionError.unknown("resampling", resample, RESAMPLES)
     start = np.nan_to_num(np.column_stack([base.intercept, base.slope]))
     work = partial(_draw, data, start, resample == "hierarchy")
-    return Curves(*replicate(work, n, seed=seed, cluster=cluster, progress=progress))
+    return Curves(*replicate(work, n, seed=seed, cluster=scheduler, progress=progress))
 
 
 def middle_of(level: float, resample: str, n_families: int) -> float:

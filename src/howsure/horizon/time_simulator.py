@@ -25,7 +25,7 @@ __all__ = ["SimulatedTimeRuns", "simulate_time"]
 
 @dataclass(frozen=True, eq=False)
 class SimulatedTimeRuns:
-    """Counts of runs, and the truth that drew them.
+    """Counts of runs, and the true values that they were drawn from.
 
     ``slope`` is β; ``spread`` the standard deviation of family and task effects together.
     """
@@ -35,11 +35,11 @@ class SimulatedTimeRuns:
     slope: float
     spread: float
 
-    def truth(self, model: str, level: float = 50) -> float:
-        """The minutes at which a model does `level` per cent of all tasks of that length, easier and harder ones together."""
+    def truth(self, model: str, success_rate: float = 0.5) -> float:
+        """The minutes at which a model does this share of all tasks of that length, easier and harder ones together."""
         nodes, weights = np.polynomial.hermite_e.hermegauss(60)
         effects, shares = self.spread * nodes, weights / weights.sum()
-        found = brentq(lambda eta: shares @ expit(eta + effects) - level / 100, -60, 60)
+        found = brentq(lambda eta: shares @ expit(eta + effects) - success_rate, -60, 60)
         return float(self.horizons[model] * 2 ** (found / self.slope))
 
 
@@ -60,7 +60,7 @@ def simulate_time(
     Every model makes `n_runs` runs at each of `n_tasks` tasks in each family; lengths within a family differ by a doubling or so.
     """
     if slope >= 0 or min(n_families, n_tasks, n_runs) < 1 or not horizons:
-        raise OptionError("A world needs a slope below 0, a model, and at least 1 family, task and run.")
+        raise OptionError("Give a slope below 0, a model, and at least 1 family, task and run.")
     rng = np.random.default_rng(seed)
     family = np.repeat(np.arange(n_families), n_tasks)
     x = rng.uniform(0, math.log2(longest), n_families)[family] + rng.normal(0, 1, len(family))

@@ -1,4 +1,4 @@
-"""Where a curve crosses a level, as an estimate: its interval, and the states of the value and of both ends."""
+"""Where a curve crosses a success rate, as an estimate: its interval, and the states of the value and of both ends."""
 
 from __future__ import annotations
 
@@ -37,12 +37,18 @@ _WHY: dict[int, tuple[State, str]] = {
 
 
 def horizon(
-    own: Curves, drawn: Curves | None, x: Floats, success: float, level: float, n_runs: int, middle: float | None = None
+    own: Curves,
+    drawn: Curves | None,
+    x: Floats,
+    success_rate: float,
+    level: float,
+    n_runs: int,
+    middle: float | None = None,
 ) -> Estimate:
-    """One model's horizon at a level of success in per cent.
+    """One model's horizon at a success rate between 0 and 1.
 
-    ``x`` has log₂ minutes of its tasks; ``middle`` is the share of replicates that the interval holds, by default ``level``. Without success or without failure the value is the shortest or the longest task. A crossing beyond
-    them is told as extrapolated. Replicates without success or without failure lie below or above the range; those without a falling curve, and those
+    ``x`` has log₂ minutes of its tasks; ``middle`` is the share of replicates that the interval contains, by default ``level``. Without success or without failure the value is the shortest or the longest task. A crossing beyond
+    them is marked as extrapolated. Replicates without success or without failure lie below or above the range; those without a falling curve, and those
     that hold none of the model's runs, failed (see `stats.replicates`).
     """
     edges = float(2 ** x.min()), float(2 ** x.max())
@@ -50,13 +56,13 @@ def horizon(
         state, why = _WHY[int(own.outcome)]
         edge = {"below_range": edges[0], "above_range": edges[1]}.get(state)
         return Estimate.without(state, why.format(n_runs), value=edge, level=level)
-    crossing = float(own.log2_minutes(success))
+    crossing = float(own.log2_minutes(success_rate))
     if np.isinf(crossing):
         return Estimate.without("unbounded", "the curve is all but flat", level=level)
     value = 2.0**crossing
     if drawn is None:
         return Estimate(value, level=level, reason=_beyond(value, edges))
-    interval = replicate_interval(drawn.log2_minutes(success), middle or level)
+    interval = replicate_interval(drawn.log2_minutes(success_rate), middle or level)
     found = interval.estimate(crossing, level=level, reason=_beyond(value, edges)).map(math.exp2)
     return replace(
         found,

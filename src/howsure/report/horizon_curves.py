@@ -35,9 +35,9 @@ def _curves_section(curves: Curves, chart: ChartBlock) -> Section:
         TableBlock(
             columns,
             rows,
-            "One row a task. “<1” is above the level from the start, “>” after the last attempt observed.",
+            "One row per task. “<1” is above the level from the start, “>” after the last attempt observed.",
         ),
-        Method(_METHOD.format(level=curves.level, replicates=curves.provenance.settings["replicates"])),
+        Method(_METHOD.format(level=curves.level, replicates=curves.provenance.settings["n_replicates"])),
         Download("curves.csv", csv_text(curves.to_frame())),
         Download("curve_points.csv", csv_text(curves.points)),
     ]
@@ -62,10 +62,10 @@ _METHOD = (
 def _families_section(curves: Curves, chart: ChartBlock) -> Section:
     told = ", ".join(f"{name} {share:.0%}" for name, share in curves.wins.items())
     rows: list[list[Cell]] = [
-        [name, family.formula, ", ".join(family.parameters) or "one level an attempt", curves.wins.get(name)]
+        [name, family.formula, ", ".join(family.parameters) or "one level per attempt", curves.wins.get(name)]
         for name, family in FAMILIES.items()
     ]
-    table = TableBlock(["Family", "Formula", "Parameters", "Share won"], rows, "One row a family.")
+    table = TableBlock(["Family", "Formula", "Parameters", "Share won"], rows, "One row per family.")
     method = (
         "AIC = 2 k − 2 log L with k parameters; the smallest wins. AIC takes answers as independent; answers of one learner are not, so small "
         "differences decide little. The isotonic curve does not compete."

@@ -32,27 +32,29 @@ def attempts(
     success_rates: Annotated[
         str, typer.Option(help="The model's probabilities of success, between 0 and 1.")
     ] = "0.5,0.8",
-    bootstrap: Annotated[int, typer.Option(min=1, help="Replicates of families, tasks and learners.")] = 1000,
+    replicates: Annotated[
+        int, typer.Option(min=1, help="Bootstrap replicates of families, tasks and learners.")
+    ] = 1000,
     threshold: Annotated[
-        float | None, typer.Option(help="The score from which on an attempt is a success.", show_default=False)
+        float | None, typer.Option(help="The score from which an attempt is a success.", show_default=False)
     ] = None,
     last: Annotated[
-        int | None, typer.Option(min=2, help="Leave out novices' attempts after this one.", show_default=False)
+        int | None, typer.Option(min=2, help="Exclude novices' attempts after this one.", show_default=False)
     ] = None,
     level: Level = 0.95,
     seed: Seed = 0,
-    cluster: Annotated[
+    scheduler: Annotated[
         str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
     ] = None,
 ) -> None:
-    """How many attempts a novice would need to do as well as each model (NAME).
+    """How many attempts a novice would need to do as well as each model (NAME, Novelty Achievement MeasurE).
 
-    RUNS hold novices (kind human, numbered attempts) and models at the same tasks. Writes horizons.csv, horizons.json, domains.csv,
-    pairs.csv, tasks.csv, the charts and attempts_report.html.
+    RUNS contain novices (kind human, numbered attempts) and models at the same tasks. Writes horizons.csv, horizons.json, domains.csv,
+    pairs.csv, tasks.csv, novices.csv, the charts and attempts_report.html.
 
     \b
     howsure horizon attempts runs.jsonl -o out
-    howsure horizon attempts runs.jsonl --definition all --success-rates 0.5,0.8 --bootstrap 1000
+    howsure horizon attempts runs.jsonl --definition all --success-rates 0.5,0.8 --replicates 1000
     """
     from howsure.horizon.attempt_horizon import attempt_horizons
     from howsure.horizon.definitions import DEFINITIONS
@@ -63,12 +65,12 @@ def attempts(
             runs,
             definitions=DEFINITIONS if definition == "all" else definition.split(","),
             success_rates=numbers("--success-rates", success_rates),
-            n_bootstrap=bootstrap,
+            n_replicates=replicates,
             threshold=threshold,
             last=last,
             level=level,
             seed=seed,
-            cluster=cluster,
+            scheduler=scheduler,
             progress=progress,
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
@@ -79,23 +81,23 @@ def attempts(
 def _tell(found: AttemptHorizons, console: Console) -> None:
     people = found.counts.novices
     title = f"Attempts that novices need: {len(people.learners):,} learners, {len(found.tasks):,} tasks"
-    columns = ("model", "definition", "level", f"horizon [{found.level:.0%}]", "success", "tasks", "× first")
+    columns = ("model", "definition", "success rate", f"horizon [{found.level:.0%}]", "success", "tasks", "× first")
     console.table(title, columns, map(_row, found.rows), _CAPTION)
     if found.domains:
         first = found.rows[0]
-        rows = [r for r in found.domains if (r.definition, r.level) == (first.definition, first.level)]
+        rows = [r for r in found.domains if (r.definition, r.success_rate) == (first.definition, first.success_rate)]
         cells = [(r.group, r.model, r.horizon, r.success, r.n_tasks) for r in rows]
         console.table(
-            f"By group of tasks: {first.definition}, {first.level:.0%}",
+            f"By group of tasks: {first.definition}, {first.success_rate:.0%}",
             ("tasks", "model", "horizon", "success", "n"),
             cells,
         )
     if found.pairs:
         pairs = [
-            (p.a, p.b, p.definition, f"{p.level:.0%}", p.ratio if p.ratio.value else "–", chance(p.p_greater))
+            (p.a, p.b, p.definition, f"{p.success_rate:.0%}", p.ratio if p.ratio.value else "–", chance(p.p_a_greater))
             for p in found.pairs
         ]
-        console.table("Pairs", ("A", "B", "definition", "level", "A / B", "P(A > B)"), pairs)
+        console.table("Pairs", ("A", "B", "definition", "success rate", "A / B", "P(A > B)"), pairs)
 
 
 _CAPTION = "A model with horizon n does as well as novices on their n-th attempt; × first: its success over that on their first."
@@ -104,4 +106,4 @@ _CAPTION = "A model with horizon n does as well as novices on their n-th attempt
 def _row(row: Horizon) -> tuple[object, ...]:
     ratio = None if row.ratio_to_first is None else f"{row.ratio_to_first:.2f}"
     shown = row.horizon.state if row.horizon.value is None else row.horizon
-    return row.model, row.definition, f"{row.level:.0%}", shown, row.success, row.n_tasks, ratio
+    return row.model, row.definition, f"{row.success_rate:.0%}", shown, row.success, row.n_tasks, ratio

@@ -34,7 +34,7 @@ def collect(
     """Novices' files → a table of attempts, scored by the tasks themselves.
 
     Digests are verified; duplicates and strangers are refused, each with its reason. Writes attempts.csv and runs.jsonl (for the other verbs), learners.csv,
-    review.csv (texts that somebody has to read) and collect.json.
+    review.csv (texts that somebody has to read) and novices.json.
 
     \b
     howsure horizon collect novice.html answers/ -o novices

@@ -26,9 +26,9 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="Another model.", show_default=False)],
     output: Output,
 ) -> None:
-    """How many times longer A's tasks are than B's, and how sure that is.
+    """The ratio of A's time horizon to B's, and the probability that A's is longer.
 
-    Both are fitted to the same tasks in every replicate. Writes compare.csv, compare.json, the charts and compare_report.html.
+    Both are fitted to the same tasks in every replicate. Writes compare.csv, horizon_compare.json, the charts and compare_report.html.
 
     \b
     howsure horizon compare out "new model" "old model" -o compared
@@ -42,9 +42,13 @@ def compare(
     found = compare_horizons(horizons, a, b)
     output.console.notes(note for note in found.provenance.notes if note not in horizons.provenance.notes)
     rows = [
-        (f"{row.level:g} %", told(row.a), told(row.b), told(row.ratio, times), chance(row.p_longer), row.n_undefined)
+        (
+            f"{100 * row.success_rate:g} %",
+            *(told(row.a), told(row.b), told(row.ratio, times)),
+            *(chance(row.p_a_greater), row.n_undefined),
+        )
         for row in found.rows
     ]
-    columns = ("level", a, b, f"ratio [{horizons.level:.0%}]", f"P({a} longer)", "replicates without ratio")
-    output.console.table(f"{a} against {b}", columns, rows, f"{found.n_shared_tasks:,} tasks that both tried.")
-    finish(found, output, "compare", f"Time horizons: {a} against {b}", "horizon_time.comparison_sections")
+    columns = ("success rate", a, b, f"ratio [{horizons.level:.0%}]", f"P({a} longer)", "replicates without ratio")
+    output.console.table(f"{a} compared with {b}", columns, rows, f"{found.n_shared_tasks:,} tasks that both tried.")
+    finish(found, output, "compare", f"Time horizons: {a} compared with {b}", "horizon_time.comparison_sections")

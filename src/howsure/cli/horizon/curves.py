@@ -41,21 +41,21 @@ def curves(
     ] = "auto",
     success_rates: Annotated[str, typer.Option(help="Success rates to reach, between 0 and 1.")] = "0.5,0.8",
     last: Annotated[
-        int | None, typer.Option(min=2, help="Leave out attempts after this one.", show_default=False)
+        int | None, typer.Option(min=2, help="Exclude attempts after this one.", show_default=False)
     ] = None,
     min_answers: Annotated[int, typer.Option(min=1, help="Answers that make an attempt count.")] = 1,
-    min_attempts: Annotated[int, typer.Option(min=2, help="Leave out tasks with fewer attempts that count.")] = 2,
-    min_first: Annotated[int, typer.Option(min=1, help="Leave out tasks with fewer first answers.")] = 1,
-    bootstrap: Annotated[int, typer.Option(min=20, help="Resamples of learners.")] = 500,
+    min_attempts: Annotated[int, typer.Option(min=2, help="Exclude tasks with fewer attempts that count.")] = 2,
+    min_first: Annotated[int, typer.Option(min=1, help="Exclude tasks with fewer first answers.")] = 1,
+    replicates: Annotated[int, typer.Option(min=20, help="Bootstrap replicates of learners.")] = 500,
     level: Level = 0.95,
     seed: Seed = 0,
-    cluster: Annotated[
+    scheduler: Annotated[
         str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
     ] = None,
 ) -> None:
-    """How novices learn each task: curves with intervals, the attempts to 50 and 80 %, and who leaves early.
+    """How novices learn each task: curves with intervals, the attempts to reach success rates, and who leaves early.
 
-    RUNS hold people (kind human) with numbered attempts. Writes curves.csv, curve_points.csv, families.csv, base_rates.csv,
+    RUNS contain people (kind human) with numbered attempts. Writes curves.csv, curve_points.csv, families.csv, base_rates.csv,
     attrition.csv, presence.csv, curves.json, the charts and curves_report.html.
 
     \b
@@ -74,10 +74,10 @@ def curves(
             min_answers=min_answers,
             min_attempts=min_attempts,
             min_first=min_first,
-            replicates=bootstrap,
+            n_replicates=replicates,
             level=level,
             seed=seed,
-            cluster=cluster,
+            scheduler=scheduler,
             progress=progress,
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
@@ -94,7 +94,7 @@ def _tell(found: Curves, console: Console) -> None:
     ]
     more = f" The first {_SHOWN} of {len(found.rows):,} tasks; all in curves.csv." if len(found.rows) > _SHOWN else ""
     console.table(
-        "Attempts to reach a level",
+        "Attempts to reach a success rate",
         columns,
         rows,
         f"<1: before the first attempt. >: after the last one observed.{more}",

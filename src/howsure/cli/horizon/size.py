@@ -28,7 +28,7 @@ def size(
     runs: Annotated[int, typer.Option(min=1, help="Runs of a model at a task.")] = 20,
     suite: Annotated[str, typer.Option(help="How hard the tasks are: mixed, easy or hard.")] = "mixed",
     sameness: Annotated[float, typer.Option(min=0.01, max=1, help="How alike learners are; 1: all the same.")] = 0.85,
-    worlds: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 200,
+    simulations: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 200,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -52,7 +52,7 @@ def size(
             n_runs=runs,
             suite=suite,
             sameness=sameness,
-            n_worlds=worlds,
+            n_simulations=simulations,
             level=level,
             seed=seed,
             progress=progress,

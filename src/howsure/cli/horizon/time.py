@@ -35,29 +35,30 @@ def time(
         ),
     ] = "invsqrt",
     regularisation: Annotated[float, typer.Option(min=0, help="Penalty on the squared slope.")] = 1e-5,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Refits on tasks drawn anew.")] = 1000,
+    replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates; 0 for no intervals.")] = 1000,
     resample: Annotated[
-        str, typer.Option(help="What is drawn anew: hierarchy (families, their tasks, their runs) or families alone.")
+        str, typer.Option(help="What is resampled: hierarchy (families, their tasks, their runs) or families alone.")
     ] = "hierarchy",
     kinds: Annotated[
         str, typer.Option(help="Whose runs: model, human, or both with a comma, as in human,model.")
     ] = "model",
     threshold: Annotated[
-        float | None, typer.Option(help="The score from which on a run is a success.", show_default=False)
+        float | None, typer.Option(help="The score from which a run is a success.", show_default=False)
     ] = None,
     censored: Annotated[
         Path | None,
         typer.Option(
-            help="Tasks, one a line, whose minutes are a lower bound. [default: the longest tenth]", show_default=False
+            help="Tasks, one per line, whose minutes are a lower bound. [default: the longest tenth]",
+            show_default=False,
         ),
     ] = None,
     level: Level = 0.95,
     seed: Seed = 0,
-    cluster: Annotated[
+    scheduler: Annotated[
         str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
     ] = None,
 ) -> None:
-    """How long the tasks are, in an expert's minutes, that each model does half of the time.
+    """The length of tasks, in an expert's minutes, at which each model succeeds half of the time.
 
     RUNS need the column minutes; counts of successes (n_successes, n_runs) for each model and task do as well. Writes time_horizons.csv, time_horizons.json,
     task_counts.csv, sensitivity.csv, replicates.parquet, the charts and time_report.html.
@@ -78,14 +79,14 @@ def time(
             success_rates=numbers("--success-rates", success_rates),
             weights=weights,
             regularisation=regularisation,
-            bootstrap=bootstrap,
+            n_replicates=replicates,
             resample=resample,
             level=level,
             seed=seed,
             kinds=[name.strip() for name in kinds.split(",")],
             threshold=threshold,
             censored=_lines(censored),
-            cluster=cluster,
+            scheduler=scheduler,
             progress=progress,
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
@@ -96,27 +97,27 @@ def time(
 def _tell(found: TimeHorizons, console: Console) -> None:
     from howsure.horizon.durations import told
 
-    rows = [(fit.model, *map(told, fit.horizons.values()), *_facts(fit)) for fit in found.ranked]
+    rows = [(fit.model, *map(told, fit.horizons.values()), *_counts(fit)) for fit in found.ranked]
     columns = (
         "model",
-        *(f"{one:g} % [{found.level:.0%}]" for one in found.levels),
+        *(f"{100 * rate:g} % [{found.level:.0%}]" for rate in found.success_rates),
         "slope",
         "runs",
         "tasks",
         "success",
     )
     caption = "Expert time. Without slope: replicates in which success does not fall with length, of "
-    n = found.provenance.settings["bootstrap"]
+    n = found.provenance.settings["n_replicates"]
     console.table("Time horizons", (*columns, "without slope"), rows, f"{caption}{n:,}.")
     _tell_influence(found, console)
 
 
 def _tell_influence(found: TimeHorizons, console: Console) -> None:
-    """What the regularisation and the minutes do to the first level's horizons."""
+    """What the regularisation and the minutes do to the horizons at the first success rate."""
     from howsure.horizon.durations import times
 
-    level = found.levels[0]
-    shown = [row for row in found.sensitivity.rows if row.level == level and row.ratio is not None]
+    rate = found.success_rates[0]
+    shown = [row for row in found.sensitivity.rows if row.success_rate == rate and row.ratio is not None]
     settings = list(dict.fromkeys((row.factor, row.setting) for row in shown))
     rows = []
     for factor, setting in settings:
@@ -124,7 +125,9 @@ def _tell_influence(found: TimeHorizons, console: Console) -> None:
         rows.append((factor, setting, *(times(ratios[place]) for place in (0, len(ratios) // 2, -1))))
     caption = f"Noise: doublings of standard deviation in the minutes. Censored: minutes of {len(found.sensitivity.censored)} tasks as a lower bound."
     columns = ("factor", "setting", "least", "middle model", "most")
-    console.table(f"The {level:g} % horizon under other settings, times the reported", columns, rows, caption)
+    console.table(
+        f"The {100 * rate:g} % horizon under other settings, as a multiple of the reported one", columns, rows, caption
+    )
 
 
 def _lines(path: Path | None) -> list[str]:
@@ -135,6 +138,6 @@ def _lines(path: Path | None) -> list[str]:
     return [line.strip() for line in read_bytes(path).decode(errors="replace").splitlines() if line.strip()]
 
 
-def _facts(fit: ModelFit) -> tuple[object, ...]:
+def _counts(fit: ModelFit) -> tuple[object, ...]:
     slope = None if fit.slope is None else f"{fit.slope:.3f}"
     return slope, fit.n_runs, fit.n_tasks, f"{fit.success:.0%}", fit.outcomes.get("no slope", 0) or ""

@@ -37,11 +37,11 @@ def trend(
     ] = None,
     success_rate: Annotated[float, typer.Option(help="The success rate of the horizons, between 0 and 1.")] = 0.5,
     since: Annotated[
-        str | None, typer.Option(help="Leave out older models, as in 2023-01-01.", show_default=False)
+        str | None, typer.Option(help="Exclude older models, as in 2023-01-01.", show_default=False)
     ] = None,
     level: Level = 0.95,
 ) -> None:
-    """How fast horizons double: a line through the models that had the longest one on the day of their release.
+    """How fast horizons double: a line through the models that had the longest horizon on the day of their release.
 
     Writes trend.csv, trend_line.csv, trend.json, the chart and trend_report.html.
 
@@ -51,10 +51,10 @@ def trend(
     """
     from howsure.horizon.durations import duration
     from howsure.horizon.horizon_trend import fit_horizon_trend
-    from howsure.horizon.published import dated_horizons, read_releases
+    from howsure.horizon.published import read_releases
 
     first, dates = _day(since), read_releases(releases) if releases else None
-    found = fit_horizon_trend(dated_horizons(horizons, dates, success_rate=success_rate), since=first, level=level)
+    found = fit_horizon_trend(horizons, dates, success_rate=success_rate, since=first, level=level)
     output.console.notes(found.provenance.notes)
     rows = [
         (row["model"], row["released"], duration(row["minutes"]))
@@ -63,7 +63,7 @@ def trend(
     output.console.table("The frontier at release", ("model", "released", f"{100 * success_rate:g} % horizon"), rows)
     after = f" from {since} on" if since else ""
     output.console.say(
-        f"The {100 * success_rate:g} % horizon of the frontier{after} doubles in {found.told} ({level:.0%} interval; {found.line.n} models, R² {found.line.r2 or 0:.3f})."
+        f"The {100 * success_rate:g} % horizon of the frontier{after} doubles in {found.doubling_text} ({level:.0%} interval; {found.line.n} models, R² {found.line.r2 or 0:.3f})."
     )
     finish(found, output, "trend", "How fast time horizons double", "horizon_time.trend_sections")
 
