@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from howsure.bridges.judge_correction import correct, judged_horizons
-from howsure.bridges.simulate import JudgedWorld, true_horizon
+from howsure.bridges.simulate import JudgedSimulation, true_horizon
 from howsure.estimates import Estimate
 
 __all__ = ["measure"]
@@ -23,7 +23,7 @@ def measure(n_simulations: int = 40, n_replicates: int = 100) -> dict[str, float
     shares: dict[str, float] = {}
     for sensitivity, specificity in ((0.7, 0.9), (0.85, 0.85), (0.95, 0.75)):
         for labelled in (0.05, 0.15, 0.3):
-            world = JudgedWorld(rates=_RATES, sensitivity=sensitivity, specificity=specificity, labelled=labelled)
+            world = JudgedSimulation(rates=_RATES, sensitivity=sensitivity, specificity=specificity, labelled=labelled)
             found = [_horizons(world, seed, n_replicates) for seed in range(n_simulations)]
             hits = np.array([[one[m].covers(true_horizon(r)) for m, r in _RATES.items()] for one in found])
             name = f"{sensitivity}/{specificity}, {labelled:.0%} labelled"
@@ -35,7 +35,7 @@ def measure(n_simulations: int = 40, n_replicates: int = 100) -> dict[str, float
     return shares
 
 
-def _horizons(world: JudgedWorld, seed: int, n_replicates: int) -> dict[str, Estimate]:
+def _horizons(world: JudgedSimulation, seed: int, n_replicates: int) -> dict[str, Estimate]:
     verdicts, labels, novices = world.draw(seed)
     found = judged_horizons(correct(verdicts, labels), novices, n_replicates=n_replicates, seed=seed)
     return {row.model: row.horizon for row in found.rows}

@@ -7,7 +7,7 @@ import pytest
 import howsure
 from howsure.bridges import correct, judged_horizons, map_scales, place_attempts, scores_of, track_horizons
 from howsure.bridges.scales import read_scale, read_scales
-from howsure.bridges.simulate import JudgedWorld, true_horizon
+from howsure.bridges.simulate import JudgedSimulation, true_horizon
 from howsure.errors import InputError, OptionError
 from howsure.horizon.attempt_horizon import attempt_horizons
 from howsure.stitch.simulator import simulate as simulate_scores
@@ -123,7 +123,7 @@ def test_attempts_after_correction_have_the_corrected_mean():
 
 def test_success_given_a_verdict_depends_on_the_models_own_rate():
     """With P(success | verdict) pooled over models, rates of 0.8, 0.5 and 0.2 became 0.65, 0.51 and 0.37."""
-    world = JudgedWorld(n_tasks=60, n_attempts=20)
+    world = JudgedSimulation(n_tasks=60, n_attempts=20)
     verdicts, labels, _ = world.draw(1)
     means = correct(verdicts, labels).attempts().frame.group_by("subject").agg(pl.col("score").mean())
     found = dict(means.iter_rows())
@@ -139,7 +139,7 @@ def horizons_of(world, seed, n_replicates=100):
 
 def test_horizons_recover_the_truth_where_the_verdicts_alone_do_not():
     """True horizons 7 and 1.7; with P(success | verdict) pooled over models the intervals missed both."""
-    world = JudgedWorld(n_tasks=60, n_attempts=20, n_novices=200)
+    world = JudgedSimulation(n_tasks=60, n_attempts=20, n_novices=200)
     _, found = horizons_of(world, 1)
     for model, rate in world.rates.items():
         assert found[model].horizon.covers(true_horizon(rate)), model
@@ -150,7 +150,7 @@ def test_horizons_recover_the_truth_where_the_verdicts_alone_do_not():
 
 
 def test_a_judge_that_errs_differently_on_a_model_is_noticed_and_corrected():
-    world = JudgedWorld(n_tasks=60, n_attempts=20, labelled=0.2, errors={"able": (0.7, 0.95), "weak": (0.95, 0.6)})
+    world = JudgedSimulation(n_tasks=60, n_attempts=20, labelled=0.2, errors={"able": (0.7, 0.95), "weak": (0.95, 0.6)})
     corrected, found = horizons_of(world, 2)
     assert corrected.method == "ppi"
     assert "differ between models" in corrected.provenance.notes[-1]
@@ -163,9 +163,9 @@ def test_a_judge_that_errs_differently_on_a_model_is_noticed_and_corrected():
 @pytest.mark.parametrize(
     "world",
     [
-        JudgedWorld(sensitivity=0.7, specificity=0.9, labelled=0.05, n_tasks=20, n_attempts=10, n_novices=60),
-        JudgedWorld(labelled=0.2, n_tasks=20, n_attempts=10, n_novices=60, errors={"able": (0.7, 0.95), "weak": (0.95, 0.6)}),
-        JudgedWorld(rates={"low": 0.1, "high": 0.9}, labelled=0.3, n_tasks=1, n_attempts=200, n_novices=60),
+        JudgedSimulation(sensitivity=0.7, specificity=0.9, labelled=0.05, n_tasks=20, n_attempts=10, n_novices=60),
+        JudgedSimulation(labelled=0.2, n_tasks=20, n_attempts=10, n_novices=60, errors={"able": (0.7, 0.95), "weak": (0.95, 0.6)}),
+        JudgedSimulation(rates={"low": 0.1, "high": 0.9}, labelled=0.3, n_tasks=1, n_attempts=200, n_novices=60),
     ],
     ids=["few labels", "errors differ", "one task"],
 )  # fmt: skip
@@ -179,7 +179,7 @@ def test_intervals_contain_the_true_horizon(world):
 
 
 def test_one_task_with_ppi_draws_runs_as_unsure_as_the_labels_leave_them():
-    world = JudgedWorld(n_tasks=1, n_attempts=600, errors={"able": (0.7, 0.95), "weak": (0.95, 0.6)}, labelled=0.3)
+    world = JudgedSimulation(n_tasks=1, n_attempts=600, errors={"able": (0.7, 0.95), "weak": (0.95, 0.6)}, labelled=0.3)
     corrected, found = horizons_of(world, 3)
     assert corrected.method == "ppi"
     for model, rate in world.rates.items():
@@ -188,7 +188,7 @@ def test_one_task_with_ppi_draws_runs_as_unsure_as_the_labels_leave_them():
 
 def test_tasks_that_no_novice_tried_tell_of_the_judge_only():
     """A model that fails only at tasks without novices keeps its horizon on the others."""
-    world = JudgedWorld(n_tasks=60, n_attempts=20, labelled=0.2)
+    world = JudgedSimulation(n_tasks=60, n_attempts=20, labelled=0.2)
     verdicts, labels, novices = world.draw(1)
     easy = pl.col("task").is_in([f"task-{i}" for i in range(40)])
     here = judged_horizons(

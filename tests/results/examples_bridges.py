@@ -5,20 +5,20 @@ import polars as pl
 
 from howsure.bridges.judge_correction import Corrected, JudgedHorizons, correct, judged_horizons
 from howsure.bridges.scales import ScaleMap, map_scales
-from howsure.bridges.simulate import JudgedWorld
+from howsure.bridges.simulate import JudgedSimulation
 
 from .registry import example
 
 
 @example(Corrected)
 def corrected():
-    verdicts, labels, _ = JudgedWorld(n_tasks=8, n_attempts=8, n_novices=10).draw(1)
+    verdicts, labels, _ = JudgedSimulation(n_tasks=8, n_attempts=8, n_novices=10).draw(1)
     return correct(verdicts, labels)
 
 
 @example(JudgedHorizons)
 def horizons():
-    verdicts, labels, novices = JudgedWorld(n_tasks=8, n_attempts=8, n_novices=20).draw(1)
+    verdicts, labels, novices = JudgedSimulation(n_tasks=8, n_attempts=8, n_novices=20).draw(1)
     return judged_horizons(correct(verdicts, labels), novices, n_replicates=20)
 
 

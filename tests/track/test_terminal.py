@@ -85,7 +85,7 @@ def test_left_and_taken_up_again(tmp_path):
     assert json.loads(kept)["n_right"] == 2
     assert str(numbers(0)[0]) not in re.findall(r"\d+", kept)
     samples, screen = play(tmp_path, *right[2:])
-    assert "after 2 right turns" in screen.screens[0]
+    assert "after 2 correct answers" in screen.screens[0]
     assert screen.screens[1].startswith("Turn 3")
     row = samples.frame.row(0, named=True)
     assert row["max_length"] == 6
@@ -164,7 +164,7 @@ def test_played_in_a_terminal_left_and_taken_up_again(tmp_path):
     assert terminal.end() == 0
 
     terminal = Terminal(*COMMAND, "human", "--name", "ann", "--length", "5", "-o", tmp_path)
-    assert "after 2 right turns" in terminal.until("Press Enter")
+    assert "after 2 correct answers" in terminal.until("Press Enter")
     terminal.type("")
     for answer in [*right[2:4], "0"]:
         terminal.until("to stop): ")

@@ -10,7 +10,7 @@ import polars as pl
 from howsure.stats._arrays import Floats
 from howsure.tables import Attempts, Ratings
 
-__all__ = ["NOVICES", "JudgedWorld", "true_horizon"]
+__all__ = ["NOVICES", "JudgedSimulation", "true_horizon"]
 
 NOVICES: Floats = np.array([0.05, 0.25, 0.42, 0.55, 0.66, 0.75, 0.82, 0.88, 0.92, 0.95])
 """Novices' success on attempt 1, 2, …, in expectation over tasks."""
@@ -23,7 +23,7 @@ def true_horizon(rate: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedWorld:
+class JudgedSimulation:
     """Models whose attempts a judge rates, people who label some of them, and novices who learn the same tasks.
 
     ``errors`` gives sensitivity and specificity on single models, where they differ from those on all others; ``task_spread`` is how far

@@ -36,7 +36,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Baseline:
-    """An average number of right turns to compare with.
+    """An average number of correct answers to compare with.
 
     For guessing it is exact, and the interval is where the average of one run of ``random`` would lie; for others it is measured.
     """

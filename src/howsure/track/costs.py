@@ -194,7 +194,7 @@ def _messages(variant: str, setting: Setting) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _still_playing(turns: float, length: int) -> np.ndarray:
-    """The share of games in which each turn is asked, so that their right turns are `turns` on average."""
+    """The share of games in which each turn is asked, so that their correct answers are `turns` on average."""
     if not 0 <= turns <= length:
         raise OptionError(f"{turns:g} turns are not between 0 and the length {length}.")
     every = np.arange(length + 1)

@@ -1,4 +1,4 @@
-"""Differences in right turns between two players, or between two ways to play, on the same sequences."""
+"""Differences in correct answers between two players, or between two ways to play, on the same sequences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BOARD = ("variant", "setting", "length")
 
 @dataclass(frozen=True)
 class Contrast:
-    """Right turns of one side minus those of the other, up to turn ``limit``.
+    """Correct answers of one side minus those of the other, up to turn ``limit``.
 
     ``p`` is that of the t test that the interval belongs to, ``p_log_rank`` that of the log-rank test of both survival curves, which does not use the pairing.
     ``n_seeds`` sequences were played on both sides, ``n_unshared`` on one only; with fewer than two shared ones the sides are taken as independent.
@@ -42,7 +42,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two players on one board, shown the same: right turns of ``a`` minus those of ``b``. ``p_holm`` is corrected for all pairs on the board."""
+    """Two players on one board, shown the same: correct answers of ``a`` minus those of ``b``. ``p_holm`` is corrected for all pairs on the board."""
 
     a: str
     b: str
@@ -56,7 +56,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Gain:
-    """Right turns of a model with the state shown minus without."""
+    """Correct answers of a model with the state shown minus without."""
 
     model: str
     solver: str
@@ -95,7 +95,7 @@ def gains(samples: Samples, *, level: float = 0.95) -> tuple[Gain, ...]:
 
 
 def contrast(first: pl.DataFrame, second: pl.DataFrame, *, level: float = 0.95) -> Contrast:
-    """Right turns on average in the first games minus those in the second, on one board.
+    """Correct answers on average in the first games minus those in the second, on one board.
 
     The difference of restricted means up to the last turn that is well known of both (`howsure.track.survival.GameEnds.reach`), paired by sequence:
     pseudo-values are averaged by sequence, and their differences have a t interval. Where no difference varies, the interval joins those of both means

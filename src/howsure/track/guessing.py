@@ -18,7 +18,7 @@ _NEGLIGIBLE = 1e-16
 
 @dataclass(frozen=True)
 class GuessingTurns:
-    """The average of the player ``random`` over endlessly many runs on the same sequences.
+    """The expected average of the player ``random`` on these sequences.
 
     ``run_sd`` is how much the average of one run differs from it (a standard deviation), ``by_seed`` the expectation on each sequence.
     """
@@ -33,7 +33,7 @@ def expected_random(variant: str, seeds: Iterable[int], setting: Setting | None 
 
     .. math:: E[T] = \sum_t S_t, \quad E[T^2] = \sum_t (2t - 1) S_t, \quad S_t = \prod_{i \le t} p_i
 
-    with p_i the chance that the guess in turn i is right, given the numbers shown until then.
+    with p_i the probability that the guess in turn i is correct, given the numbers shown until then.
     """
     setting = setting or Setting()
     moments = {seed: _moments(variant, setting.numbers(seed)) for seed in seeds}

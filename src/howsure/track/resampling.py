@@ -1,4 +1,4 @@
-"""Spread and middle of the number of right turns, with intervals that know which games share a sequence."""
+"""Spread and middle of the number of correct answers, with intervals that know which games share a sequence."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def stddev_turns(ends: GameEnds, *, level: float, seed: int) -> Estimate:
 
 
 def median_turns(ends: GameEnds, *, level: float, seed: int) -> Estimate:
-    """The number of right turns that half of the games do not exceed (Kaplan and Meier), with the percentile interval of resampled sequences.
+    """The number of correct answers that half of the games do not exceed (Kaplan and Meier), with the percentile interval of resampled sequences.
 
     Of two in the middle it is their mean. Where more than half of the games are right as far as is known, it is above the range.
     """
@@ -100,7 +100,7 @@ def _log_spread(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _medians(ends: GameEnds, weights: Floats) -> Floats:
-    """Medians of right turns under weights; ∞ where the curve does not fall to one half. Complete games lasted longer than the length."""
+    """Medians of correct answers under weights; ∞ where the curve does not fall to one half. Complete games lasted longer than the length."""
     turns, place = np.unique(ends.times, return_inverse=True)
     leaving, erring = (np.zeros((ends.n, len(turns))) for _ in range(2))
     leaving[np.arange(ends.n), place] = 1

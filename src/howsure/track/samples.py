@@ -30,7 +30,7 @@ GROUP = ("model", "solver", "variant", "setting", "length")
 class Sample:
     """How one game went, and who played it under which conditions.
 
-    ``max_length`` counts right turns, of ``length`` possible. ``failure`` says why a game broke off without an answer to judge
+    ``max_length`` counts correct answers, of ``length`` possible. ``failure`` says why a game broke off without an answer to judge
     (`howsure.track.endings.FAILURES`). Tokens are those of the whole game.
     """
 

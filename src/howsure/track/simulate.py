@@ -1,4 +1,4 @@
-"""Solvers with a known memory: how long they last is drawn, and what would come out of endlessly many games is known."""
+"""Solvers with a known memory: how long they last is drawn, and the expected values are known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Memory:
     .. math:: P(T \ge t \mid z) = e^{-z \Lambda(t)}, \quad \Lambda(t) = \sum_{i \le t} (\text{slip} + \text{decay} \cdot i), \quad
               P(T \ge t) = \Big(1 + \frac{\Lambda(t)}{k}\Big)^{-k}
 
-    T is the number of right turns. ``slip`` is the risk in every turn, ``decay`` what each number to remember adds to it. z is the difficulty of a sequence, which all solvers meet
+    T is the number of correct answers. ``slip`` is the risk in every turn, ``decay`` what each number to remember adds to it. z is the difficulty of a sequence, which all solvers meet
     alike: gamma distributed with mean 1 and shape k (``sameness``; the larger, the more alike are sequences). ``violations`` is the share of
     errors that are malformed replies.
     """
@@ -45,19 +45,19 @@ MEMORIES: Mapping[tuple[str, str], Memory] = {
 
 @dataclass(frozen=True)
 class TrueValues:
-    """What endlessly many games would give; ``survival`` is the share with at least 0, 1, … right turns."""
+    """The expected values; ``survival`` is the share with at least 0, 1, … correct answers."""
 
     survival: np.ndarray
     violation_rate: float
 
     @property
     def average(self) -> float:
-        """The mean number of right turns."""
+        """The mean number of correct answers."""
         return float(self.survival[1:].sum())
 
     @property
     def median(self) -> float:
-        """The number of right turns that half of the games do not exceed."""
+        """The number of correct answers that half of the games do not exceed."""
         return float(np.argmax(self.survival <= 0.5)) - 1
 
     @property

@@ -1,6 +1,6 @@
-"""How long games last when some of them broke off: right turns on average, survival and hazard.
+"""How long games last when some of them broke off: correct answers on average, survival and hazard.
 
-A game with k right turns ends in turn k + 1 by the player's error, or is censored: all turns were right, or it broke off before the next answer.
+A game with k correct answers ends in turn k + 1 by the player's error, or is censored: all turns were right, or it broke off before the next answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TAIL_ERRORS = 10  # that the hazard of the last turns is taken from, where ther
 
 @dataclass(frozen=True, eq=False)
 class GameEnds:
-    """Games of one player on one board: right turns, whether an error ended them or they broke off, and which sequence was played."""
+    """Games of one player on one board: correct answers, whether an error ended them or they broke off, and which sequence was played."""
 
     turns: Ints
     is_error: Bools
@@ -63,7 +63,7 @@ class GameEnds:
 
     @property
     def times(self) -> Ints:
-        """As Kaplan and Meier count: a game that broke off after k right turns was at risk of an error after k − 1, not after k."""
+        """As Kaplan and Meier count: a game that broke off after k correct answers was at risk of an error after k − 1, not after k."""
         return self.turns - self.is_censored
 
     @property
@@ -85,16 +85,16 @@ class GameEnds:
         return at_risk, np.bincount(self.turns[self.is_error], minlength=self.length)
 
     def share_at(self, turn: int) -> float:
-        """The share of games with at least so many right turns."""
+        """The share of games with at least so many correct answers."""
         at_risk, errors = (part[:turn] for part in self.table())
         return float(np.prod(1 - np.divide(errors, at_risk, out=np.zeros(turn), where=at_risk > 0)))
 
     def values(self, limit: int) -> Floats:
-        """Pseudo-values of right turns up to a limit (`howsure.stats.survival.restricted_values`)."""
+        """Pseudo-values of correct answers up to a limit (`howsure.stats.survival.restricted_values`)."""
         return restricted_values(self.times, self.is_error, limit)
 
     def extended_values(self, transform: Callable[[Floats], Floats] = lambda turns: turns) -> Floats:
-        r"""Pseudo-values of g(right turns) over the whole length: the survival curve as far as it reaches, then a constant hazard.
+        r"""Pseudo-values of g(correct answers) over the whole length: the survival curve as far as it reaches, then a constant hazard.
 
         .. math:: \hat\theta = \hat\theta_\tau + S(\tau) \sum_{j=1}^{L-\tau} (1-\lambda)^j \big(g(\tau+j) - g(\tau+j-1)\big)
 
@@ -132,9 +132,9 @@ class Hazard:
 
 @dataclass(frozen=True)
 class Survival:
-    """How long games last: ``curve`` gives the share with more than t right turns.
+    """How long games last: ``curve`` gives the share with more than t correct answers.
 
-    ``restricted_mean`` is the mean number of right turns up to the turn ``reach``: the game's length, unless games broke off and hardly any is left beyond
+    ``restricted_mean`` is the mean number of correct answers up to the turn ``reach``: the game's length, unless games broke off and hardly any is left beyond
     it.
     """
 
@@ -170,7 +170,7 @@ def survival_of(ends: GameEnds, *, level: float = 0.95) -> Survival:
 
 
 def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate, tuple[float, float] | None]:
-    """Right turns on average, and what the average is at least and at most where games broke off or ended without an answer.
+    """Correct answers on average, and what the average is at least and at most where games broke off or ended without an answer.
 
     Games that broke off are censored. Where the curve then ends early, a constant hazard continues it, if it has fallen to one half by then. If not, or
     where games reached a limit of context or tokens, the average is not identified: its state is ``above_range``, its value and the

@@ -202,7 +202,7 @@ def _welcome(game: Paused) -> str:
         f"Type {QUIT} to stop; the same command goes on from there.",
     ]
     if game.n_right:
-        told.append(f"You go on after {game.n_right} right turns.")
+        told.append(f"You continue after {game.n_right} correct answers.")
     return "\n\n".join(told) + "\n\n"
 
 

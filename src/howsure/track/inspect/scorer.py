@@ -1,4 +1,4 @@
-"""The score of a game is the number of right turns; the eval's six metrics are taken over all games, epoch or not."""
+"""The score of a game is the number of correct answers; the eval's six metrics are taken over all games, epoch or not."""
 
 from __future__ import annotations
 
