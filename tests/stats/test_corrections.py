@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from howsure.errors import InputError
-from howsure.stats.corrections import corrected_rate, powered_mean
+from howsure.stats.corrections import corrected_rate, independent_trials, powered_mean
 
 
 def draw(rng, n, n_more, quality):
@@ -101,3 +101,14 @@ def test_means_without_ground_are_states():
     assert (same.estimate.value, same.estimate.low_state) == (1.0, "undefined")
     with pytest.raises(InputError, match="labels 3, judged 2"):
         powered_mean([1, 2, 3], [1, 2], [1, 2, 3])
+
+
+def test_trials_of_one_cluster_are_not_independent():
+    clusters = np.repeat(np.arange(25), 20)
+    alike = np.repeat(np.arange(25) % 2 == 0, 20)
+    hits, n = independent_trials(alike, clusters)
+    assert hits / n == pytest.approx(alike.mean())
+    assert n == pytest.approx(25, rel=0.1)
+    assert independent_trials(np.ones(100, dtype=bool), np.repeat(np.arange(5), 20)) == (5.0, 5.0)
+    assert independent_trials(alike) == (260.0, 500.0)
+    assert independent_trials([]) == (0.0, 0.0)

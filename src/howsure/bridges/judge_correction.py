@@ -16,7 +16,7 @@ from howsure.horizon.common_tasks import SharedTasks, shared_tasks
 from howsure.horizon.estimator import HorizonEstimator, Replicates
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, Ints, check_level
-from howsure.stats.corrections import corrected_rate, powered_mean, powered_scores
+from howsure.stats.corrections import corrected_rate, independent_trials, powered_mean, powered_scores
 from howsure.stats.judge_errors import draw_judge_errors, errors_differ, impute_counts, success_given_verdict
 from howsure.stats.means import mean
 from howsure.tables import Attempts, Ratings
@@ -452,17 +452,23 @@ def _row(model: str, own: pl.DataFrame, everyone: pl.DataFrame, level: float) ->
     seen, unseen = own.drop_nulls("label"), own.filter(pl.col("label").is_null())
     known = everyone.drop_nulls("label")
     good, passed = known["label"].to_numpy() >= _PASS, known["score"].to_numpy() >= _PASS
-    verdicts = own["score"].to_numpy() >= _PASS
+    # attempts at one task resemble each other; one task alone stands for itself
+    tasks = [f["task"].to_numpy() if own["task"].n_unique() > 1 else None for f in (own, seen, unseen)]
+    labelled = known["task"].to_numpy() if known["task"].n_unique() > 1 else None
+    of_good, of_bad = (None, None) if labelled is None else (labelled[good], labelled[~good])
+    trials = (
+        independent_trials(own["score"].to_numpy() >= _PASS, tasks[0]),
+        independent_trials(passed[good], of_good),
+        independent_trials(~passed[~good], of_bad),
+    )
+    powered = powered_mean(
+        seen["label"], seen["score"], unseen["score"], clusters=tasks[1], clusters_only=tasks[2], level=level
+    )
     return CorrectedRow(
         model,
-        mean(own["score"].to_numpy(), level=level).estimate,
-        powered_mean(seen["label"], seen["score"], unseen["score"], level=level).estimate,
-        corrected_rate(
-            (float(verdicts.sum()), float(len(verdicts))),
-            (float((passed & good).sum()), float(good.sum())),
-            (float((~passed & ~good).sum()), float((~good).sum())),
-            level=level,
-        ),
+        mean(own["score"].to_numpy(), tasks[0], level=level).estimate,
+        powered.estimate,
+        corrected_rate(*trials, level=level),
         len(own),
         len(seen),
     )

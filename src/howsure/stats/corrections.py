@@ -16,7 +16,7 @@ from howsure.stats._ratings import certain
 from howsure.stats.means import mean
 from howsure.stats.proportions import wilson
 
-__all__ = ["PoweredMean", "corrected_rate", "powered_mean", "powered_scores"]
+__all__ = ["PoweredMean", "corrected_rate", "independent_trials", "powered_mean", "powered_scores"]
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,27 @@ def powered_scores(labels: ArrayLike, judged: ArrayLike, weights: ArrayLike) -> 
     centre = np.average(rest[is_known], weights=w[is_known])
     share = w[is_known].sum() / w.sum()
     return np.asarray(trust * f + centre + np.where(is_known, (rest - centre) / share, 0.0))
+
+
+def independent_trials(is_hit: ArrayLike, clusters: Any = None) -> tuple[float, float]:
+    """Hits and trials as `corrected_rate` takes them: as many independent trials as would give the standard error over clusters.
+
+    Parameters
+    ----------
+    is_hit : array of bool
+        One entry per trial.
+    clusters : array, optional
+        One label per trial: trials that belong together. Where all trials agree, nothing shows how alike those of a cluster are, and each
+        cluster counts as one trial.
+    """
+    hits = np.asarray(is_hit, dtype=np.bool_)
+    n = float(len(hits))
+    if not n:
+        return 0.0, 0.0
+    if clusters is not None:
+        found = mean(hits.astype(np.float64), clusters)
+        n = float(found.n_clusters) if hits.all() or not hits.any() else n / max(found.design_effect or 1.0, 1.0)
+    return float(hits.mean()) * n, n
 
 
 def corrected_rate(

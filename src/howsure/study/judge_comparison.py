@@ -14,7 +14,7 @@ from howsure.estimates import Estimate
 from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.stats.bias import length_bias, position_bias
 from howsure.stats.calibration import Calibration, calibration
-from howsure.stats.corrections import corrected_rate, powered_mean
+from howsure.stats.corrections import corrected_rate, independent_trials, powered_mean
 from howsure.stats.correlation import Kind, correlation, disattenuate
 from howsure.stats.judges import AlternativeAnnotator, EqualTerms, alternative_annotator_test, equal_terms
 from howsure.stats.means import mean, paired_difference, share
@@ -294,7 +294,7 @@ def _rates(values: JudgeAndPeople, scale: RatingScale, level: float) -> dict[str
     of_true, of_false = (None if clusters is None else clusters[is_used] for is_used in (is_true, ~is_true))
     hits, spared = (is_judged[is_true], of_true), (~is_judged[~is_true], of_false)
     corrected = (
-        corrected_rate(*(_trials(*one) for one in ((more, more_clusters), hits, spared)), level=level)
+        corrected_rate(*(independent_trials(*one) for one in ((more, more_clusters), hits, spared)), level=level)
         if len(more)
         else _no_more(level)
     )
@@ -305,14 +305,6 @@ def _rates(values: JudgeAndPeople, scale: RatingScale, level: float) -> dict[str
         "specificity": share(*spared, level=level),
         "rate_corrected": corrected,
     }
-
-
-def _trials(is_hit: Bools, clusters: Ints | None) -> tuple[float, float]:
-    """Hits and trials; with clusters as many independent trials as would give the standard error over clusters."""
-    n = float(len(is_hit))
-    effect = mean(is_hit.astype(np.float64), clusters).design_effect if clusters is not None and n else None
-    n /= max(effect or 1.0, 1.0)
-    return float(is_hit.mean()) * n if n else 0.0, n
 
 
 def _no_more(level: float) -> Estimate:
