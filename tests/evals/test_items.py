@@ -6,7 +6,7 @@ import pytest
 
 from howsure.evals.comparison import compare
 from howsure.evals.summaries import summary
-from howsure.stats.means import mean
+from howsure.stats.means import mean, paired_difference
 from howsure.tables import Attempts
 
 
@@ -136,3 +136,56 @@ def test_means_over_evals_cover_the_true_value(is_crossed):
             scores, truth = rng.random(80) < chance[cluster], 1 / 2
         hits.append(mean(scores, cluster, strata=stratum).estimate.covers(truth))
     assert np.mean(hits) == pytest.approx(0.95, abs=0.025)
+
+
+def small_beside_large(n_small, *, right=1):
+    """Model a is right on all 30 items of one eval, model b on 10; a is right on one item of a small eval, b on none."""
+    rows = [(m, "large", f"large/{i}", int(m == "a" or i % 3 == 0)) for m in "ab" for i in range(30)]
+    return rows + [(m, "small", f"small/{i}", int(m == "a" and i < right)) for m in "ab" for i in range(n_small)]
+
+
+def test_an_eval_of_one_item_leaves_the_mean_over_evals_without_an_interval():
+    table = attempts(small_beside_large(1))
+    assert {row.mean.state for row in summary(table).rows if row.task in ("all", "small")} == {"too_few"}
+    pair = compare(table).pairs[0]
+    assert (pair.difference.state, pair.p, pair.p_a_greater) == ("too_few", None, None)
+    assert pair.difference.reason == "1 cluster in 1 of 2 evals; an interval needs 2 in each"
+
+
+def test_a_small_eval_without_variance_is_not_known_exactly():
+    rows = {(row.subject, row.task): row.mean for row in summary(attempts(small_beside_large(2))).rows}
+    for subject in "ab":
+        own, overall = rows[subject, "small"], rows[subject, "all"]
+        assert overall.high - overall.low > (own.high - own.low) / 2
+
+
+@pytest.mark.parametrize("right", [0, 1, 2])
+def test_interval_p_and_probability_of_several_evals_agree(right):
+    table = attempts(small_beside_large(2, right=right))
+    for level in (0.5, 0.8, 0.9, 0.95):
+        pair = compare(table, level=level).pairs[0]
+        assert (pair.p < 1 - level) == (not pair.difference.covers(0))
+        assert pair.p == pytest.approx(2 * (1 - pair.p_a_greater))
+
+
+@pytest.mark.parametrize(
+    ("chance_a", "chance_b", "n"),
+    [
+        ((0.5, 0.9), None, (100, 5)),
+        ((0.9, 0.9), None, (100, 10)),
+        ((0.5, 0.95), None, (200, 20)),
+        ((0.7, 0.9), (0.7, 1.0), (100, 5)),
+        ((0.9, 0.95), (0.9, 1.0), (100, 10)),
+    ],
+)
+def test_small_evals_beside_large_ones_cover_the_true_value(chance_a, chance_b, n):
+    rng, strata, hits = np.random.default_rng(4), np.repeat([0, 1], n), []
+    for _ in range(400):
+        a = (rng.random(sum(n)) < np.repeat(chance_a, n)).astype(float)
+        if chance_b is None:
+            hits.append(mean(a, strata=strata).estimate.covers(np.mean(chance_a)))
+        else:
+            b = (rng.random(sum(n)) < np.repeat(chance_b, n)).astype(float)
+            truth = np.mean(chance_a) - np.mean(chance_b)
+            hits.append(paired_difference(a, b, strata=strata).estimate.covers(truth))
+    assert np.mean(hits) >= 0.93

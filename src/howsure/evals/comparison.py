@@ -12,9 +12,8 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.evals.items import ALL, Items, item_weights, items_of
+from howsure.evals.items import ALL, Items, items_of
 from howsure.results import Provenance, Result, columns_of
-from howsure.stats.means import Mean
 from howsure.stats.multiplicity import benjamini_hochberg, holm
 from howsure.stats.permutation import mcnemar, permutation, sign_flip
 from howsure.tables import Attempts
@@ -199,7 +198,10 @@ def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Differ
     if len(shared) < 2:
         return _unpaired(items, a, b, level, seed)
     mean = items.difference_of(shared, level)
-    p, test = _paired_test(shared, seed)
+    if shared["eval"].n_unique() == 1:
+        p, test = _paired_test(shared, seed)
+    else:  # from the distribution that gives the interval, which allows for what small evals do not show
+        p, test = _two_sided(mean.p_positive), "t"
     noise = items.noise(shared)
     if noise and mean.se and mean.df:
         share = noise.share(mean.se, mean.df, level)
@@ -214,7 +216,7 @@ def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Differ
         difference=mean.estimate,
         p=p,
         test=test,
-        p_a_greater=_p_a_greater(mean),
+        p_a_greater=mean.p_positive,
         n_items=len(shared),
         n_clusters=mean.n_clusters,
         n_unshared=n_unshared,
@@ -244,35 +246,27 @@ def _unpaired(items: Items, a: str, b: str, level: float, seed: int) -> Differen
     if not len(x) or not len(y):
         return pair
     mean = items.unpaired_of(a, b, level)
-    greater = _p_a_greater(mean)
+    greater = mean.p_positive
     if len(items.evals) == 1:
         p, test = permutation(x, y, seed=seed).p if mean.se is not None else None, "permutation, unpaired"
     else:  # whose items count unequally, so that they cannot change sides
-        p, test = None if greater is None else 2 * min(greater, 1 - greater), "t, unpaired"
+        p, test = _two_sided(greater), "t, unpaired"
     return replace(pair, difference=mean.estimate, p=p, test=test, p_a_greater=greater, n_clusters=mean.n_clusters)
 
 
 def _paired_test(shared: pl.DataFrame, seed: int) -> tuple[float, str]:
-    """McNemar's exact test where every item is one right or wrong answer, its own cluster, and counts as much as the others; else
-    sign flips of clusters.
+    """In one eval: McNemar's exact test where every item is one right or wrong answer and its own cluster; else sign flips of
+    clusters.
     """
-    weights = item_weights(shared) * len(shared)
     difference = shared["mean"].to_numpy() - shared["mean_b"].to_numpy()
     is_single = (shared["n"] == 1).all() and (shared["n_b"] == 1).all() and shared["cluster"].n_unique() == len(shared)
-    if is_single and shared["is_binary"].all() and shared["is_binary_b"].all() and np.allclose(weights, 1):
+    if is_single and shared["is_binary"].all() and shared["is_binary_b"].all():
         return mcnemar(int(np.sum(difference > 0)), int(np.sum(difference < 0))).p, "McNemar"
-    return sign_flip(difference * weights, shared["cluster"].to_numpy(), seed=seed).p, "sign flip"
+    return sign_flip(difference, shared["cluster"].to_numpy(), seed=seed).p, "sign flip"
 
 
-def _p_a_greater(mean: Mean) -> float | None:
-    """Probability that the difference is above 0, by the t distribution of its interval."""
-    from scipy.special import stdtr
-
-    if mean.se is None or mean.df is None or mean.estimate.value is None:
-        return None
-    if not mean.se:
-        return 0.5 if not mean.estimate.value else None
-    return float(stdtr(mean.df, mean.estimate.value / mean.se))
+def _two_sided(p_a_greater: float | None) -> float | None:
+    return None if p_a_greater is None else 2 * min(p_a_greater, 1 - p_a_greater)
 
 
 def _adjusted(found: Sequence[Difference], correction: str) -> tuple[Difference, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtr
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
@@ -24,7 +25,8 @@ class Mean:
     """A mean or a difference of means, and what its interval rests on.
 
     ``se`` is the standard error over clusters, ``df`` its degrees of freedom: effective clusters − 1. ``n`` counts
-    observations. ``se_independent`` is the standard error if all observations were independent.
+    observations. ``se_independent`` is the standard error if all observations were independent. ``p_positive`` is the probability
+    that the true value is above 0, by the distribution that gives the interval of a difference.
     """
 
     estimate: Estimate
@@ -33,6 +35,7 @@ class Mean:
     n_clusters: int
     df: float | None
     se_independent: float | None = None
+    p_positive: float | None = None
 
     @property
     def design_effect(self) -> float | None:
@@ -68,9 +71,9 @@ def clustered_mean(
     check_level(level)
     totals, counts = aligned(totals=totals, counts=counts)
     _check_clusters(totals, counts, bounds)
-    if len(counts) < 2:
-        return _too_few(totals, counts, level)
     sample = _Sample.of(totals, counts)
+    if sample.lack:
+        return _too_few(sample, level)
     ends = _free(sample, level) if bounds is None else _bounded(sample, level, bounds)
     independent = None if squares is None else _se_independent(sample, finite(squares, "squares"))
     return Mean(_estimate(sample.value, ends, level), sample.se, sample.n, len(counts), sample.df, independent)
@@ -94,9 +97,11 @@ def mean(
               se^2 = \sum_c \Big( \sum_{i \in c} w_i \sqrt{\tfrac{G_s}{G_s - 1}} \, (x_i - \bar x_s) \Big)^2, \quad
               w_i = \frac{1}{D n_s}
 
-    Strata are fixed: that their means differ adds nothing to the error. A cluster may reach over several strata. The
-    degrees of freedom are Welch and Satterthwaite's over strata, at most those of all clusters. Where a stratum has one
-    cluster, nothing shows the spread within it, and deviations are taken from the overall mean instead, which is cautious.
+    Strata are fixed: that their means differ adds nothing to the error. A cluster may reach over several strata. A small stratum
+    whose scores agree is not known exactly: for a stratum of single right-or-wrong answers, and for one without spread, the
+    interval uses the variance with half a cluster added at either of the ``bounds``, as Jeffreys' prior does for a share. The degrees of freedom are Welch and Satterthwaite's over
+    strata. Where one stratum has a single cluster and another has more, nothing shows the spread within the first, and the
+    state is ``too_few``; where all have one, deviations are taken from the overall mean, which is cautious.
     """
     values = finite(scores, "scores")
     _check_within(values, bounds, "scores")
@@ -105,9 +110,9 @@ def mean(
         squares = cluster_sums(values**2, clusters)[0]
         return clustered_mean(totals, counts, squares=squares, level=level, bounds=bounds)
     check_level(level)
-    sample = _Sample.of_values(values, clusters, strata, weights)
-    if len(sample.counts) < 2:
-        return _too_few(sample.totals, sample.counts, level)
+    sample = _Sample.of_values(values, clusters, strata, weights, bounds)
+    if sample.lack:
+        return _too_few(sample, level)
     ends = _free(sample, level) if bounds is None else _bounded(sample, level, bounds)
     return Mean(_estimate(sample.value, ends, level), sample.se, sample.n, len(sample.counts), sample.df)
 
@@ -135,7 +140,7 @@ def paired_difference(
 ) -> Mean:
     """The mean of a − b over pairs, with a t interval over clusters, cut at what ``bounds`` of the scores allow.
 
-    With ``strata`` it is the mean of the strata's mean differences, each counting once; see `mean`.
+    With ``strata`` it is the mean of the strata's mean differences, each counting once, with the variances described in `mean`.
     Where all clusters differ by the same d, the spread is 0 but the truth need not be d: a cluster that differs otherwise
     has at most the chance 1 − (1 − level)^(1/G) when G clusters show none, and it lies within the bounds. The interval
     reaches that far; without bounds there is none, and the state says so.
@@ -144,11 +149,13 @@ def paired_difference(
     a, b = aligned(a=a, b=b)
     _check_within(a, bounds, "a")
     _check_within(b, bounds, "b")
-    sample = _Sample.of_values(a - b, clusters, strata)
-    if len(sample.counts) < 2:
-        return _too_few(sample.totals, sample.counts, level)
-    ends = _free(sample, level) if bounds is None else _bounded_difference(sample, level, bounds[1] - bounds[0])
-    return Mean(_estimate(sample.value, ends, level), sample.se, sample.n, len(sample.counts), sample.df)
+    width = None if bounds is None else bounds[1] - bounds[0]
+    sample = _Sample.of_values(a - b, clusters, strata, bounds=None if width is None else (-width, width))
+    if sample.lack:
+        return _too_few(sample, level)
+    ends = _free(sample, level) if width is None else _bounded_difference(sample, level, width)
+    estimate, p_positive = _estimate(sample.value, ends, level), _p_positive(sample.value, *sample.spread)
+    return Mean(estimate, sample.se, sample.n, len(sample.counts), sample.df, p_positive=p_positive)
 
 
 def unpaired_difference(
@@ -169,35 +176,58 @@ def unpaired_difference(
     .. math:: \Big[d - \sqrt{(\bar a - l_a)^2 + (u_b - \bar b)^2},\;
                    d + \sqrt{(u_a - \bar a)^2 + (\bar b - l_b)^2}\Big]
 
-    For 0/1 scores this is Newcombe's (1998) hybrid score interval. With ``bounds=None`` it is Welch's t interval.
-    ``df`` is Welch and Satterthwaite's in both cases.
+    For 0/1 scores this is Newcombe's (1998) hybrid score interval. With ``bounds=None`` it is Welch's t interval, and with several
+    strata Welch's t interval with the variances described in `mean`. ``df`` is Welch and Satterthwaite's in all cases.
     """
     check_level(level)
     a, b = finite(a, "a"), finite(b, "b")
     _check_within(a, bounds, "a")
     _check_within(b, bounds, "b")
-    first, second = _Sample.of_values(a, clusters_a, strata_a), _Sample.of_values(b, clusters_b, strata_b)
-    if min(len(first.counts), len(second.counts)) < 2:
-        return _too_few_to_compare([(first.totals, first.counts), (second.totals, second.counts)], level)
-    value, se, df = first.value - second.value, float(np.hypot(first.se, second.se)), _welch_df(first, second)
-    ends = _around(value, se, df, level) if bounds is None else _hybrid(first, second, level, bounds)
-    n_clusters = len(first.counts) + len(second.counts)
-    return Mean(_estimate(value, ends, level), se, first.n + second.n, n_clusters, df)
+    first = _Sample.of_values(a, clusters_a, strata_a, bounds=bounds)
+    second = _Sample.of_values(b, clusters_b, strata_b, bounds=bounds)
+    if first.lack or second.lack:
+        return _too_few_to_compare(first, second, level)
+    value, (se, df) = first.value - second.value, _joined((first.se, first.df), (second.se, second.df))
+    spread = _joined(first.spread, second.spread)
+    ends: _Ends | None
+    if bounds is None:
+        ends = _around(value, se, df, level)
+    elif first.smooth or second.smooth:
+        ends = _cut(_around(value, *spread, level), bounds[1] - bounds[0])
+    else:
+        ends = _hybrid(first, second, level, bounds)
+    n_clusters, p_positive = len(first.counts) + len(second.counts), _p_positive(value, *spread)
+    return Mean(_estimate(value, ends, level), se, first.n + second.n, n_clusters, df, p_positive=p_positive)
+
+
+@dataclass(frozen=True)
+class _Smooth:
+    """Mean, standard error and degrees of freedom over strata, after half a cluster was added at either bound of a stratum."""
+
+    value: float
+    se: float
+    df: float
+    is_binary: bool
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """Sums over clusters, their mean and its standard error, which means something from two clusters on."""
+    """Sums over clusters, their mean and its standard error; ``lack`` says why there is none."""
 
     totals: Floats
     counts: Floats
     value: float
     se: float
     df: float
+    lack: str = ""
+    smooth: _Smooth | None = None
 
     @classmethod
     def of(cls, totals: Floats, counts: Floats) -> _Sample:
         n, n_clusters = counts.sum(), len(counts)
+        if n_clusters < 2:
+            lack = "1 cluster; an interval needs 2" if n_clusters else "no observation; a mean needs 1, an interval 2"
+            return cls(totals, counts, float(totals.sum() / n) if n_clusters else 0.0, 0.0, 1.0, lack)
         value = totals.sum() / n
         se = np.sqrt(((totals - counts * value) ** 2).sum() * n_clusters / (n_clusters - 1)) / n
         # sums of equal scores differ by rounding: such a spread is none
@@ -206,7 +236,9 @@ class _Sample:
         return cls(totals, counts, float(value), float(se) if is_spread else 0.0, float(df))
 
     @classmethod
-    def of_values(cls, values: Floats, clusters: Any, strata: Any, weights: ArrayLike | None = None) -> _Sample:
+    def of_values(
+        cls, values: Floats, clusters: Any, strata: Any, weights: ArrayLike | None = None, bounds: Bounds = None
+    ) -> _Sample:
         """One entry an observation; the weights in each stratum are brought to the same sum."""
         n = len(values)
         cluster = np.arange(n) if clusters is None else codes(clusters, "clusters")
@@ -215,7 +247,7 @@ class _Sample:
         if not (len(cluster) == len(stratum) == len(weight) == n):
             raise InputError("Lengths differ: clusters, strata and weights have one entry for each score.")
         if not n:
-            return cls(np.empty(0), np.empty(0), 0.0, 0.0, 1.0)
+            return cls.of(np.empty(0), np.empty(0))
         n_strata = int(stratum.max()) + 1
         weight = weight * (n / n_strata / np.bincount(stratum, weight))[stratum]
         if np.allclose(weight, 1.0, rtol=1e-12, atol=0):
@@ -224,19 +256,47 @@ class _Sample:
         cells, cell_of = np.unique(stratum * (cluster.max() + 1) + cluster, return_inverse=True)
         cell_stratum = cells // (cluster.max() + 1)
         n_clusters = np.bincount(cell_stratum)
-        plain = cls.of(totals, counts) if len(counts) > 1 else cls(totals, counts, float(totals.sum() / n), 0.0, 1.0)
-        if n_strata == 1 or n_clusters.min() < 2:
+        plain = cls.of(totals, counts)
+        if n_strata == 1 or n_clusters.max() == 1:
             return plain
+        if few := int((n_clusters == 1).sum()):
+            return replace(plain, lack=f"1 cluster in {few:,} of {n_strata:,} evals; an interval needs 2 in each")
         means = np.bincount(stratum, weight * values) * n_strata / n
         pull = weight * (values - means[stratum]) * np.sqrt(n_clusters / (n_clusters - 1))[stratum]
         se = float(np.sqrt((np.bincount(cluster, pull) ** 2).sum())) / n
-        if se <= 1e-13 * np.abs(values).max():
-            return replace(plain, se=0.0)
         size = np.bincount(cell_of, weight)
         df_stratum = np.bincount(cell_stratum, size) ** 2 / np.bincount(cell_stratum, size**2) - 1
         variance = np.bincount(cell_stratum, np.bincount(cell_of, pull) ** 2)
-        df = variance.sum() ** 2 / (variance**2 / np.maximum(df_stratum, 1.0)).sum()
-        return replace(plain, se=se, df=float(max(min(df, plain.df), 1.0)))
+        if se <= 1e-13 * np.abs(values).max():
+            plain = replace(plain, se=0.0)
+            joint = float((counts**2).sum() / (size**2).sum())
+        else:
+            df = variance.sum() ** 2 / (variance**2 / np.maximum(df_stratum, 1.0)).sum()
+            plain = replace(plain, se=se, df=float(max(min(df, plain.df), 1.0)))
+            joint = (se * n) ** 2 / float(variance.sum())
+        if bounds is None:
+            return plain
+        is_single = n_clusters == np.bincount(stratum)
+        is_counted = np.bincount(stratum, ~np.isin(values, (bounds[0], sum(bounds) / 2, bounds[1]))) == 0
+        is_short = (is_single & is_counted) | (variance <= (1e-13 * n * np.abs(values).max()) ** 2)
+        # half a cluster of the mean size at either bound
+        extra = np.where(is_short, n / n_strata / n_clusters, 0.0)
+        smoothed = (means * n / n_strata + extra * sum(bounds) / 2) / (n / n_strata + extra)
+        squares = np.bincount(
+            cell_stratum, (np.bincount(cell_of, weight * values) - size * smoothed[cell_stratum]) ** 2
+        )
+        squares += sum((end - smoothed) ** 2 for end in bounds) * extra**2 / 2
+        squares *= np.where(is_short, 1.0, n_clusters / (n_clusters - 1))
+        df = float(squares.sum() ** 2 / (squares**2 / np.maximum(df_stratum + is_short, 1.0)).sum())
+        # clusters that reach over strata may add to the variance of the mean
+        joint_se = float(np.sqrt(squares.sum() * max(joint, 1.0))) / n
+        is_binary = bool(is_single.all() and np.isin(values, bounds).all())
+        return replace(plain, smooth=_Smooth(float(smoothed.mean()), joint_se, df, is_binary))
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """Standard error and degrees of freedom that the interval rests on."""
+        return (self.smooth.se, self.smooth.df) if self.smooth else (self.se, self.df)
 
     @property
     def n(self) -> int:
@@ -266,22 +326,21 @@ def _check_within(values: Floats, bounds: Bounds, name: str) -> None:
         )
 
 
-def _too_few(totals: Floats, counts: Floats, level: float) -> Mean:
+def _too_few(sample: _Sample, level: float) -> Mean:
     """Without a second cluster nothing shows how much clusters differ."""
-    n, n_clusters = int(counts.sum()), len(counts)
-    value = float(totals.sum() / counts.sum()) if n_clusters else None
-    reason = "1 cluster; an interval needs 2" if n_clusters else "no observation; a mean needs 1, an interval 2"
-    return Mean(Estimate.without("too_few", reason, value=value, level=level), None, n, n_clusters, None)
+    value = sample.value if len(sample.counts) else None
+    estimate = Estimate.without("too_few", sample.lack, value=value, level=level)
+    return Mean(estimate, None, sample.n, len(sample.counts), None)
 
 
-def _too_few_to_compare(sides: list[tuple[Floats, Floats]], level: float) -> Mean:
-    n = [int(counts.sum()) for _, counts in sides]
-    n_clusters = [len(counts) for _, counts in sides]
-    means = [totals.sum() / counts.sum() for totals, counts in sides if len(counts)]
-    value = float(means[0] - means[1]) if len(means) == 2 else None
+def _too_few_to_compare(first: _Sample, second: _Sample, level: float) -> Mean:
+    n_clusters = [len(side.counts) for side in (first, second)]
     reason = f"{n_clusters[0]} and {n_clusters[1]} clusters; an interval needs 2 on each side"
+    if min(n_clusters) > 1:
+        reason = first.lack or second.lack
+    value = first.value - second.value if all(n_clusters) else None
     estimate = Estimate.without("too_few", reason, value=value, level=level)
-    return Mean(estimate, None, sum(n), sum(n_clusters), None)
+    return Mean(estimate, None, first.n + second.n, sum(n_clusters), None)
 
 
 def _estimate(value: float, ends: _Ends | None, level: float) -> Estimate:
@@ -305,7 +364,11 @@ def _bounded(sample: _Sample, level: float, bounds: tuple[float, float]) -> _End
     """Score interval with an effective number of trials."""
     low, width = bounds[0], bounds[1] - bounds[0]
     share, se = min(max((sample.value - low) / width, 0.0), 1.0), sample.se / width
-    if not se or share in (0.0, 1.0) or _is_binary(sample, bounds):
+    if sample.smooth:
+        expected, (se, df) = (sample.smooth.value - low) / width, sample.spread
+        n_effective = expected * (1 - expected) * (width / se) ** 2
+        quantile = normal_quantile(level) if sample.smooth.is_binary else t_quantile(level, df)
+    elif not se or share in (0.0, 1.0) or _is_binary(sample, bounds):
         n_effective, quantile = float(len(sample.counts)), normal_quantile(level)
     else:
         n_effective, quantile = share * (1 - share) / se**2, t_quantile(level, sample.df)
@@ -332,19 +395,29 @@ def _se_independent(sample: _Sample, squares: Floats) -> float:
 
 def _bounded_difference(sample: _Sample, level: float, width: float) -> _Ends:
     """As far as t reaches within ±width; without spread, as far as clusters of another kind, all unseen, could move the mean."""
-    value, ends = sample.value, _free(sample, level)
+    ends = _around(sample.value, *sample.spread, level)
     if ends:
-        return max(ends[0], -width), min(ends[1], width)
+        return _cut(ends, width)
     unseen = 1 - (1 - level) ** (1 / len(sample.counts))
-    return value - unseen * (value + width), value + unseen * (width - value)
+    return sample.value - unseen * (sample.value + width), sample.value + unseen * (width - sample.value)
 
 
-def _welch_df(first: _Sample, second: _Sample) -> float:
-    """Welch and Satterthwaite's; the smaller one where neither side varies."""
-    variances = first.se**2, second.se**2
-    if not any(variances):
-        return min(first.df, second.df)
-    return sum(variances) ** 2 / (variances[0] ** 2 / first.df + variances[1] ** 2 / second.df)
+def _cut(ends: _Ends | None, width: float) -> _Ends | None:
+    return ends and (max(ends[0], -width), min(ends[1], width))
+
+
+def _p_positive(value: float, se: float, df: float) -> float | None:
+    """Probability that the true value is above 0, by the t distribution around the estimate."""
+    if not se:
+        return None if value else 0.5
+    return float(stdtr(df, value / se))
+
+
+def _joined(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    """Standard error of a difference, with Welch and Satterthwaite's df; the smaller one where neither side varies."""
+    (se_a, df_a), (se_b, df_b) = first, second
+    se = float(np.hypot(se_a, se_b))
+    return se, se**4 / (se_a**4 / df_a + se_b**4 / df_b) if se else min(df_a, df_b)
 
 
 def _hybrid(first: _Sample, second: _Sample, level: float, bounds: tuple[float, float]) -> _Ends:
