@@ -478,3 +478,42 @@ def _written(frame: pl.DataFrame, path: Path) -> Path:
 def _place(row: int, ending: str) -> str:
     places = {"frame": f"row {row + 1}:", "parquet": f"row {row + 1}:", "jsonl": f"line {row + 1}:"}
     return places.get(ending, f"line {row + 2}:")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("short.csv", "{csv}a,model,t0,1,1,d\nb,model,t1,1,1\n", "line 3: 5 fields where the header has 6"),
+        ("quoted.csv", '{csv}a,model,"t\n0",1,1,d\nb,model,t1,1,1\n', "line 4: 5 fields where the header has 6"),
+        (
+            "twice.jsonl",
+            '{jsonl}{{"subject":"a","kind":"model","task":"u","attempt":1,"score":1,"score":0}}\n',
+            "twice",
+        ),
+        (
+            "half.jsonl",
+            '{jsonl}{{"subject":"\\ud800","kind":"model","task":"u","attempt":1,"score":1}}\n',
+            "half a letter",
+        ),
+        (
+            "half2.jsonl",
+            '{jsonl}{{"subject":"\\udfffa","kind":"model","task":"u","attempt":1,"score":1}}\n',
+            "half a letter",
+        ),
+        ("long.jsonl", '{jsonl}{{"subject":"a","kind":"model","task":"u","attempt":1,"score":{big}}}\n', "too long"),
+    ],
+)
+def test_a_row_that_can_be_read_in_two_ways_is_refused_with_its_line(tmp_path, name, text, told):
+    jsonl = '{"subject":"a","kind":"model","task":"t","attempt":1,"score":1}\n'
+    path = tmp_path / name
+    path.write_text(text.format(csv="subject,kind,task,attempt,score,domain\n", jsonl=jsonl, big="9" * 5000))
+    with pytest.raises(InputError, match=told) as caught:
+        Attempts(path)
+    assert f"{name} line {told[5] if told.startswith('line') else 2}: " in str(caught.value)
+    assert "sys." not in str(caught.value)
+
+
+def test_empty_last_fields_and_blank_lines_are_no_short_rows(tmp_path):
+    path = tmp_path / "whole.csv"
+    path.write_text('subject,kind,task,attempt,score,domain\na,model,"t",1,1,\n\na,model,u,1,1,d\n,,\n')
+    assert len(Attempts(path)) == 2

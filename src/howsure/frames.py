@@ -74,8 +74,12 @@ class Part:
     def parsed(self) -> Part:
         """The same rows, held if they came from text, without the keys that no line of a jsonl file has."""
         held = self.held()
-        if self.format != "jsonl" or held is self:
+        if held is self or self.path is None:
             return held
+        if self.format != "jsonl":
+            _refuse_short_records(self.path, self.format)
+            return held
+        _refuse_ambiguous_objects(self.path, held.rows.collect_schema().names())
         frame = held.rows.collect()
         absent = [name for name in frame.columns if frame[name].null_count() == len(frame)]
         return replace(self, rows=frame.drop(absent).lazy())
@@ -147,7 +151,11 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             value = json.loads(
-                with_whole_letters(line).decode().strip(), parse_constant=_no_constant, parse_float=_finite
+                with_whole_letters(line).decode().strip(),
+                parse_constant=_no_constant,
+                parse_float=_finite,
+                parse_int=_whole,
+                object_pairs_hook=_with_each_key_once,
             )
         except UnicodeDecodeError as error:
             raise InputError(f"{path} line {number}: {_not_utf8(line, error)}") from None
@@ -289,6 +297,42 @@ def _refuse_huge_lines(path: Path, stream: IO[bytes]) -> None:
                 )
 
 
+def _refuse_short_records(path: Path, kind: str) -> None:
+    """A record that ends before the last column was cut off, or lacks a field somewhere before it."""
+    data, separator = read_bytes(path), b"\t" if kind == "tsv" else b","
+    if b'"' not in data:
+        lines = (line for line in data.splitlines() if line.strip(b" \t,"))
+        needed = next(lines, b"").count(separator)
+        if all(line.count(separator) >= needed for line in lines):
+            return
+    if fault := _csv_fault(path, data.decode("utf-8-sig"), separator.decode()):
+        raise fault
+
+
+def _refuse_ambiguous_objects(path: Path, names: Sequence[str]) -> None:
+    """Objects that are read in two ways: a key that is there twice, and halves of letters, which merge different names."""
+    keys = [json.dumps(name, ensure_ascii=False).encode() for name in names]
+    for number, line in enumerate(io.BytesIO(read_bytes(path)), 1):
+        if b"\\u" in line and with_whole_letters(line) != line:
+            raise InputError(
+                f"{path} line {number}: contains half a letter (\\ud800 to \\udfff without its other half): {_short(line)} "
+                "Write the whole letter or leave it out."
+            )
+        if any(line.count(key) > 1 for key in keys):
+            try:
+                json.loads(line, object_pairs_hook=_with_each_key_once, parse_int=_whole)
+            except ValueError as error:
+                raise InputError(f"{path} line {number}: {error}: {_short(line)}") from None
+
+
+def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        twice = next(name for position, (name, _) in enumerate(pairs) if name in dict(pairs[:position]))
+        raise ValueError(f"key {twice!r} is there twice; leave out one")
+    return held
+
+
 def _refuse_odd_names(path: Path, kind: str, names: Sequence[str]) -> None:
     """Names that show that the whole file is written in another way than its ending says."""
     header = "".join(names)
@@ -320,6 +364,7 @@ def _text_fault(path: Path, kind: str) -> InputError | None:
 
 def _json_fault(path: Path) -> InputError | None:
     try:
+        _refuse_ambiguous_objects(path, ())
         for _ in json_lines(path):
             pass
     except InputError as error:
@@ -338,6 +383,11 @@ def _csv_fault(path: Path, text: str, separator: str) -> InputError | None:
                 return InputError(
                     f"{path} line {reader.line_num}: {len(record)} fields where the header has {len(header)}. "
                     "Put quotes around text that contains the separator."
+                )
+            if len(record) < len(header) and any(record):
+                return InputError(
+                    f"{path} line {start}: {len(record)} fields where the header has {len(header)}. "
+                    "Write a separator for each empty field."
                 )
             start = reader.line_num + 1
     except csv.Error as error:
@@ -362,6 +412,13 @@ def _no_constant(name: str) -> NoReturn:
 def _finite(text: str) -> float:
     number = float(text)
     return number if math.isfinite(number) else _no_constant(text)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # Python's own bound on the number of digits
+        raise ValueError(f"a whole number of {len(text):,} digits is too long") from None
 
 
 def _not_utf8(data: bytes, error: UnicodeDecodeError) -> str:

@@ -189,13 +189,10 @@ def unpaired_difference(
         return _too_few_to_compare(first, second, level)
     value, (se, df) = first.value - second.value, _joined((first.se, first.df), (second.se, second.df))
     spread = _joined(first.spread, second.spread)
-    ends: _Ends | None
-    if bounds is None:
-        ends = _around(value, se, df, level)
-    elif first.smooth or second.smooth:
-        ends = _cut(_around(value, *spread, level), bounds[1] - bounds[0])
-    else:
-        ends = _hybrid(first, second, level, bounds)
+    ends = _around(value, *spread, level)
+    if bounds is not None:
+        is_smooth = first.smooth or second.smooth
+        ends = _cut(ends, bounds[1] - bounds[0]) if is_smooth and ends else _hybrid(first, second, level, bounds)
     n_clusters, p_positive = len(first.counts) + len(second.counts), _p_positive(value, *spread)
     return Mean(_estimate(value, ends, level), se, first.n + second.n, n_clusters, df, p_positive=p_positive)
 
@@ -282,10 +279,10 @@ class _Sample:
         # half a cluster of the mean size at either bound
         extra = np.where(is_short, n / n_strata / n_clusters, 0.0)
         smoothed = (means * n / n_strata + extra * sum(bounds) / 2) / (n / n_strata + extra)
-        squares = np.bincount(
-            cell_stratum, (np.bincount(cell_of, weight * values) - size * smoothed[cell_stratum]) ** 2
-        )
-        squares += sum((end - smoothed) ** 2 for end in bounds) * extra**2 / 2
+        cell_totals = np.bincount(cell_of, weight * values)
+        squares = np.bincount(cell_stratum, (cell_totals - size * smoothed[cell_stratum]) ** 2).astype(np.float64)
+        for end in bounds:
+            squares += (end - smoothed) ** 2 * extra**2 / 2
         squares *= np.where(is_short, 1.0, n_clusters / (n_clusters - 1))
         df = float(squares.sum() ** 2 / (squares**2 / np.maximum(df_stratum + is_short, 1.0)).sum())
         # clusters that reach over strata may add to the variance of the mean
@@ -402,8 +399,8 @@ def _bounded_difference(sample: _Sample, level: float, width: float) -> _Ends:
     return sample.value - unseen * (sample.value + width), sample.value + unseen * (width - sample.value)
 
 
-def _cut(ends: _Ends | None, width: float) -> _Ends | None:
-    return ends and (max(ends[0], -width), min(ends[1], width))
+def _cut(ends: _Ends, width: float) -> _Ends:
+    return max(ends[0], -width), min(ends[1], width)
 
 
 def _p_positive(value: float, se: float, df: float) -> float | None:
