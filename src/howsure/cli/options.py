@@ -169,7 +169,7 @@ def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
             print_error(str(error))
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
-            print_error(f"{stop or 'stopped'}; files named as written are whole, no other was written.")
+            print_error(f"{str(stop) or 'stopped'}; files named as written are whole, no other was written.")
             raise SystemExit(143 if terminated else 130) from None
         if interruption_notes():
             print_error(" ".join(interruption_notes()))
