@@ -410,7 +410,8 @@ def test_the_newest_log_of_a_run_counts(arith, tmp_path):
     table = inspect_logs.read([newer, arith, copy])
     assert table.frame["source"].unique().to_list() == ["newer.eval"]
     assert table.notes == (
-        "2 logs were left out because a newer log of the same run is there: arith on mockllm/model.",
+        "1 log was left out because a newer log of the same run is there: arith on mockllm/model.",
+        "1 log was left out because an identical copy is there: arith on mockllm/model.",
     )
 
 
@@ -479,7 +480,45 @@ def test_ids_pair_samples_as_long_as_they_mean_one_thing(tmp_path):
     table = inspect_logs.read([tmp_path])
     assert table.notes == ()
     assert table.frame.filter(subject="a")["task"].to_list() == ["hand/0", "hand/1", "hand/2", "hand/3"]
-    assert table.frame["item_digest"].n_unique() == 4  # equal contents in one log are told apart by their ids
+    assert table.frame["item_digest"].n_unique() == 3
+    assert {(row.n_items, row.n_clusters) for row in summary(table).rows} == {(4, 3)}
+
+
+def test_samples_that_share_one_prompt_are_told_apart_by_their_ids(tmp_path):
+    table = inspect_logs.read([asking(tmp_path / "a.json", "a", ["Solve it."] * 4, ["C", "I", "C", "I"])])
+    assert summary(table).rows[0].n_clusters == 4
+
+
+def test_a_sample_without_a_summary_counts(arith, tmp_path):
+    parts = members(arith)
+    summaries = json.loads(parts["summaries.json"])
+    path = write_zip(tmp_path / "log.eval", parts | {"summaries.json": summaries[1:]})
+    assert len(rows(path)) == len(rows(arith))
+
+
+def test_logs_without_the_scorer_are_left_out_with_a_note(tmp_path):
+    by_hand(tmp_path / "a.json", ["C", "I"])
+    other = by_hand(tmp_path / "b.json", ["C", "I"], scores={"that": {"value": 1}})
+    other.write_text(other.read_text().replace("hand", "other"))
+    table = inspect_logs.read([tmp_path], scorer="it")
+    assert table.frame["domain"].unique().to_list() == ["hand"]
+    assert table.notes == ("1 log without this scorer was left out (--strict stops instead): other on a/b.",)
+    with pytest.raises(OptionError, match=r"b\.json"):
+        inspect_logs.read([tmp_path], scorer="it", strict=True)
+    with pytest.raises(OptionError, match="No scorer"):
+        inspect_logs.read([tmp_path], scorer="none")
+
+
+def test_notes_name_the_configuration_and_infinity_is_no_percentage(tmp_path):
+    for number, status in enumerate(({"error": {"message": "broke"}, "scores": None}, {})):
+        path = by_hand(tmp_path / f"{number}.json", ["C", "I"], **status)
+        held = json.loads(path.read_text())
+        held["eval"]["task_args"] = {"hint": number}
+        path.write_text(json.dumps(held))
+    assert "2 samples errored and were left out: hand (hint=0) on a/b." in inspect_logs.read([tmp_path]).notes
+    with pytest.raises(InputError, match="Infinity is not a finite number") as caught:
+        rows(by_hand(tmp_path / "inf.json", [math.inf]))
+    assert "--percent" not in str(caught.value)
 
 
 def test_equal_contents_that_ids_cannot_tell_apart_are_repeats(tmp_path):

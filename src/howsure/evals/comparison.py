@@ -198,10 +198,9 @@ def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Differ
     if len(shared) < 2:
         return _unpaired(items, a, b, level, seed)
     mean = items.difference_of(shared, level)
-    if shared["eval"].n_unique() == 1:
-        p, test = _paired_test(shared, seed)
-    else:  # from the distribution that gives the interval, which allows for what small evals do not show
-        p, test = _two_sided(mean.p_positive), "t"
+    # over several evals p comes from the distribution that gives the interval, which allows for what small evals do not show
+    is_single = shared["eval"].n_unique() == 1
+    p, test = _paired_test(shared, seed) if is_single else (_two_sided(mean.p_positive), "t")
     noise = items.noise(shared)
     if noise and mean.se and mean.df:
         share = noise.share(mean.se, mean.df, level)

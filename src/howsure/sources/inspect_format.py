@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -280,6 +280,7 @@ def _from_archive(path: Path, family: str | None) -> Log | None:
         # each sample is read once, however often the summaries name it
         summaries = {(str(summary.id), summary.epoch): summary for summary in _summaries(archive)}
         log.samples = [_told(summary, archive, family, is_suspect=is_suspect) for summary in summaries.values()]
+        log.samples += _without_summary(archive, summaries)
         return log
 
 
@@ -356,6 +357,14 @@ def _told(summary: Sample, archive: Archive, family: str | None, *, is_suspect: 
         return summary
     sample: Sample = _parsed(Sample, whole, f"{archive.path}: {member}")
     return sample
+
+
+def _without_summary(archive: Archive, summaries: Collection[tuple[str, int]]) -> list[Sample]:
+    """The samples that are in the archive although no summary names them."""
+    named = {f"samples/{name}_epoch_{epoch}.json" for name, epoch in summaries}
+    others = [name for name in archive.names if re.fullmatch(r"samples/.*\.json", name) and name not in named]
+    read: list[Sample] = [_parsed(Sample, archive.read_json(name), f"{archive.path}: {name}") for name in others]
+    return [sample for sample in read if (str(sample.id), sample.epoch) not in summaries]
 
 
 def _is_cut_short(value: Any) -> bool:

@@ -5,6 +5,7 @@ The rows come from the samples, never from the log's own reduced metrics, and ar
 
 from __future__ import annotations
 
+import filecmp
 import functools
 import json
 import math
@@ -70,7 +71,8 @@ def read(
     ``scorer`` is the name of a scorer, or ``name.key`` where its values are dictionaries; without it the first one counts.
     ``family`` names a field of the samples' metadata that groups similar samples, as in Inspect's ``stderr(cluster=…)``.
     ``divide_by`` brings numbers to 0–1 and leaves C, I, P, N and true or false alone.
-    Other files of a folder, and logs that are damaged, are skipped and named in the notes; ``strict`` stops at a damaged log.
+    Other files of a folder, and logs that are damaged or lack the scorer, are skipped and named in the notes; ``strict`` stops at
+    such a log.
     """
     files, others = _files(paths)
     load = functools.partial(read_log, family=family)
@@ -83,7 +85,7 @@ def read(
         _Reading(log, domain, notes, is_by_content=domain in numbered_anew)
         for log, domain in zip(runs, domains, strict=True)
     ]
-    frame = pl.concat([reading.frame(scorer, family, divide_by) for reading in readings])
+    frame = pl.concat(_frames(readings, scorer, family, divide_by, notes, strict=strict))
     _tell_repeats(runs, domains, notes)
     if frame.is_empty():
         raise InputError(f"{paths[0]}: no sample has a score. {' '.join([*skipped, *others, *notes.told()])}")
@@ -104,6 +106,30 @@ def _files(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
         others |= {file.resolve(): str(file.relative_to(path)) for file in below if file not in logs}
     named = [name for file, name in others.items() if file not in found]
     return list(found.values()), unread(named, "no Inspect log")
+
+
+def _frames(
+    readings: Sequence[_Reading],
+    scorer: str | None,
+    family: str | None,
+    divide_by: float,
+    notes: _Notes,
+    *,
+    strict: bool,
+) -> list[pl.DataFrame]:
+    """The rows of each log; one without the scorer that was asked for is noted, unless none has it or ``strict``."""
+    frames, faults = [], []
+    for reading in readings:
+        try:
+            frames.append(reading.frame(scorer, family, divide_by))
+        except OptionError as error:
+            if strict:
+                raise
+            faults.append(error)
+            notes.count("{n} log{s} without this scorer {were} left out (--strict stops instead)", reading.label)
+    if faults and not frames:
+        raise faults[0]
+    return frames
 
 
 def _age(log: Log) -> tuple[datetime, float, str]:
@@ -138,7 +164,9 @@ def _newest(logs: Sequence[Log], notes: _Notes) -> list[Log]:
     for log in logs:
         run = log.eval.task_id or str(log.path)
         if run in newest:
-            notes.count("{n} log{s} {were} left out because a newer log of the same run is there", log.label)
+            is_copy = filecmp.cmp(newest[run].path, log.path, shallow=False)
+            why = "an identical copy" if is_copy else "a newer log of the same run"
+            notes.count(f"{{n}} log{{s}} {{were}} left out because {why} is there", log.label)
         newest.pop(run, None)  # to keep the order
         newest[run] = log
     return list(newest.values())
@@ -209,6 +237,9 @@ class _Reading:
         self._samples = log.samples or []
         items = {(str(sample.id), sample.content.item) for sample in self._samples if sample.content}
         self._n_ids = Counter(item for _, item in items)
+        # where all samples have one prompt, what they ask lies elsewhere, such as in their files
+        self._is_told_apart = len(self._n_ids) > 1 or len(items) < 3
+        self.label = f"{domain} on {log.eval.model}"
 
     def frame(self, scorer: str | None, family: str | None, divide_by: float) -> pl.DataFrame:
         """The samples that count."""
@@ -236,16 +267,17 @@ class _Reading:
         )
 
     def _item(self, sample: Sample) -> str | None:
-        """What identifies the item: its content, and its id where content alone does not tell the log's samples apart."""
+        """What identifies the item: its content, and its id where content does not tell the log's samples apart."""
         content = sample.content
         if content is None:
             return None
-        if self._n_ids[content.item] == 1 and not content.is_cut:
-            return content.item
-        if self._is_by_content:
+        is_repeat = self._n_ids[content.item] > 1
+        if self._is_by_content and (is_repeat or content.is_cut):
             self._count("{n} sample{s} {were} taken as repeats of a sample with the same content")
             return content.item
-        return f"{content.item}-{sample.id}"
+        if content.is_cut or (is_repeat and not self._is_told_apart):
+            return f"{content.item}-{sample.id}"
+        return content.item
 
     def _choose(self, wanted: str | None) -> tuple[str, str | None]:
         """The scorer, and the key of its values, to use."""
@@ -298,7 +330,7 @@ class _Reading:
         return value
 
     def _count(self, what: str) -> None:
-        self._notes.count(what, self._log.label)
+        self._notes.count(what, self.label)
 
     def _highest(self, sample: Sample, scorer: str, divide_by: float) -> float:
         """What a score is divided by: as asked for, or else the highest count that the sample allows."""
@@ -319,6 +351,8 @@ class _Reading:
         number = _float(value) if isinstance(value, str) else value
         if not isinstance(number, int | float):
             reason = "is not one number, nor C, I, P or N. Choose another scorer with --scorer"
+        elif isinstance(number, float) and not math.isfinite(number):
+            reason = "is not a finite number. Correct the scorer, or choose another with --scorer"
         elif not 0 <= number <= divide_by:
             reason = f"is not between 0 and {divide_by:g}. Pass --percent, or --divide-by with the highest score"
         else:
