@@ -517,3 +517,13 @@ def test_empty_last_fields_and_blank_lines_are_no_short_rows(tmp_path):
     path = tmp_path / "whole.csv"
     path.write_text('subject,kind,task,attempt,score,domain\na,model,"t",1,1,\n\na,model,u,1,1,d\n,,\n')
     assert len(Attempts(path)) == 2
+
+
+@pytest.mark.parametrize("score", ["NA", "75%", '"0,75"', "yes"])
+def test_advice_for_a_score_that_is_no_number_can_be_followed(tmp_path, score):
+    path = tmp_path / "x.csv"
+    path.write_text(f"subject,kind,task,attempt,score\na,model,t,1,{score}\n")
+    with pytest.raises(InputError, match="0.75, not 0,75 or 75%; 1 and 0, not yes and no") as caught:
+        Attempts(path)
+    assert "leave the row out" in str(caught.value)
+    assert "empty" not in str(caught.value)

@@ -55,7 +55,7 @@ def rules(column: Column, dtype: pl.DataType) -> list[Rule]:
         if column.choices:
             rule(~text.is_in(column.choices), f"is not one of {', '.join(column.choices)}")
         return found
-    rule(raw.is_not_null() & typed.is_null(), f"is not {_KINDS[column.kind]}", _WRITE[column.kind])
+    rule(raw.is_not_null() & typed.is_null(), f"is not {_KINDS[column.kind]}", _how_to_write(column))
     if column.kind == "date":
         return found
     number = typed.cast(pl.Float64)
@@ -75,10 +75,15 @@ def rules(column: Column, dtype: pl.DataType) -> list[Rule]:
 
 _KINDS = {"number": "a number", "whole": "a whole number", "date": "a date"}
 _WRITE = {
-    "number": "Write it with digits and a point, and leave it empty where there is none.",
-    "whole": "Write it with digits, and leave it empty where there is none.",
-    "date": "Write dates as 2025-01-31.",
+    "number": "Write it with digits and a point (0.75, not 0,75 or 75%; 1 and 0, not yes and no)",
+    "whole": "Write it with digits",
+    "date": "Write dates as 2025-01-31",
 }
+
+
+def _how_to_write(column: Column) -> str:
+    absent = "leave the row out" if column.required else "leave it empty"
+    return f"{_WRITE[column.kind]}, and {absent} where there is none."
 
 
 def _present(column: Column, dtype: pl.DataType) -> pl.Expr:

@@ -69,8 +69,7 @@ def test_only_evals_that_all_subjects_tried_count_and_the_others_are_named():
     means = summary(table)
     assert value(means, "a") == value(means, "a", "long")
     assert any(
-        "1 evals are excluded, because not all of 3 subjects tried them: short" in note
-        for note in means.provenance.notes
+        "1 eval is excluded, because not tried by all 3 subjects: short." in note for note in means.provenance.notes
     )
     three = {(pair.a, pair.b): pair for pair in compare(table).pairs}
     assert three["a", "b"].difference.value == pytest.approx(value(means, "a") - value(means, "b"), abs=1e-12)
@@ -88,7 +87,7 @@ def test_without_a_shared_eval_there_is_no_overall_mean():
 def test_items_that_not_all_tried_are_counted():
     rows = [row for row in uneven() if row[0] == "a" or row[2] != "long/3"]
     notes = summary(attempts(rows)).provenance.notes
-    assert any("1 of 38 items were not tried by all 2 subjects" in note for note in notes)
+    assert any("1 of 38 items were not tried by both subjects" in note for note in notes)
 
 
 def test_the_same_questions_under_two_configurations_are_one_cluster():
@@ -189,3 +188,10 @@ def test_small_evals_beside_large_ones_cover_the_true_value(chance_a, chance_b, 
             truth = np.mean(chance_a) - np.mean(chance_b)
             hits.append(paired_difference(a, b, strata=strata).estimate.covers(truth))
     assert np.mean(hits) >= 0.93
+
+
+def test_tasks_in_two_domains_and_tasks_without_one_are_noted():
+    rows = [("a", domain, f"t{i}", i % 2) for domain in ("x", "y") for i in range(3)]
+    notes = summary(attempts([*rows, ("a", None, "u", 1), ("a", None, "v", 0)])).provenance.notes
+    assert any("3 tasks are in several domains, and count as a different item in each: t0, t1, t2." in n for n in notes)
+    assert any("2 tasks are without a domain, and count as one eval called (none)" in note for note in notes)

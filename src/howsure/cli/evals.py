@@ -91,7 +91,10 @@ def compare(
     columns = ("A", "B", "task", f"A − B [{level:.0%}]", "p", f"p ({correction})", "P(A > B)")
     output.console.notes(result.provenance.notes[len(attempts.notes) :])
     together = "task" if cluster == "none" else cluster  # a pair is an item, with all its attempts
-    caption = f"Differences over the items that both tried. {_estimands(result.pairs, together)}"
+    is_unpaired = {pair.test.endswith("unpaired") for pair in result.pairs}
+    over = {False: "the items that both tried", True: "each model's own items (unpaired)"}
+    caption = f"Differences over {', or '.join(over[one] for one in sorted(is_unpaired))}. "
+    caption += _estimands(result.pairs, together)
     output.console.table("Differences", (*columns, "items", "clusters", "within-item share", "test"), rows, caption)
     finish(result, output, "compare", "Which model is better?", "evals.comparison_section")
 

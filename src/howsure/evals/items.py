@@ -90,16 +90,28 @@ class Items:
     def notes(self) -> list[str]:
         """What is excluded and why, and where subjects tried different items."""
         notes = []
+        n = len(self.subjects)
+        everyone = "both subjects" if n == 2 else f"all {n} subjects"
         if self.excluded:
+            which = "1 eval is" if len(self.excluded) == 1 else f"{len(self.excluded)} evals are"
+            notes.append(f"{self.label}: {which} excluded, because not tried by {everyone}: {_some(self.excluded)}.")
+        if self.label == ALL and _NONE in self.evals:
+            unnamed = self.frame.filter(pl.col("eval") == _NONE).select("task").n_unique()
             notes.append(
-                f"{self.label}: {len(self.excluded)} evals are excluded, because not all of {len(self.subjects)} subjects "
-                f"tried them: {_some(self.excluded)}."
+                f"{self.label}: {_items(unnamed)} without a domain, and count as one eval called {_NONE}. Fill the domain in, or leave "
+                "these rows out."
+            )
+        per_task = self.frame.group_by("task").agg(pl.col("eval").n_unique()).filter(pl.col("eval") > 1)
+        if len(per_task):
+            notes.append(
+                f"{self.label}: {_items(len(per_task))} in several domains, and count as a different item in each: "
+                f"{_some(per_task['task'].sort().to_list())}."
             )
         per_item = self.frame.group_by("eval", "task").len()
         if partial := int((per_item["len"] < len(self.subjects)).sum()):
             notes.append(
-                f"{self.label}: {partial:,} of {len(per_item):,} items were not tried by all {len(self.subjects)} "
-                "subjects. A mean is over a subject's own items, a difference over those that both tried."
+                f"{self.label}: {partial:,} of {len(per_item):,} items were not tried by {everyone}. "
+                "A mean is over a subject's own items, a difference over those that both tried."
             )
         return notes
 
@@ -276,6 +288,10 @@ def _se_independent(own: pl.DataFrame) -> float:
     around = own["spread"].to_numpy() / n + (means - value) ** 2
     variance = float(weights @ around) * n_attempts / (n_attempts - 1)
     return float(np.sqrt(variance * (weights**2 / n).sum())) if variance > 1e-13 else 0.0
+
+
+def _items(n: int) -> str:
+    return "1 task is" if n == 1 else f"{n:,} tasks are"
 
 
 def _some(names: Sequence[str]) -> str:
