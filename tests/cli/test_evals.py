@@ -130,3 +130,13 @@ def test_the_shell_completes_verbs():
         [Path(sys.executable).with_name("howsure")], env=os.environ | asked, capture_output=True, text=True
     )
     assert told.stdout.split() == ["summary"]
+
+
+def test_unpaired_differences_are_not_said_to_be_over_shared_items(tmp_path, command):
+    path = tmp_path / "disjoint.csv"
+    rows = [f"{name},model,{name}{i},1,{i % 2}" for name in ("a", "b") for i in range(4)]
+    path.write_text("\n".join(["subject,kind,task,attempt,score", *rows]) + "\n")
+    told = command("compare", path)
+    assert "own items (unpaired)" in told.stdout
+    assert "both tried" not in told.stdout
+    assert "not tried by both subjects" in told.stderr
