@@ -76,8 +76,9 @@ class Part:
         held = self.held()
         if held is self or self.path is None:
             return held
-        if self.format != "jsonl":
+        if self.format in ("csv", "tsv"):
             _refuse_short_records(self.path, self.format)
+        if self.format != "jsonl":
             return held
         _refuse_ambiguous_objects(self.path, held.rows.collect_schema().names())
         frame = held.rows.collect()
