@@ -58,7 +58,7 @@ def _unreadable(table):
 def _wrong_verdicts(table, section):
     if "Verdict" not in table:
         return
-    rows = zip(table["Criterion"], table["Found"], table["Verdict"], strict=True)
+    rows = zip(table["Criterion"], table["Estimate"], table["Verdict"], strict=True)
     for criterion, found, verdict in ([cell.text for cell in row] for row in rows):
         name, sign, threshold = CRITERION.match(criterion).groups()
         ends = INTERVAL.search(found)
@@ -72,7 +72,7 @@ def _wrong_verdicts(table, section):
             printed = {(True, True): "pass", (False, False): "fail"}.get(meets, "inconclusive")
             if printed != verdict:
                 yield f"{criterion} is called {verdict}, and the table prints {found}"
-        is_open = any(f"whether {name} holds" in text for text in section.unknown)
+        is_open = any(f"whether the criterion on {name} is met" in text for text in section.unknown)
         if is_open != (verdict == "inconclusive"):
             yield f"{name} is {verdict} in the table, and {'' if is_open else 'not '}listed as not yet known"
 

@@ -158,7 +158,7 @@ def test_capabilities_and_horizons_of_the_tour_share_models(tour_folder, command
     """`bridge map` found none, so the tour could not show it."""
     told = command("bridge", "map", tour_folder / "stitch", tour_folder / "time-horizon", "--json")
     assert told.returncode == 0, told.stderr
-    link = json.loads(told.stdout)["links"][0]
+    link = json.loads(told.stdout)["scales"][0]
     assert link["n"] == 8
     assert link["slope_high"] > 0
 
@@ -167,5 +167,5 @@ def test_placed_models_are_a_scale_too_and_two_folders_of_one_scale_are_joined(t
     parts = [tour_folder / name for name in ("stitch", "place", "time-horizon", "name-horizon")]
     told = command("bridge", "map", *parts, "--json")
     assert told.returncode == 0, told.stderr
-    by_pair = {(link["x"], link["y"]): link["n"] for link in json.loads(told.stdout)["links"]}
+    by_pair = {(link["x"], link["y"]): link["n"] for link in json.loads(told.stdout)["scales"]}
     assert by_pair["capability", "minutes"] == 14

@@ -49,7 +49,7 @@ HOLM = TableBlock(("a", "b", "p (Holm)"), [("a", "b", "<0.001")], "Differences."
 
 
 def verdict(shown, said):
-    return TableBlock(("Criterion", "Found", "Verdict"), [("domain pattern: tau ≥ 0", shown, said)], "Verdicts.")
+    return TableBlock(("Criterion", "Estimate", "Verdict"), [("domain pattern: tau ≥ 0", shown, said)], "Verdicts.")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,10 @@ def verdict(shown, said):
             ],
         ),
         a_report([HOLM], unknown=["Turns: whether a is higher than b. Difference: p < 0.001, corrected."]),
-        a_report([verdict("0.14 [0.00, 0.28]", "inconclusive")], unknown=["Study: whether domain pattern holds; so."]),
+        a_report(
+            [verdict("0.14 [0.00, 0.28]", "inconclusive")],
+            unknown=["Study: whether the criterion on domain pattern is met; so."],
+        ),
         a_report([verdict("0.14 [-0.01, 0.28]", "inconclusive")]),
         a_report([TableBlock(("A", "p"), [("a", "0.000")], "p.")]),
         a_report([TableBlock(("Model", "Best rank"), [("a", 1)], "Ranks.")]),
@@ -89,6 +92,9 @@ def test_what_fits_is_no_contradiction():
         "Score: a has the highest estimate, 0.70 [0.60, 0.80], followed by b with 0.50 [0.40, 0.60]. P(a > b) > 0.999.",
         "1 of 2 differences between models are statistically significant (Holm-corrected, 5%).",
     ]
-    unknown = ["Score: whether b is higher than c. P(b > c) = 0.600.", "Study: whether domain pattern holds; so."]
+    unknown = [
+        "Score: whether b is higher than c. P(b > c) = 0.600.",
+        "Study: whether the criterion on domain pattern is met; so.",
+    ]
     blocks = [PAIRS, MEANS, TESTS, verdict("0.14 [-0.01, 0.28]", "inconclusive")]
     assert contradictions(a_report(blocks, found, unknown)) == []
