@@ -148,7 +148,7 @@ def test_epochs_tables_come_without_truth():
     assert "Stitch" not in set(made.hits["instrument"])
     assert "place" not in [part.key for part in made.parts]
     titles = [section.title for section in made.report.sections]
-    assert "Epoch's benchmarks are stitched" in titles
+    assert "Epoch's benchmarks are linked on one scale" in titles
     from howsure.report import render
 
     assert len(render(made.report).encode()) < 3_000_000
