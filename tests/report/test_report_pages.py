@@ -48,7 +48,7 @@ def test_an_accessibility_audit_finds_nothing(browser_page, axe, report_path, sc
 def test_only_wide_tables_scroll_and_they_can_be_reached_by_key(browser_page, report_path, width):
     page = opened(browser_page, report_path, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    wide = page.get_by_role("region", name="A wide table")
+    wide = page.get_by_role("group", name="A wide table")
     assert wide.evaluate("box => box.scrollWidth > box.clientWidth && box.tabIndex === 0")
     wide.focus()
     page.keyboard.press("ArrowRight")
