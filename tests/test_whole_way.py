@@ -80,10 +80,10 @@ def test_from_an_inspect_log_to_the_report(tmp_path, command):
     assert (straight["score"], straight["se"]) == pytest.approx((score["score"], score["se"]), rel=1e-9)
 
     scale_with_track(tmp_path / "scores.csv")
-    howsure("stitch", "fit", "scores.csv", "--bootstrap", 50, "-o", "fit")
-    placed = json.loads(howsure("bridge", "place", "fit", "track/attempts.csv", "--json").stdout)
+    howsure("stitch", "fit", "scores.csv", "--replicates", 50, "-o", "fit")
+    placed = json.loads(howsure("bridge", "place", "fit", "track/attempts.csv", "--json").stdout)["placed"]
     assert [row["model"] for row in placed] == ["openai-api/test/forgetful"]
-    assert placed[0]["low"] < placed[0]["capability"] < placed[0]["high"]
+    assert placed[0]["capability_low"] < placed[0]["capability"] < placed[0]["capability_high"]
 
     howsure("report", "track", "horizon", "fit", "-o", "report.html")
     page = (tmp_path / "report.html").read_text()

@@ -103,7 +103,7 @@ def test_attempts_are_scored_by_the_share_of_turns_and_leave_out_what_broke_off(
 def test_a_broken_off_game_counts_where_it_had_enough_right_turns():
     broken = {"error_kind": None, "failure": "api"}
     table = Samples.from_games([sample(), sample(seed=1, max_length=5, **broken), sample(seed=2, **broken)]).attempts(
-        at=4
+        min_turns=4
     )
     assert table.frame.select("task", "score").rows() == [("track/mode/10/0", 0.0), ("track/mode/10/1", 1.0)]
     with pytest.raises(InputError, match="All 1 games broke off"):
