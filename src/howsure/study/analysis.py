@@ -56,16 +56,10 @@ class Analysis(Result):
     criteria with ``findings``, ``judgements_everyone`` with the others. Where the rules leave no rater, the statistics are states and
     every judgement is ``no verdict``. ``sentence`` is what a paper may say.
 
-    Tables
-    ------
-    statistics
-        One row per statistic: statistic, value, value_low, value_high, value_state, reason, then the same of all raters (value_all, …).
-    pairs
-        One row per pair: item, domain, n_raters, pfi with its interval, the other scores, model, combined.
-    raters
-        One row per rater: what was checked, which rules were broken, and how they compare with the others.
-    exclusions
-        One row per broken rule: rater, rule, measured, limit, reason.
+    The table ``statistics`` has one row per statistic: statistic, value, value_low, value_high, value_state, reason, then the same of all raters
+    (value_all, …). ``pairs`` has one row per pair: item, domain, n_raters, pfi with its interval, the other scores, model, combined. ``raters`` has one row
+    per rater: what was checked, which rules were broken, and how they compare with the others. ``exclusions`` has one row per broken rule: rater, rule,
+    measured, limit, reason.
     """
 
     name: ClassVar[str] = "analysis"
