@@ -151,7 +151,7 @@ def test_epochs_tables_come_without_truth():
     assert "Epoch's benchmarks are linked on one scale" in titles
     from howsure.report import render
 
-    assert len(render(made.report).encode()) < 3_000_000
+    assert len(render(made.report).encode()) < 3_200_000  # Epoch's many models are in its charts
 
 
 def test_capabilities_and_horizons_of_the_tour_share_models(tour_folder, command):
