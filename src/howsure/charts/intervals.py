@@ -35,7 +35,7 @@ def interval_plot(
     reference: Reference | None = None,
     is_sorted: bool = True,
 ) -> alt.LayerChart:
-    """Estimates with their intervals, one row a label, the largest on top; for means, differences and rankings.
+    """Estimates with their intervals, one row per label, the largest on top; for means, differences and rankings.
 
     A missing `low` or `high` is an open end and gets an arrow to the edge. Where the rows have the columns ``state`` and
     ``text`` of `estimate_rows`, a value at the edge of what was observed is drawn as an arrowhead, and a row without

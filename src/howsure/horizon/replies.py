@@ -1,4 +1,4 @@
-"""What models' attempts at tasks came to, one row an attempt; and as the tables that horizons start from."""
+"""What models' attempts at tasks came to, one row per attempt; and as the tables that horizons start from."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def scored(replies: pl.DataFrame, *, notes: Sequence[str] = ()) -> Attempts:
 
 
 def to_name(attempts: Attempts) -> pl.DataFrame:
-    """Attempts in NAME's layout, one row a run; a score from 0.5 up is a success.
+    """Attempts in NAME's layout, one row per run; a score from 0.5 up is a success.
 
     NAME has one word for models; that one was shown examples is in its name.
     """

@@ -115,7 +115,7 @@ def model_counts(
 
 
 def count_table(frame: pl.DataFrame) -> ModelCounts:
-    """Counts that were made elsewhere: one row a model and task.
+    """Counts that were made elsewhere: one row per model and task.
 
     Columns: model, task, successes, n and, where known, family, domain, minutes.
     """

@@ -45,7 +45,7 @@ def draw_designs(plan: StudyPlan) -> alt.LayerChart:
 
 
 def draw_power(plan: StudyPlan) -> alt.LayerChart:
-    """The chance that a correlation reaches its threshold over the number of pairs, one line a true correlation."""
+    """The chance that a correlation reaches its threshold over the number of pairs, one line per true correlation."""
     from howsure.study.planning import TRUE_R
 
     curve = plan.curve().with_columns(pl.format("true r {}", "true_r").alias("truth"))

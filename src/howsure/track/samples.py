@@ -88,7 +88,7 @@ def _count(name: str, meaning: str) -> Column:
 
 
 class Samples(Table):
-    """Games of models, baselines and people: one row a game."""
+    """Games of models, baselines and people: one row per game."""
 
     columns = (
         Column("model", "who played", required=True),

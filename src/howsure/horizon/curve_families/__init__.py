@@ -1,4 +1,4 @@
-"""Families of learning curves: one file a form."""
+"""Families of learning curves: one file per form."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Logs of Inspect into a table of replies, one row an attempt; read from the samples' summaries and without Inspect."""
+"""Logs of Inspect into a table of replies, one row per attempt; read from the samples' summaries and without Inspect."""
 
 from __future__ import annotations
 

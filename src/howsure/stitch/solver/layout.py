@@ -20,7 +20,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 class Rows(NamedTuple):
-    """The scores, sorted by model and then benchmark; one row a pair."""
+    """The scores, sorted by model and then benchmark; one row per pair."""
 
     start: Ints  # the rows of model m are start[m] … start[m + 1]
     benchmark: Ints

@@ -32,7 +32,7 @@ _HORIZONS = {
 class HeldOut:
     """The forecast of one cut-off: its trend, the frontier it knew, and what came later.
 
-    ``known`` has model, date, capability as the refit saw them; ``errors`` one row a shape and later frontier model: cutoff, shape, model, date,
+    ``known`` has model, date, capability as the refit saw them; ``errors`` one row per shape and later frontier model: cutoff, shape, model, date,
     years_ahead, actual, forecast, error, forecast_low, forecast_high, is_covered, is_covered_ols. Bands are the line's prediction bands.
     """
 

@@ -1,4 +1,4 @@
-"""Logs of Inspect into samples, one row a game; read from the samples' summaries and without Inspect."""
+"""Logs of Inspect into samples, one row per game; read from the samples' summaries and without Inspect."""
 
 from __future__ import annotations
 
