@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.compute import replicate
-from howsure.horizon.curve_fits import fit_batch
-from howsure.horizon.novices import NoviceCounts
+from howsure.horizon.learning_curves.fits import fit_batch
+from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.horizon.simulator import simulate
 
 Floats = NDArray[np.float64]

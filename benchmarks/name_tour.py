@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from howsure.charts import save_chart
-from howsure.horizon.attempt_horizon import AttemptHorizons, attempt_horizons
-from howsure.horizon.learning_curves import fit_curves
+from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, attempt_horizons
+from howsure.horizon.learning_curves.curves import fit_curves
 from howsure.horizon.simulator import SimulatedRuns, simulate
 from howsure.sources import read
 from howsure.tables import Attempts

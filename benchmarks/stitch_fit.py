@@ -18,13 +18,13 @@ from scipy.optimize import least_squares
 from threadpoolctl import threadpool_limits
 
 from howsure.stitch.cleaning import prepare_scores
+from howsure.stitch.model.anchors import AnchorBenchmark
+from howsure.stitch.model.hierarchy import solve_hierarchy
+from howsure.stitch.model.kernels import fit
+from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.replicates import draw_replicates
+from howsure.stitch.model.solutions import MOST_ITERATIONS, solve_ridge
 from howsure.stitch.simulator import simulate
-from howsure.stitch.solver.anchors import AnchorBenchmark
-from howsure.stitch.solver.hierarchy import solve_hierarchy
-from howsure.stitch.solver.kernels import fit
-from howsure.stitch.solver.problem import Problem
-from howsure.stitch.solver.replicates import draw_replicates
-from howsure.stitch.solver.solutions import MOST_ITERATIONS, solve_ridge
 
 REFITS, REPLICATES, ROUNDS = 100, 2_000, 5
 

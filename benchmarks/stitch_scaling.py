@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from howsure.stitch.solver.anchors import AnchorBenchmark
-from howsure.stitch.solver.hierarchy import solve_hierarchy
-from howsure.stitch.solver.problem import Problem
-from howsure.stitch.solver.solutions import solve_ridge
+from howsure.stitch.model.anchors import AnchorBenchmark
+from howsure.stitch.model.hierarchy import solve_hierarchy
+from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.solutions import solve_ridge
 
 MODELS, BENCHMARKS, DENSITY = (125, 625, 1_250, 2_500, 5_000), 500, 0.1
 

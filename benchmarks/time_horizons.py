@@ -16,9 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from howsure.horizon.runs import ModelCounts, model_counts
-from howsure.horizon.time_curves import draw_curves, fit_curves, timed
-from howsure.horizon.time_simulator import simulate_time
+from howsure.horizon.run_counts import ModelCounts, model_counts
+from howsure.horizon.time_horizon.curves import draw_curves, fit_curves, timed
+from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.tables import Attempts
 
 Floats = NDArray[np.float64]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from howsure.track.playing import run_players
+from howsure.track.game.statistics import VARIANTS
 from howsure.track.results import measure as measure_samples
+from howsure.track.running.playing import run_players
 from howsure.track.samples import Samples
-from howsure.track.statistics import VARIANTS
 
 TURNS = 250 * 300
 

@@ -10,8 +10,8 @@ import os
 
 import numpy as np
 
+from howsure.track.game.simulated_players import Memory, simulate
 from howsure.track.resampling import median_turns
-from howsure.track.simulate import Memory, simulate
 from howsure.track.survival import GameEnds, average_turns, survival_of
 
 __all__ = ["measure"]

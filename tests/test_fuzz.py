@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from howsure import sources
 from howsure.errors import HowsureError
-from howsure.horizon.published import dated_horizons
 from howsure.horizon.task_bank.suite import read_tasks
+from howsure.horizon.time_horizon.published import dated_horizons
 from howsure.sources.files import load_mapping
-from howsure.study.forms import read_mapping
+from howsure.study.packet.forms import read_mapping
 from howsure.study.protocol import Study
 from howsure.study.verdict import read_criteria
 from howsure.yaml_files import read_yaml

@@ -14,8 +14,8 @@ from howsure import outside_text
 from howsure.charts import Caption, Field, estimate_rows, interval_plot
 from howsure.charts.export import to_spec
 from howsure.estimates import Estimate
-from howsure.frames import parts_of, write_frame
 from howsure.outside_text import csv_text, guarded, json_text, one_line, several_lines, unguarded
+from howsure.tables.frames import parts_of, write_frame
 
 RED, REVERSED = "gpt\x1b[31m-4", "gpt-\u202e4o"
 FORMULAS = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "\n=1", "＝1", "'=1", "''-x"]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import Part, json_lines
 from howsure.tables import TABLES, Attempts, Ratings, Scores
+from howsure.tables.frames import Part, json_lines
 
 ROWS = {
     "subject": ["o9", "o9", "ada"],

@@ -11,9 +11,9 @@ import pytest
 
 from howsure.stitch.simulator import simulate
 from howsure.tables import Scores
-from howsure.track.prompts import bracketed
+from howsure.track.game.prompts import bracketed
+from howsure.track.game.statistics import statistic
 from howsure.track.samples import Sample, Samples
-from howsure.track.statistics import statistic
 from servers.openai_server import ChatServer
 
 pytestmark = pytest.mark.skipif(

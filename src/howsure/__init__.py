@@ -40,7 +40,7 @@ _HOMES = {
     "read": "sources",
     "summary": "evals.summaries",
     **dict.fromkeys(
-        ("bridges", "charts", "evals", "horizon", "pages", "report", "stats", "stitch", "study", "track"), ""
+        ("bridges", "charts", "evals", "horizon", "people", "reporting", "stats", "stitch", "study", "track"), ""
     ),
 }
 

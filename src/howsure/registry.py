@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import howsure.horizon.inspect.registry
-import howsure.study.inspect.task
-import howsure.track.inspect.registry  # noqa: F401
+import howsure.horizon.asking.registry
+import howsure.study.judging.task
+import howsure.track.running.registry  # noqa: F401
 
 __all__: list[str] = []

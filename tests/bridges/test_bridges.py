@@ -9,9 +9,9 @@ from howsure.bridges import correct, judged_horizons, map_scales, place_attempts
 from howsure.bridges.scales import read_scale, read_scales
 from howsure.bridges.simulate import JudgedSimulation, true_horizon
 from howsure.errors import InputError, OptionError
-from howsure.horizon.attempt_horizon import attempt_horizons
+from howsure.horizon.attempt_horizon.horizons import attempt_horizons
+from howsure.stitch.forecasting.horizon_map import clustered_correlation
 from howsure.stitch.simulator import simulate as simulate_scores
-from howsure.stitch.trends.horizon_map import clustered_correlation
 from howsure.tables import Attempts, Ratings
 from howsure.track.samples import Sample, Samples
 

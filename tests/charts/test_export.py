@@ -98,5 +98,5 @@ def test_a_session_theme_changes_nothing(chart):
 
 
 def test_importing_charts_and_reports_brings_no_altair():
-    code = "import sys, howsure.charts, howsure.report; sys.exit(bool({'altair', 'vl_convert', 'jinja2'} & set(sys.modules)))"
+    code = "import sys, howsure.charts, howsure.reporting; sys.exit(bool({'altair', 'vl_convert', 'jinja2'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,21 +12,21 @@ from howsure.charts import Caption, Field, estimate_rows, save_chart, to_spec
 from howsure.estimates import Estimate
 from howsure.evals.comparison import compare
 from howsure.evals.summaries import summary
-from howsure.horizon.attempt_horizon import attempt_horizons
-from howsure.horizon.horizon_comparison import compare_horizons
+from howsure.horizon.attempt_horizon.horizons import attempt_horizons
 from howsure.horizon.simulator import draw_suite
 from howsure.horizon.simulator import simulate as simulate_attempts
-from howsure.horizon.time_horizon import time_horizons
-from howsure.horizon.time_simulator import simulate_time
+from howsure.horizon.time_horizon.comparison import compare_horizons
+from howsure.horizon.time_horizon.horizons import time_horizons
+from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.outside_text import one_line
-from howsure.stitch.charts.scale import draw_scale
+from howsure.stitch.charts import draw_scale
 from howsure.stitch.exploration import explore
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import simulate as simulate_scores
 from howsure.tables import Attempts, Scores
 from howsure.track.charts import draw_averages, draw_errors, draw_survival
-from howsure.track.playing import run_players
 from howsure.track.results import measure
+from howsure.track.running.playing import run_players
 from howsure.track.samples import Samples
 
 HOSTILE = (

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howsure.horizon.novices import novice_counts
+from howsure.horizon.learning_curves.novice_counts import novice_counts
 from howsure.tables import Attempts
 
 LEARNING = Path(__file__).parents[2] / "../shared/data/learning/human_attempts.parquet"

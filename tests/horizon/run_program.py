@@ -11,7 +11,7 @@ run, start = (partial(one, __file__) for one in (inspect_process.run, inspect_pr
 
 
 def do(job):
-    from howsure.horizon.inspect.run import run_tasks
+    from howsure.horizon.asking.task_runs import run_tasks
     from howsure.horizon.task_bank import read_tasks
 
     if says := job.pop(

@@ -10,10 +10,10 @@ import pytest
 
 from horizon.people import people
 from howsure.errors import InputError, OptionError
-from howsure.horizon.attempt_horizon import Settings, attempt_horizons, horizons_on
-from howsure.horizon.common_tasks import SharedTasks
-from howsure.horizon.estimator import HorizonEstimator
-from howsure.horizon.resampling import from_learners
+from howsure.horizon.attempt_horizon.common_tasks import SharedTasks
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator
+from howsure.horizon.attempt_horizon.horizons import Settings, attempt_horizons, horizons_on
+from howsure.horizon.attempt_horizon.resampling import from_learners
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.results import Provenance
 from howsure.sources import read
@@ -444,8 +444,8 @@ def test_the_crossing_chart_puts_models_where_they_meet_the_curve(found):
 def test_the_report_tells_all(found):
     import datetime
 
-    from howsure.report import Report, render
-    from howsure.report.horizon import PAIRS, attempts_sections
+    from howsure.horizon.attempt_horizon.sections import PAIRS, attempts_sections
+    from howsure.reporting import Report, render
 
     page = render(Report("Horizons", attempts_sections(found), found.provenance, datetime.date(2025, 1, 1)))
     for title in ("Which attempt of a novice", "By domain", PAIRS, "Easy and hard tasks", "The novices"):

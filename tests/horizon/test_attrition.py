@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from horizon.people import people
-from howsure.horizon.attrition import measure_attrition
-from howsure.horizon.novices import novice_counts
+from howsure.horizon.learning_curves.attrition import measure_attrition
+from howsure.horizon.learning_curves.novice_counts import novice_counts
 from howsure.tables import Attempts
 
 

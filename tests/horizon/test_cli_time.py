@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from howsure.charts import to_spec
-from howsure.horizon.horizon_comparison import compare_horizons
-from howsure.horizon.horizon_trend import fit_horizon_trend
-from howsure.horizon.published import dated_horizons, read_releases
-from howsure.horizon.runs import count_table
-from howsure.horizon.time_horizon import TimeHorizons, time_horizons
-from howsure.horizon.time_simulator import simulate_time
+from howsure.horizon.run_counts import count_table
+from howsure.horizon.time_horizon.comparison import compare_horizons
+from howsure.horizon.time_horizon.doubling import fit_horizon_trend
+from howsure.horizon.time_horizon.horizons import TimeHorizons, time_horizons
+from howsure.horizon.time_horizon.published import dated_horizons, read_releases
+from howsure.horizon.time_horizon.simulator import simulate_time
 
 EXAMPLES = Path(__file__).parents[2] / "examples/horizon"
 COUNTS, RELEASES = EXAMPLES / "time_counts.csv", EXAMPLES / "releases.csv"

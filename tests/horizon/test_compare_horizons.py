@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from howsure.errors import OptionError
-from howsure.horizon.horizon_comparison import compare_horizons
-from howsure.horizon.runs import count_table
-from howsure.horizon.time_horizon import time_horizons
-from howsure.horizon.time_simulator import simulate_time
+from howsure.horizon.run_counts import count_table
+from howsure.horizon.time_horizon.comparison import compare_horizons
+from howsure.horizon.time_horizon.horizons import time_horizons
+from howsure.horizon.time_horizon.simulator import simulate_time
 
 MODELS = {"old": 20.0, "new": 60.0, "none": 1e-9}
 

@@ -10,13 +10,13 @@ from scipy.special import ndtr, xlog1py, xlogy
 
 from horizon.people import people
 from howsure.errors import InputError, OptionError
-from howsure.horizon import curve_kernels as kernels
-from howsure.horizon.curve_bands import interval, reached, whole_band
-from howsure.horizon.curve_families import CONTEST, FAMILIES, family_of, to_base_rate
-from howsure.horizon.curve_fits import THIN, Support, _best, contest, fit_batch, resample
-from howsure.horizon.learner_effect import LearnerEffect
-from howsure.horizon.learning_curves import fit_curves
-from howsure.horizon.novices import novice_counts
+from howsure.horizon.learning_curves import kernels
+from howsure.horizon.learning_curves.bands import interval, reached, whole_band
+from howsure.horizon.learning_curves.curves import fit_curves
+from howsure.horizon.learning_curves.families import CONTEST, FAMILIES, family_of, to_base_rate
+from howsure.horizon.learning_curves.fits import THIN, Support, _best, contest, fit_batch, resample
+from howsure.horizon.learning_curves.learner_effect import LearnerEffect
+from howsure.horizon.learning_curves.novice_counts import novice_counts
 from howsure.tables import Attempts
 
 ATTEMPTS = np.arange(1.0, 11)

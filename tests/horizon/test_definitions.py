@@ -8,8 +8,16 @@ from scipy.optimize import isotonic_regression, minimize
 from scipy.special import expit, log_ndtr, logit
 
 from howsure.errors import OptionError
-from howsure.horizon.definitions import DEFINITIONS, Drawn, Model, definition, irt, matching, regression
-from howsure.horizon.definitions.rising import reach, reach_plainly, rise
+from howsure.horizon.attempt_horizon.definitions import (
+    DEFINITIONS,
+    Drawn,
+    Model,
+    definition,
+    irt,
+    matching,
+    regression,
+)
+from howsure.horizon.attempt_horizon.definitions.rising import reach, reach_plainly, rise
 from howsure.horizon.simulator import draw_suite, simulate
 
 LEVELS = np.array([0.5, 0.8])

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.horizon.novice_answers import collect_novices
-from howsure.horizon.novice_key import Key
-from howsure.horizon.novice_pages import NovicePages, make_pages
+from howsure.horizon.novices.answers import collect_novices
+from howsure.horizon.novices.key import Key
+from howsure.horizon.novices.pages import NovicePages, make_pages
 from howsure.horizon.task_bank import make_tasks, read_tasks
-from howsure.pages import Game, build_page, canonical, digest, read_page
+from howsure.people import Game, build_page, canonical, digest, read_page
 from howsure.sources import read
 from howsure.tables import Attempts
 

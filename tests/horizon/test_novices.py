@@ -6,7 +6,7 @@ import pytest
 
 from horizon.people import people
 from howsure.errors import InputError, OptionError
-from howsure.horizon.novices import _weigh_plainly, novice_counts
+from howsure.horizon.learning_curves.novice_counts import _weigh_plainly, novice_counts
 from howsure.tables import Attempts
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from howsure.horizon.estimator import HorizonEstimator
-from howsure.horizon.resampling import (
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator
+from howsure.horizon.attempt_horizon.resampling import (
     Source,
     draw_families_and_tasks,
     draw_learners,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from howsure.horizon.rubric import ask_judge, read_score
 from howsure.horizon.task_bank import Instance
+from howsure.horizon.task_bank.rubric import ask_judge, read_score
 
 INSTANCE = Instance.judged("Write a line about rain.", "1. It is about rain.")
 

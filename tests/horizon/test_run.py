@@ -12,7 +12,7 @@ import pytest
 
 import howsure
 from horizon.run_program import run, start
-from howsure.horizon.inspect.logs import attempts_from_logs
+from howsure.horizon.asking.logs import attempts_from_logs
 from howsure.horizon.task_bank import make_tasks, read_tasks, write_tasks
 from howsure.sources import read
 from howsure.tables import Attempts
@@ -23,7 +23,7 @@ for package in ("inspect_ai", "openai"):
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"models are asked with Inspect and {package}, which is not installed", allow_module_level=True)
 
-TASK_FILE = Path(howsure.__file__).parent / "horizon/inspect/task.py"
+TASK_FILE = Path(howsure.__file__).parent / "horizon/asking/task.py"
 LIMITED = failure(429, code="rate_limit_exceeded", retry_after=0.05)
 # what the server does to a sum, and what the reply shall then say: a score, or a failure
 FAULTS = {

@@ -8,8 +8,8 @@ import pytest
 
 from howsure import sources
 from howsure.errors import InputError, OptionError
-from howsure.horizon.runs import count_table, model_counts
-from howsure.horizon.time_horizon import time_horizons
+from howsure.horizon.run_counts import count_table, model_counts
+from howsure.horizon.time_horizon.horizons import time_horizons
 from howsure.tables import Attempts
 
 SHARED = Path(__file__).parents[2] / "../shared"

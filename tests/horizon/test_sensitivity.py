@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howsure.horizon.runs import count_table
-from howsure.horizon.sensitivity import FACTORS, vary
-from howsure.horizon.time_curves import fit_curves, timed
-from howsure.horizon.time_simulator import simulate_time
+from howsure.horizon.run_counts import count_table
+from howsure.horizon.time_horizon.curves import fit_curves, timed
+from howsure.horizon.time_horizon.sensitivity import FACTORS, vary
+from howsure.horizon.time_horizon.simulator import simulate_time
 
 
 @pytest.fixture(scope="module")

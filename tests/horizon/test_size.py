@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from howsure.errors import OptionError
-from howsure.horizon.estimator import HorizonEstimator
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator
+from howsure.horizon.attempt_horizon.study_size import size_study
 from howsure.horizon.simulator import draw_suite, simulate
-from howsure.horizon.study_size import size_study
 
 SMALL = {"learners": (10, 40), "tasks": (20, 60), "n_attempts": 6, "n_runs": 5, "n_simulations": 40}
 

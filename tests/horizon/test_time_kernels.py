@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import ks_2samp
 
-from howsure.horizon.time_kernels import (
+from howsure.horizon.time_horizon.kernels import (
     ABSENT,
     FITTED,
     NO_FAILURE,

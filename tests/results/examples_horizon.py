@@ -21,9 +21,9 @@ from howsure.horizon import (
     size_study,
     time_horizons,
 )
-from howsure.horizon.sensitivity import Sensitivity
 from howsure.horizon.simulator import draw_suite, simulate
-from howsure.horizon.time_simulator import simulate_time
+from howsure.horizon.time_horizon.sensitivity import Sensitivity
+from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.results import Provenance
 
 from .registry import example

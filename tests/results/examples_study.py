@@ -6,21 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
-from howsure.study import (
-    agreement,
-    analysis,
-    collection,
-    embeddings,
-    judge_simulator,
-    judging,
-    packet,
-    planning,
-    preflight,
-    selection,
-    simulator,
-    validation,
-)
-from howsure.study.plan_simulation import Design
+from howsure.study import agreement, analysis, simulator
+from howsure.study.judging import embeddings, ratings, validation
+from howsure.study.judging import simulator as judge_simulator
+from howsure.study.packet import building, preflight, selection
+from howsure.study.planning import plans
+from howsure.study.planning.simulated_studies import Design
+from howsure.study.scoring import collection
 from study.judging import small_study as judged_study
 from study.study_examples import rate_all, small_study
 
@@ -39,17 +31,17 @@ def simulated_judge():
 
 @cache
 def built():
-    return packet.build(small_study(3, repeats=1), n_raters=2, salt="0123456789abcdef")
+    return building.build(small_study(3, repeats=1), n_raters=2, salt="0123456789abcdef")
 
 
 example(simulator.SimulatedStudy)(simulated)
 example(judge_simulator.SimulatedJudge)(simulated_judge)
-example(packet.Packet)(built)
+example(building.Packet)(built)
 
 
-@example(planning.StudyPlan)
+@example(plans.StudyPlan)
 def plan():
-    return planning.plan(5, 4, designs=[Design(10, 3)], n_simulations=100)
+    return plans.plan(5, 4, designs=[Design(10, 3)], n_simulations=100)
 
 
 @example(selection.Selection)
@@ -79,16 +71,16 @@ def analyze():
     return analysis.analyze(drawn.ratings, raters=drawn.raters, model_scores=drawn.model_scores)
 
 
-@example(judging.Judged)
+@example(ratings.Judged)
 def judge():
     study = judged_study()
     values = {"voice": 1.0, "vibe:target": 3.0, "vibe:comparison": 1.0, "logic:target": 3.0, "logic:comparison": 2.0}
     replies = [
-        judging.Reply(pair.id, slot, {**values, "voice": float(slot), "continuity": 1.0})
+        ratings.Reply(pair.id, slot, {**values, "voice": float(slot), "continuity": 1.0})
         for pair in study.pairs
         for slot in (1, 2)
     ]
-    return judging.summarise_replies(study, "toy", [*replies[:-1], judging.Reply("pair-2", 2, {}, "format")])
+    return ratings.summarise_replies(study, "toy", [*replies[:-1], ratings.Reply("pair-2", 2, {}, "format")])
 
 
 @example(validation.Validation)

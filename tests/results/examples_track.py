@@ -1,8 +1,8 @@
 """Examples of what Track the Stat returns."""
 
-from howsure.track.costs import RunEstimate, estimate_run
+from howsure.track.game.simulated_players import simulate
 from howsure.track.results import TrackResult, measure
-from howsure.track.simulate import simulate
+from howsure.track.running.costs import RunEstimate, estimate_run
 
 from .registry import example
 

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
-from howsure.pages import Game, canonical, digest, read_page, read_pages
+from howsure.people import Game, canonical, digest, read_page, read_pages
+from howsure.study.packet.rehearsal import fill_in
 from howsure.study.protocol import Study
-from howsure.study.rehearsal import fill_in
 from howsure.study.simulator import Crowd, simulate
-from howsure.track.sequence import Setting
-from howsure.track.statistics import shown, statistic
+from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import shown, statistic
 
 _EPOCH = {
     "benchmark_metadata.csv": "benchmark,in_eci,source_file,score_column,scale,random_baseline,score_ceiling,release_date,superseded_by\n"

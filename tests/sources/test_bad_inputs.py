@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from howsure import frames, safe_io, sources
+from howsure import safe_io, sources
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.safe_io import Archive
-from howsure.tables import Attempts, Ratings, Scores
+from howsure.tables import Attempts, Ratings, Scores, frames
 
 A = "subject,kind,task,attempt,score\n"
 S = "model,benchmark,score\n"

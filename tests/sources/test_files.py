@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import write_frame
 from howsure.sources import read, recognise
 from howsure.sources._sniff import keys
 from howsure.sources.files import ColumnMapping, load_mapping, save_mapping
 from howsure.tables import Attempts, Ratings, Scores
+from howsure.tables.frames import write_frame
 
 ATTEMPTS = {"subject": ["a"], "kind": ["model"], "task": ["t"], "attempt": [1], "score": [0.5]}
 SCORES = {"model": ["m"], "benchmark": ["b"], "score": [0.5]}

@@ -192,7 +192,7 @@ def test_counts_become_that_many_attempts(tmp_path):
 @pytest.mark.parametrize("name", ["counts.jsonl", "counts.parquet", "counts.tsv", "counts.csv.gz"])
 def test_counts_in_every_format(tmp_path, name):
     frame = pl.DataFrame({"subject": ["o9"], "task": ["a"], "n_successes": [2], "n_runs": [5], "minutes": [3.5]})
-    from howsure.frames import write_frame
+    from howsure.tables.frames import write_frame
 
     table = read(write_frame(frame, tmp_path / name))
     assert (len(table), table.frame["score"].sum(), table.frame["minutes"].sum()) == (5, 2, 17.5)

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from howsure.stitch.cleaning import prepare_scores
+from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.simulator import simulate
-from howsure.stitch.solver.anchors import AnchorBenchmark
 from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"

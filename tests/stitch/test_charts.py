@@ -8,14 +8,14 @@ import pytest
 
 from howsure.charts import to_spec
 from howsure.charts.export import svg
-from howsure.stitch.charts.scale import draw_capabilities, draw_difficulties, draw_ranking, draw_scale, readable
+from howsure.stitch.charts import draw_capabilities, draw_difficulties, draw_ranking, draw_scale, readable
 from howsure.stitch.exploration import explore
+from howsure.stitch.forecasting.frontier_forecast import forecast
+from howsure.stitch.forecasting.horizon_map import map_horizons
+from howsure.stitch.forecasting.scaling import progress
+from howsure.stitch.model.curves import curve_frame, residual_frame
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import simulate
-from howsure.stitch.solver.curves import curve_frame, residual_frame
-from howsure.stitch.trends.frontier_forecast import forecast
-from howsure.stitch.trends.horizon_map import map_horizons
-from howsure.stitch.trends.scaling import progress
 from howsure.tables import Scores
 
 NAMES = (

@@ -9,10 +9,10 @@ from scipy.optimize import minimize
 
 from howsure.charts import to_spec
 from howsure.errors import OptionError
-from howsure.stitch.robust.inspection import THIRDS, check, surprises
+from howsure.stitch.model.curves import residual_frame
 from howsure.stitch.scale import fit
+from howsure.stitch.sensitivity.inspection import THIRDS, check, surprises
 from howsure.stitch.simulator import simulate
-from howsure.stitch.solver.curves import residual_frame
 from howsure.tables import Scores
 
 

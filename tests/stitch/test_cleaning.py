@@ -6,8 +6,8 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch.cleaning import prepare_all_scores, prepare_scores
-from howsure.stitch.connectivity import find_parts
-from howsure.stitch.families import family_of
+from howsure.stitch.model.connectivity import find_parts
+from howsure.stitch.model.families import family_of
 from howsure.tables import Scores
 
 

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.errors import InputError, OptionError
+from howsure.stitch.forecasting.backtest import backtest, hold_out, refit_before
+from howsure.stitch.forecasting.breaks import find_break
+from howsure.stitch.forecasting.frontier import Dated, dates_of, fit_trend, frontier_frame, is_frontier, years_of
+from howsure.stitch.forecasting.frontier_forecast import forecast
+from howsure.stitch.forecasting.saturation import crossing, saturate, saturation_frame
+from howsure.stitch.forecasting.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between
 from howsure.stitch.scale import Scale, fit
 from howsure.stitch.simulator import simulate
-from howsure.stitch.trends.backtest import backtest, hold_out, refit_before
-from howsure.stitch.trends.breaks import find_break
-from howsure.stitch.trends.frontier import Dated, dates_of, fit_trend, frontier_frame, is_frontier, years_of
-from howsure.stitch.trends.frontier_forecast import forecast
-from howsure.stitch.trends.saturation import crossing, saturate, saturation_frame
-from howsure.stitch.trends.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between
 from howsure.tables import Scores
 
 PAPER = Path(__file__).parents[2] / "../shared/reference/stitch_paper"

@@ -7,11 +7,11 @@ from scipy.special import expit
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.robust.crossvalidation import compare_models, held_out_errors, make_folds
+from howsure.stitch.model.anchors import AnchorBenchmark
+from howsure.stitch.model.hierarchy import solve_hierarchy
+from howsure.stitch.model.replicates import draw_replicates
+from howsure.stitch.sensitivity.crossvalidation import compare_models, held_out_errors, make_folds
 from howsure.stitch.simulator import PER_LOG10_FLOP, PER_YEAR, simulate
-from howsure.stitch.solver.anchors import AnchorBenchmark
-from howsure.stitch.solver.hierarchy import solve_hierarchy
-from howsure.stitch.solver.replicates import draw_replicates
 from howsure.tables import Scores
 
 

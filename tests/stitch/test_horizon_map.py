@@ -10,9 +10,9 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.stats.trends import fit_line
+from howsure.stitch.forecasting.horizon_map import held_out_r2, map_horizons, read_horizons
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import simulate
-from howsure.stitch.trends.horizon_map import held_out_r2, map_horizons, read_horizons
 
 SHARED = Path(__file__).parents[2] / "../shared"
 METR = SHARED / "data/epoch-2025-11/external_benchmark_metr.csv"

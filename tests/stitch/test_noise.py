@@ -7,11 +7,11 @@ from scipy.special import expit
 
 from howsure import sources
 from howsure.stitch.cleaning import prepare_scores
+from howsure.stitch.model.hierarchy import solve_hierarchy
+from howsure.stitch.model.noise import LEAST_SD, Noise, _correlation, _shrunk, expected
+from howsure.stitch.model.problem import sampling_variance
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import simulate
-from howsure.stitch.solver.hierarchy import solve_hierarchy
-from howsure.stitch.solver.noise import LEAST_SD, Noise, _correlation, _shrunk, expected
-from howsure.stitch.solver.problem import sampling_variance
 from howsure.tables import Scores
 
 

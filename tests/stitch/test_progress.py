@@ -9,9 +9,7 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.results import Provenance
-from howsure.stitch.scale import fit
-from howsure.stitch.simulator import PER_LOG10_FLOP, PER_YEAR, simulate
-from howsure.stitch.trends.efficiency import (
+from howsure.stitch.forecasting.efficiency import (
     Coefficients,
     Computed,
     as_published,
@@ -22,7 +20,9 @@ from howsure.stitch.trends.efficiency import (
     size_families,
     two_stages,
 )
-from howsure.stitch.trends.scaling import QUANTITIES, progress, separate
+from howsure.stitch.forecasting.scaling import QUANTITIES, progress, separate
+from howsure.stitch.scale import fit
+from howsure.stitch.simulator import PER_LOG10_FLOP, PER_YEAR, simulate
 from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from howsure.stitch.solver.anchors import align
-from howsure.stitch.solver.hierarchy import solve_hierarchy
-from howsure.stitch.solver.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
-from howsure.stitch.solver.solutions import solve_ridge
+from howsure.stitch.model.anchors import align
+from howsure.stitch.model.hierarchy import solve_hierarchy
+from howsure.stitch.model.replicates import _REDRAW, RESAMPLES, _refit, draw_replicates
+from howsure.stitch.model.solutions import solve_ridge
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_one_thread_and_two_give_the_same(solution, constraint):
 
 
 def test_each_is_a_refit_at_its_own_optimum(solution):
-    from howsure.stitch.solver.kernels import fit
+    from howsure.stitch.model.kernels import fit
 
     scores, weights, means = _REDRAW["families"](solution, np.random.default_rng(0), 3)
     for r in range(3):
@@ -80,7 +80,7 @@ def test_a_penalty_is_not_drawn(problem, constraint):
 
 
 def test_refits_that_do_not_converge_are_counted(solution, constraint, monkeypatch):
-    monkeypatch.setattr("howsure.stitch.solver.replicates.MOST_ITERATIONS", 4)
+    monkeypatch.setattr("howsure.stitch.model.replicates.MOST_ITERATIONS", 4)
     drawn = draw_replicates(solution, constraint, 30, seed=1)
     assert 0 < drawn.n_failed <= 30
     assert len(drawn) == 30

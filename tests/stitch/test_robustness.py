@@ -10,20 +10,26 @@ import pytest
 
 from howsure.charts import to_spec
 from howsure.errors import InputError, OptionError
-from howsure.stitch.presets import PRESETS
-from howsure.stitch.robust.analysis import robustness
-from howsure.stitch.robust.findings import FACTORS
-from howsure.stitch.robust.influence import (
+from howsure.stitch.model.anchors import AnchorBenchmark, choose_constraint
+from howsure.stitch.model.presets import PRESETS
+from howsure.stitch.scale import fit
+from howsure.stitch.sensitivity.analysis import robustness
+from howsure.stitch.sensitivity.influence import (
     drop_benchmarks,
     leave_benchmarks_out,
     leave_organisations_out,
     refit_without,
 )
-from howsure.stitch.robust.sensitivity import STRENGTHS, change_anchor, change_duplicates, change_model, change_strength
-from howsure.stitch.robust.variants import Baseline, frontier_slopes, variant_frame
-from howsure.stitch.scale import fit
+from howsure.stitch.sensitivity.sentences import FACTORS
+from howsure.stitch.sensitivity.settings import (
+    STRENGTHS,
+    change_anchor,
+    change_duplicates,
+    change_model,
+    change_strength,
+)
+from howsure.stitch.sensitivity.variants import Baseline, frontier_slopes, variant_frame
 from howsure.stitch.simulator import simulate
-from howsure.stitch.solver.anchors import AnchorBenchmark, choose_constraint
 from howsure.tables import Scores
 
 SHARED = Path(__file__).parents[2] / "../shared"

@@ -8,10 +8,10 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.stitch import Scale, fit
+from howsure.stitch.model.anchors import AnchorBenchmark
+from howsure.stitch.model.hierarchy import solve_hierarchy
+from howsure.stitch.model.replicates import Replicates, draw_replicates
 from howsure.stitch.scale import assemble
-from howsure.stitch.solver.anchors import AnchorBenchmark
-from howsure.stitch.solver.hierarchy import solve_hierarchy
-from howsure.stitch.solver.replicates import Replicates, draw_replicates
 from howsure.tables import Scores
 
 
@@ -148,7 +148,7 @@ def test_four_refits_of_fifty_make_no_interval_and_no_probability(mostly_failed,
 
 
 def test_what_follows_from_a_scale_whose_refits_failed_says_so(mostly_failed):
-    from howsure.stitch.trends.frontier import Dated, fit_trend
+    from howsure.stitch.forecasting.frontier import Dated, fit_trend
 
     assert mostly_failed.usable_replicates is None
     assert not fit_trend(Dated.of(mostly_failed)).has_replicates

@@ -11,7 +11,7 @@ run, start = (partial(one, __file__) for one in (inspect_process.run, inspect_pr
 
 
 def do(job):
-    from howsure.study.inspect.run import run_judge
+    from howsure.study.judging.runs import run_judge
     from study.judging import small_study
 
     done = run_judge(small_study(job.pop("n_pairs")), **job)

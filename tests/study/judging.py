@@ -2,8 +2,8 @@
 
 import re
 
+from howsure.study.judging.questions import asked
 from howsure.study.protocol import Pair, Study
-from howsure.study.questions import asked
 
 SECRET = ("target", "comparison", "TECH", "pair-")
 

@@ -4,8 +4,8 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from howsure.pages import digest
-from howsure.study.page import ANSWER, GUESS, option_value
+from howsure.people import digest
+from howsure.study.packet.pages import ANSWER, GUESS, option_value
 from howsure.study.protocol import Study
 
 EXAMPLE = Path(__file__).parents[2] / "examples/study/study.yaml"

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.report.study import study_sections
 from howsure.stats.crossed import crossed_mean
 from howsure.stats.reliability import cronbach_alpha
 from howsure.study.analysis import analyze
-from howsure.study.domains import Order
-from howsure.study.fidelity import score
-from howsure.study.pair_data import ModelScores, Raters
+from howsure.study.scoring.domains import Order
+from howsure.study.scoring.fidelity import score
+from howsure.study.scoring.pair_data import ModelScores, Raters
+from howsure.study.sections import study_sections
 from howsure.study.simulator import Crowd, placeholder_study, simulate
 from howsure.study.verdict import Criterion
 from howsure.tables import Ratings
@@ -331,8 +331,8 @@ def rows(*listed):
 def test_thin_tables_give_states_and_a_whole_report(ratings, state):
     import datetime
 
-    from howsure.report import Report, render
-    from howsure.report.study import study_sections
+    from howsure.reporting import Report, render
+    from howsure.study.sections import study_sections
 
     found = analyze(ratings)
     assert found.findings.statistics["pfi"].state == state

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.errors import InputError, OptionError
-from howsure.pages import read_page, read_pages
-from howsure.study.design import AGAIN, ATTENTION, arrange, williams
-from howsure.study.packet import EVERYONE, Key, build
+from howsure.people import read_page, read_pages
+from howsure.study.packet.building import EVERYONE, Key, build
+from howsure.study.packet.design import AGAIN, ATTENTION, arrange, williams
 from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, small_study

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from howsure.study.preflight import check
+from howsure.study.packet.preflight import check
 from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, small_study

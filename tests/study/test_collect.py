@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
-from howsure.pages import digest
-from howsure.study.collection import collect, live_signs
-from howsure.study.packet import build
-from howsure.study.pair_data import Raters
+from howsure.people import digest
+from howsure.study.packet.building import build
 from howsure.study.protocol import Study
-from howsure.study.quality import check_raters
+from howsure.study.scoring.collection import collect, live_signs
+from howsure.study.scoring.exclusions import check_raters
+from howsure.study.scoring.pair_data import Raters
 from howsure.tables import Ratings
 
 from .study_examples import EXAMPLE, first_slot, perfect, rate, rate_all, small_study
@@ -238,7 +238,7 @@ def test_guesses_are_asked_after_all_ratings_and_there_is_no_way_back(example):
 
 
 def test_live_signs_know_attention_repeats_and_minutes(example):
-    from howsure.pages import Result
+    from howsure.people import Result
 
     def turning(study, placed):
         own = first_slot if placed.item.endswith("/again") or placed.target is None else perfect

@@ -10,8 +10,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
 from howsure.errors import InputError, OptionError
-from howsure.study.embeddings import KEY_VARIABLE, LEXICAL, Endpoint, lexical_vectors, measure_similarity
-from howsure.study.pair_data import ModelScores
+from howsure.study.judging.embeddings import KEY_VARIABLE, LEXICAL, Endpoint, lexical_vectors, measure_similarity
+from howsure.study.scoring.pair_data import ModelScores
 from study.judging import small_study
 
 STUDY = small_study(3)

@@ -3,8 +3,8 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
-from howsure.study.fidelity import LITE_RANGE, parts_of, score
 from howsure.study.protocol import Dimension, Study
+from howsure.study.scoring.fidelity import LITE_RANGE, parts_of, score
 from howsure.tables import Ratings
 
 from .tables import PAIRS, perfect, slot_one, table

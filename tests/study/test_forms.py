@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from howsure.errors import InputError
-from howsure.study.forms import FormMapping, collect_forms, form_frame, read_mapping, save_forms
-from howsure.study.packet import build
+from howsure.study.packet.building import build
+from howsure.study.packet.forms import FormMapping, collect_forms, form_frame, read_mapping, save_forms
 from howsure.study.protocol import Study
 
 from .study_examples import EXAMPLE, perfect, small_study

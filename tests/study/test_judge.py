@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
-from howsure.study.judging import Orders, Reply, summarise_replies
+from howsure.study.judging.questions import ask, oriented, read_reply
+from howsure.study.judging.ratings import Orders, Reply, summarise_replies
 from howsure.study.protocol import Dimension
-from howsure.study.questions import ask, oriented, read_reply
 from howsure.tables import Ratings
 from study.judging import always_first, fan, small_study
 

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from howsure.errors import OptionError
-from howsure.study.plan_simulation import Assumptions, Design
-from howsure.study.planning import DESIGNS, Pace, parse_design, plan
+from howsure.study.planning.plans import DESIGNS, Pace, parse_design, plan
+from howsure.study.planning.simulated_studies import Assumptions, Design
 from howsure.study.verdict import Criterion
 
 SMALL = (Design(3, 10), Design(10, 5))

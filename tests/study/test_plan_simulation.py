@@ -10,7 +10,7 @@ from howsure.stats.components import variance_components
 from howsure.stats.correlation import correlation, power_of_correlation
 from howsure.stats.crossed import crossed_difference, crossed_mean
 from howsure.stats.reliability import cronbach_alpha, spearman_brown
-from howsure.study.plan_simulation import (
+from howsure.study.planning.simulated_studies import (
     ALPHA,
     COMBINED,
     DIFFERENCE,

@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
-from howsure.study.pair_data import Raters
-from howsure.study.quality import Rules, check_raters
+from howsure.study.scoring.exclusions import Rules, check_raters
+from howsure.study.scoring.pair_data import Raters
 from howsure.tables import Ratings
 
 from .study_examples import small_study

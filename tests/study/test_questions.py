@@ -2,8 +2,8 @@
 
 import pytest
 
+from howsure.study.judging.questions import ask, oriented, read_reply
 from howsure.study.protocol import Dimension
-from howsure.study.questions import ask, oriented, read_reply
 from study.judging import SECRET, always_first, fan, lines, slot_of_ants, small_study
 
 STUDY = small_study()

@@ -4,10 +4,10 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
-from howsure.study.collection import collect
-from howsure.study.packet import build
+from howsure.study.packet.building import build
+from howsure.study.packet.rehearsal import fill_in
 from howsure.study.protocol import Study
-from howsure.study.rehearsal import fill_in
+from howsure.study.scoring.collection import collect
 from howsure.study.simulator import Crowd, simulate
 from howsure.tables import Ratings
 

@@ -10,10 +10,16 @@ import pytest
 from howsure.errors import OptionError
 from howsure.stats.components import variance_components
 from howsure.stats.reliability import intraclass
-from howsure.study.answering import fidelity_of, honest_answers, kept_answers, random_answers, slot_answers
-from howsure.study.fidelity import PFI, score
-from howsure.study.pair_data import ModelScores, Raters
+from howsure.study.packet.simulated_answers import (
+    fidelity_of,
+    honest_answers,
+    kept_answers,
+    random_answers,
+    slot_answers,
+)
 from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
+from howsure.study.scoring.fidelity import PFI, score
+from howsure.study.scoring.pair_data import ModelScores, Raters
 from howsure.study.simulator import Crowd, placeholder_study, simulate
 from howsure.tables import Ratings
 

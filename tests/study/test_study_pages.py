@@ -8,10 +8,10 @@ import sys
 import polars as pl
 import pytest
 
-from howsure.pages import read_pages
-from howsure.study.collection import collect
-from howsure.study.packet import Key, build
+from howsure.people import read_pages
+from howsure.study.packet.building import Key, build
 from howsure.study.protocol import Study
+from howsure.study.scoring.collection import collect
 
 from .study_examples import EXAMPLE, perfect, small_study
 

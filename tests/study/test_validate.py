@@ -11,11 +11,11 @@ import pytest
 from howsure.errors import InputError, OptionError
 from howsure.stats.judges import equal_terms
 from howsure.study.analysis import analyze
-from howsure.study.judge_comparison import OF_CATEGORIES, STATISTICS
-from howsure.study.judge_simulator import simulate_judge
-from howsure.study.judging import Orders
-from howsure.study.pair_data import ModelScores
-from howsure.study.validation import Lengths, validate
+from howsure.study.judging.comparison import OF_CATEGORIES, STATISTICS
+from howsure.study.judging.ratings import Orders
+from howsure.study.judging.simulator import simulate_judge
+from howsure.study.judging.validation import Lengths, validate
+from howsure.study.scoring.pair_data import ModelScores
 from howsure.tables import Ratings
 from study.judging import small_study
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.pages import read_page
+from howsure.people import read_page
 from howsure.track.browser import collect_page, make_page
-from howsure.track.sequence import Setting
-from howsure.track.statistics import shown, statistic
+from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import shown, statistic
 
 SHORT = Setting(length=8)
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from howsure.track.differences import contrast, differences
-from howsure.track.game import guess_kinds, play
-from howsure.track.players import player
-from howsure.track.playing import run_players
+from howsure.track.game.players import player
+from howsure.track.game.rules import guess_kinds, play
+from howsure.track.game.sequence import Setting
+from howsure.track.game.simulated_players import Memory, simulate
 from howsure.track.resampling import median_turns
 from howsure.track.results import measure
+from howsure.track.running.playing import run_players
 from howsure.track.samples import Sample, Samples
-from howsure.track.sequence import Setting
-from howsure.track.simulate import Memory, simulate
 from howsure.track.survival import GameEnds, average_turns, survival_of
 
 

@@ -5,12 +5,12 @@ import datetime
 import pytest
 
 from howsure.charts.export import svg, to_spec
-from howsure.report import Report, render
-from howsure.report.track import track_sections
-from howsure.track.playing import run_players
+from howsure.reporting import Report, render
+from howsure.track.game.simulated_players import simulate
 from howsure.track.results import measure
+from howsure.track.running.playing import run_players
 from howsure.track.samples import Sample, Samples
-from howsure.track.simulate import simulate
+from howsure.track.sections import track_sections
 
 
 @pytest.fixture(scope="module")

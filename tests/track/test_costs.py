@@ -3,8 +3,8 @@
 import pytest
 
 from howsure.errors import OptionError
-from howsure.track.costs import Prices, count_tokens, estimate_tokens
-from howsure.track.sequence import Setting
+from howsure.track.game.sequence import Setting
+from howsure.track.running.costs import Prices, count_tokens, estimate_tokens
 
 # tokens of 250 games as the eval's authors report them for chat models; an answer took them about six tokens
 PUBLISHED = [

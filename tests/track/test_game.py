@@ -2,10 +2,10 @@
 
 import pytest
 
-from howsure.track.game import Game, Referee, play
-from howsure.track.prompts import bracketed, instructions, state_message, turn_message
-from howsure.track.sequence import Setting
-from howsure.track.statistics import VARIANTS, statistic
+from howsure.track.game.prompts import bracketed, instructions, state_message, turn_message
+from howsure.track.game.rules import Game, Referee, play
+from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import VARIANTS, statistic
 
 
 class Script:

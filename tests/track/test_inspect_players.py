@@ -14,9 +14,9 @@ import pytest
 from howsure.errors import InputError
 from howsure.safe_io import Archive
 from howsure.sources.inspect_format import read_log
-from howsure.track.inspect.logs import samples_from_logs
-from howsure.track.playing import run_players
-from howsure.track.sequence import Setting
+from howsure.track.game.sequence import Setting
+from howsure.track.running.logs import samples_from_logs
+from howsure.track.running.playing import run_players
 from servers.inspect_process import ENVIRONMENT, inspect
 from track.inspect_program import run
 

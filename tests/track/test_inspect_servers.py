@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from howsure.track.inspect.logs import samples_from_logs
-from howsure.track.prompts import bracketed, instructions, state_message
-from howsure.track.sequence import Setting
-from howsure.track.statistics import statistic
+from howsure.track.game.prompts import bracketed, instructions, state_message
+from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import statistic
+from howsure.track.running.logs import samples_from_logs
 from servers.inspect_process import inspect
 from servers.openai_server import (
     ChatServer,

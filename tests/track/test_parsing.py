@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from howsure.track.parsing import is_right, parse
-from howsure.track.statistics import VARIANTS
+from howsure.track.game.parsing import is_right, parse
+from howsure.track.game.statistics import VARIANTS
 
 
 def test_every_reference_case(reference):

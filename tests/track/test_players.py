@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from howsure.errors import OptionError
-from howsure.track.guessing import expected_random
-from howsure.track.players import player
-from howsure.track.playing import run_players
-from howsure.track.sequence import Setting
-from howsure.track.statistics import VARIANTS
+from howsure.track.game.guessing import expected_random
+from howsure.track.game.players import player
+from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import VARIANTS
+from howsure.track.running.playing import run_players
 
 
 def turns(name, variant, **options):

@@ -9,10 +9,10 @@ from scipy.stats import ttest_rel
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
 from howsure.track.baselines import GUESSING, PEOPLE
-from howsure.track.playing import run_players
+from howsure.track.game.simulated_players import Memory, simulate
 from howsure.track.results import measure
+from howsure.track.running.playing import run_players
 from howsure.track.samples import Sample, Samples
-from howsure.track.simulate import Memory, simulate
 
 
 def games(turns, *, length=300, model="m", **more):

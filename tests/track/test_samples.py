@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
-from howsure.track.game import Game
-from howsure.track.playing import run_players
+from howsure.track.game.rules import Game
+from howsure.track.game.sequence import Setting
+from howsure.track.running.playing import run_players
 from howsure.track.samples import Sample, Samples, load_samples
-from howsure.track.sequence import Setting
 
 
 def sample(**changes):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.errors import OptionError
-from howsure.track.sequence import Setting, distractors, numbers
+from howsure.track.game.sequence import Setting, distractors, numbers
 
 
 def test_numbers_are_the_original_draw():

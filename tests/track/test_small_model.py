@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from howsure.track.guessing import expected_random
+from howsure.track.game.guessing import expected_random
+from howsure.track.game.sequence import Setting
 from howsure.track.samples import load_samples
-from howsure.track.sequence import Setting
 
 SERVER = Path(__file__).parents[1] / "servers" / "small_model.py"
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.errors import OptionError
-from howsure.track.statistics import VARIANTS, shown, statistic
+from howsure.track.game.statistics import VARIANTS, shown, statistic
 
 NUMBERS = st.lists(st.integers(0, 12), min_size=1, max_size=25)
 

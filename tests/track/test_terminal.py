@@ -9,9 +9,9 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.tables import Attempts
+from howsure.track.game.sequence import Setting, numbers
+from howsure.track.game.statistics import shown, statistic
 from howsure.track.samples import load_samples
-from howsure.track.sequence import Setting, numbers
-from howsure.track.statistics import shown, statistic
 from howsure.track.terminal import Paused, play_human, typed
 from servers.terminal import Terminal
 

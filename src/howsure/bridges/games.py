@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.horizon.attempt_horizon import AttemptHorizons, attempt_horizons
+from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, attempt_horizons
 from howsure.tables import Attempts
 from howsure.track.samples import Samples
 
 if TYPE_CHECKING:
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = ["learning_attempts", "track_horizons"]
 

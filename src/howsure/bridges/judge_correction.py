@@ -12,8 +12,8 @@ import polars as pl
 from howsure.compute import replicate
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance
-from howsure.horizon.common_tasks import SharedTasks, shared_tasks
-from howsure.horizon.estimator import HorizonEstimator, Replicates
+from howsure.horizon.attempt_horizon.common_tasks import SharedTasks, shared_tasks
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, Replicates
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, Ints, check_level
 from howsure.stats.corrections import corrected_rate, independent_trials, powered_mean, powered_scores
@@ -24,7 +24,7 @@ from howsure.tables import Attempts, Ratings
 if TYPE_CHECKING:
     import altair as alt
 
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = [
     "Corrected",

@@ -13,7 +13,7 @@ from howsure.stitch.scale import Scale
 from howsure.tables import Attempts, Scores
 
 if TYPE_CHECKING:
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = ["place_attempts", "scores_of"]
 

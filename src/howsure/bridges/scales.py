@@ -15,20 +15,20 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.frames import parts_of
 from howsure.outside_text import unguarded
 from howsure.results import Provenance, Result, columns_of
 from howsure.results.storage import ENDING
 from howsure.stats._arrays import Floats, Ints, check_level, codes
 from howsure.stats.trends import Line, fit_line
-from howsure.stitch.families import family_of
+from howsure.stitch.forecasting.horizon_map import clustered_correlation, clustered_slope
+from howsure.stitch.model.families import family_of
 from howsure.stitch.scale import Scale
-from howsure.stitch.trends.horizon_map import clustered_correlation, clustered_slope
+from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from howsure.frames import Rows
+    from howsure.tables.frames import Rows
 
 __all__ = ["SCALES", "Link", "ScaleMap", "map_scales", "read_scale", "read_scales"]
 
@@ -47,7 +47,7 @@ class Link:
     """How ``y`` goes with ``x`` over the models that have both: a line (in log₂ of horizons), a correlation and the points.
 
     ``slope`` says how far y rises with one unit of x (doublings for horizons, units for capability); its interval includes that versions of a family
-    resemble each other and that capabilities are estimates, and that of ``correlation`` the former, as those of `howsure.stitch.trends.horizon_map`.
+    resemble each other and that capabilities are estimates, and that of ``correlation`` the former, as those of `howsure.stitch.forecasting.horizon_map`.
     """
 
     x: str

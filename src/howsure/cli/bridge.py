@@ -53,7 +53,7 @@ def track(
     Writes attempts.csv (the games as attempts at learning), horizons.csv, horizons.json, the charts and a report.
     """
     from howsure.bridges.games import learning_attempts, track_horizons
-    from howsure.track.reading import read_samples
+    from howsure.track.running.reading import read_samples
 
     samples = read_samples(inputs)
     with progress_bar("resampling", output.console) as progress:
@@ -71,7 +71,13 @@ def track(
     output.console.table(
         "Games a novice would need", ("model", "definition", "at", f"games [{level:.0%}]", "model's score"), rows
     )
-    finish(found, output, "track_horizon", "Games a novice would need", "horizon.attempts_sections")
+    finish(
+        found,
+        output,
+        "track_horizon",
+        "Games a novice would need",
+        "horizon.attempt_horizon.sections.attempts_sections",
+    )
     if output.out:
         output.console.wrote([learning_attempts(samples, min_turns=min_turns).write(output.out / "attempts.csv")])
 
@@ -165,7 +171,13 @@ def judged(
         shown = [(r.model, r.horizon, r.as_judged, _share(r.from_judge)) for r in horizons.rows]
         heads = ("model", f"attempts [{level:.0%}]", "as judged", "share of the variance from the judge")
         output.console.table("Attempts a novice would need", heads, shown)
-    finish(found, output, "corrected", "Success rates corrected for a judge's errors", "bridges.corrected_sections")
+    finish(
+        found,
+        output,
+        "corrected",
+        "Success rates corrected for a judge's errors",
+        "bridges.sections.corrected_sections",
+    )
 
 
 @app.command("map", epilog="Example: howsure bridge map fit time -o out")
@@ -198,7 +210,7 @@ def map_(
     output.console.table(
         "How the scales correlate", ("from", "to", f"slope [{level:.0%}]", "r", "models"), rows, caption
     )
-    finish(found, output, "map", "How the scales correlate", "bridges.map_section")
+    finish(found, output, "map", "How the scales correlate", "bridges.sections.map_section")
 
 
 def _share(number: float | None) -> str | None:

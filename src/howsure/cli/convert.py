@@ -42,7 +42,7 @@ def convert(
     benchmark tables, METR runs and counts, and any csv, tsv, jsonl or parquet file.
     """
     from howsure import sources
-    from howsure.frames import expand
+    from howsure.tables.frames import expand
 
     *inputs, target = paths
     if download:

@@ -71,7 +71,7 @@ def demo(
 def _tour(
     out: Path, seed: int, level: float, epoch: Path | None, console: Console, *, is_quick: bool, is_shown: bool
 ) -> None:
-    from howsure.demo.tour import run_demo
+    from howsure.tour.whole import run_demo
 
     today = datetime.datetime.now(tz=datetime.UTC).date()
     with progress_bar("touring", console) as progress:
@@ -89,7 +89,7 @@ def _tour(
 
 
 def _cover(n: int, seed: int, level: float, out: Path | None, console: Console) -> None:
-    from howsure.demo.coverage import cover
+    from howsure.tour.coverage import cover
 
     with progress_bar("touring", console) as progress:
         found = cover(n, seed=seed, level=level, progress=progress)

@@ -57,7 +57,7 @@ def summary(
     ]
     columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
     output.console.table("Mean score", columns, rows, _estimands(result.rows, cluster))
-    finish(result, output, "summary", "How well did each model do?", "evals.summary_section")
+    finish(result, output, "summary", "How well did each model do?", "evals.sections.summary_section")
 
 
 @app.command(epilog="Example: howsure compare examples/evals/attempts.csv --a amber-2 --b amber-1 --cluster family")
@@ -96,7 +96,7 @@ def compare(
     caption = f"Differences over {', or '.join(over[one] for one in sorted(is_unpaired))}. "
     caption += _estimands(result.pairs, together)
     output.console.table("Differences", (*columns, "items", "clusters", "within-item share", "test"), rows, caption)
-    finish(result, output, "compare", "Which model is better?", "evals.comparison_section")
+    finish(result, output, "compare", "Which model is better?", "evals.sections.comparison_section")
 
 
 @app.command(epilog="Example: howsure power --effect 0.05 --items 200")
@@ -155,7 +155,7 @@ def power(
     caption = f"Last two columns: with {items:,} items." if items else "--items N adds what N items can show."
     caption = " ".join([caption, "Assumptions:", *result.assumptions])
     output.console.table(title, columns if items else columns[:3], [r if items else r[:3] for r in rows], caption)
-    finish(result, output, "power", "How many items does an eval need?", "evals.power_section")
+    finish(result, output, "power", "How many items does an eval need?", "evals.sections.power_section")
 
 
 def _difference_row(d: Difference) -> tuple[Any, ...]:

@@ -42,7 +42,7 @@ def finish(result: Result, output: Output, name: str, title: str, sections: str,
 def keep(result: Result, output: Output, name: str, title: str, sections: str, about: Any = None) -> None:
     """Tables, charts and ``NAME_report.html`` where a folder was named.
 
-    ``sections`` names the function that tells about the result, or ``about`` something else, as ``module.function`` of `howsure.report`; it is imported
+    ``sections`` names the function that tells about the result, or ``about`` something else, as ``module.function`` of `howsure.reporting`; it is imported
     only when needed.
     """
     if output.out:
@@ -59,12 +59,12 @@ def save_charts(charts: Mapping[str, Any], folder: Path) -> list[Path]:
 
 
 def write_report(path: Path, title: str, sections: str, about: Any, made: Provenance) -> Path:
-    """One page with the sections that ``module.function`` of `howsure.report` tells about something."""
+    """One page with the sections that ``module.function`` (of `howsure`) makes from something."""
     import datetime
 
-    from howsure.report import Report, Section, save_report
+    from howsure.reporting import Report, Section, save_report
 
-    module, function = sections.split(".")
-    told = getattr(importlib.import_module(f"howsure.report.{module}"), function)(about)
+    module, _, function = sections.rpartition(".")
+    told = getattr(importlib.import_module(f"howsure.{module}"), function)(about)
     today = datetime.datetime.now(tz=datetime.UTC).date()
     return save_report(Report(title, [told] if isinstance(told, Section) else told, made, today), path)

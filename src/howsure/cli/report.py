@@ -41,7 +41,7 @@ def report(
     """
     import datetime
 
-    from howsure.report import find_reports, render, together
+    from howsure.reporting import find_reports, render, together
     from howsure.safe_io import write_atomic
 
     found = find_reports(folders)

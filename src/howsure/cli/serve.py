@@ -14,9 +14,9 @@ from howsure.cli.output import Console
 from howsure.errors import need
 
 if TYPE_CHECKING:
-    from howsure.pages.collector import Checks
-    from howsure.pages.packet import Invitation, Packet
-    from howsure.pages.store import Store
+    from howsure.people.collector import Checks
+    from howsure.people.packet import Invitation, Packet
+    from howsure.people.store import Store
 
 __all__ = ["app"]
 
@@ -56,8 +56,8 @@ def serve(
     """
     need("starlette", "serve", "howsure serve")
     need("uvicorn", "serve", "howsure serve")
-    from howsure.pages.packet import open_packet
-    from howsure.pages.store import ANSWERS, Store
+    from howsure.people.packet import open_packet
+    from howsure.people.store import ANSWERS, Store
 
     console = Console(is_quiet=quiet)
     opened = open_packet(packet, raters)
@@ -69,7 +69,7 @@ def serve(
 
 
 def _write_answers(store: Store, path: Path, console: Console) -> None:
-    from howsure.pages.collector import export
+    from howsure.people.collector import export
     from howsure.safe_io import write_atomic
 
     n_results = len(store.finals())
@@ -78,9 +78,9 @@ def _write_answers(store: Store, path: Path, console: Console) -> None:
 
 
 def _run(packet: Packet, store: Store, host: str, port: int, url: str | None, console: Console) -> None:
-    from howsure.pages.collector import Collector
-    from howsure.pages.server import listen, serve
-    from howsure.pages.store import ANSWERS
+    from howsure.people.collector import Collector
+    from howsure.people.server import listen, serve
+    from howsure.people.store import ANSWERS
 
     counter = _Counter(packet, store, console)
     collector = Collector(packet, store, checks=_checks(packet), on_final=counter.told)
@@ -96,9 +96,9 @@ def _run(packet: Packet, store: Store, host: str, port: int, url: str | None, co
 
 def _checks(packet: Packet) -> Checks:
     """What is odd about an answer set, as the instrument that made the pages knows it."""
-    from howsure.pages import quality_signs
-    from howsure.study.collection import live_signs
-    from howsure.study.packet import KEY, Key
+    from howsure.people import quality_signs
+    from howsure.study.packet.building import KEY, Key
+    from howsure.study.scoring.collection import live_signs
 
     is_study = packet.invitations[0].page.page.instrument == "study"
     return live_signs(Key.read(packet.folder / KEY)) if is_study and (packet.folder / KEY).exists() else quality_signs

@@ -86,7 +86,7 @@ def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
     if several:
         console.table("Widest duplicates", ("model", "benchmark", "scores", "min", "max"), several)
     _tell_parts(found.parts.rows(named=True), console)
-    finish(found, output, "explore", "What the table holds", "stitch.explore_section")
+    finish(found, output, "explore", "What the table holds", "stitch.sections.explore_section")
 
 
 @app.command()
@@ -140,7 +140,7 @@ def fit(
     output.console.notes(note for note in scale.provenance.notes if note not in scores.notes)
     _tell_scale(scale, output.console)
     compared = replace(scale, compared=tuple(pairs) if pairs else None)
-    finish(compared, output, "fit", "The capability scale", "stitch.scale_section")
+    finish(compared, output, "fit", "The capability scale", "stitch.sections.scale_section")
 
 
 @app.command()
@@ -285,7 +285,7 @@ def coverage(
     """
     from howsure.stitch.cleaning import prepare_scores
     from howsure.stitch.interval_coverage import coverage as measure
-    from howsure.stitch.solver.replicates import RESAMPLES
+    from howsure.stitch.model.replicates import RESAMPLES
 
     for name in resample or []:
         if name not in RESAMPLES:

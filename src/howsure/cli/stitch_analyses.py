@@ -23,7 +23,7 @@ from howsure.cli.stitch_common import (
 from howsure.estimates import Estimate, stated
 
 if TYPE_CHECKING:
-    from howsure.stitch.trends.breaks import BreakTest
+    from howsure.stitch.forecasting.breaks import BreakTest
 
 __all__ = ["check", "forecast", "map_horizons", "progress", "robustness"]
 
@@ -53,7 +53,7 @@ def forecast(
     howsure stitch forecast fit --top-n-models 3 --forecast-years 2 --cutoff-date 2024-09-01 --reach 0.8
     howsure stitch forecast fit --cutoff-date 2025-05-01
     """
-    from howsure.stitch.trends.frontier_forecast import forecast as look_ahead
+    from howsure.stitch.forecasting.frontier_forecast import forecast as look_ahead
 
     scale = load_scale(folder)
     with progress_bar("validating", output.console) as progress:
@@ -88,7 +88,7 @@ def forecast(
         reached,
         observed,
     )
-    finish(found, output, "forecast", "Where the frontier is going", "stitch.forecast_section")
+    finish(found, output, "forecast", "Where the frontier is going", "stitch.sections.forecast_section")
 
 
 @verb
@@ -118,8 +118,8 @@ def progress(
     howsure stitch progress fit --compute compute.csv -o progress
     howsure stitch progress fit
     """
-    from howsure.stitch.trends.scaling import QUANTITIES
-    from howsure.stitch.trends.scaling import progress as separate
+    from howsure.stitch.forecasting.scaling import QUANTITIES
+    from howsure.stitch.forecasting.scaling import progress as separate
 
     scale = load_scale(folder)
     found = separate(scale, compute, exclude=exclude or (), keep_distilled=keep_distilled, level=level)
@@ -127,7 +127,7 @@ def progress(
     rows = [(QUANTITIES[rate.quantity], rate.method, rate.estimate) for rate in found.rates]
     caption = f"{len(found.models)} models with a date and known compute; compute and date explain {found.r2:.0%} of their capabilities' variance."
     output.console.table("Scaling and algorithms", ("", "method", f"estimate [{level:.0%}]"), rows, caption)
-    finish(found, output, "progress", "Scaling and algorithms", "stitch.progress_section")
+    finish(found, output, "progress", "Scaling and algorithms", "stitch.sections.progress_section")
 
 
 @verb
@@ -150,7 +150,7 @@ def map_horizons(
     howsure stitch map fit external_benchmark_metr.csv -o map
     howsure stitch map fit examples/stitch/horizons.csv
     """
-    from howsure.stitch.trends.horizon_map import map_horizons as regress
+    from howsure.stitch.forecasting.horizon_map import map_horizons as regress
 
     scale = load_scale(folder)
     found = regress(scale, horizons, level=level, seed=seed)
@@ -172,7 +172,7 @@ def map_horizons(
         for row in found.models.head(10).rows(named=True)
     ]
     output.console.table("The most capable models", ("model", "minutes, by the map", "published"), best)
-    finish(found, output, "map", "Time horizons by capability", "stitch.horizon_section")
+    finish(found, output, "map", "Time horizons by capability", "stitch.sections.horizon_section")
 
 
 @verb
@@ -204,7 +204,7 @@ def robustness(
     howsure stitch robustness epoch/ --preset paper --anchor Winogrande --replicates 1000
     howsure stitch robustness examples/stitch/scores.csv --replicates 20
     """
-    from howsure.stitch.robust.analysis import robustness as vary
+    from howsure.stitch.sensitivity.analysis import robustness as vary
 
     scores = reading.scores(inputs, output.console)
     with progress_bar("varying", output.console) as progress:
@@ -229,7 +229,7 @@ def robustness(
     _tell_validation(found.validation.rows(named=True), found.provenance.settings["method"], level, output.console)
     for sentence in found.summary:
         output.console.say(f"{sentence}\n")
-    finish(found, output, "robustness", "What the conclusions are sensitive to", "stitch.robustness_section")
+    finish(found, output, "robustness", "What the conclusions are sensitive to", "stitch.sections.robustness_section")
 
 
 @verb
@@ -247,7 +247,7 @@ def check(
     \b
     howsure stitch check fit --models 20 --seed 1
     """
-    from howsure.stitch.robust.inspection import check as draw
+    from howsure.stitch.sensitivity.inspection import check as draw
 
     scale = load_scale(folder)
     found = draw(scale, n_models=models, seed=seed)
@@ -268,7 +268,7 @@ def check(
     output.console.say("What does not fit:")
     for sentence in found.surprises.words(5):
         output.console.say(f"  {sentence}")
-    finish(found, output, "check", "A look at the scale", "stitch.check_section")
+    finish(found, output, "check", "A look at the scale", "stitch.sections.check_section")
 
 
 def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -> None:

@@ -21,7 +21,7 @@ from howsure.tables import Attempts
 if TYPE_CHECKING:
     import altair
 
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = ["CORRECTIONS", "Comparison", "Difference", "compare"]
 

@@ -20,7 +20,7 @@ from howsure.tables import Attempts
 if TYPE_CHECKING:
     import altair
 
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = ["PowerPlan", "PowerRow", "measure_pilot", "power"]
 

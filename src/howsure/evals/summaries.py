@@ -15,7 +15,7 @@ from howsure.tables import Attempts
 if TYPE_CHECKING:
     import altair
 
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = ["ALL", "GROUPS", "Summary", "SummaryRow", "groups_of", "summary"]
 

@@ -18,12 +18,12 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr, ndtri
 
 from howsure.errors import OptionError
-from howsure.frames import write_frame
-from howsure.horizon.common_tasks import SharedTasks, verification_by_domain
-from howsure.horizon.novices import NoviceCounts
+from howsure.horizon.attempt_horizon.common_tasks import SharedTasks, verification_by_domain
+from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.results import write_json
 from howsure.stats._arrays import Bools, Floats
 from howsure.tables import Attempts
+from howsure.tables.frames import write_frame
 
 __all__ = ["ABILITIES", "SUITES", "SimulatedRuns", "Suite", "draw_suite", "simulate", "suite_of"]
 

@@ -12,9 +12,9 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, State
-from howsure.frames import write_frame
 from howsure.results.provenance import Provenance, plain, write_json
 from howsure.results.storage import ENDING, is_equal, read_value, write_value
+from howsure.tables.frames import write_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import expand
 from howsure.tables import Table
+from howsure.tables.frames import expand
 
 __all__ = ["SOURCES", "Progress", "Recognised", "Source", "convert", "read", "recognise", "source"]
 

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.frames import parts_of
 from howsure.safe_io import Archive
+from howsure.tables.frames import parts_of
 
 __all__ = ["Bundle", "table_names"]
 

@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import Part
 from howsure.safe_io import read_bytes
 from howsure.sources._sniff import head, keys
 from howsure.tables import Scores
+from howsure.tables.frames import Part
 
 __all__ = ["Choice", "Results", "is_higher_better", "is_results", "load_results", "read_scores", "unsanitised"]
 

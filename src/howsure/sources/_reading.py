@@ -11,8 +11,8 @@ from typing import TypeVar
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.frames import Part
 from howsure.sources import Progress
+from howsure.tables.frames import Part
 
 __all__ = ["counted", "files_below", "number_attempts", "read_each", "unread"]
 

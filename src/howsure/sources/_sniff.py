@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from howsure.frames import format_of
+from howsure.tables.frames import format_of
 
 __all__ = ["head", "json_outline", "keys"]
 

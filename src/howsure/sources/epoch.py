@@ -21,11 +21,11 @@ from typing import Any
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import format_of, parts_of
 from howsure.sources import Progress
 from howsure.sources._bundles import Bundle, table_names
 from howsure.sources._sniff import keys
 from howsure.tables import Scores
+from howsure.tables.frames import format_of, parts_of
 from howsure.yaml_files import read_yaml
 
 __all__ = ["ABOUT", "OPTIONS", "PUBLIC_URL", "paper_leaves_out", "read", "recognise"]

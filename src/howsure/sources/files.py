@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from howsure.errors import HowsureError, InputError, OptionError, closest
-from howsure.frames import expand, format_of, parts_of
 from howsure.safe_io import write_atomic
 from howsure.sources import Progress
 from howsure.sources._sniff import keys
 from howsure.tables import TABLES, Table
+from howsure.tables.frames import expand, format_of, parts_of
 from howsure.yaml_files import read_yaml
 
 __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recognise", "save_mapping"]

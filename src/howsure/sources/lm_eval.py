@@ -15,7 +15,6 @@ from pathlib import Path
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import Part, parts_of
 from howsure.sources import Progress
 from howsure.sources._lm_eval_results import (
     Choice,
@@ -29,6 +28,7 @@ from howsure.sources._lm_eval_results import (
 from howsure.sources._reading import files_below, number_attempts, read_each, unread
 from howsure.sources._sniff import keys
 from howsure.tables import Attempts, Scores
+from howsure.tables.frames import Part, parts_of
 
 __all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.frames import Part, parts_of
 from howsure.sources import Progress
 from howsure.sources._reading import counted, number_attempts
 from howsure.sources._sniff import keys
 from howsure.tables import Attempts
+from howsure.tables.frames import Part, parts_of
 
 __all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
 

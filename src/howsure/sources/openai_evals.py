@@ -14,11 +14,11 @@ from typing import Any
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import Part, format_of, json_lines
 from howsure.sources import Progress
 from howsure.sources._reading import number_attempts, read_each
 from howsure.sources._sniff import keys
 from howsure.tables import Attempts
+from howsure.tables.frames import Part, format_of, json_lines
 
 __all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
 

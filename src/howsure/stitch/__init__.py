@@ -7,12 +7,12 @@ The verbs of ``howsure stitch`` are functions of the same names here: `explore`,
     scale = fit(scores, anchor="Winogrande", n_replicates=1000)
     scale.models, scale.benchmarks, scale.pairs(["o3", "gpt-5"])
 
-    scale, presets, summaries             a fit, and what is reported of it
-    cleaning, families, connectivity      from a table to the scores that are fitted
-    solver/                               arrays, kernels, priors, refits
-    exploration, placing                  before the fit; new models after it
-    trends/, robust/                      forecasts; what the conclusions are sensitive to
+    cleaning, exploration                 the table of scores before the fit
+    model/                                presets, arrays, kernels, priors, refits
+    scale, summaries, placing             a fit and its tables; new models on it
+    forecasting/, sensitivity/            where the frontier goes; what the conclusions depend on
     simulator, interval_coverage          simulated data sets; how often intervals contain the true value
+    charts, sections                      how it is shown
 """
 
 from typing import TYPE_CHECKING
@@ -21,67 +21,67 @@ from howsure._lazy import lazily
 
 if TYPE_CHECKING:
     from howsure.stitch.cleaning import prepare_scores as prepare_scores
-    from howsure.stitch.connectivity import find_parts as find_parts
     from howsure.stitch.exploration import Exploration as Exploration
     from howsure.stitch.exploration import explore as explore
+    from howsure.stitch.forecasting.frontier_forecast import Forecast as Forecast
+    from howsure.stitch.forecasting.frontier_forecast import forecast as forecast
+    from howsure.stitch.forecasting.horizon_map import HorizonMap as HorizonMap
+    from howsure.stitch.forecasting.horizon_map import map_horizons as map_horizons
+    from howsure.stitch.forecasting.scaling import Progress as Progress
+    from howsure.stitch.forecasting.scaling import progress as progress
     from howsure.stitch.interval_coverage import CapabilityCoverage as CapabilityCoverage
     from howsure.stitch.interval_coverage import coverage as coverage
+    from howsure.stitch.model.connectivity import find_parts as find_parts
+    from howsure.stitch.model.presets import PRESETS as PRESETS
+    from howsure.stitch.model.problem import Problem as Problem
+    from howsure.stitch.model.replicates import RESAMPLES as RESAMPLES
+    from howsure.stitch.model.replicates import Replicates as Replicates
     from howsure.stitch.placing import NextBenchmark as NextBenchmark
     from howsure.stitch.placing import PlacedModels as PlacedModels
     from howsure.stitch.placing import next_benchmark as next_benchmark
     from howsure.stitch.placing import score as score
-    from howsure.stitch.presets import PRESETS as PRESETS
-    from howsure.stitch.robust.analysis import Robustness as Robustness
-    from howsure.stitch.robust.analysis import robustness as robustness
-    from howsure.stitch.robust.crossvalidation import compare_models as compare_models
-    from howsure.stitch.robust.inspection import Check as Check
-    from howsure.stitch.robust.inspection import check as check
     from howsure.stitch.scale import Scale as Scale
     from howsure.stitch.scale import fit as fit
+    from howsure.stitch.sensitivity.analysis import Robustness as Robustness
+    from howsure.stitch.sensitivity.analysis import robustness as robustness
+    from howsure.stitch.sensitivity.crossvalidation import compare_models as compare_models
+    from howsure.stitch.sensitivity.inspection import Check as Check
+    from howsure.stitch.sensitivity.inspection import check as check
     from howsure.stitch.simulator import SimulatedScores as SimulatedScores
     from howsure.stitch.simulator import simulate as simulate
-    from howsure.stitch.solver.problem import Problem as Problem
-    from howsure.stitch.solver.replicates import RESAMPLES as RESAMPLES
-    from howsure.stitch.solver.replicates import Replicates as Replicates
-    from howsure.stitch.trends.frontier_forecast import Forecast as Forecast
-    from howsure.stitch.trends.frontier_forecast import forecast as forecast
-    from howsure.stitch.trends.horizon_map import HorizonMap as HorizonMap
-    from howsure.stitch.trends.horizon_map import map_horizons as map_horizons
-    from howsure.stitch.trends.scaling import Progress as Progress
-    from howsure.stitch.trends.scaling import progress as progress
 
     next, map = next_benchmark, map_horizons  # noqa: A001
 
 _HOMES = {
-    "PRESETS": "presets",
-    "RESAMPLES": "solver.replicates",
+    "PRESETS": "model.presets",
+    "RESAMPLES": "model.replicates",
     "CapabilityCoverage": "interval_coverage",
-    "Check": "robust.inspection",
+    "Check": "sensitivity.inspection",
     "Exploration": "exploration",
-    "Forecast": "trends.frontier_forecast",
-    "HorizonMap": "trends.horizon_map",
+    "Forecast": "forecasting.frontier_forecast",
+    "HorizonMap": "forecasting.horizon_map",
     "NextBenchmark": "placing",
     "PlacedModels": "placing",
-    "Problem": "solver.problem",
-    "Progress": "trends.scaling",
-    "Replicates": "solver.replicates",
-    "Robustness": "robust.analysis",
+    "Problem": "model.problem",
+    "Progress": "forecasting.scaling",
+    "Replicates": "model.replicates",
+    "Robustness": "sensitivity.analysis",
     "Scale": "scale",
     "SimulatedScores": "simulator",
-    "check": "robust.inspection",
-    "compare_models": "robust.crossvalidation",
+    "check": "sensitivity.inspection",
+    "compare_models": "sensitivity.crossvalidation",
     "coverage": "interval_coverage",
     "explore": "exploration",
-    "find_parts": "connectivity",
+    "find_parts": "model.connectivity",
     "fit": "scale",
-    "forecast": "trends.frontier_forecast",
-    "map": "trends.horizon_map:map_horizons",
-    "map_horizons": "trends.horizon_map",
+    "forecast": "forecasting.frontier_forecast",
+    "map": "forecasting.horizon_map:map_horizons",
+    "map_horizons": "forecasting.horizon_map",
     "next": "placing:next_benchmark",
     "next_benchmark": "placing",
     "prepare_scores": "cleaning",
-    "progress": "trends.scaling",
-    "robustness": "robust.analysis",
+    "progress": "forecasting.scaling",
+    "robustness": "sensitivity.analysis",
     "score": "placing",
     "simulate": "simulator",
 }

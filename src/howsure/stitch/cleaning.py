@@ -12,11 +12,11 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.frames import parts_of
-from howsure.stitch.families import family_of
-from howsure.stitch.solver.noise import LEAST_SD
-from howsure.stitch.solver.problem import Problem
+from howsure.stitch.model.families import family_of
+from howsure.stitch.model.noise import LEAST_SD
+from howsure.stitch.model.problem import Problem
 from howsure.tables import Scores
+from howsure.tables.frames import parts_of
 
 __all__ = ["DUPLICATES", "Duplicates", "Floors", "fold_name", "listed", "prepare_all_scores", "prepare_scores"]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from howsure.results import Provenance, Result, plain
-from howsure.stitch.connectivity import Part, find_parts
+from howsure.stitch.model.connectivity import Part, find_parts
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
     import altair
 
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = ["Exploration", "Overview", "explore"]
 
@@ -84,7 +84,7 @@ class Exploration(Result):
 
     def charts(self) -> dict[str, altair.LayerChart]:
         """Overlap, months and coverage, by file name; no months where no model has a date."""
-        from howsure.stitch.charts.scale import draw_coverage, draw_months, draw_overlap
+        from howsure.stitch.charts import draw_coverage, draw_months, draw_overlap
 
         drawn = {"overlap": draw_overlap(self), "coverage": draw_coverage(self)}
         return drawn | ({"months": draw_months(self)} if len(self.months) else {})

@@ -16,12 +16,12 @@ from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.presets import preset_called
+from howsure.stitch.model.anchors import AnchorBenchmark
+from howsure.stitch.model.layout import Floats, Ints
+from howsure.stitch.model.presets import preset_called
+from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.replicates import RESAMPLES, Resample, draw_replicates
 from howsure.stitch.simulator import SimulatedScores, simulate
-from howsure.stitch.solver.anchors import AnchorBenchmark
-from howsure.stitch.solver.layout import Floats, Ints
-from howsure.stitch.solver.problem import Problem
-from howsure.stitch.solver.replicates import RESAMPLES, Resample, draw_replicates
 
 __all__ = ["PAIRS", "CapabilityCoverage", "coverage"]
 
@@ -68,9 +68,9 @@ def coverage(
     n_simulations : int
         Simulated data sets.
     resamples : sequence of str
-        Ways of redrawing (`howsure.stitch.solver.replicates`).
+        Ways of redrawing (`howsure.stitch.model.replicates`).
     preset : str
-        What is fitted (`howsure.stitch.presets`).
+        What is fitted (`howsure.stitch.model.presets`).
     like : Problem, optional
         Dates, families and missing scores of a real table (`howsure.stitch.prepare_scores`).
     n_replicates : int

@@ -12,17 +12,17 @@ from howsure.errors import InputError, closest
 from howsure.results import Provenance, Result
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.cleaning import fold_name, listed, prepare_all_scores
-from howsure.stitch.solver.anchors import Aligned
-from howsure.stitch.solver.kernels import fit as minimise
-from howsure.stitch.solver.layout import Floats, Prior, Rows
-from howsure.stitch.solver.noise import expected
-from howsure.stitch.solver.problem import Problem, sampling_variance
+from howsure.stitch.model.anchors import Aligned
+from howsure.stitch.model.kernels import fit as minimise
+from howsure.stitch.model.layout import Floats, Prior, Rows
+from howsure.stitch.model.noise import expected
+from howsure.stitch.model.problem import Problem, sampling_variance
 from howsure.stitch.summaries import interval_state, states_of_models
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
-    from howsure.frames import Source
     from howsure.stitch.scale import Scale
+    from howsure.tables.frames import Source
 
 __all__ = ["NextBenchmark", "PlacedModels", "match_benchmarks", "next_benchmark", "score"]
 

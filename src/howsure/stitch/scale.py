@@ -16,18 +16,18 @@ from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import MOST_FAILED, replicate_interval
 from howsure.stitch.cleaning import Duplicates, Floors, listed, prepare_scores
-from howsure.stitch.presets import Preset, preset_called
-from howsure.stitch.solver.anchors import Aligned, AnchorModels, Constraint, align, choose_constraint
-from howsure.stitch.solver.noise import Noise, expected
-from howsure.stitch.solver.problem import Problem
-from howsure.stitch.solver.replicates import Replicates, Resample, draw_replicates
-from howsure.stitch.solver.solutions import Solution
+from howsure.stitch.model.anchors import Aligned, AnchorModels, Constraint, align, choose_constraint
+from howsure.stitch.model.noise import Noise, expected
+from howsure.stitch.model.presets import Preset, preset_called
+from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.replicates import Replicates, Resample, draw_replicates
+from howsure.stitch.model.solutions import Solution
 from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, pair_frame, reversed_benchmarks
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
-    from howsure.frames import Source
     from howsure.stitch.placing import NextBenchmark, PlacedModels
+    from howsure.tables.frames import Source
 
 __all__ = ["CapabilityPrior", "FitQuality", "Scale", "assemble", "fit"]
 
@@ -180,7 +180,7 @@ class Scale(Result):
 
     def charts(self) -> Mapping[str, Any]:
         """Ranking, benchmarks, curves and more, by file name."""
-        from howsure.stitch.charts.scale import draw_scale
+        from howsure.stitch.charts import draw_scale
 
         return draw_scale(self)
 
@@ -216,7 +216,7 @@ def fit(
     scores : Scores, frame or path
         One row per model and benchmark, with scores between 0 and 1.
     preset : str
-        What is fitted: ``default``, ``paper`` or ``eci`` (`howsure.stitch.presets`).
+        What is fitted: ``default``, ``paper`` or ``eci`` (`howsure.stitch.model.presets`).
     anchor : str, optional
         The benchmark that fixes the scale (the identification constraint); by default the one that most models have.
     anchor_difficulty, anchor_slope : float
@@ -236,7 +236,7 @@ def fit(
     n_replicates : int
         Refits that make the intervals; 0 for none.
     resample : str, optional
-        What the refits redraw (`howsure.stitch.solver.replicates`); by default the preset decides.
+        What the refits redraw (`howsure.stitch.model.replicates`); by default the preset decides.
     level : float
         Coverage of the intervals, between 0 and 1.
     dimensions : int

@@ -11,9 +11,9 @@ from scipy.special import betaincinv, expit, ndtr
 
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result
-from howsure.stitch.connectivity import find_parts
-from howsure.stitch.solver.layout import Floats, Ints
-from howsure.stitch.solver.problem import Problem
+from howsure.stitch.model.connectivity import find_parts
+from howsure.stitch.model.layout import Floats, Ints
+from howsure.stitch.model.problem import Problem
 from howsure.tables import Scores
 
 __all__ = ["PER_LOG10_FLOP", "PER_YEAR", "SimulatedScores", "simulate"]

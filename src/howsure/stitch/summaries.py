@@ -19,12 +19,12 @@ from howsure.stats.replicates import (
     replicate_differences,
     replicate_interval,
 )
-from howsure.stitch.solver.anchors import Aligned
-from howsure.stitch.solver.layout import Floats
-from howsure.stitch.solver.noise import expected
-from howsure.stitch.solver.problem import Problem
-from howsure.stitch.solver.replicates import Replicates
-from howsure.stitch.solver.solutions import Solution
+from howsure.stitch.model.anchors import Aligned
+from howsure.stitch.model.layout import Floats
+from howsure.stitch.model.noise import expected
+from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.replicates import Replicates
+from howsure.stitch.model.solutions import Solution
 
 __all__ = [
     "benchmark_frame",

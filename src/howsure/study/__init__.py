@@ -17,63 +17,63 @@ if TYPE_CHECKING:
     from howsure.study.agreement import reliability as reliability
     from howsure.study.analysis import Analysis as Analysis
     from howsure.study.analysis import analyze as analyze
-    from howsure.study.collection import Collected as Collected
-    from howsure.study.collection import collect as collect
-    from howsure.study.embeddings import Similarity as Similarity
-    from howsure.study.embeddings import measure_similarity as measure_similarity
-    from howsure.study.judging import Judged as Judged
-    from howsure.study.judging import judge as judge
-    from howsure.study.packet import Packet as Packet
-    from howsure.study.packet import build as build
-    from howsure.study.plan_simulation import Assumptions as Assumptions
-    from howsure.study.plan_simulation import Design as Design
-    from howsure.study.planning import StudyPlan as StudyPlan
-    from howsure.study.planning import plan as plan
-    from howsure.study.preflight import Preflight as Preflight
-    from howsure.study.preflight import check as check
+    from howsure.study.judging.embeddings import Similarity as Similarity
+    from howsure.study.judging.embeddings import measure_similarity as measure_similarity
+    from howsure.study.judging.ratings import Judged as Judged
+    from howsure.study.judging.ratings import judge as judge
+    from howsure.study.judging.validation import Validation as Validation
+    from howsure.study.judging.validation import validate as validate
+    from howsure.study.packet.building import Packet as Packet
+    from howsure.study.packet.building import build as build
+    from howsure.study.packet.preflight import Preflight as Preflight
+    from howsure.study.packet.preflight import check as check
+    from howsure.study.packet.rehearsal import fill_in as fill_in
+    from howsure.study.packet.selection import Selection as Selection
+    from howsure.study.packet.selection import select as select
+    from howsure.study.planning.plans import StudyPlan as StudyPlan
+    from howsure.study.planning.plans import plan as plan
+    from howsure.study.planning.simulated_studies import Assumptions as Assumptions
+    from howsure.study.planning.simulated_studies import Design as Design
     from howsure.study.protocol import Study as Study
-    from howsure.study.rehearsal import fill_in as fill_in
-    from howsure.study.selection import Selection as Selection
-    from howsure.study.selection import select as select
+    from howsure.study.scoring.collection import Collected as Collected
+    from howsure.study.scoring.collection import collect as collect
     from howsure.study.simulator import Crowd as Crowd
     from howsure.study.simulator import SimulatedStudy as SimulatedStudy
     from howsure.study.simulator import simulate as simulate
-    from howsure.study.validation import Validation as Validation
-    from howsure.study.validation import validate as validate
     from howsure.study.verdict import Criterion as Criterion
     from howsure.study.verdict import read_criteria as read_criteria
 
 _HOMES = {
     "Analysis": "analysis",
-    "Assumptions": "plan_simulation",
-    "Collected": "collection",
+    "Assumptions": "planning.simulated_studies",
+    "Collected": "scoring.collection",
     "Criterion": "verdict",
     "Crowd": "simulator",
-    "Design": "plan_simulation",
-    "Judged": "judging",
-    "Packet": "packet",
-    "Preflight": "preflight",
+    "Design": "planning.simulated_studies",
+    "Judged": "judging.ratings",
+    "Packet": "packet.building",
+    "Preflight": "packet.preflight",
     "Reliability": "agreement",
-    "Selection": "selection",
-    "Similarity": "embeddings",
+    "Selection": "packet.selection",
+    "Similarity": "judging.embeddings",
     "SimulatedStudy": "simulator",
     "Study": "protocol",
-    "StudyPlan": "planning",
-    "Validation": "validation",
+    "StudyPlan": "planning.plans",
+    "Validation": "judging.validation",
     "analyze": "analysis",
-    "build": "packet",
-    "check": "preflight",
-    "collect": "collection",
-    "fill_in": "rehearsal",
-    "judge": "judging",
-    "measure_similarity": "embeddings",
-    "plan": "planning",
+    "build": "packet.building",
+    "check": "packet.preflight",
+    "collect": "scoring.collection",
+    "fill_in": "packet.rehearsal",
+    "judge": "judging.ratings",
+    "measure_similarity": "judging.embeddings",
+    "plan": "planning.plans",
     "read_criteria": "verdict",
     "read_ratings": "agreement",
     "reliability": "agreement",
-    "select": "selection",
+    "select": "packet.selection",
     "simulate": "simulator",
-    "validate": "validation",
+    "validate": "judging.validation",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 __getattr__ = lazily(__name__, _HOMES)

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.frames import parts_of
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats import jackknife
 from howsure.stats._arrays import Floats
 from howsure.stats.reliability import choose_icc, intraclass, noise_ceiling, reliability_table
-from howsure.study.fidelity import is_pair
+from howsure.study.scoring.fidelity import is_pair
 from howsure.tables import Ratings
+from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = ["DESIGNS", "NoiseCeiling", "Reliability", "noise_ceiling_of", "read_ratings", "reliability"]
 

@@ -17,13 +17,13 @@ from howsure.stats._arrays import Floats
 from howsure.stats.correlation import coefficient
 from howsure.stats.means import mean
 from howsure.study.agreement import DESIGNS, read_ratings
-from howsure.study.domains import EXPECTED, Order
-from howsure.study.fidelity import PFI, Part, Scored, is_pair, score
-from howsure.study.findings import Findings, Settings, find, without_raters
-from howsure.study.pair_data import ModelScores, Raters, pair_data_of
-from howsure.study.pooling import Design, design_of, row_means
 from howsure.study.protocol import Study
-from howsure.study.quality import CheckedRater, Quality, Rules, check_raters
+from howsure.study.scoring.domains import EXPECTED, Order
+from howsure.study.scoring.exclusions import CheckedRater, Quality, Rules, check_raters
+from howsure.study.scoring.fidelity import PFI, Part, Scored, is_pair, score
+from howsure.study.scoring.findings import Findings, Settings, find, without_raters
+from howsure.study.scoring.pair_data import ModelScores, Raters, pair_data_of
+from howsure.study.scoring.pooling import Design, design_of, row_means
 from howsure.study.sentences import sentence_of
 from howsure.study.verdict import CRITERIA, Criterion, Judgement, Verdict, judge_all, overall
 from howsure.tables import Ratings
@@ -31,7 +31,7 @@ from howsure.tables import Ratings
 if TYPE_CHECKING:
     import altair
 
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = ["Analysis", "RaterRow", "analyze"]
 

@@ -21,8 +21,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from howsure.errors import InputError, OptionError
-from howsure.pages import digest
-from howsure.pages.protocol import refuse_twice
+from howsure.people import digest
+from howsure.people.protocol import refuse_twice
 from howsure.yaml_files import Document, read_yaml
 
 __all__ = ["DEFAULT_DIMENSIONS", "SLOTS", "Attention", "Dimension", "Kind", "Pair", "Question", "Quiz", "Study"]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from howsure.estimates import Estimate, chance, stated
-from howsure.study.fidelity import LITE, LITE_RANGE
+from howsure.study.scoring.fidelity import LITE, LITE_RANGE
 from howsure.study.verdict import Judgement, overall
 
 if TYPE_CHECKING:
-    from howsure.study.findings import Findings
+    from howsure.study.scoring.findings import Findings
 
 __all__ = ["blinding_words", "in_words", "lite_words", "order_words", "sentence_of", "time_words"]
 

@@ -13,8 +13,15 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats
-from howsure.study.answering import Answers, fidelity_of, honest_answers, kept_answers, random_answers, slot_answers
-from howsure.study.design import AGAIN, ATTENTION, Shown, arrange
+from howsure.study.packet.design import AGAIN, ATTENTION, Shown, arrange
+from howsure.study.packet.simulated_answers import (
+    Answers,
+    fidelity_of,
+    honest_answers,
+    kept_answers,
+    random_answers,
+    slot_answers,
+)
 from howsure.study.protocol import Attention, Dimension, Pair, Study
 from howsure.tables import Ratings
 

@@ -13,47 +13,47 @@ from howsure._lazy import lazily
 if TYPE_CHECKING:
     from howsure.track.browser import collect_page as collect_page
     from howsure.track.browser import make_page as make_page
-    from howsure.track.costs import Prices as Prices
-    from howsure.track.costs import RunEstimate as RunEstimate
-    from howsure.track.costs import estimate_run as estimate_run
-    from howsure.track.costs import estimate_tokens as estimate_tokens
-    from howsure.track.inspect.model_runs import run_model as run_model
-    from howsure.track.playing import play_all as play_all
-    from howsure.track.playing import run_players as run_players
-    from howsure.track.reading import read_samples as read_samples
+    from howsure.track.game.sequence import Setting as Setting
     from howsure.track.results import TrackResult as TrackResult
     from howsure.track.results import measure as measure
     from howsure.track.results import report_games as report_games
+    from howsure.track.running.costs import Prices as Prices
+    from howsure.track.running.costs import RunEstimate as RunEstimate
+    from howsure.track.running.costs import estimate_run as estimate_run
+    from howsure.track.running.costs import estimate_tokens as estimate_tokens
+    from howsure.track.running.model_runs import run_model as run_model
+    from howsure.track.running.playing import play_all as play_all
+    from howsure.track.running.playing import run_players as run_players
+    from howsure.track.running.reading import read_samples as read_samples
     from howsure.track.samples import Samples as Samples
-    from howsure.track.sequence import Setting as Setting
     from howsure.track.terminal import play_human as play_human
 
     estimate, run, human = estimate_run, play_all, play_human
     page, collect, report = make_page, collect_page, report_games
 
 _HOMES = {
-    "Prices": "costs",
-    "RunEstimate": "costs",
+    "Prices": "running.costs",
+    "RunEstimate": "running.costs",
     "Samples": "samples",
-    "Setting": "sequence",
+    "Setting": "game.sequence",
     "TrackResult": "results",
     "collect": "browser:collect_page",
     "collect_page": "browser",
-    "estimate": "costs:estimate_run",
-    "estimate_run": "costs",
-    "estimate_tokens": "costs",
+    "estimate": "running.costs:estimate_run",
+    "estimate_run": "running.costs",
+    "estimate_tokens": "running.costs",
     "human": "terminal:play_human",
     "make_page": "browser",
     "measure": "results",
     "page": "browser:make_page",
-    "play_all": "playing",
+    "play_all": "running.playing",
     "play_human": "terminal",
-    "read_samples": "reading",
+    "read_samples": "running.reading",
     "report": "results:report_games",
     "report_games": "results",
-    "run": "playing:play_all",
-    "run_model": "inspect.model_runs",
-    "run_players": "playing",
+    "run": "running.playing:play_all",
+    "run_model": "running.model_runs",
+    "run_players": "running.playing",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 __getattr__ = lazily(__name__, _HOMES)

@@ -8,9 +8,9 @@ import polars as pl
 
 from howsure.estimates import Estimate
 from howsure.stats._arrays import normal_quantile
-from howsure.track.guessing import expected_random
+from howsure.track.game.guessing import expected_random
+from howsure.track.game.sequence import LENGTH, STANDARD, Setting
 from howsure.track.samples import DIRECT, Samples
-from howsure.track.sequence import LENGTH, STANDARD, Setting
 from howsure.track.survival import average_turns
 
 __all__ = ["GUESSING", "PEOPLE", "Baseline", "Board", "baselines", "boards"]

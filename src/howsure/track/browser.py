@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from howsure.errors import InputError, OptionError
-from howsure.pages import (
+from howsure.people import (
     BuiltPage,
     Game,
     Number,
@@ -20,13 +20,13 @@ from howsure.pages import (
     read_results,
     step_rows,
 )
-from howsure.pages.protocol import Screen
-from howsure.track.game import Referee
-from howsure.track.playing import SAMPLES
-from howsure.track.prompts import turn_message
+from howsure.people.protocol import Screen
+from howsure.track.game.prompts import turn_message
+from howsure.track.game.rules import Referee
+from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import shown, statistic
+from howsure.track.running.playing import SAMPLES
 from howsure.track.samples import Sample, Samples
-from howsure.track.sequence import Setting
-from howsure.track.statistics import shown, statistic
 
 __all__ = ["collect_page", "make_page"]
 

@@ -9,7 +9,7 @@ import polars as pl
 from howsure.charts import Caption, Field, captioned, line_with_band
 from howsure.charts.encodings import NAMES, ON_TOP, position, roles, tooltips
 from howsure.charts.theme import DASHES, LIGHT, PALETTE, ROW
-from howsure.track.error_kinds import BROKEN_OFF, COMPLETE, NO_ANSWER
+from howsure.track.game.error_kinds import BROKEN_OFF, COMPLETE, NO_ANSWER
 from howsure.track.samples import DIRECT
 
 if TYPE_CHECKING:

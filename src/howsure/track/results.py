@@ -14,17 +14,17 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.track.baselines import Baseline, Board, baselines, boards
 from howsure.track.differences import Contrast, Difference, Gain, differences, gains
-from howsure.track.endings import IS_CENSORED
-from howsure.track.error_kinds import chance_kinds, error_counts
-from howsure.track.reading import read_samples
+from howsure.track.game.endings import IS_CENSORED
+from howsure.track.game.error_kinds import chance_kinds, error_counts
 from howsure.track.resampling import REPLICATES, median_turns, stddev_turns
+from howsure.track.running.reading import read_samples
 from howsure.track.samples import DIRECT, GROUP, Samples
 from howsure.track.survival import GameEnds, Hazard, Survival, average_turns, survival_of, violation_rate
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-    from howsure.frames import Source
+    from howsure.tables.frames import Source
 
 __all__ = ["TrackResult", "TrackRow", "Usage", "measure", "report_games"]
 
@@ -195,7 +195,7 @@ def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> TrackRes
     """Every player, solver and board measured.
 
     Games with the same sequence form a cluster. Games that broke off are censored; games that ended without an answer count as
-    errors (`howsure.track.endings`). The intervals of the average and the violation rate are score intervals of pseudo-values
+    errors (`howsure.track.game.endings`). The intervals of the average and the violation rate are score intervals of pseudo-values
     (`howsure.track.survival`); those of the standard deviation and the median come from a cluster bootstrap over sequences
     (`howsure.track.resampling`). The largest and the smallest describe these games and have no interval.
 

@@ -10,13 +10,13 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.tables import Attempts, Column, Table
-from howsure.track.endings import ENDINGS, FAILURES, IS_CENSORED, ended_by
-from howsure.track.game import ERROR_KINDS, ErrorKind, Game
-from howsure.track.sequence import STANDARD, Setting
-from howsure.track.statistics import VARIANTS
+from howsure.track.game.endings import ENDINGS, FAILURES, IS_CENSORED, ended_by
+from howsure.track.game.rules import ERROR_KINDS, ErrorKind, Game
+from howsure.track.game.sequence import STANDARD, Setting
+from howsure.track.game.statistics import VARIANTS
 
 if TYPE_CHECKING:
-    from howsure.frames import Part, Source
+    from howsure.tables.frames import Part, Source
 
 __all__ = ["DIRECT", "EXPLICIT", "GROUP", "Sample", "Samples", "load_samples"]
 
@@ -31,7 +31,7 @@ class Sample:
     """How one game went, and who played it under which conditions.
 
     ``max_length`` counts correct answers, of ``length`` possible. ``failure`` says why a game broke off without an answer to judge
-    (`howsure.track.endings.FAILURES`). Tokens are those of the whole game.
+    (`howsure.track.game.endings.FAILURES`). Tokens are those of the whole game.
     """
 
     model: str

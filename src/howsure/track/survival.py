@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from howsure.estimates import Estimate
 from howsure.stats.proportions import wilson
 from howsure.stats.survival import SurvivalCurve, bounded_mean, incidence_values, kaplan_meier, restricted_values
-from howsure.track.endings import Ending
+from howsure.track.game.endings import Ending
 
 __all__ = ["GameEnds", "Hazard", "Survival", "average_turns", "mean_turns", "survival_of", "violation_rate"]
 

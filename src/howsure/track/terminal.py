@@ -17,12 +17,12 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes, write_atomic
-from howsure.track.game import Game, Referee
-from howsure.track.playing import SAMPLES
-from howsure.track.reading import FILE, kept_in, locked
+from howsure.track.game.rules import Game, Referee
+from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import shown, statistic
+from howsure.track.running.playing import SAMPLES
+from howsure.track.running.reading import FILE, kept_in, locked
 from howsure.track.samples import Sample, Samples
-from howsure.track.sequence import Setting
-from howsure.track.statistics import shown, statistic
 
 __all__ = ["Paused", "Screen", "play_human", "typed"]
 

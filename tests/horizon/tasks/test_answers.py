@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from howsure.errors import InputError
 from howsure.horizon.task_bank import Exact, Judged, Pattern
-from howsure.pages.blinding import normal_text
-from howsure.pages.typed import readings
+from howsure.people.blinding import normal_text
+from howsure.people.typed import readings
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import pytest
 
 from howsure.horizon.task_bank import DOMAINS, Exact, Task, families
-from howsure.pages.build import asset
-from howsure.pages.protocol import Game, Text
-from howsure.pages.typed import plain_forms
+from howsure.people.build import asset
+from howsure.people.protocol import Game, Text
+from howsure.people.typed import plain_forms
 
 CHECKED = [(domain, one) for domain in DOMAINS for one in families(domain) if one.verification_type == "automated"]
 TYPED = Text(name="answer", text="Answer", required=True)

@@ -13,7 +13,7 @@ from howsure.cli.output import Console, progress_bar
 from howsure.estimates import chance
 
 if TYPE_CHECKING:
-    from howsure.horizon.attempt_horizon import AttemptHorizons, Horizon
+    from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, Horizon
 
 __all__ = ["app"]
 
@@ -56,8 +56,8 @@ def attempts(
     howsure horizon attempts runs.jsonl -o out
     howsure horizon attempts runs.jsonl --definition all --success-rates 0.5,0.8 --replicates 1000
     """
-    from howsure.horizon.attempt_horizon import attempt_horizons
-    from howsure.horizon.definitions import DEFINITIONS
+    from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
+    from howsure.horizon.attempt_horizon.horizons import attempt_horizons
 
     runs = reading.attempts(inputs, output.console)
     with progress_bar("resampling", output.console) as progress:
@@ -75,7 +75,7 @@ def attempts(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-    finish(found, output, "attempts", "Horizons in attempts", "horizon.attempts_sections")
+    finish(found, output, "attempts", "Horizons in attempts", "horizon.attempt_horizon.sections.attempts_sections")
 
 
 def _tell(found: AttemptHorizons, console: Console) -> None:

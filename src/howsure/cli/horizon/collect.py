@@ -40,7 +40,7 @@ def collect(
     howsure horizon collect novice.html answers/ -o novices
     howsure horizon curves novices/attempts.csv
     """
-    from howsure.horizon.novice_answers import collect_novices
+    from howsure.horizon.novices.answers import collect_novices
 
     found = collect_novices(page, files, key=key)
     output.console.notes(found.provenance.notes)

@@ -34,9 +34,9 @@ def compare(
     howsure horizon compare out "new model" "old model" -o compared
     """
     from howsure.estimates import chance
-    from howsure.horizon.durations import times, told
-    from howsure.horizon.horizon_comparison import compare_horizons
-    from howsure.horizon.time_horizon import TimeHorizons
+    from howsure.horizon.time_horizon.comparison import compare_horizons
+    from howsure.horizon.time_horizon.durations import times, told
+    from howsure.horizon.time_horizon.horizons import TimeHorizons
 
     horizons = TimeHorizons.load(folder)
     found = compare_horizons(horizons, a, b)
@@ -51,4 +51,10 @@ def compare(
     ]
     columns = ("success rate", a, b, f"ratio [{horizons.level:.0%}]", f"P({a} longer)", "replicates without ratio")
     output.console.table(f"{a} compared with {b}", columns, rows, f"{found.n_shared_tasks:,} tasks that both tried.")
-    finish(found, output, "compare", f"Time horizons: {a} compared with {b}", "horizon_time.comparison_sections")
+    finish(
+        found,
+        output,
+        "compare",
+        f"Time horizons: {a} compared with {b}",
+        "horizon.time_horizon.sections.comparison_sections",
+    )

@@ -14,7 +14,7 @@ from howsure.cli.output import Console, progress_bar
 
 if TYPE_CHECKING:
     from howsure.estimates import Estimate
-    from howsure.horizon.learning_curves import Curves
+    from howsure.horizon.learning_curves.curves import Curves
 
 __all__ = ["app"]
 
@@ -62,7 +62,7 @@ def curves(
     howsure horizon curves runs.jsonl -o out
     howsure horizon curves runs.jsonl --family exponential --success-rates 0.5,0.8,0.9 --last 15
     """
-    from howsure.horizon.learning_curves import fit_curves
+    from howsure.horizon.learning_curves.curves import fit_curves
 
     runs = reading.attempts(inputs, output.console)
     with progress_bar("resampling", output.console) as progress:
@@ -82,7 +82,7 @@ def curves(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-    finish(found, output, "curves", "Learning curves", "horizon_curves.curves_sections")
+    finish(found, output, "curves", "Learning curves", "horizon.learning_curves.sections.curves_sections")
 
 
 def _tell(found: Curves, console: Console) -> None:

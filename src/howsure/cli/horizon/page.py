@@ -56,7 +56,7 @@ def page(
     howsure horizon page tasks.yaml -o novice.html --tasks 3 --attempts 5
     howsure horizon page tasks.yaml -o pages --learners 50
     """
-    from howsure.horizon.novice_pages import make_pages
+    from howsure.horizon.novices.pages import make_pages
 
     console = Console(is_quiet=quiet, is_json=json)
     if out is None:

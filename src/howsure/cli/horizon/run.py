@@ -12,7 +12,7 @@ from howsure.cli.horizon.suites import Domains, Suite, read_suite
 from howsure.cli.options import Level, Output, Seed, verb
 
 if TYPE_CHECKING:
-    from howsure.horizon.inspect.run import TaskRun
+    from howsure.horizon.asking.task_runs import TaskRun
     from howsure.horizon.task_bank import Task
 
 __all__ = ["app"]
@@ -50,7 +50,7 @@ def run(
     asked = asking.into(output)
     tasks = read_suite(suite, domain)
     _warn(tasks, attempts, judge, output)
-    from howsure.horizon.inspect.run import run_tasks
+    from howsure.horizon.asking.task_runs import run_tasks
 
     asked |= {"attempts": attempts, "judge": judge, "judge_base_url": judge_base_url, "shots": shots, "seed": seed}
     done = run_tasks(tasks, model, **asked)
@@ -74,7 +74,7 @@ def _warn(tasks: Sequence[Task], attempts: int, judge: str | None, output: Outpu
 
 
 def _tell(done: TaskRun, level: float, output: Output) -> None:
-    from howsure.horizon.replies import FAILURES
+    from howsure.horizon.asking.replies import FAILURES
 
     output.console.notes(done.provenance.notes)
     tell_errors(done, output, "Not every question was answered.")

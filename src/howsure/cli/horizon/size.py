@@ -40,7 +40,7 @@ def size(
     howsure horizon size -o plan
     howsure horizon size --horizon 6 --width 0.1 --learners 50,100,200 --tasks 100,200
     """
-    from howsure.horizon.study_size import size_study
+    from howsure.horizon.attempt_horizon.study_size import size_study
 
     with progress_bar("simulating", output.console) as progress:
         found = size_study(
@@ -69,4 +69,4 @@ def size(
     )
     columns = ("tasks", "learners", "learners × tasks", "interval")
     output.console.table(f"How well a horizon of {horizon:g} attempts would be known", columns, rows, told)
-    finish(found, output, "size", "Size of a novice study", "horizon.size_sections")
+    finish(found, output, "size", "Size of a novice study", "horizon.attempt_horizon.sections.size_sections")

@@ -14,7 +14,7 @@ from howsure.cli.output import Console, progress_bar
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
-    from howsure.horizon.time_horizon import ModelFit, TimeHorizons
+    from howsure.horizon.time_horizon.horizons import ModelFit, TimeHorizons
 
 __all__ = ["app"]
 
@@ -67,7 +67,7 @@ def time(
     howsure horizon time runs.jsonl -o out
     howsure horizon time counts.csv --success-rates 0.5,0.8,0.95 --weights task --regularisation 0.1
     """
-    from howsure.horizon.time_horizon import time_horizons
+    from howsure.horizon.time_horizon.horizons import time_horizons
     from howsure.tables import Attempts
 
     runs = reading.read(inputs, output.console)
@@ -91,11 +91,11 @@ def time(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-    finish(found, output, "time", "Time horizons", "horizon_time.time_sections")
+    finish(found, output, "time", "Time horizons", "horizon.time_horizon.sections.time_sections")
 
 
 def _tell(found: TimeHorizons, console: Console) -> None:
-    from howsure.horizon.durations import told
+    from howsure.horizon.time_horizon.durations import told
 
     rows = [(fit.model, *map(told, fit.horizons.values()), *_counts(fit)) for fit in found.ranked]
     columns = (
@@ -114,7 +114,7 @@ def _tell(found: TimeHorizons, console: Console) -> None:
 
 def _tell_influence(found: TimeHorizons, console: Console) -> None:
     """What the regularisation and the minutes do to the horizons at the first success rate."""
-    from howsure.horizon.durations import times
+    from howsure.horizon.time_horizon.durations import times
 
     rate = found.success_rates[0]
     shown = [row for row in found.sensitivity.rows if row.success_rate == rate and row.ratio is not None]

@@ -49,9 +49,9 @@ def trend(
     howsure horizon trend out --releases releases.csv -o trend
     howsure horizon trend published_horizons_1_0.yaml --since 2023-01-01
     """
-    from howsure.horizon.durations import duration
-    from howsure.horizon.horizon_trend import fit_horizon_trend
-    from howsure.horizon.published import read_releases
+    from howsure.horizon.time_horizon.doubling import fit_horizon_trend
+    from howsure.horizon.time_horizon.durations import duration
+    from howsure.horizon.time_horizon.published import read_releases
 
     first, dates = _day(since), read_releases(releases) if releases else None
     found = fit_horizon_trend(horizons, dates, success_rate=success_rate, since=first, level=level)
@@ -65,7 +65,7 @@ def trend(
     output.console.say(
         f"The {100 * success_rate:g} % horizon of the frontier{after} doubles in {found.doubling_text} ({level:.0%} interval; {found.line.n} models, R² {found.line.r2 or 0:.3f})."
     )
-    finish(found, output, "trend", "How fast time horizons double", "horizon_time.trend_sections")
+    finish(found, output, "trend", "How fast time horizons double", "horizon.time_horizon.sections.trend_sections")
 
 
 def _day(text: str | None) -> datetime.date | None:

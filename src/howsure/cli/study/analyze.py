@@ -61,9 +61,9 @@ def analyze(
     """
     from howsure.study.agreement import read_ratings
     from howsure.study.analysis import analyze as analyze_ratings
-    from howsure.study.domains import Order
-    from howsure.study.pair_data import ModelScores, Raters
     from howsure.study.protocol import Study
+    from howsure.study.scoring.domains import Order
+    from howsure.study.scoring.pair_data import ModelScores, Raters
     from howsure.study.verdict import CRITERIA, read_criteria
 
     beside = raters or _beside(ratings)
@@ -81,7 +81,7 @@ def analyze(
     )
     output.console.notes(found.provenance.notes)
     _tell(found, output.console)
-    finish(found, output, "analyze", "Study", "study.study_sections")
+    finish(found, output, "analyze", "Study", "study.sections.study_sections")
 
 
 def _beside(ratings: Path) -> Path | None:

@@ -11,7 +11,7 @@ from howsure.cli.options import Output, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.study.packet import Packet
+    from howsure.study.packet.building import Packet
 
 __all__ = ["app"]
 
@@ -41,7 +41,7 @@ def build(
     howsure study build examples/study/study.yaml --format csv -o form
     howsure study build examples/study/study.yaml --raters 8 -o packet
     """
-    from howsure.study.packet import build as build_packet
+    from howsure.study.packet.building import build as build_packet
     from howsure.study.protocol import Study
 
     if output.out is None:
@@ -58,7 +58,7 @@ def build(
 
 
 def _save(packet: Packet, folder: Path, is_form: bool) -> list[Path]:
-    from howsure.study.forms import save_forms
+    from howsure.study.packet.forms import save_forms
 
     return save_forms(packet, folder) if is_form else packet.save(folder)
 

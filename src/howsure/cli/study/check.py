@@ -40,7 +40,7 @@ def check(
         if schema:
             return
         raise OptionError("Nothing to check. Name the study: howsure study check study.yaml.")
-    from howsure.study.preflight import check as check_study
+    from howsure.study.packet.preflight import check as check_study
     from howsure.study.protocol import Study
 
     found = check_study(Study.read(study), n_raters=raters)

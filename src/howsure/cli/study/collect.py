@@ -11,7 +11,7 @@ from howsure.cli.options import Output, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.study.collection import Collected
+    from howsure.study.scoring.collection import Collected
 
 __all__ = ["app"]
 
@@ -61,7 +61,7 @@ def collect(
 
 
 def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, strict: bool) -> Collected:
-    from howsure.study.collection import collect as collect_pages
+    from howsure.study.scoring.collection import collect as collect_pages
 
     assert key is not None
     return collect_pages(files, key, pages=pages, strict=strict)
@@ -70,8 +70,8 @@ def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, stri
 def _from_forms(
     files: list[Path], mapping: list[Path], key: Path | None, study: Path | None, *, strict: bool
 ) -> Collected:
-    from howsure.study.forms import collect_forms, read_mapping
-    from howsure.study.packet import Key
+    from howsure.study.packet.building import Key
+    from howsure.study.packet.forms import collect_forms, read_mapping
     from howsure.study.protocol import Study
 
     opened = Key.read(key) if key else None

@@ -13,8 +13,8 @@ from howsure.cli.options import Level, Output, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.study.embeddings import Similarity
-    from howsure.study.judging import Judged
+    from howsure.study.judging.embeddings import Similarity
+    from howsure.study.judging.ratings import Judged
     from howsure.study.protocol import Study
 
 __all__ = ["app"]
@@ -67,7 +67,7 @@ def judge(
 
 
 def _similarity(study: Study, similar: Similar, output: Output) -> Similarity:
-    from howsure.study.embeddings import Endpoint, measure_similarity
+    from howsure.study.judging.embeddings import Endpoint, measure_similarity
 
     if bool(similar.embeddings) != bool(similar.embedding_model):
         raise OptionError("--embeddings URL and --embedding-model NAME go together; give both or none.")
@@ -84,8 +84,8 @@ def _similarity(study: Study, similar: Similar, output: Output) -> Similarity:
 
 
 def _ask(study: Study, model: str, asking: Asking, level: float, output: Output) -> tuple[Judged, int]:
-    from howsure.study.inspect.run import run_judge
-    from howsure.study.judging import summarise_replies
+    from howsure.study.judging.ratings import summarise_replies
+    from howsure.study.judging.runs import run_judge
 
     run = run_judge(study, model, **asking.into(output))
     tell_errors(run, output, f"{model}: not every question was answered.")
@@ -98,7 +98,7 @@ def _ask(study: Study, model: str, asking: Asking, level: float, output: Output)
 
 
 def _tell(judged: Judged, output: Output) -> None:
-    from howsure.study.judging import FAILURES
+    from howsure.study.judging.ratings import FAILURES
 
     output.console.notes(f"{n} × no rating: {FAILURES[failure]} ({failure})." for failure, n in judged.failures.items())
     rows = [

@@ -12,7 +12,7 @@ from howsure.cli.options import Level, Output, Seed, verb
 from howsure.cli.output import Console, progress_bar
 
 if TYPE_CHECKING:
-    from howsure.study.planning import DesignRow, StudyPlan
+    from howsure.study.planning.plans import DesignRow, StudyPlan
 
 __all__ = ["app"]
 
@@ -61,9 +61,9 @@ def plan(
     howsure study plan --pairs 5 --raters 7
     howsure study plan --pairs 20 --raters 6 --icc 0.4 --design 40x5 --simulations 200 -o plan
     """
-    from howsure.study.plan_simulation import Assumptions
-    from howsure.study.planning import DESIGNS, Pace, parse_design
-    from howsure.study.planning import plan as make
+    from howsure.study.planning.plans import DESIGNS, Pace, parse_design
+    from howsure.study.planning.plans import plan as make
+    from howsure.study.planning.simulated_studies import Assumptions
     from howsure.study.verdict import CRITERIA, read_criteria
 
     assumptions = Assumptions(icc, severity, fidelity, spread, correlation)
@@ -82,11 +82,11 @@ def plan(
             progress=progress,
         )
     _tell(made, output.console)
-    finish(made, output, "plan", "Plan of a study", "study_plan.plan_section")
+    finish(made, output, "plan", "Plan of a study", "study.planning.sections.plan_section")
 
 
 def _tell(made: StudyPlan, console: Console) -> None:
-    from howsure.study.plan_sentences import share
+    from howsure.study.planning.sentences import share
 
     console.table("Designs, pairs × raters", _COLUMNS, [_row(row, made) for row in made.rows], _CAPTION)
     power = [
@@ -121,7 +121,7 @@ _CAPTION = (
 
 
 def _row(row: DesignRow, made: StudyPlan) -> tuple[Any, ...]:
-    from howsure.study.plan_sentences import share
+    from howsure.study.planning.sentences import share
 
     marks = [("asked", made.asked.design), ("best", made.recommended)]
     named = " ".join([str(row.design), *(f"({mark})" for mark, design in marks if design == row.design)])

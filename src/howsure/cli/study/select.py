@@ -40,7 +40,7 @@ def select(
     \b
     howsure study select examples/study/candidates.csv --pairs 5 -o selection
     """
-    from howsure.study.selection import select as choose
+    from howsure.study.packet.selection import select as choose
 
     chosen = choose(model_scores, n_pairs=pairs, score=score, domain=domain, divide_by=divide_by, seed=seed)
     rows = [

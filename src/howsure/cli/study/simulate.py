@@ -50,9 +50,9 @@ def simulate(
     howsure study simulate --study examples/study/study.yaml -o simulated
     howsure study simulate --packet packet -o simulated
     """
-    from howsure.study.packet import KEY, Key
+    from howsure.study.packet.building import KEY, Key
+    from howsure.study.packet.rehearsal import fill_in
     from howsure.study.protocol import Study
-    from howsure.study.rehearsal import fill_in
     from howsure.study.simulator import Crowd
     from howsure.study.simulator import simulate as draw
 

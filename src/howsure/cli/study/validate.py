@@ -11,8 +11,8 @@ from howsure.cli.finish import finish
 from howsure.cli.options import Level, Output, verb
 
 if TYPE_CHECKING:
-    from howsure.study.judging import Orders
-    from howsure.study.validation import Validation
+    from howsure.study.judging.ratings import Orders
+    from howsure.study.judging.validation import Validation
 
 __all__ = ["app"]
 
@@ -69,9 +69,9 @@ def validate(
     howsure study validate examples/study/judge/ratings.csv examples/study/judge/judge.csv --lengths examples/study/judge/lengths.csv -o validation
     """
     from howsure.study.agreement import read_ratings
+    from howsure.study.judging.validation import Lengths
+    from howsure.study.judging.validation import validate as compare
     from howsure.study.protocol import Study
-    from howsure.study.validation import Lengths
-    from howsure.study.validation import validate as compare
     from howsure.tables import Ratings
 
     found = compare(
@@ -87,18 +87,18 @@ def validate(
         level=level,
     )
     _tell(found, output)
-    finish(found, output, "validate", "A judge against people", "judge.judge_sections")
+    finish(found, output, "validate", "A judge against people", "study.judging.sections.judge_sections")
 
 
 def _orders(named: list[Path] | None, judges: list[Path]) -> Orders | None:
-    from howsure.study.judging import Orders
+    from howsure.study.judging.ratings import Orders
 
     beside = [path for path in (judge.parent / "judge_orders.csv" for judge in judges) if path.exists()]
     return Orders(named or beside) if named or beside else None
 
 
 def _tell(found: Validation, output: Output) -> None:
-    from howsure.study.judge_comparison import OF_CATEGORIES
+    from howsure.study.judging.comparison import OF_CATEGORIES
 
     console = output.console
     console.notes(found.provenance.notes)

@@ -27,10 +27,10 @@ def collect(
     seed: Seed = 0,
 ) -> None:
     """Turn the files that players sent back into samples.csv and attempts.csv, judged again number by number."""
-    from howsure.pages import read_page
+    from howsure.people import read_page
     from howsure.track.browser import collect_page
-    from howsure.track.reading import FILE, kept_in, locked
     from howsure.track.results import measure
+    from howsure.track.running.reading import FILE, kept_in, locked
 
     samples = collect_page(read_page(played), results)
     written: list[Path] = []

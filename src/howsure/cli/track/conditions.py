@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from howsure.track.sequence import Setting
+    from howsure.track.game.sequence import Setting
 
 __all__ = ["Conditions", "NSamples", "Solvers", "Variant", "Variants"]
 
@@ -41,6 +41,6 @@ class Conditions:
     @property
     def setting(self) -> Setting:
         """The same for the game."""
-        from howsure.track.sequence import Setting
+        from howsure.track.game.sequence import Setting
 
         return Setting(self.length, self.low, self.high, self.distractors, self.brief)

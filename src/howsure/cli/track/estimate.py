@@ -49,7 +49,7 @@ def estimate(
 
     Writes estimate.csv and estimate.json.
     """
-    from howsure.track.costs import Prices, estimate_run
+    from howsure.track.running.costs import Prices, estimate_run
 
     if (input_price is None) != (output_price is None):
         raise OptionError("--input-price and --output-price go together; give both or none.")

@@ -36,7 +36,7 @@ def report(
     results = report_games(inputs, level=level, seed=seed)
     print_result(results, output)
     if output.out:
-        folder, sections = output.out, "track.track_sections"
+        folder, sections = output.out, "track.sections.track_sections"
         page = write_report(folder / "report.html", "Track the Stat", sections, results, results.provenance)
         attempts = results.samples.attempts().write(folder / "attempts.csv")
         output.console.wrote([page, attempts, *results.save(folder), *save_charts(results.charts(), folder)])

@@ -16,7 +16,7 @@ from howsure.cli.track.printing import print_result
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.track.inspect.model_runs import ModelRun
+    from howsure.track.running.model_runs import ModelRun
 
 __all__ = ["app"]
 
@@ -61,7 +61,7 @@ def run(
 
     With a model: howsure track run --model openai/gpt-5 --variant mode -o runs
     """
-    from howsure.track.playing import play_all
+    from howsure.track.running.playing import play_all
 
     if not (model or player):
         raise OptionError("No player is named. Give a model (--model PROVIDER/MODEL) or a player (--player oracle).")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from howsure.errors import InputError
-from howsure.pages.typed import bare, plain_form, readings
+from howsure.people.typed import bare, plain_form, readings
 
 __all__ = ["Checker", "Exact", "Judged", "Pattern"]
 

@@ -22,7 +22,7 @@ from howsure.horizon.task_bank.base import Family, Instance
 from howsure.horizon.task_bank.grammar import BUILTINS, Halted
 from howsure.horizon.task_bank.programs import Sample, first_difference, passes
 from howsure.horizon.task_bank.recipes import FUNCTION_NAMES, draw_program
-from howsure.pages.typed import bare, plain_form, readings
+from howsure.people.typed import bare, plain_form, readings
 
 __all__ = ["FAMILIES", "FilledBlank", "MendedLine"]
 

@@ -11,7 +11,7 @@ from howsure.horizon.task_bank.answers import Exact
 from howsure.horizon.task_bank.base import Family, Instance
 from howsure.horizon.task_bank.seating import draw_seating
 from howsure.horizon.task_bank.sudoku import Grid, draw_grid, rounds
-from howsure.pages.blinding import normal_text
+from howsure.people.blinding import normal_text
 
 __all__ = ["FAMILIES"]
 

@@ -1,0 +1,73 @@
+"""The score of a reply: by the task's own check, by a judge with the task's rubric, or none where an expert has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from inspect_ai.model import get_model
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from howsure.horizon.task_bank import Instance, Task
+from howsure.horizon.task_bank.rubric import ask_judge, read_score
+from howsure.running import Tokens, failure_of, keep_reply
+
+__all__ = ["JUDGE", "task_score"]
+
+JUDGE = "judge"
+_LONGEST = 300  # of a reply, in characters; the whole one is in the log's messages
+
+
+@scorer(metrics=[mean(), stderr(cluster="task")])
+def task_score(tasks: Sequence[Task], *, is_judged: bool = False, cache: bool = False) -> Scorer:
+    """0 to 1. A reply that is none, or that nobody judged, has no score; why is in the sample's metadata."""
+    by_id = {task.id: task for task in tasks}
+
+    async def score(state: TaskState, target: Target) -> Score:
+        verdict = await _verdict(state, by_id[state.metadata["task"]], is_judged=is_judged, cache=cache)
+        state.metadata["failure"] = verdict.failure
+        said: dict[str, Any] = {"answer": state.output.completion[-_LONGEST:], "explanation": verdict.words}
+        if verdict.value is None:
+            return Score.unscored(reason=verdict.failure, **said)
+        return Score(value=verdict.value, **said)
+
+    return score
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """A score, or the reason why there is none, and what was said to it."""
+
+    value: float | None = None
+    failure: str | None = None
+    words: str | None = None
+
+
+async def _verdict(state: TaskState, task: Task, *, is_judged: bool, cache: bool) -> _Verdict:
+    if state.metadata["failure"]:
+        return _Verdict(failure=state.metadata["failure"])
+    instance = task.instance(state.metadata["seed"])
+    value = instance.check(state.output.completion)
+    failure = failure_of(state.output, has_answer=bool(value))
+    if failure:
+        return _Verdict(failure=failure)
+    if value is not None:
+        return _Verdict(value)
+    if task.verification_type == "expert_review":
+        return _Verdict(failure="expert", words=instance.rubric)
+    return await _judged(state, instance, cache=cache) if is_judged else _Verdict(failure="unjudged")
+
+
+async def _judged(state: TaskState, instance: Instance, *, cache: bool) -> _Verdict:
+    asked = ask_judge(instance, state.output.completion)
+    policy = keep_reply(state.sample_id, JUDGE) if cache else False
+    output = await get_model(role=JUDGE, required=True).generate(asked, cache=policy)
+    if output.usage:
+        state.metadata |= {f"judge_{name}_tokens": n for name, n in asdict(Tokens.of(output.usage)).items()}
+    value = read_score(output.completion)
+    failure = failure_of(output, has_answer=value is not None) or ("format" if value is None else None)
+    if failure:
+        return _Verdict(failure=f"judge_{failure}", words=output.completion)
+    return _Verdict(value, words=output.completion)

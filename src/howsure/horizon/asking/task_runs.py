@@ -1,0 +1,222 @@
+"""A model at the tasks of a suite through Inspect: started once, and asked again for what is missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.horizon.asking.logs import latest_samples, replies_from_logs
+from howsure.horizon.asking.replies import FAILURES, REPLIES, UNFINISHED, scored, to_name
+from howsure.horizon.asking.worked_examples import worked_examples
+from howsure.horizon.novices.review import Written, review_table
+from howsure.horizon.task_bank import Task
+from howsure.horizon.task_bank.instances import instance_seed, sample_id
+from howsure.results import Provenance, plain, write_json
+from howsure.running import Asking, InspectRun, Tokens, error_counts
+from howsure.sources.inspect_format import Log
+from howsure.stats.means import mean
+from howsure.tables import Attempts
+from howsure.tables.frames import write_frame
+
+__all__ = ["TaskRun", "run_tasks"]
+
+_ABOUT = ("family", "domain", "verification_type")
+_ANSWERED = ("score", "failure", "seconds", *(name for name in REPLIES if name.endswith("_tokens")))
+_TO_READ = ("expert", "unjudged")
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """What a model's run at tasks has come to.
+
+    ``replies`` has a row an attempt, with its score or the ``failure`` that left none (`howsure.horizon.asking.replies.FAILURES`), its tokens and the judge's.
+    ``review`` holds the texts that somebody has to read, without their writer's name. ``errors`` are those of servers, with their number.
+    ``status`` is ``incomplete`` while a server's failure left something unasked: the same call goes on from there.
+    """
+
+    status: Literal["complete", "incomplete"]
+    replies: pl.DataFrame
+    review: pl.DataFrame
+    logs: tuple[Path, ...]
+    errors: Mapping[str, int]
+    provenance: Provenance
+
+    @property
+    def exit_code(self) -> int:
+        """0 when every reply came, else 1. Inspect's own is 0 also when every sample errored."""
+        return 0 if self.status == "complete" else 1
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        """The attempts that have a score."""
+        return scored(self.replies, notes=self.provenance.notes)
+
+    @property
+    def n_unscored(self) -> int:
+        """Attempts without a score."""
+        return self.replies["score"].null_count()
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Why attempts have no score, with their number."""
+        counts = dict(self.replies["failure"].drop_nulls().value_counts().iter_rows())
+        return {name: counts[name] for name in FAILURES if name in counts}
+
+    @property
+    def tokens(self) -> dict[str, Tokens]:
+        """What the replies of the model and of the judge cost; each is counted once, however often the run was taken up."""
+        names = ("input", "output", "reasoning")
+        sums = self.replies.select(pl.col("^.*_tokens$").sum()).row(0, named=True)
+        return {
+            who: Tokens(*(sums[f"{prefix}{name}_tokens"] for name in names))
+            for who, prefix in (("model", ""), ("judge", "judge_"))
+        }
+
+    def success(self, *, level: float = 0.95) -> dict[str, Estimate]:
+        """The mean score in each domain where something was scored, with an interval over its tasks."""
+        parts = self.replies.drop_nulls("score").group_by("domain", maintain_order=True)
+        return {str(domain): mean(part["score"], part["task"], level=level).estimate for (domain,), part in parts}
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row an attempt."""
+        return self.replies
+
+    def as_dict(self) -> dict[str, Any]:
+        """Success, counts, failures, errors and tokens as plain JSON."""
+        told = {name: getattr(self, name) for name in ("status", "n_unscored", "failures", "errors", "tokens")}
+        told |= {"success": self.success(), "n_attempts": len(self.replies), "logs": [log.name for log in self.logs]}
+        return dict(plain(told | {"provenance": self.provenance}))
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write replies.csv and run.json; attempts.csv and runs.jsonl where there are scores, review.csv where somebody has to read."""
+        written = [write_frame(self.replies, folder / "replies.csv")]
+        if self.n_unscored < len(self.replies):
+            written.append(self.attempts.write(folder / "attempts.csv"))
+            written.append(write_frame(to_name(self.attempts), folder / "runs.jsonl"))
+        if len(self.review):
+            written.append(write_frame(self.review, folder / "review.csv"))
+        return [*written, write_json(self.as_dict(), folder / "run.json")]
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    model: str,
+    *,
+    out: str | os.PathLike[str],
+    attempts: int = 20,
+    judge: str | None = None,
+    shots: int = 0,
+    seed: int = 0,
+    judge_base_url: str | None = None,
+    **asking: Any,
+) -> TaskRun:
+    """Let `model` (``provider/name``, as Inspect spells it) attempt every task, or go on with that run in the folder `out`.
+
+    Each of the ``attempts`` is a fresh instance; another ``seed`` gives others. ``shots`` worked examples are shown before it. ``judge`` is the model that
+    goes by the rubric where no program can check; without one those replies are left for people to read. Nothing is asked twice: replies are kept in
+    ``cache`` beside the logs, also for a run with another judge or more attempts. ``asking`` is more on how to ask (`howsure.running.Asking`):
+    ``base_url``, ``config``, ``max_samples``, ….
+    """
+    if attempts < 1 or shots < 0 or not tasks:
+        raise OptionError("A run needs at least 1 task and 1 attempt, and 0 or more shots.")
+    asked = Asking(model, **asking)
+    settings = {"attempts": attempts, "shots": shots, "seed": seed, "judge": judge, "judge_base_url": judge_base_url}
+    run = InspectRun.of(out, asked, [settings, [task.model_dump(mode="json") for task in tasks]])
+    plan = _Plan(tuple(tasks), attempts, shots, seed)
+    missing = plan.missing(run.logs())
+    if missing:
+        judging = replace(asked, model=judge, base_url=judge_base_url, model_args={}, config={}) if judge else None
+        _ask(run, asked, plan, missing, judging)
+    told = {"model": model, **settings, **asked.config}
+    return plan.result(run.logs(), Provenance(told, run.mark, seed, plan.notes))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """All that a run is to ask."""
+
+    tasks: tuple[Task, ...]
+    attempts: int
+    shots: int
+    seed: int
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row an attempt: its task and instance."""
+        seeds = {attempt: instance_seed(self.seed, attempt) for attempt in range(1, self.attempts + 1)}
+        rows = [
+            {name: getattr(task, name) for name in _ABOUT}
+            | {"task": task.id, "attempt": attempt, "seed": seed, "shots": self.shots, "#id": sample_id(task.id, seed)}
+            for task in self.tasks
+            for attempt, seed in seeds.items()
+        ]
+        return pl.DataFrame(rows, schema={name: REPLIES.get(name, pl.String) for name in rows[0]})
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not as the settings say."""
+        short = [task for task in self.tasks if len(worked_examples(task, self.tasks, 1, self.shots)) < self.shots]
+        return (
+            (f"{len(short)} of {len(self.tasks)} tasks have fewer than {self.shots} examples to show.",)
+            if short
+            else ()
+        )
+
+    def missing(self, logs: Sequence[Log]) -> frozenset[str]:
+        """The samples that have no whole reply yet."""
+        whole = replies_from_logs(logs).filter(pl.col("failure").ne_missing(UNFINISHED))
+        return frozenset(self.frame.join(whole, on=["task", "seed"], how="anti")["#id"])
+
+    def result(self, logs: Sequence[Log], provenance: Provenance) -> TaskRun:
+        """What the run's logs say; what was not asked yet is a server's failure too."""
+        found = replies_from_logs(logs).select("task", "seed", *_ANSWERED)
+        whole = self.frame.join(found, on=["task", "seed"], how="left", maintain_order="left")
+        failure = pl.when(pl.col("score").is_null()).then(pl.col("failure").fill_null(UNFINISHED)).alias("failure")
+        model = pl.lit(provenance.settings["model"]).alias("model")
+        replies = whole.with_columns(failure, model).select(list(REPLIES))
+        is_left = bool(replies["failure"].eq(UNFINISHED).any())
+        return TaskRun(
+            status="incomplete" if is_left else "complete",
+            replies=replies,
+            review=review_table(_to_read(self.tasks, logs)),
+            logs=tuple(log.path for log in logs),
+            errors=error_counts(str(one.error) for _, one in latest_samples(logs).values() if one.error),
+            provenance=provenance,
+        )
+
+
+def _ask(run: InspectRun, asked: Asking, plan: _Plan, missing: frozenset[str], judge: Asking | None) -> None:
+    from howsure.horizon.asking.task import make_task
+
+    task = make_task(
+        plan.tasks,
+        attempts=plan.attempts,
+        shots=plan.shots,
+        judge=judge.made() if judge else None,
+        seed=plan.seed,
+        cache=True,
+        only=missing,
+        told={"run": run.mark},
+    )
+    run.evaluate(task, asked)
+
+
+def _to_read(tasks: Sequence[Task], logs: Sequence[Log]) -> list[Written]:
+    from inspect_ai.log import read_eval_log_sample
+
+    by_id = {task.id: task for task in tasks}
+    found = []
+    for log, sample in latest_samples(logs).values():
+        told = sample.metadata or {}
+        if not sample.error and told.get("failure") in _TO_READ:
+            whole = read_eval_log_sample(str(log.path), sample.id, sample.epoch)
+            found.append(Written(by_id[told["task"]], told["seed"], log.eval.model, whole.output.completion))
+    return found

@@ -1,0 +1,1 @@
+"""How many attempts a novice would need to match a model (NAME)."""

@@ -1,0 +1,386 @@
+"""Novice-equivalent attempts of each model (NAME): with intervals, by domain, and for pairs of models."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.horizon.attempt_horizon.common_tasks import AUTOMATED, SharedTasks, shared_tasks
+from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
+from howsure.horizon.attempt_horizon.difficulty import novice_table, task_table
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, Replicates
+from howsure.horizon.learning_curves.attrition import measure_attrition
+from howsure.horizon.success_rates import check_success_rates
+from howsure.results import Provenance, Result, columns_of, plain
+from howsure.stats._arrays import Bools, check_level
+from howsure.stats.replicates import probability_greater, replicate_differences, replicate_interval
+from howsure.stats.trends import Line, fit_line
+from howsure.tables import Attempts
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
+
+    from howsure.tables.frames import Source
+
+__all__ = ["ALL", "AttemptHorizons", "Horizon", "Pair", "Settings", "attempt_horizons", "horizons_on"]
+
+ALL = "all"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """A model's horizon on a group of tasks, by one definition at one success rate.
+
+    ``ratio_to_first`` is how many times as often the model succeeds as novices on their first attempt; ``share_below``,
+    ``share_above`` and ``share_failed`` are the shares of replicates whose horizon lies below the first attempt, above the last, and that have none.
+    """
+
+    model: str
+    group: str
+    definition: str
+    success_rate: float
+    horizon: Estimate
+    n_tasks: int
+    success: Estimate
+    ratio_to_first: float | None
+    share_below: float
+    share_above: float
+    share_failed: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The ratio of a's horizon to b's over the same replicates, and the probability that a's is larger."""
+
+    a: str
+    b: str
+    definition: str
+    success_rate: float
+    ratio: Estimate
+    p_a_greater: float | None
+    n_tasks: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AttemptHorizons(Result):
+    """Horizons of all models over all tasks, by group of tasks, and ratios of pairs of models.
+
+    ``novices`` is their success over all tasks by attempt (attempt, success, success_low, success_high, answers); ``tasks`` has one row per
+    task: success of novices on the first attempt, and the attempt on which half of them succeed.
+    """
+
+    name: ClassVar[str] = "horizons"
+
+    rows: tuple[Horizon, ...]
+    domains: tuple[Horizon, ...]
+    pairs: tuple[Pair, ...]
+    novices: pl.DataFrame
+    tasks: pl.DataFrame
+    counts: SharedTasks
+    level: float
+    provenance: Provenance
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """The definitions, the headline's first."""
+        return tuple(dict.fromkeys(row.definition for row in self.rows))
+
+    def headline(self) -> dict[str, Horizon]:
+        """Each model's horizon by the first definition at the first success rate."""
+        first = self.rows[0]
+        return {
+            r.model: r for r in self.rows if (r.definition, r.success_rate) == (first.definition, first.success_rate)
+        }
+
+    @cached_property
+    def trend(self) -> Line | None:
+        """The line of log₂ horizon over years since 1970 at release, for models whose horizon is known; None for fewer than two dates."""
+        known = self.dated().drop_nulls("horizon")
+        return (
+            fit_line(known["year"], np.log2(known["horizon"]), level=self.level)
+            if known["year"].n_unique() > 1
+            else None
+        )
+
+    def dated(self) -> pl.DataFrame:
+        """Headline horizons by release, for models with a date: model, released, year, horizon, horizon_low, horizon_high; null where out of range."""
+        released = self.counts.released
+        rows = [
+            {"model": m, "released": released[m], "horizon": one.value if one.state == "ok" else None}
+            | {"horizon_low": one.low if one.low_state == "ok" else None}
+            | {"horizon_high": one.high if one.high_state == "ok" else None}
+            for m, one in ((m, r.horizon) for m, r in self.headline().items() if m in released)
+        ]
+        numbers = dict.fromkeys(("horizon", "horizon_low", "horizon_high"), pl.Float64)
+        kinds = {"model": pl.String, "released": pl.Date, **numbers}
+        frame = pl.DataFrame(rows, schema=kinds)
+        return frame.with_columns((pl.col("released").to_physical() / 365.25).alias("year"))
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``horizons`` (one row per model, definition and success rate), ``domains`` (by group of tasks), ``pairs``, ``tasks``, ``novices``."""
+        return {
+            "horizons": _frame(self.rows).drop("group"),
+            "domains": _frame(self.domains),
+            "pairs": _pairs_frame(self.pairs),
+            "tasks": self.tasks,
+            "novices": self.novices,
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tables and the line of horizons over release dates, as plain JSON."""
+        return {**super().as_dict(), "trend": plain(self.trend)}
+
+    def charts(self) -> Mapping[str, ChartType]:
+        """Every chart by its name."""
+        from howsure.horizon.attempt_horizon.charts import charts_of
+
+        return charts_of(self)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is asked of the runs: which definitions at which success rates, and how intervals are made."""
+
+    definitions: tuple[str, ...] = ("matching",)
+    success_rates: tuple[float, ...] = (0.5, 0.8)
+    n_replicates: int = 1000
+    level: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in self.definitions:
+            if name not in DEFINITIONS:
+                raise OptionError.unknown("definition", name, DEFINITIONS)
+        check_success_rates(self.success_rates)
+        if not self.definitions:
+            raise OptionError("Give at least one definition.")
+        check_level(self.level)
+
+
+def attempt_horizons(
+    attempts: Attempts | Source,
+    *,
+    definitions: Sequence[str] = ("matching",),
+    success_rates: Sequence[float] = (0.5, 0.8),
+    n_replicates: int = 1000,
+    level: float = 0.95,
+    threshold: float | None = None,
+    last: int | None = None,
+    seed: int = 0,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> AttemptHorizons:
+    """The attempt on which novices do as well as each model (NAME, Novelty Achievement MeasurE).
+
+    Parameters
+    ----------
+    attempts : Attempts or frame
+        Attempts of novices (kind ``human``) and of models at the same tasks.
+    definitions : sequence of str
+        Any of ``matching``, ``regression`` and ``irt``.
+    success_rates : sequence of float
+        The model's probabilities of success, between 0 and 1.
+    n_replicates : int
+        Bootstrap replicates of families, tasks and learners.
+    level : float
+        Coverage of the intervals.
+    threshold : float, optional
+        The score from which an attempt is a success.
+    last : int, optional
+        Attempts of novices after this one are excluded.
+    seed : int
+        Of the replicates.
+    scheduler : str, optional
+        A Dask scheduler, such as ``tcp://host:8786``.
+    progress : callable, optional
+        Called with the number of replicates that are done and their total.
+    """
+    table = Attempts.of(attempts)
+    settings = Settings(tuple(definitions), tuple(success_rates), n_replicates, level, seed)
+    counts = shared_tasks(table, threshold=threshold, last=last)
+    asked = {name: value for name, value in vars(settings).items() if name != "seed"}
+    provenance = Provenance(asked | {"threshold": threshold, "last": last}, table.digest, seed)
+    return horizons_on(counts, settings, provenance, scheduler=scheduler, progress=progress)
+
+
+def horizons_on(
+    counts: SharedTasks,
+    settings: Settings,
+    provenance: Provenance,
+    *,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> AttemptHorizons:
+    """The same from counts."""
+    groups = {ALL: np.ones(len(counts.tasks), dtype=np.bool_), **_groups(counts.tasks)}
+    estimators, drawn = {}, {}
+    for done, (name, chosen) in enumerate(groups.items()):
+        estimators[name] = HorizonEstimator(
+            counts.of_tasks(chosen), settings.definitions, np.array(settings.success_rates)
+        )
+        step = partial(_inner, progress, done, len(groups)) if progress else None
+        drawn[name] = estimators[name].replicates(
+            settings.n_replicates, seed=settings.seed, scheduler=scheduler, progress=step
+        )
+    rows = {name: _rows(name, estimators[name], drawn[name], settings) for name in groups}
+    notes = (*counts.notes, *_notes(estimators[ALL], rows[ALL]), *_who_left(counts, settings))
+    return AttemptHorizons(
+        rows=rows[ALL],
+        domains=tuple(row for name in groups if name != ALL for row in rows[name]),
+        pairs=_pairs(estimators[ALL], drawn[ALL], settings),
+        novices=novice_table(estimators[ALL], drawn[ALL], settings.level),
+        tasks=task_table(estimators[ALL]),
+        counts=counts,
+        level=settings.level,
+        provenance=replace(provenance, notes=notes),
+    )
+
+
+def _inner(progress: Progress, place: int, n_groups: int, done: int, total: int) -> None:
+    progress(place * total + done, n_groups * total)
+
+
+def _groups(tasks: pl.DataFrame) -> dict[str, Bools]:
+    """Each domain, then the tasks that a rule verifies and those that are judged; none where there is nothing to tell apart."""
+    domain = tasks["domain"].fill_null("(none)")
+    domains = {name: (domain == name).to_numpy() for name in domain.unique().sort()}
+    judged = (tasks["verification"] != AUTOMATED).to_numpy()
+    kinds = {"verified automatically": ~judged, "judged": judged}
+    return {
+        name: chosen
+        for parts in (domains, kinds)
+        for name, chosen in parts.items()
+        if all(part.any() for part in parts.values()) and len(parts) > 1
+    }
+
+
+def _rows(group: str, estimator: HorizonEstimator, drawn: Replicates, settings: Settings) -> tuple[Horizon, ...]:
+    """The most successful model first."""
+    success = [estimator.success(drawn, row, settings.level) for row in range(len(estimator.counts.models))]
+    order = sorted(range(len(success)), key=lambda row: -(success[row].value or 0))
+    return tuple(
+        Horizon(
+            model=estimator.counts.models[row],
+            group=group,
+            definition=name,
+            success_rate=rate,
+            horizon=estimator.horizon(drawn, row, place, rank, settings.level),
+            n_tasks=int((estimator.counts.n[row] > 0).sum()),
+            success=success[row],
+            ratio_to_first=estimator.ratio_to_first(row, rank),
+            **estimator.interval(drawn, row, place, rank, settings.level).shares(),
+        )
+        for place, name in enumerate(settings.definitions)
+        for rank, rate in enumerate(settings.success_rates)
+        for row in order
+    )
+
+
+def _pairs(estimator: HorizonEstimator, drawn: Replicates, settings: Settings) -> tuple[Pair, ...]:
+    """Each pair once, the more successful model first."""
+    models = estimator.counts.models
+    tried = estimator.counts.n > 0
+    order = sorted(range(len(models)), key=lambda row: -(estimator.success(drawn, row, settings.level).value or 0))
+    return tuple(
+        Pair(
+            a=models[a],
+            b=models[b],
+            definition=name,
+            success_rate=rate,
+            ratio=_ratio(estimator, drawn, (a, b), (place, rank), settings.level),
+            p_a_greater=None
+            if estimator.few(a) or estimator.few(b)
+            else float(probability_greater(*(drawn.horizons[:, row, place, rank] for row in (a, b)))),
+            n_tasks=int((tried[a] & tried[b]).sum()),
+        )
+        for place, name in enumerate(settings.definitions)
+        for rank, rate in enumerate(settings.success_rates)
+        for a, b in itertools.combinations(order, 2)
+    )
+
+
+def _ratio(
+    estimator: HorizonEstimator, drawn: Replicates, pair: tuple[int, int], at: tuple[int, int], level: float
+) -> Estimate:
+    """How many times as large a's horizon is as b's; an end is open where a replicate's horizon leaves the range there."""
+    values = [float(estimator.horizons[row, *at]) for row in pair]
+    if not np.isfinite(values).all():
+        out = [estimator.counts.models[row] for row, value in zip(pair, values, strict=True) if not np.isfinite(value)]
+        return Estimate.without("undefined", f"{' and '.join(out)} beyond the attempts that novices made", level=level)
+    if few := estimator.few(pair[0]) or estimator.few(pair[1]):
+        return Estimate.without("too_few", few, value=values[0] / values[1], level=level)
+    logs = [np.log(h, out=h, where=np.isfinite(h)) for h in (drawn.horizons[:, row, *at].copy() for row in pair)]
+    share = min(estimator.share_inside(row, level) for row in pair)
+    value = math.log(values[0] / values[1])
+    found = replicate_interval(replicate_differences(*logs), share).estimate(value, level=level)
+    low, high = found.low, found.high
+    around = replace(
+        found, low=None if low is None else min(low, value), high=None if high is None else max(high, value)
+    )
+    return around.map(math.exp)
+
+
+def _notes(estimator: HorizonEstimator, rows: Sequence[Horizon]) -> list[str]:
+    """What to know before the numbers are used."""
+    counts, longest = estimator.counts, estimator.counts.novices.trials.shape[1]
+    told = [
+        f"Not every task was tried {longest} times: matching sees to attempt {counts.last}, the last that every task has."
+    ] * (counts.last < longest)
+    return told + [
+        f"{row.model}, {row.definition} at {row.success_rate:.0%}: {row.share_failed:.1%} of the replicates have no horizon; they count beyond both ends of the interval."
+        for row in rows
+        if row.share_failed
+    ]
+
+
+def _who_left(counts: SharedTasks, settings: Settings) -> list[str]:
+    """A warning where those who gave up early were better or worse than those who stayed."""
+    if not np.ptp(counts.novices.length):
+        return []
+    warning = measure_attrition(counts.novices, level=settings.level, seed=settings.seed).warning
+    return [warning] if warning else []
+
+
+def _frame(rows: Sequence[Horizon]) -> pl.DataFrame:
+    names = {"model": pl.String, "group": pl.String, "definition": pl.String, "success_rate": pl.Float64}
+    horizon = {f"horizon{end}": pl.Float64 for end in ("", "_low", "_high")} | {"horizon_state": pl.String}
+    success = {f"success{end}": pl.Float64 for end in ("", "_low", "_high")} | {"success_state": pl.String}
+    states = {"horizon_low_state": pl.String, "horizon_high_state": pl.String}
+    shares = dict.fromkeys(("ratio_to_first", "share_below", "share_above", "share_failed"), pl.Float64)
+    return pl.DataFrame(
+        [
+            {"model": r.model, "group": r.group, "definition": r.definition, "success_rate": r.success_rate}
+            | columns_of(horizon=r.horizon)
+            | {"n_tasks": r.n_tasks}
+            | columns_of(success=r.success)
+            | {"horizon_low_state": r.horizon.low_state, "horizon_high_state": r.horizon.high_state}
+            | {name: getattr(r, name) for name in shares}
+            for r in rows
+        ],
+        schema={**names, **horizon, "n_tasks": pl.Int64, **success, **states, **shares},
+    )
+
+
+def _pairs_frame(pairs: Sequence[Pair]) -> pl.DataFrame:
+    names = {"a": pl.String, "b": pl.String, "definition": pl.String, "success_rate": pl.Float64}
+    ratio = {f"ratio{end}": pl.Float64 for end in ("", "_low", "_high")} | {"ratio_state": pl.String}
+    return pl.DataFrame(
+        [
+            {"a": p.a, "b": p.b, "definition": p.definition, "success_rate": p.success_rate}
+            | columns_of(ratio=p.ratio)
+            | {"p_a_greater": p.p_a_greater, "n_tasks": p.n_tasks}
+            for p in pairs
+        ],
+        schema={**names, **ratio, "p_a_greater": pl.Float64, "n_tasks": pl.Int64},
+    )

@@ -1,0 +1,95 @@
+r"""Replicates of novices and tasks in which every source of chance counts once.
+
+Families, tasks and learners are drawn with replacement, and a task brings all its runs and answers along. Drawing again inside what has been drawn
+(families, then their tasks, then those tasks' runs) counts the chance of the inner levels twice, since the outer ones vary by it already;
+and learners who tried many tasks make all of them easier or harder at once. So the weights are
+
+.. math:: u_t = \big(1 + c_F (W_{f(t)} - 1)\big)\, W_t, \qquad v_l = 1 + c_L (V_l - 1)
+
+with W, V how often a family, task, learner is drawn, and c the share that its level adds of its own: with the influence of a task h_t and of a
+learner's answers at a task g_{tl} on the mean,
+
+.. math:: c_F^2 = \frac{V_F - V_T}{V_F + V_T}, \quad V_F = \sum_f \Big(\sum_{t \in f} h_t\Big)^2, \; V_T = \sum_t h_t^2; \qquad
+          c_L^2 = \frac{V_L - V_C}{V_L + V_C}, \quad V_L = \sum_l \Big(\sum_t g_{tl}\Big)^2, \; V_C = \sum_{tl} g_{tl}^2
+
+and 0 where that is negative. To first order the variance of the replicates is V_T + (V_F − V_T) + (V_L − V_C), the variance that is clustered by
+families and by learners at once (Cameron, Gelbach and Miller 2011).
+
+The replicates' quantiles are taken further out than 2.5 % and 97.5 %, at Φ(−t √((ν+1)/ν)), as a t interval would be (Hesterberg 2015, "expanded
+percentiles"); ν are the degrees of freedom that few families, tasks or learners leave (Satterthwaite).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from howsure.horizon.learning_curves.novice_counts import NoviceCounts
+from howsure.stats._arrays import Floats, Ints
+from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.replicates import expanded_level
+
+__all__ = ["Source", "draw_families_and_tasks", "draw_learners", "from_families", "from_learners", "share_inside"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What families or learners add to the variance of a mean beyond what their members bring."""
+
+    together: float
+    alone: float
+    n: int
+
+    @property
+    def own(self) -> float:
+        """The variance of their own."""
+        return max(0.0, self.together - self.alone)
+
+    @property
+    def share(self) -> float:
+        """c: how far their weights are spread."""
+        return math.sqrt(self.own / (self.together + self.alone)) if self.own else 0.0
+
+
+def from_families(gap: Floats, family: Ints) -> Source:
+    """What families add, from the gap between novices and the model at each task; what tasks bring is ``alone``."""
+    influence = (gap - gap.mean()) / len(gap)
+    return _source(influence, family, len(np.unique(family)))
+
+
+def from_learners(novices: NoviceCounts) -> Source:
+    """What learners add, over all attempts: nothing where each tried one task, much where some are better at everything."""
+    row = np.repeat(np.arange(len(novices.learner)), novices.length)
+    attempt = np.arange(len(novices.scores)) - novices.offset[row]
+    task, learner = novices.task[row], novices.learner[row]
+    answers = novices.trials[task, attempt]
+    influence = (novices.scores - novices.successes[task, attempt] / answers) / (answers * len(novices.tasks))
+    found = _source(influence, learner * novices.trials.shape[1] + attempt, len(np.unique(learner)))
+    n_attempts = novices.trials.shape[1]
+    return Source(found.together / n_attempts, found.alone / n_attempts, found.n)
+
+
+def draw_families_and_tasks(n: int, family: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """How often the family of each task is drawn, and each task, (n, tasks) both."""
+    return hierarchical_weights([family], n, rng), hierarchical_weights([np.arange(len(family))], n, rng)
+
+
+def draw_learners(n: int, novices: NoviceCounts, share: float, rng: np.random.Generator) -> Floats:
+    """How much each learner counts in each replicate, (n, learners); `share` is c_L."""
+    return 1 + share * (novices.draw_learners(n, rng) - 1)
+
+
+def share_inside(families: Source, learners: Source, n_tasks: int, level: float) -> float:
+    """The share of replicates that an interval of this level holds."""
+    parts = ((families.alone, n_tasks), (families.own, families.n), (learners.own, learners.n))
+    total = sum(own for own, _ in parts)
+    if not total or n_tasks < 2:
+        return level
+    df = total**2 / sum(own**2 / max(n - 1, 1) for own, n in parts)
+    return expanded_level(level, df)
+
+
+def _source(influence: Floats, group: Ints, n: int) -> Source:
+    return Source(float((np.bincount(group, influence) ** 2).sum()), float((influence**2).sum()), n)

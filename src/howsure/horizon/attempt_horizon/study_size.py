@@ -1,0 +1,190 @@
+"""How many learners and tasks a study needs for a horizon that is known well enough: by simulation, before anyone is recruited."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.compute import replicate
+from howsure.errors import OptionError
+from howsure.horizon.attempt_horizon.definitions import Drawn, Model, matching
+from howsure.horizon.simulator import draw_suite, simulate
+from howsure.results import Provenance, Result, plain
+from howsure.stats._arrays import Floats, check_level, t_quantile
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
+
+__all__ = ["Design", "StudySize", "size_study"]
+
+_HALF = np.array([0.5])
+
+
+@dataclass(frozen=True)
+class Design:
+    """A study of this many learners and tasks, and how far its interval reaches on either side, as a share of the horizon.
+
+    ``half_width`` 0.2 means from n/1.2 to n·1.2. It is None where simulated studies often found no horizon within the novices' attempts.
+    """
+
+    n_learners: int
+    n_tasks: int
+    half_width: float | None
+    half_width_low: float | None
+    half_width_high: float | None
+
+    @property
+    def n_answers(self) -> int:
+        """How many learners meet how many tasks."""
+        return self.n_learners * self.n_tasks
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StudySize(Result):
+    """Designs with the width of the interval that each would give, and the cheapest that is narrow enough."""
+
+    name: ClassVar[str] = "size"
+
+    designs: tuple[Design, ...]
+    horizon: float
+    wanted: float
+    provenance: Provenance
+
+    @property
+    def cheapest(self) -> Design | None:
+        """The design of the fewest answers whose interval is as narrow as wanted; None where none is."""
+        enough = [one for one in self.designs if one.half_width is not None and one.half_width <= self.wanted]
+        return min(enough, key=lambda one: (one.n_answers, one.n_learners)) if enough else None
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``size``: one row per design; the ends of ``half_width`` are its Monte Carlo error."""
+        rows = [
+            vars(one) | {"n_answers": one.n_answers, "is_enough": (one.half_width or math.inf) <= self.wanted}
+            for one in self.designs
+        ]
+        widths = ("half_width", "half_width_low", "half_width_high")
+        frame = pl.DataFrame(rows, schema_overrides=dict.fromkeys(widths, pl.Float64), infer_schema_length=None)
+        return {"size": frame.select("n_learners", "n_tasks", "n_answers", *widths, "is_enough")}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The designs, the expected horizon, the wanted width and the cheapest design, as plain JSON."""
+        asked = {"horizon": self.horizon, "wanted": self.wanted, "cheapest": plain(self.cheapest)}
+        return {**asked, **super().as_dict()}
+
+    def charts(self) -> Mapping[str, ChartType]:
+        """The interval's width over the number of learners."""
+        from howsure.horizon.attempt_horizon.charts import draw_size
+
+        return {"size": draw_size(self)}
+
+
+def size_study(
+    *,
+    horizon: float = 3.0,
+    wanted: float = 0.2,
+    learners: Sequence[int] = (10, 20, 30, 50, 100),
+    tasks: Sequence[int] = (20, 50, 100, 200),
+    n_attempts: int = 10,
+    n_runs: int = 20,
+    suite: str = "mixed",
+    sameness: float = 0.85,
+    n_simulations: int = 200,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> StudySize:
+    """The width of the interval that studies of several sizes would give, by simulation (matching definition).
+
+    Each design is simulated with new tasks and new learners; the spread of log n* over the simulations, times a t quantile, is half the
+    width of the interval.
+
+    Parameters
+    ----------
+    horizon : float
+        The model's true horizon in attempts.
+    wanted : float
+        The half width that is narrow enough: 0.2 means from n/1.2 to n·1.2.
+    learners, tasks : sequence of int
+        Numbers of learners and of tasks to try.
+    n_attempts : int
+        Attempts of a novice at a task.
+    n_runs : int
+        Runs of the model at a task.
+    suite : str
+        How hard the tasks are: mixed, easy or hard.
+    sameness : float
+        How alike learners are; 1: all the same.
+    n_simulations : int
+        Simulated studies per design.
+    level : float
+        Coverage of the interval.
+    seed : int
+        Of the simulations.
+    progress : callable, optional
+        Called with the number of designs that are done and their total.
+    """
+    check_level(level)
+    if not 1 <= horizon <= n_attempts:
+        raise OptionError(f"horizon {horizon:g} is not between 1 and the {n_attempts} attempts of the study.")
+    if n_simulations < 20 or wanted <= 0:
+        raise OptionError(f"Give at least 20 simulations and a width above 0, not {n_simulations} and {wanted:g}.")
+    plans = [(n_learners, n_tasks) for n_tasks in sorted(set(tasks)) for n_learners in sorted(set(learners))]
+    made: dict[str, Any] = {"n_attempts": n_attempts, "n_runs": n_runs, "sameness": sameness, "suite": suite}
+    designs = []
+    for done, (n_learners, n_tasks) in enumerate(plans, 1):
+        work = partial(_draw, horizon=horizon, n_learners=n_learners, n_tasks=n_tasks, **made)
+        found = replicate(work, n_simulations, seed=seed, batch=25)
+        designs.append(_design(n_learners, n_tasks, found, level))
+        if progress:
+            progress(done, len(plans))
+    settings = made | {"horizon": horizon, "wanted": wanted, "n_simulations": n_simulations, "level": level}
+    return StudySize(designs=tuple(designs), horizon=horizon, wanted=wanted, provenance=Provenance(settings, seed=seed))
+
+
+def _draw(
+    rng: np.random.Generator,
+    size: int,
+    *,
+    horizon: float,
+    n_learners: int,
+    n_tasks: int,
+    n_attempts: int,
+    n_runs: int,
+    sameness: float,
+    suite: str,
+) -> Floats:
+    """What `size` studies find."""
+    found = np.empty(size)
+    for place in range(size):
+        seed = int(rng.integers(2**31))
+        world = simulate(
+            draw_suite(n_tasks, kind=suite, seed=seed),
+            planted={"model": horizon},
+            n_learners=n_learners,
+            n_attempts=n_attempts,
+            n_runs=n_runs,
+            sameness=sameness,
+            seed=seed,
+        ).counts
+        novices = Drawn(world.novices.successes[None], world.novices.trials[None], np.ones((1, n_tasks)))
+        found[place] = matching.horizons(novices, Model(world.successes[0], world.n[0]), _HALF)[0, 0]
+    return found
+
+
+def _design(n_learners: int, n_tasks: int, found: Floats, level: float) -> Design:
+    """Half the width of the interval, and the ends between which chance in the simulation leaves it."""
+    inside = np.isfinite(found)
+    if inside.mean() < level:
+        return Design(n_learners, n_tasks, None, None, None)
+    sd = np.log(found[inside]).std(ddof=1)
+    reach = t_quantile(level, min(n_learners, n_tasks) - 1) if min(n_learners, n_tasks) > 1 else math.inf
+    error = 1.96 / math.sqrt(2 * (inside.sum() - 1))
+    widths = [math.expm1(min(reach * sd * factor, 20.0)) for factor in (1, max(1 - error, 0), 1 + error)]
+    return Design(n_learners, n_tasks, *widths)

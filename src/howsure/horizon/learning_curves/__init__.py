@@ -1,0 +1,1 @@
+"""How novices' success at each task grows from attempt to attempt."""

@@ -1,0 +1,160 @@
+"""What learning curves look like: the curves themselves, which family suits, and who leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from howsure.charts import Caption, Field, captioned, estimate_rows, interval_plot
+from howsure.charts.encodings import position, roles, tooltips
+from howsure.charts.theme import LIGHT, PALETTE
+from howsure.horizon.learning_curves.families import CONTEST
+from howsure.stats.proportions import wilson
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from howsure.horizon.learning_curves.attrition import Attrition
+    from howsure.horizon.learning_curves.curves import Curves, TaskCurve
+
+__all__ = ["draw_attrition", "draw_curves", "draw_wins"]
+
+_MOST_PANELS, _COLUMNS = 20, 4
+_PANEL: dict[str, Any] = {"width": 144, "height": 104}
+_SHARE = {0: "0", 0.5: "0.5", 1: "1"}
+
+
+def draw_curves(curves: Curves) -> alt.FacetChart:
+    """Small multiples: the curve of each task with its bands over what was observed, dots as large as the number of answers."""
+    import altair as alt
+
+    shown = _sample(curves)
+    names = {curve.task: f"{_short(curve.task)} · n = {curve.n_learners:,}\n{curve.family}" for curve in shown}
+    rows = curves.points.filter(pl.col("task").is_in(list(names))).with_columns(
+        group=pl.col("task").replace_strict(names, return_dtype=pl.String)
+    )
+    drawn = roles(rows, **_ROLES)
+    last = int(drawn["x"].to_numpy().max())
+    x = Field("x", "Attempt", "number", domain=(0.5, last + 0.5), ticks=_attempts(last))
+    y = Field("value", "Success", "0–1", domain=(0, 1), ticks=_SHARE)
+    header = alt.Header(labelExpr="split(datum.value, '\\n')", labelFontSize=11, labelLimit=170, labelPadding=4)
+    facet = alt.Facet("group:N", title=None, sort=list(names.values()), header=header)
+    panel = alt.LayerChart(layer=_layers(drawn, x, y), **_PANEL)
+    chart = panel.facet(data=drawn, facet=facet, columns=_COLUMNS, spacing={"row": 14, "column": 18})
+    n = sum(curve.n_answers for curve in shown)
+    left_out = f"{len(shown)} of {len(curves.rows)} tasks, evenly spread over first-attempt success" * (
+        len(shown) < len(curves.rows)
+    )
+    note = ". ".join(
+        filter(None, ("Lighter: for the curve as a whole", "Dots: observed, larger for more answers", left_out))
+    )
+    caption = Caption(n, "answers", curves.level, "learners resampled, at each attempt", note)
+    return captioned(chart, title="How novices learn each task", caption=caption, mark="Bands")
+
+
+def draw_wins(curves: Curves) -> alt.LayerChart:
+    """The share of tasks on which each family has the smallest AIC."""
+    n = len(curves.rows)
+    won = {name: wilson(round(curves.wins.get(name, 0) * n), n, curves.level) for name in CONTEST}
+    return interval_plot(
+        estimate_rows(won),
+        title="Which family of curves suits a task best, by AIC",
+        caption=Caption(n, "tasks", curves.level, "Wilson's, as if the tasks were a sample of such tasks"),
+        label=Field("label", "Family"),
+        value=Field("value", "Tasks on which it has the smallest AIC", "share", domain=(0, 1)),
+    )
+
+
+def draw_attrition(attrition: Attrition) -> alt.VConcatChart:
+    """How many are still there at each attempt, and how they had done on their first compared with all who began."""
+    import altair as alt
+
+    rows = attrition.presence.with_columns(
+        attempt=pl.col("attempt").cast(pl.Float64),
+        percent=100 * pl.col("shift"),
+        low=100 * pl.col("shift_low"),
+        high=100 * pl.col("shift_high"),
+    )
+    drawn = roles(rows, x="attempt", value="percent", low="low", high="high", share="share", n="n")
+    last = int(drawn["x"].to_numpy().max())
+    x = Field("x", "Attempt", "number", domain=(0.4, last + 0.6), ticks=_attempts(last, 20))
+    there = Field("share", "Still there", "share", domain=(0, 1), ticks=_SHARE)
+    shift = Field("value", "Shift at the first attempt", "points", ticks=_points(drawn))
+    tips = tooltips(drawn, x=x, n=Field("n", "Courses", "number"), share=there, told=Field("told", shift.label))
+    across = position("x", drawn, "x", x, grid=False)
+    base = alt.Chart(drawn).encode(x=alt.X(**across), tooltip=tips)
+    top = base.encode(x=alt.X(**across | {"title": None}), y=alt.Y(**position("y", drawn, "share", there)))
+    bars = top.mark_rule(strokeWidth=14, color=LIGHT["edge"]).encode(y2=alt.Y2(datum=0))
+    labels = top.mark_text(baseline="bottom", dy=-3, fontSize=10, color=LIGHT["muted"])
+    zero = alt.Chart(pl.DataFrame({"at": [0.0]})).mark_rule(strokeDash=[4, 3], color=LIGHT["edge"]).encode(y="at:Q")
+    up = position("y", drawn, "value", shift)
+    rule = base.mark_rule(strokeWidth=2.5, color=PALETTE[0]).encode(y=alt.Y(**up | {"field": "low"}), y2=alt.Y2("high"))
+    dots = base.mark_point(color=PALETTE[0], size=60).encode(y=alt.Y(**up))
+    chart = alt.vconcat(
+        alt.LayerChart(layer=[bars, labels.encode(text=alt.Text("n:Q", format=","))], height=120, width=600),
+        alt.LayerChart(layer=[zero, rule, dots], height=190, width=600),
+        spacing=18,
+    )
+    note = "Shift: success on the first attempt of those still there, above all who began the same tasks; below 0, the able left"
+    caption = Caption(
+        int(drawn["n"][0]), "courses, one per learner and task", attrition.level, "learners resampled", note
+    )
+    return captioned(chart, title="Who is still there", caption=caption, mark="Bars")
+
+
+_ROLES = {"x": "attempt", "value": "p", "low": "p_low", "high": "p_high", "band_low": "band_low", "band_high": "band_high"} | {
+    "n": "n", "share": "share", "group": "group", "task": "task"
+}  # fmt: skip
+
+
+def _layers(rows: pl.DataFrame, x: Field, y: Field) -> list[alt.Chart]:
+    """A band for the whole curve, one for each attempt, the curve, and what was observed."""
+    import altair as alt
+
+    seen = Field("share", "Observed", "0–1", format=".3f")
+    tips = tooltips(
+        rows,
+        task=Field("task", "Task"),
+        x=x,
+        told=Field("told", y.label),
+        share=seen,
+        n=Field("n", "Answers", "number"),
+    )
+    base = alt.Chart().encode(x=alt.X(**position("x", rows, "x", x, grid=False)), tooltip=tips)
+    up = position("y", rows, "value", y)
+    bands = [
+        base.mark_area(color=PALETTE[0], opacity=opacity).encode(y=alt.Y(**up | {"field": low}), y2=alt.Y2(high))
+        for low, high, opacity in (("band_low", "band_high", 0.12), ("low", "high", 0.2))
+    ]
+    size = alt.Size("n:Q", legend=None, scale=alt.Scale(type="sqrt", range=[6, 90], zero=True))
+    dots = base.mark_point(filled=True, color=PALETTE[1], opacity=0.85, strokeWidth=0).encode(
+        y=alt.Y(**up | {"field": "share"}), size=size
+    )
+    return [*bands, base.mark_line(color=PALETTE[0], strokeWidth=2).encode(y=alt.Y(**up)), dots]
+
+
+def _sample(curves: Curves) -> list[TaskCurve]:
+    """All tasks, or as many as a page holds, evenly over first-attempt success; the easiest last."""
+    ordered = sorted(curves.rows, key=lambda curve: curve.first.value or 0.0)
+    places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_PANELS)).round().astype(int))
+    return [ordered[place] for place in places]
+
+
+def _attempts(last: int, most: int = 8) -> dict[float, str]:
+    step = max(1, -(-last // most))
+    return {float(attempt): str(attempt) for attempt in range(1, last + 1, step)}
+
+
+def _points(rows: pl.DataFrame) -> dict[float, str]:
+    """Marks on the axis of shifts; an axis of a chart in rows does not find its own."""
+    low, high = (float(np.nanmin(rows["low"].to_numpy())), float(np.nanmax(rows["high"].to_numpy())))
+    low, high = min(low, 0.0), max(high, 0.0)
+    step = next((step for step in (0.5, 1, 2, 5, 10) if high - low <= 6 * step), 20)
+    marks = np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
+    return {float(mark): f"{mark:g}".replace("-", "−") for mark in marks}
+
+
+def _short(task: str) -> str:
+    return task if len(task) <= 24 else f"{task[:11]}…{task[-11:]}"

@@ -1,0 +1,92 @@
+"""Sections on learning curves: how novices learn, which family suits, who leaves early."""
+
+from __future__ import annotations
+
+from howsure.estimates import Estimate
+from howsure.horizon.learning_curves.curves import Curves, TaskCurve
+from howsure.horizon.learning_curves.families import FAMILIES
+from howsure.outside_text import csv_text
+from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
+
+__all__ = ["curves_sections"]
+
+
+def curves_sections(curves: Curves) -> list[Section]:
+    """The curves, the contest of families where there was one, and attrition."""
+    charts = {name: ChartBlock(chart) for name, chart in curves.charts().items()}
+    sections = [_curves_section(curves, charts["curves"])]
+    sections += [_families_section(curves, charts["family_wins"])] if "family_wins" in charts else []
+    return [*sections, _attrition_section(curves, charts["attrition"])]
+
+
+def _curves_section(curves: Curves, chart: ChartBlock) -> Section:
+    notes = [Text("\n\n".join(curves.provenance.notes))] if curves.provenance.notes else []
+    targets = list(curves.rows[0].reach)
+    columns = ["Task", "Curve", "First attempt", *(f"Attempts to {target:.0%}" for target in targets)]
+    rows: list[list[Cell]] = [
+        [curve.task, curve.family, curve.first, *(curve.reach[target] for target in targets), *_about(curve)]
+        for curve in curves.rows
+    ]
+    columns += ["Same learner", "Learners", "Answers", "Thin"]
+    blocks: list[Block] = [
+        *notes,
+        KeyNumbers({"Tasks": f"{len(curves.rows):,}", "Correlation of a learner's answers": curves.correlation}),
+        chart,
+        TableBlock(
+            columns,
+            rows,
+            "One row per task. “<1” is above the level from the start, “>” after the last attempt observed.",
+        ),
+        Method(_METHOD.format(level=curves.level, replicates=curves.provenance.settings["n_replicates"])),
+        Download("curves.csv", csv_text(curves.to_frame())),
+        Download("curve_points.csv", csv_text(curves.points)),
+    ]
+    return Section("How do novices learn?", blocks)
+
+
+def _about(curve: TaskCurve) -> list[Cell]:
+    return [curve.correlation, curve.n_learners, curve.n_answers, "yes" if curve.is_thin else "no"]
+
+
+_METHOD = (
+    "Binomial likelihood for each task. Curves stay between 0 and 1. For a given rate, success on the first attempt and the asymptote have one best "
+    "value each, so the search goes over the rate and misses no optimum. A task with fewer than 100 answers is thin and gets one imaginary learner "
+    "who does as everybody does on all tasks together.\n\n"
+    "Intervals of {level:.0%} come from {replicates} resamples of learners, each with all that learner's answers, and refits; where families compete, each "
+    "resample holds its own contest. Percentiles are widened for few learners. The band for the curve as a whole holds whole curves, the interval at an "
+    "attempt only that attempt.\n\n"
+    "The correlation of a learner's answers says how much learners differ beyond what task and attempt explain."
+)
+
+
+def _families_section(curves: Curves, chart: ChartBlock) -> Section:
+    told = ", ".join(f"{name} {share:.0%}" for name, share in curves.wins.items())
+    rows: list[list[Cell]] = [
+        [name, family.formula, ", ".join(family.parameters) or "one level per attempt", curves.wins.get(name)]
+        for name, family in FAMILIES.items()
+    ]
+    table = TableBlock(["Family", "Formula", "Parameters", "Share won"], rows, "One row per family.")
+    method = (
+        "AIC = 2 k − 2 log L with k parameters; the smallest wins. AIC takes answers as independent; answers of one learner are not, so small "
+        "differences decide little. The isotonic curve does not compete."
+    )
+    download = Download("families.csv", csv_text(curves.families))
+    return Section("Which curve suits?", [Text(f"Won: {told}."), chart, table, Method(method), download])
+
+
+def _attrition_section(curves: Curves, chart: ChartBlock) -> Section:
+    found = curves.attrition.overall
+    told = curves.attrition.warning or (
+        "No warning: those who left early and those who stayed did much alike on their first attempt, or nobody left early."
+    )
+    numbers: dict[str, Estimate | str] = {
+        "Leavers − stayers, first attempt": found.difference,
+        "Left early": f"{found.n_leavers:,} of {found.n_leavers + found.n_stayers:,}",
+    }
+    method = (
+        "An early leaver made fewer attempts at a task than its average learner. Leavers and stayers are compared within tasks, weighted by "
+        "n_leavers · n_stayers / (n_leavers + n_stayers). A difference that is surely larger than 5 points is warned about. In the lower chart, those still there at an "
+        "attempt are compared with all who began the same tasks, by their first answers."
+    )
+    download = Download("attrition.csv", csv_text(curves.attrition.to_frame()))
+    return Section("Who leaves early?", [Text(told), KeyNumbers(numbers), chart, Method(method), download])

@@ -1,0 +1,1 @@
+"""Pages on which people attempt tasks, and their answers as a table of attempts."""

@@ -1,0 +1,198 @@
+"""Novices' files → a table of attempts, scored by the tasks themselves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.horizon.asking.replies import to_name
+from howsure.horizon.novices.key import ENDING, Key, Placed, key_beside
+from howsure.horizon.novices.pages import INSTRUMENT
+from howsure.horizon.novices.review import Written, review_table
+from howsure.horizon.task_bank import Instance, Task
+from howsure.people import BuiltPage, Received, Refusal, read_page, read_pages, read_results, step_rows
+from howsure.people.packet import LINKS
+from howsure.people.protocol import Game
+from howsure.results import Provenance, Result, plain
+from howsure.tables import Attempts
+from howsure.tables.frames import write_frame
+
+__all__ = ["Novices", "collect_novices"]
+
+_ROWS = {
+    **dict.fromkeys(("subject", "kind", "task"), pl.String),
+    "attempt": pl.Int64,
+    "score": pl.Float64,
+    **dict.fromkeys(("family", "domain"), pl.String),
+    "seconds": pl.Float64,
+    "verification_type": pl.String,
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Novices(Result):
+    """What novices did: ``rows`` has their scored attempts, ``review`` the texts that somebody has to read, without names; who was refused and why."""
+
+    name: ClassVar[str] = "novices"
+
+    rows: pl.DataFrame
+    learners: pl.DataFrame
+    review: pl.DataFrame
+    refused: tuple[Refusal, ...]
+    provenance: Provenance
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        """The scored attempts as a checked table."""
+        if self.rows.is_empty():
+            raise InputError(
+                "All answers have to be judged, so there is no scored attempt yet. They are in review.csv."
+            )
+        return Attempts(self.rows, notes=self.provenance.notes)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``learners`` (one row per learner); ``attempts`` where there are scores, ``review`` where somebody has to read."""
+        scored = {"attempts": self.attempts.frame} if len(self.rows) else {}
+        return {"learners": self.learners, **scored, **({"review": self.review} if len(self.review) else {})}
+
+    def as_dict(self) -> dict[str, Any]:
+        """How much came in, from whom, and what was refused, as plain JSON; attempts and texts are left to their files."""
+        kept = {name: value for name, value in super().as_dict().items() if name not in ("attempts", "review")}
+        counts = {"n_attempts": len(self.rows), "n_to_review": len(self.review), "refused": self.refused}
+        return {**plain(counts), **kept}
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write what every result writes and, where there are scores, runs.jsonl.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder; it is made if it does not exist.
+        """
+        written = super().save(path)
+        if len(self.rows):
+            written.append(write_frame(to_name(self.attempts), Path(path) / "runs.jsonl"))
+        return written
+
+
+def collect_novices(
+    pages: str | os.PathLike[str],
+    files: Iterable[str | os.PathLike[str]],
+    *,
+    key: str | os.PathLike[str] | None = None,
+) -> Novices:
+    """The attempts in novices' files, from the page (or the folder of pages) that they answered and its key, which lies beside it.
+
+    Answers are scored again by the tasks' own check, whatever the page took them for. A task that stays the same is over once it was solved: the attempts
+    that were left count as right, without a time.
+    """
+    path = Path(pages)
+    opened = Key.read(key or key_beside(path))
+    built = list(read_pages(path).values()) if path.is_dir() else [read_page(path)]
+    for page in built:
+        _check(page, opened, path)
+    found = read_results(files, built)
+    # answers may lie in the pages' folder, beside files that are none
+    refused = tuple(one for one in found.refused if not one.source.endswith((ENDING, LINKS)))
+    if not found.results:
+        raise InputError(" ".join(["No answers count.", *map(str, refused[:3])]))
+    courses = [course for received in found.results for course in _courses(received, opened)]
+    return _gathered(courses, found.results, refused, opened)
+
+
+def _check(page: BuiltPage, key: Key, path: Path) -> None:
+    if page.page.instrument != INSTRUMENT:
+        raise InputError(
+            f"{path}: a page of {page.page.instrument}, not of {INSTRUMENT}. Name the page that was played."
+        )
+    if page.page.commitment != key.commitment:
+        raise InputError(
+            f"{path}: not sealed with this key (SHA-256 {page.page.commitment[:8]}… against {key.commitment[:8]}…). Give the key that came with the page."
+        )
+
+
+@dataclass(frozen=True)
+class _Course:
+    """One learner's way through one task: what was answered to each instance, and how long it took."""
+
+    learner: str
+    task: Task
+    placed: Placed
+    answers: Sequence[tuple[str, float]]
+
+    @property
+    def instances(self) -> list[Instance]:
+        return [self.task.instance(seed) for seed in self.placed.seeds]
+
+    @property
+    def n_carried(self) -> int:
+        """Attempts that were left when the task was solved."""
+        return len(self.placed.seeds) - len(self.answers)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row an attempt; none where somebody has to read."""
+        about = {name: getattr(self.task, name) for name in ("family", "domain", "verification_type")}
+        told = {"subject": self.learner, "kind": "human", "task": self.task.id, **about}
+        carried = [(1.0, None)] * self.n_carried
+        scored = [
+            (one.check(answer), seconds) for one, (answer, seconds) in zip(self.instances, self.answers, strict=False)
+        ]
+        for attempt, (score, seconds) in enumerate([*scored, *carried], 1):
+            if score is not None:
+                yield told | {"attempt": attempt, "score": score, "seconds": seconds}
+
+    def written(self) -> Iterator[Written]:
+        """The texts that somebody has to read."""
+        if not self.task.is_verifiable:
+            for seed, (answer, _) in zip(self.placed.seeds, self.answers, strict=True):
+                yield Written(self.task, seed, self.learner, answer)
+
+
+def _courses(received: Received, key: Key) -> Iterator[_Course]:
+    tasks = {task.id: task for task in key.tasks}
+    screens = {screen.id: screen for screen in received.page.page.screens if isinstance(screen, Game)}
+    for screen, game in screens.items():
+        placed = key.screens[screen]
+        answers = [(str(row["answer"]), row["seconds"]) for row in step_rows([received]) if row["screen"] == screen]
+        course = _Course(received.rater, tasks[placed.task], placed, answers)
+        if [step.show for step in game.steps] != [instance.prompt for instance in course.instances]:
+            raise InputError(
+                f"{received.source}: the page shows other instances of {placed.task} than this version of Howsure makes. Collect with the version that made the page."
+            )
+        yield course
+
+
+def _gathered(
+    courses: Sequence[_Course], results: Sequence[Received], refused: tuple[Refusal, ...], key: Key
+) -> Novices:
+    rows = pl.DataFrame([row for course in courses for row in course.rows()], schema=_ROWS)
+    notes = [str(refusal) for refusal in refused]
+    if carried := sum(course.n_carried for course in courses):
+        notes.append(
+            f"{carried} attempts at tasks that stay the same were not made, because they were solved; they count as right."
+        )
+    minutes = pl.DataFrame(
+        [(one.rater, one.seconds / 60) for one in results],
+        schema={"learner": pl.String, "minutes": pl.Float64},
+        orient="row",
+    )
+    sums = rows.group_by(pl.col("subject").alias("learner")).agg(
+        pl.col("task").n_unique().alias("tasks"), pl.len().alias("attempts"), pl.col("score").mean().alias("success")
+    )
+    learners = minutes.join(sums, on="learner", how="left", maintain_order="left")
+    review = review_table(text for course in courses for text in course.written())
+    return Novices(
+        rows=rows,
+        learners=learners,
+        review=review,
+        refused=refused,
+        provenance=Provenance({}, key.commitment[:16], notes=tuple(notes)),
+    )

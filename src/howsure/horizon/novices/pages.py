@@ -1,0 +1,167 @@
+"""The pages on which people attempt tasks again and again, and are told after each answer whether it was right.
+
+A page holds opaque names and salted hashes of the right answers; which task it shows is in the key alone, and the score that counts is made on import.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from howsure.errors import InputError, OptionError
+from howsure.horizon.novices.key import Key, Placed, key_beside
+from howsure.horizon.task_bank import Task
+from howsure.horizon.task_bank.instances import instance_seed
+from howsure.people import BuiltPage, Game, Page, Reading, Text, build_page, new_salt, opaque_id, write_private
+
+__all__ = ["INSTRUMENT", "MOST_ATTEMPTS", "MOST_TASKS", "NovicePages", "make_pages"]
+
+INSTRUMENT = "horizon"
+MOST_TASKS = MOST_ATTEMPTS = 100
+_EVERYONE = ""
+
+
+@dataclass(frozen=True)
+class NovicePages:
+    """Pages by learner, or one for everyone, and their key."""
+
+    pages: dict[str, BuiltPage]
+    key: Key
+
+    def save(self, out: Path) -> list[Path]:
+        """Write one page for everyone into the HTML file `out`, or a page a learner into the folder `out`; and beside them the key, which only you may read."""
+        is_shared = _EVERYONE in self.pages
+        if is_shared != (out.suffix == ".html"):
+            raise OptionError(f"{out}: name a file such as novice.html for one page, or a folder for a page a learner.")
+        key = key_beside(out)
+        if key.exists():
+            raise InputError(
+                f"{key}: is already there, and answers to its pages need it. Choose another name for these."
+            )
+        if not is_shared and next(out.glob("*.html"), None):
+            raise InputError(f"{out}: holds other pages, which would be handed out with these. Name a new folder.")
+        pages = {out if is_shared else out / f"{learner}.html": page for learner, page in self.pages.items()}
+        return [*(page.save(path) for path, page in pages.items()), write_private(key, self.key.text)]
+
+
+def make_pages(
+    tasks: Sequence[Task],
+    *,
+    n_tasks: int = 5,
+    n_attempts: int = 10,
+    n_learners: int | None = None,
+    with_judged: bool = False,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> NovicePages:
+    """A page for each of `n_learners`, with tasks and instances of their own; or one page for everyone, which asks for a name.
+
+    Everybody attempts `n_tasks` tasks `n_attempts` times each. Tasks are dealt out so that all domains come up and every task has as many learners
+    as any other, give or take one. Tasks that have to be judged are left out, or with ``with_judged`` are asked without feedback.
+    """
+    if not (
+        1 <= n_attempts <= MOST_ATTEMPTS and 1 <= n_tasks <= MOST_TASKS and (n_learners is None or n_learners >= 1)
+    ):
+        raise OptionError(
+            f"A page has 1 to {MOST_TASKS} tasks and 1 to {MOST_ATTEMPTS} attempts, for 1 or more learners."
+        )
+    usable = [task for task in tasks if with_judged or task.is_verifiable]
+    if not usable:
+        raise OptionError("No task of the suite is checked by a program. Add such tasks, or pass --judged.")
+    salt, numbers = new_salt(), range(1, n_learners + 1) if n_learners else [0]
+    rounds: dict[str, list[_Round]] = {}
+    for number, dealt in zip(numbers, _deal(usable, n_tasks, seed), strict=False):
+        name = f"learner-{number:03d}" if number else _EVERYONE
+        first = instance_seed(seed, 1, learner=number)
+        rounds[name] = [
+            _Round(task, range(first, first + n_attempts), opaque_id(salt, name, task.id)) for task in dealt
+        ]
+    return _sealed(rounds, salt, progress)
+
+
+@dataclass(frozen=True)
+class _Round:
+    """All attempts of a learner at one task, and the name of their screen."""
+
+    task: Task
+    seeds: range
+    id: str
+
+    @property
+    def placed(self) -> Placed:
+        return Placed(task=self.task.id, seeds=tuple(self.seeds))
+
+    def screen(self, title: str) -> Game:
+        """A task that stays the same is over once it was solved; of one that is new each time all attempts are made."""
+        lines = 1 if self.task.is_verifiable else 10
+        answer = Text(name="answer", text="Your answer", required=True, lines=lines, max_chars=20_000)
+        instances = [self.task.instance(seed) for seed in self.seeds]
+        steps = [(one.prompt, tuple(filter(answer.accepts, one.accepted()))) for one in instances]
+        can_tell = all(rights for _, rights in steps)
+        return Game.hiding(
+            steps,
+            answer=answer,
+            id=self.id,
+            title=title,
+            text=self._introduction(can_tell=can_tell),
+            unit="Attempt",
+            tells=can_tell,
+            fixed_width=self.task.is_verifiable,  # grids and programs have to line up
+            stop="right" if can_tell and not self.task.generator else "end",
+        )
+
+    def _introduction(self, *, can_tell: bool) -> str:
+        n = len(self.seeds)
+        if self.task.generator:
+            what = f"{self.task.description}\n\nAttempts: {n}, every time a new one."
+        else:
+            what = f"Attempts: up to {n}, until your answer is right." if can_tell else f"Attempts: {n}."
+        told = "After each answer you are told whether it was right."
+        return f"{what} {told if can_tell else 'You are not told whether an answer is right.'}"
+
+
+def _deal(tasks: Sequence[Task], n_tasks: int, seed: int) -> Iterator[list[Task]]:
+    """Tasks for one learner after the other: a pack with its domains mixed is dealt round and round."""
+    rng = random.Random(seed)
+    by_domain: defaultdict[str, list[Task]] = defaultdict(list)
+    for task in rng.sample(tasks, len(tasks)):
+        by_domain[task.domain].append(task)
+    rows = itertools.zip_longest(*by_domain.values())
+    pack = itertools.cycle([task for row in rows for task in row if task])
+    while True:
+        dealt = list(itertools.islice(pack, min(n_tasks, len(tasks))))
+        yield rng.sample(dealt, len(dealt))
+
+
+def _sealed(rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int, int], None] | None) -> NovicePages:
+    every = [one for several in rounds.values() for one in several]
+    tasks = {one.task.id: one.task for one in every}
+    key = Key(salt=salt, tasks=tuple(tasks.values()), screens={one.id: one.placed for one in every})
+    pages = {}
+    for name, several in rounds.items():
+        pages[name] = _page(name, several, key)
+        if progress:
+            progress(len(pages), len(rounds))
+    return NovicePages(pages, key)
+
+
+def _page(learner: str, rounds: Sequence[_Round], key: Key) -> BuiltPage:
+    text = (
+        f"Tasks: {len(rounds)}. Attempts at each: up to {len(rounds[0].seeds)}.\n\nWork alone and without help: no search, no calculator, no assistant; "
+        "paper is fine. Take the time you need. You can leave and come back: your answers are kept on this device.\n\nIf you do not know an answer, "
+        "guess, or type a question mark."
+    )
+    welcome = Reading(id=opaque_id(key.salt, learner, "welcome"), title="What you will do", text=text)
+    games = [one.screen(f"Task {place} of {len(rounds)}") for place, one in enumerate(rounds, 1)]
+    page = Page(
+        instrument=INSTRUMENT,
+        title="Tasks",
+        screens=(welcome, *games),
+        rater=learner,
+        commitment=key.commitment,
+    )
+    return build_page(page)

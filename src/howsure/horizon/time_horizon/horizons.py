@@ -1,0 +1,362 @@
+"""Time horizons: the length of tasks, in an expert's minutes, at which a model succeeds half of the time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.horizon.run_counts import ModelCounts, model_counts
+from howsure.horizon.success_rates import check_success_rates
+from howsure.horizon.time_horizon.curves import Curves, Timed, draw_curves, fit_curves, middle_of, timed
+from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary
+from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
+from howsure.results import Provenance, Result, columns_of
+from howsure.stats._arrays import Floats, check_level
+from howsure.stats.replicates import MOST_FAILED, replicate_interval
+from howsure.tables import Attempts
+from howsure.tables.frames import write_frame
+
+if TYPE_CHECKING:
+    import altair
+
+    from howsure.tables.frames import Source
+
+__all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
+
+_FEW_FAMILIES = 20
+_SHARES = ("share_below", "share_above", "share_failed")
+
+
+@dataclass(frozen=True)
+class ModelFit:
+    """One model's curve and its horizon at each success rate.
+
+    ``success`` is the share of successful runs, ``outcomes`` the number of replicates by outcome (see `time_states.OUTCOMES`). ``intercept`` and
+    ``slope`` are None where there is no curve.
+    """
+
+    model: str
+    horizons: dict[float, Estimate]
+    intercept: float | None
+    slope: float | None
+    outcome: str
+    success: float
+    n_runs: int
+    n_tasks: int
+    outcomes: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TimeHorizons(Result):
+    """Time horizons of models, with intervals over families, tasks and runs.
+
+    ``drawn`` has the replicates' curves, or None without replicates. ``sensitivity`` says what noise in the minutes, censored baselines,
+    the regularisation and the weights would change.
+    """
+
+    name: ClassVar[str] = "time_horizons"
+
+    fits: tuple[ModelFit, ...]
+    success_rates: tuple[float, ...]
+    level: float
+    data: Timed
+    curves: Curves
+    drawn: Curves | None
+    sensitivity: Sensitivity
+    provenance: Provenance
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """In the order of `curves`."""
+        return self.data.counts.models
+
+    @property
+    def ranked(self) -> tuple[ModelFit, ...]:
+        """Models by their first horizon, the longest first; those without one last."""
+        place = np.nan_to_num(
+            self.curves.log2_minutes(self.success_rates[0]), nan=-np.inf, posinf=np.inf, neginf=-np.inf
+        )
+        return tuple(self.fits[m] for m in np.argsort(-place, kind="stable"))
+
+    @property
+    def middle(self) -> float:
+        """The share of replicates that intervals contain."""
+        return middle_of(self.level, self.provenance.settings["resample"], _n_families(self.data))
+
+    def minutes(self, model: str, success_rate: float = 0.5) -> Estimate:
+        """A model's horizon.
+
+        Parameters
+        ----------
+        model : str
+            Its name.
+        success_rate : float
+            One of `success_rates`, between 0 and 1.
+        """
+        fit = self.fits[self.data.counts.index(model)]
+        if success_rate not in fit.horizons:
+            raise OptionError.unknown("success rate", f"{success_rate:g}", [f"{one:g}" for one in self.success_rates])
+        return fit.horizons[success_rate]
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``time_horizons`` (one row per model and success rate), ``sensitivity``, and ``task_counts`` (what was fitted).
+
+        ``share_below``, ``share_above`` and ``share_failed`` are shares of the replicates: without success, without failure, and without a falling curve.
+        """
+        rows = [
+            _row(fit, rate, found) | self._shares(m, rate)
+            for m, fit in enumerate(self.fits)
+            for rate, found in fit.horizons.items()
+        ]
+        kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high", "slope", "intercept", *_SHARES), pl.Float64)
+        return {
+            "time_horizons": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None),
+            **self.sensitivity.tables,
+            "task_counts": self.data.counts.to_frame(),
+        }
+
+    def _shares(self, model: int, success_rate: float) -> dict[str, float | None]:
+        """The shares of replicates below the range, above it, and failed."""
+        if self.drawn is None:
+            return dict.fromkeys(_SHARES)
+        return {**replicate_interval(self.drawn.of(model).log2_minutes(success_rate), self.level).shares()}
+
+    def replicates(self) -> pl.DataFrame:
+        """One row per replicate and model: replicate, model, outcome, intercept, slope, and minutes at each success rate (p50, …)."""
+        drawn = self.curves if self.drawn is None else self.drawn
+        n = 0 if self.drawn is None else len(drawn.slope)
+        shape = (n, len(self.models))
+        columns = {"intercept": drawn.intercept, "slope": drawn.slope}
+        columns |= {_column(rate): _in_minutes(drawn.log2_minutes(rate)) for rate in self.success_rates}
+        numbers = {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
+        outcome = np.broadcast_to(drawn.outcome, shape).ravel()
+        frame = pl.DataFrame(
+            {
+                "replicate": np.repeat(np.arange(1, n + 1), len(self.models)),
+                "model": pl.Series(self.models * n, dtype=pl.String),
+                "outcome": pl.Series(outcome).replace_strict(OUTCOMES, return_dtype=pl.String),
+                **numbers,
+            }
+        )
+        return frame.with_columns(pl.col(*numbers).fill_nan(None))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain JSON; counts and replicates are left to their files."""
+        return {name: value for name, value in super().as_dict().items() if name != "task_counts"}
+
+    def charts(self) -> dict[str, altair.LayerChart | altair.FacetChart]:
+        """Success by task length, horizons, replicates and sensitivity, by file name."""
+        from howsure.horizon.time_horizon.charts import draw_time
+
+        return draw_time(self)
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write what every result writes and, where there are some, replicates.parquet.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder; it is made if it does not exist.
+        """
+        written, replicates = super().save(path), Path(path) / "replicates.parquet"
+        replicates.unlink(missing_ok=True)
+        return written if self.drawn is None else [*written, write_frame(self.replicates(), replicates)]
+
+
+def time_horizons(
+    runs: Attempts | ModelCounts | Source,
+    *,
+    success_rates: Sequence[float] = (0.5, 0.8),
+    weights: str = "invsqrt",
+    regularisation: float = 1e-5,
+    n_replicates: int = 1000,
+    resample: str = "hierarchy",
+    level: float = 0.95,
+    seed: int = 0,
+    kinds: Sequence[str] = ("model",),
+    threshold: float | None = None,
+    censored: Sequence[str] = (),
+    scheduler: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> TimeHorizons:
+    r"""The length of tasks, in expert minutes, at which each model's success falls to each of `success_rates`.
+
+    One logistic curve of success on log₂ minutes per model, by weighted maximum likelihood with a penalty ½·regularisation·slope².
+    Intervals are the middle of refits to resampled data.
+
+    Parameters
+    ----------
+    runs : Attempts, ModelCounts or frame
+        Attempts with minutes (also as a polars or pandas frame), or counts (`count_table`).
+    success_rates : sequence of float
+        Shares between 0 and 1.
+    weights : str
+        ``invsqrt`` gives a run 1/(runs of the task · √tasks of its family that the model tried), ``task`` 1/(runs of the task), ``equal``
+        1; the weights of each model add up to 1.
+    regularisation : float
+        The penalty on the squared slope.
+    n_replicates : int
+        Bootstrap replicates; 0 for no intervals.
+    resample : str
+        ``hierarchy`` resamples families, tasks in them and runs of those, which errs on the wide side; ``families`` resamples families
+        alone and is right where there are many.
+    level : float
+        Coverage of the intervals.
+    seed : int
+        Of the replicates.
+    kinds : sequence of str
+        Subjects of these kinds are included: ``model``, ``human``.
+    threshold : float, optional
+        The score from which a run is a success, where scores lie between 0 and 1.
+    censored : sequence of str
+        Tasks whose minutes are only a lower bound, for the sensitivity analysis; by default the longest tenth.
+    scheduler : str, optional
+        A Dask scheduler, such as ``tcp://host:8786``.
+    progress : callable, optional
+        Called with the number of replicates that are done and their total.
+    """
+    check_level(level)
+    check_success_rates(success_rates)
+    counts = (
+        runs if isinstance(runs, ModelCounts) else model_counts(Attempts.of(runs), kinds=kinds, threshold=threshold)
+    )
+    data = timed(counts, weights=weights, regularisation=regularisation)
+    curves = fit_curves(data)
+    drawn = None
+    if n_replicates > 0:
+        drawn = draw_curves(
+            data, curves, n_replicates, resample=resample, seed=seed, scheduler=scheduler, progress=progress
+        )
+    settings = {
+        "success_rates": list(dict.fromkeys(success_rates)),
+        "weights": weights,
+        "regularisation": regularisation,
+        "n_replicates": n_replicates,
+        "resample": resample,
+        "level": level,
+        "threshold": threshold,
+        "censored": list(censored),
+        "kinds": list(kinds),
+    }
+    made = Provenance(settings, counts.digest, seed, (*counts.notes, *_left_out(counts, data)))
+    return assemble(data, curves, drawn, made)
+
+
+def assemble(data: Timed, curves: Curves, drawn: Curves | None, provenance: Provenance) -> TimeHorizons:
+    """The result of curves and their replicates; settings and seed are those of `provenance`."""
+    settings = provenance.settings
+    rates, level = tuple(settings["success_rates"]), settings["level"]
+    middle = middle_of(level, settings["resample"], _n_families(data))
+    fits = tuple(_model_fit(data, curves, drawn, m, rates, level, middle) for m in range(len(data.counts.models)))
+    varied = vary(
+        data,
+        rates,
+        weights=settings["weights"],
+        censored=settings["censored"],
+        level=level,
+        seed=provenance.seed or 0,
+    )
+    return TimeHorizons(
+        fits=fits,
+        success_rates=rates,
+        level=level,
+        data=data,
+        curves=curves,
+        drawn=drawn,
+        sensitivity=varied,
+        provenance=replace(provenance, notes=(*provenance.notes, *_notes(data, fits, settings["resample"]))),
+    )
+
+
+def _model_fit(
+    data: Timed,
+    curves: Curves,
+    drawn: Curves | None,
+    model: int,
+    success_rates: Sequence[float],
+    level: float,
+    middle: float,
+) -> ModelFit:
+    counts, own = data.counts, curves.of(model)
+    tried = counts.n[model] > 0
+    outcome, n_runs = int(own.outcome), int(counts.n[model].sum())
+    mine = None if drawn is None else drawn.of(model)
+    has_curve = bool(np.isfinite(own.slope))
+    return ModelFit(
+        counts.models[model],
+        {one: horizon(own, mine, data.x[tried], one, level, n_runs, middle) for one in success_rates},
+        float(own.intercept) if has_curve else None,
+        float(own.slope) if has_curve else None,
+        OUTCOMES[outcome],
+        float(counts.successes[model].sum() / n_runs),
+        n_runs,
+        int(tried.sum()),
+        {}
+        if mine is None
+        else {name: n for kind, name in OUTCOMES.items() if (n := int((mine.outcome == kind).sum()))},
+    )
+
+
+def _n_families(data: Timed) -> int:
+    return int(data.counts.family.max()) + 1
+
+
+def _left_out(counts: ModelCounts, data: Timed) -> list[str]:
+    n_tasks = len(counts.tasks) - len(data.counts.tasks)
+    gone = [name for name in counts.models if name not in data.counts.models]
+    told = [f"{n_tasks} tasks without minutes are excluded."] if n_tasks else []
+    return told + [f"{name} tried only tasks without minutes and is excluded." for name in gone]
+
+
+def _notes(data: Timed, fits: Sequence[ModelFit], resample: str) -> list[str]:
+    """What a reader should know of the numbers."""
+    notes = []
+    n_families = _n_families(data)
+    if resample == "families" and n_families < _FEW_FAMILIES:
+        notes.append(f"{n_families} families of tasks: with so few, the intervals are somewhat too narrow.")
+    lost = {fit.model: sum(fit.outcomes.get(kind, 0) for kind in FAILED) for fit in fits}
+    if any(lost.values()):
+        told = ", ".join(f"{model} {n:,}" for model, n in lost.items() if n)
+        n = max(sum(fit.outcomes.values()) for fit in fits)
+        notes.append(
+            f"Of {n:,} replicates some have no falling curve ({told}); they count beyond both ends of the interval, and with more than "
+            f"{MOST_FAILED:.0%} of them there is no interval."
+        )
+    beyond = [f"{fit.model} at {rate:.3g}" for fit in fits for rate, e in fit.horizons.items() if "extra" in e.reason]
+    if beyond:
+        notes.append(f"Extrapolated beyond the shortest or longest task: {', '.join(beyond)}.")
+    return notes
+
+
+def _row(fit: ModelFit, success_rate: float, found: Estimate) -> dict[str, Any]:
+    return {
+        "model": fit.model,
+        "success_rate": success_rate,
+        **columns_of(minutes=found),
+        "slope": fit.slope,
+        "intercept": fit.intercept,
+        "n_runs": fit.n_runs,
+        "n_tasks": fit.n_tasks,
+        "success": fit.success,
+        "minutes_low_state": found.low_state,
+        "minutes_high_state": found.high_state,
+        "reason": found.reason,
+    }
+
+
+def _column(success_rate: float) -> str:
+    return f"p{100 * success_rate:g}"
+
+
+def _in_minutes(log2_minutes: Floats) -> Floats:
+    """Minutes; NaN where the crossing is none or beyond floats."""
+    return np.exp2(np.where(np.isfinite(log2_minutes), log2_minutes, np.nan))

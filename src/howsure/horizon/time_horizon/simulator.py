@@ -1,0 +1,77 @@
+r"""Runs with known time horizons.
+
+.. math:: P(\text{success}) = \sigma\bigl(\beta (\log_2 \text{minutes} - \log_2 h) + u_f + v_t\bigr), \qquad
+          u_f \sim N(0, s_f^2),\ v_t \sim N(0, s_t^2)
+
+``h`` is the model's 50 % horizon, ``u`` and ``v`` make families and tasks easier or harder than their length says, for all models alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from howsure.errors import OptionError
+from howsure.horizon.run_counts import ModelCounts, count_table
+
+__all__ = ["SimulatedTimeRuns", "simulate_time"]
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedTimeRuns:
+    """Counts of runs, and the true values that they were drawn from.
+
+    ``slope`` is β; ``spread`` the standard deviation of family and task effects together.
+    """
+
+    counts: ModelCounts
+    horizons: Mapping[str, float]
+    slope: float
+    spread: float
+
+    def truth(self, model: str, success_rate: float = 0.5) -> float:
+        """The minutes at which a model does this share of all tasks of that length, easier and harder ones together."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+        effects, shares = self.spread * nodes, weights / weights.sum()
+        found = brentq(lambda eta: shares @ expit(eta + effects) - success_rate, -60, 60)
+        return float(self.horizons[model] * 2 ** (found / self.slope))
+
+
+def simulate_time(
+    horizons: Mapping[str, float],
+    *,
+    n_families: int = 40,
+    n_tasks: int = 4,
+    n_runs: int = 8,
+    slope: float = -0.7,
+    family_sd: float = 0.6,
+    task_sd: float = 0.6,
+    longest: float = 960,
+    seed: int = 0,
+) -> SimulatedTimeRuns:
+    """Runs of models with these 50 % horizons in minutes; families start between one minute and `longest`, log-uniformly.
+
+    Every model makes `n_runs` runs at each of `n_tasks` tasks in each family; lengths within a family differ by a doubling or so.
+    """
+    if slope >= 0 or min(n_families, n_tasks, n_runs) < 1 or not horizons:
+        raise OptionError("Give a slope below 0, a model, and at least 1 family, task and run.")
+    rng = np.random.default_rng(seed)
+    family = np.repeat(np.arange(n_families), n_tasks)
+    x = rng.uniform(0, math.log2(longest), n_families)[family] + rng.normal(0, 1, len(family))
+    effect = rng.normal(0, family_sd, n_families)[family] + rng.normal(0, task_sd, len(family))
+    tasks = pl.DataFrame({"family": family, "minutes": np.exp2(x).round(3).clip(0.01)}).with_row_index("number")
+    tasks = tasks.select(
+        pl.format("family-{}/task-{}", "family", "number").alias("task"), pl.format("family-{}", "family"), "minutes"
+    )
+    drawn = []
+    for model, minutes in horizons.items():
+        p = expit(slope * (np.log2(tasks["minutes"].to_numpy()) - math.log2(minutes)) + effect)
+        counts = {"successes": rng.binomial(n_runs, p), "n": np.full(len(p), n_runs)}
+        drawn.append(tasks.with_columns(model=pl.lit(model), **{name: pl.Series(c) for name, c in counts.items()}))
+    return SimulatedTimeRuns(count_table(pl.concat(drawn)), dict(horizons), slope, math.hypot(family_sd, task_sd))

@@ -1,0 +1,124 @@
+"""A folder of pages, and the people invited to answer them: one secret link each."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from howsure.errors import InputError, OptionError
+from howsure.people.build import BuiltPage, explain, read_pages
+from howsure.safe_io import read_bytes
+
+__all__ = ["LINKS", "Invitation", "Packet", "open_packet", "write_private"]
+
+LINKS = "links.json"
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """Who may answer which page with which secret token; `label` is how the researcher knows them."""
+
+    label: str
+    rater: str
+    page: BuiltPage
+    token: str
+
+
+@dataclass(frozen=True)
+class Packet:
+    """Pages with their invitations, and the token that opens the researcher's view."""
+
+    folder: Path
+    invitations: tuple[Invitation, ...]
+    admin: str
+
+
+def open_packet(folder: str | os.PathLike[str], n_raters: int | None = None) -> Packet:
+    """The packet in a folder. Tokens are drawn on first use and kept in ``links.json``, which only its owner may read.
+
+    A page made for one person gets one link. A single page made for everyone gets `n_raters` links.
+    """
+    folder = Path(folder)
+    pages = read_pages(folder)
+    kept = _kept(folder / LINKS)
+    invited = list(_invited(folder, pages, n_raters, kept))
+    tokens = {label: kept.tokens.get(label) or secrets.token_urlsafe(24) for label, _, _ in invited}
+    links = _Links(admin=kept.admin or secrets.token_urlsafe(24), tokens=kept.tokens | tokens)
+    if links != kept:
+        write_private(folder / LINKS, links.model_dump_json(indent=1) + "\n")
+    invitations = (Invitation(label, rater, page, tokens[label]) for label, rater, page in invited)
+    return Packet(folder, tuple(invitations), links.admin)
+
+
+def write_private(path: Path, text: str) -> Path:
+    """Write a whole file that only its owner may read."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=".", dir=path.parent)  # made with mode 0600
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror or error}). Use a folder that you may write to."
+        ) from None
+    return path
+
+
+class _Links(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    admin: str = ""
+    tokens: dict[str, str] = {}
+
+
+def _kept(path: Path) -> _Links:
+    if not path.exists():
+        return _Links()
+    try:
+        return _Links.model_validate_json(read_bytes(path))
+    except (ValidationError, json.JSONDecodeError) as error:
+        told = explain(error) if isinstance(error, ValidationError) else str(error)
+        raise InputError(
+            f"{path}: not the links that Howsure keeps ({told}). Restore it, or remove it to draw new links."
+        ) from None
+
+
+def _invited(
+    folder: Path, pages: dict[str, BuiltPage], n_raters: int | None, kept: _Links
+) -> Iterator[tuple[str, str, BuiltPage]]:
+    """Label, rater and page of everyone who gets a link."""
+    shared = [name for name, page in pages.items() if not page.page.rater]
+    if not shared:
+        _refuse_shared_names(folder, pages)
+        if n_raters is not None:
+            raise OptionError(f"{folder}: its {len(pages)} pages were each made for one person; leave out --raters.")
+        yield from ((name, page.page.rater, page) for name, page in pages.items())
+        return
+    if len(pages) > 1:
+        raise InputError(
+            f"{folder}: {shared[0]}.html is made for everyone and cannot be served beside others. Give it a folder of its own."
+        )
+    n_links = max(n_raters or 0, len(kept.tokens))
+    if not n_links:
+        raise OptionError(f"{folder}: {shared[0]}.html is made for everyone; pass --raters N for N secret links.")
+    yield from ((f"rater-{n:03d}", f"rater-{n:03d}", pages[shared[0]]) for n in range(1, n_links + 1))
+
+
+def _refuse_shared_names(folder: Path, pages: dict[str, BuiltPage]) -> None:
+    by_rater: dict[str, str] = {}
+    for name, page in pages.items():
+        if other := by_rater.get(page.page.rater):
+            raise InputError(
+                f"{folder}: {other}.html and {name}.html are both made for {page.page.rater!r}. Remove one."
+            )
+        by_rater[page.page.rater] = name

@@ -1,0 +1,82 @@
+"""What a typed answer says: tolerant of form, never of content.
+
+``assets/answers.js`` does the same, letter for letter, so a page calls right what is scored as right. Classes of characters are
+spelt out because a browser's and Python's differ.
+"""
+
+from __future__ import annotations
+
+import re
+
+from howsure.people.blinding import SPACES, normal_number, normal_text
+
+__all__ = ["bare", "plain_form", "plain_forms", "readings"]
+
+_LONGEST_REPLY = 10_000
+_ANY = re.IGNORECASE | re.ASCII
+_MARK = re.compile(r"\banswer\b[ *_`]{0,4}(?:is[ *_`]{0,4})?:[ *_`]{0,4}", _ANY)
+_SAID = re.compile(
+    r"(?:(?:so|thus|hence|therefore|then)[ ,:]+)?(?:(?:the|my) +)?(?:(?:final|correct|right|missing|next) +)?"
+    r"(?:answer|result|blank|piece|expression|value|number|term|letter|letters|digits|order) +"
+    r"(?:is|are|should be|must be|would be)[ :]+(.+)",
+    _ANY | re.DOTALL,
+)
+_BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_FENCE = re.compile(rf"[{SPACES}]*(?:```|~~~)[A-Za-z0-9_+-]*[{SPACES}]*")
+_COMMAND = re.compile(r"\\(?:boxed|text|mathrm|mathbf|texttt)\{(.*)\}", re.DOTALL)
+_EDGES = re.compile(f"^[{SPACES}]+|[{SPACES}]+$")
+_WRAPPING = "\"'`*_$“”‘’«»"
+_LEFT, _RIGHT = re.compile(f"^[{SPACES}{_WRAPPING}]+"), re.compile(f"[{SPACES}{_WRAPPING}]+$")
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+
+
+def readings(text: str) -> tuple[str, ...]:
+    r"""The ways to read the final answer off a reply, the likelier first.
+
+    What follows the last ``Answer:`` counts: the rest of its line, or all that is left. Without one it is the whole reply, or its last line.
+    "The answer is" and the like may stand before it.
+
+    >>> readings("Answer: 3? No.\n**Answer:** 42.")
+    ('42',)
+    >>> readings("So it must be\n42")
+    ('So it must be\n42', '42')
+    >>> readings("The blank should be `x`.")
+    ('The blank should be `x', 'x')
+    """
+    parts = _MARK.split(text[-_LONGEST_REPLY:])
+    lines = [line for line in _BREAK.split(parts[-1]) if not _FENCE.fullmatch(line) and _EDGES.sub("", line)]
+    if not lines:
+        return ()
+    left = "\n".join(lines)
+    found = [bare(one) for one in ((lines[0], left) if len(parts) > 1 else (left, lines[-1]))]
+    said = [bare(match[1]) for one in found if (match := _SAID.fullmatch(one))]
+    return tuple(dict.fromkeys(one for one in (*found, *said) if one))
+
+
+def bare(text: str) -> str:
+    """Without quotes, emphasis, a box, the full stop of a sentence, and halves of letters that cannot be encoded; unless nothing else is there."""
+    whole = _EDGES.sub("", text.encode("utf-8", "replace").decode())
+    inner = _unwrapped(whole)
+    while command := _COMMAND.fullmatch(inner):
+        inner = _unwrapped(command[1])
+    return inner or whole
+
+
+def plain_form(text: str) -> str:
+    """An answer as it is compared: without regard to case and spaces, numbers in their shortest form.
+
+    >>> plain_form(" New York "), plain_form("1,250.50"), plain_form("−07")
+    ('newyork', '1250.5', '-7')
+    """
+    one = _EDGES.sub("", text).replace("{,}", ",").replace("\\,", "")
+    return normal_number(one.replace(",", "") if _THOUSANDS.fullmatch(one) else one, 15) or normal_text(text)
+
+
+def plain_forms(text: str) -> tuple[str, ...]:
+    """Every form in which a typed text is compared with a right answer."""
+    return tuple(dict.fromkeys((normal_text(text), *map(plain_form, readings(text)))))
+
+
+def _unwrapped(text: str) -> str:
+    inner = _RIGHT.sub("", _LEFT.sub("", text))
+    return inner if inner.endswith("..") else _RIGHT.sub("", inner.removesuffix("."))

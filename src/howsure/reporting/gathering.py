@@ -1,0 +1,71 @@
+"""Many saved results in one page: a summary in plain sentences, then every section, then what made each."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from howsure._version import __version__
+from howsure.errors import InputError
+from howsure.results import Provenance
+from howsure.results.blocks import Block, Report, Section, TableBlock, Text
+
+__all__ = ["together"]
+
+_MANY = 40  # sections that a page still holds
+
+
+def together(
+    reports: Mapping[Path, Report], *, date: datetime.date, title: str = "What was measured, and how sure that is"
+) -> Report:
+    """One report of many, in the order in which they are given; a result that is there twice is told once."""
+    sections = _distinct([section for report in reports.values() for section in report.sections])
+    if len(sections) > _MANY:
+        raise InputError(
+            f"{len(sections)} sections are too many for one page. Name fewer folders; {_MANY} sections fit."
+        )
+    notes = tuple(dict.fromkeys(note for report in reports.values() for note in report.made.notes))
+    made = Provenance({"results": len(reports)}, notes=notes, version=__version__)
+    return Report(title, [*sections, _settings(reports)], made, date, _front(reports, sections))
+
+
+def _distinct(sections: Sequence[Section]) -> list[Section]:
+    kept: dict[tuple[str, str], Section] = {}
+    for section in sections:
+        kept.setdefault(
+            (section.title, repr([block for block in section.blocks if isinstance(block, TableBlock)])), section
+        )
+    return list(kept.values())
+
+
+def _front(reports: Mapping[Path, Report], sections: Sequence[Section]) -> list[Block]:
+    found = list(dict.fromkeys(text for one in sections for text in one.found))
+    unknown = list(dict.fromkeys(text for one in sections for text in one.unknown))
+    own = [block for report in reports.values() for block in report.summary]
+    told: list[Block] = [Text("\n\n".join(found))] if found else []
+    if unknown:
+        told.append(Text("Not yet known\n\n" + "\n\n".join(unknown)))
+    return [*told, *own]
+
+
+def _settings(reports: Mapping[Path, Report]) -> Section:
+    """Which result was made how: one row per result."""
+    rows = [
+        (
+            report.title,
+            path.parent.name,
+            report.date,
+            report.made.seed,
+            report.made.digest[:12] or "none",
+            _short(report.made.settings),
+        )
+        for path, report in reports.items()
+    ]
+    columns = ("Result", "Folder", "Made", "Seed", "Input digest", "Settings")
+    return Section("Settings of each result", [TableBlock(columns, rows, "One row a result.")])
+
+
+def _short(settings: Mapping[str, object]) -> str:
+    told = [f"{name} {value}" for name, value in settings.items() if isinstance(value, str | int | float)]
+    return ", ".join(told) or "none"

@@ -1,0 +1,157 @@
+"""From a report to one HTML page that opens without a network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, singledispatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from howsure.estimates import Estimate
+from howsure.outside_text import templates
+from howsure.reporting.store import ENDING, save_sections
+from howsure.results import plain
+from howsure.results.blocks import Block, ChartBlock, Download, KeyNumbers, Method, Report, TableBlock, Text
+from howsure.results.cells import shown_columns
+from howsure.safe_io import write_atomic
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+__all__ = ["render", "save_report"]
+
+
+def save_report(report: Report, path: str | os.PathLike[str]) -> Path:
+    """Write the report as one HTML file, and beside it its sections, from which `howsure report` makes one page of many."""
+    target = Path(path)
+    save_sections(report, target.with_name(target.stem + ENDING))
+    return write_atomic(target, render(report))
+
+
+def render(report: Report) -> str:
+    """The report as HTML: style, scripts, charts and downloads inside, nothing fetched; same report, same bytes."""
+    from markupsafe import Markup
+
+    from howsure.charts.page import policy, scripts, style
+
+    look = style() + _text("report.css")
+    blocks = [*report.summary, *(block for section in report.sections for block in section.blocks)]
+    code = [*(scripts() if any(isinstance(block, ChartBlock) for block in blocks) else ()), _text("report.js")]
+    return _fill(
+        "report.html",
+        report=report,
+        summary=_html_of(report.summary, "summary"),
+        sections=[
+            {"title": section.title, "key": key, "blocks": _html_of(section.blocks, key)}
+            for section, key in zip(report.sections, _keys(report), strict=True)
+        ],
+        settings=_settings(report.made.settings),
+        policy=policy(code, look),
+        style=Markup(look),
+        scripts=[Markup(text) for text in code],
+    )
+
+
+def _html_of(blocks: Sequence[Block], key: str) -> list[Markup]:
+    return [_html(block, f"{key}-{number}") for number, block in enumerate(blocks, 1)]
+
+
+@singledispatch
+def _html(block: Block, key: str) -> Markup:
+    raise TypeError(f"{type(block).__name__} is not a block of a report")
+
+
+@_html.register(Text)
+def _(block: Text, key: str) -> Markup:
+    return _fill("text.html", paragraphs=_paragraphs(block.text))
+
+
+@_html.register(KeyNumbers)
+def _(block: KeyNumbers, key: str) -> Markup:
+    return _fill("key_numbers.html", numbers=[(name, *_parted(number)) for name, number in block.numbers.items()])
+
+
+@_html.register(TableBlock)
+def _(block: TableBlock, key: str) -> Markup:
+    return _fill("table.html", key=key, caption=block.caption, columns=shown_columns(block), n_rows=len(block.rows))
+
+
+@_html.register(ChartBlock)
+def _(block: ChartBlock, key: str) -> Markup:
+    from howsure.charts.export import to_spec
+    from howsure.charts.page import figure, title_and_caption
+
+    spec = to_spec(block.chart)
+    if not title_and_caption(spec)[1]:
+        raise ValueError("a chart in a report says its n and interval: finish it with howsure.charts.captioned")
+    return figure(spec, key=key, alt=block.alt)
+
+
+@_html.register(Method)
+def _(block: Method, key: str) -> Markup:
+    return _fill("method.html", title=block.title, paragraphs=_paragraphs(block.text))
+
+
+@_html.register(Download)
+def _(block: Download, key: str) -> Markup:
+    data = block.data.encode() if isinstance(block.data, str) else block.data
+    packed = base64.b64encode(data).decode()
+    return _fill(
+        "download.html", filename=block.filename, link=f"data:{block.mime};base64,{packed}", size=_size(len(data))
+    )
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [part.strip("\n") for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def _parted(number: Estimate | str) -> tuple[str, str, bool]:
+    """What is printed large, what small beneath it, and whether the large is a word."""
+    if isinstance(number, str):
+        return number, "", False
+    if number.value is None:
+        return number.state.replace("_", " "), number.reason, True
+    value, _, interval = str(number).partition(" [")
+    return value, f"[{interval} {number.level * 100:.6g} % interval" if interval else "", False
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes:,} bytes" if n_bytes < 1000 else f"{n_bytes / 1000:,.0f} kB"
+
+
+def _keys(report: Report) -> Iterator[str]:
+    """An anchor for each section, from its title where that has letters, and never one twice."""
+    taken: set[str] = {"summary", "content", "contents"}
+    for number, section in enumerate(report.sections, 1):
+        key = re.sub(r"[^a-z0-9]+", "-", section.title.casefold()).strip("-")[:60] or "section"
+        key = key if key[0].isalpha() and key not in taken else f"section-{number}-{key}"
+        taken.add(key)
+        yield key
+
+
+def _settings(settings: Any) -> dict[str, str]:
+    told = {name: plain(value) for name, value in settings.items()}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for name, value in told.items()
+    }
+
+
+def _fill(template: str, **values: Any) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(_templates().get_template(template).render(**values))
+
+
+@cache
+def _text(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    return templates(_text, trim_blocks=True, lstrip_blocks=True)

@@ -1,0 +1,118 @@
+"""The pieces of a report. They hold what is shown; `howsure.reporting.render` says how."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.results import Provenance
+
+if TYPE_CHECKING:
+    import polars as pl
+    from altair.typing import ChartType
+
+__all__ = ["Block", "Cell", "ChartBlock", "Download", "KeyNumbers", "Method", "Report", "Section", "TableBlock", "Text"]
+
+Cell = str | int | float | bool | datetime.date | Estimate | None
+"""What a table may hold. Numbers are aligned and sorted as numbers, estimates by their value; None shows as –."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs, parted by blank lines. Shown as they are: no markup."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class KeyNumbers:
+    """The few numbers that a reader came for, each under its name and with its interval."""
+
+    numbers: Mapping[str, Estimate | str]
+
+
+@dataclass(frozen=True)
+class TableBlock:
+    """A table that the reader can sort. The caption says what a row is."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != len(self.columns):
+                raise ValueError(f"row {number} has {len(row)} cells; the table has {len(self.columns)} columns")
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, caption: str, titles: Mapping[str, str] | None = None) -> TableBlock:
+        """A frame as a table; `titles` chooses, orders and names its columns, and without it all are shown."""
+        shown = titles or {name: name for name in frame.columns}
+        return cls(tuple(shown.values()), tuple(frame.select(*shown).iter_rows()), caption)
+
+
+@dataclass(frozen=True)
+class ChartBlock:
+    """A chart of `howsure.charts`; `alt` tells a reader who cannot see it what it shows, by default its title and caption."""
+
+    chart: ChartType
+    alt: str = ""
+
+
+@dataclass(frozen=True)
+class Method:
+    """How it was done: folded away on the screen, open on paper. Line breaks stay, so a formula may have its own line."""
+
+    text: str
+    title: str = "Method"
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file inside the page, given out under `filename`."""
+
+    filename: str
+    data: bytes | str
+    mime: str = "text/csv"
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]*", self.filename):
+            raise OptionError(f"{self.filename!r} is no name for a download; use letters, digits, points and hyphens.")
+        if not re.fullmatch(r"[a-z]+/[a-z0-9.+-]+", self.mime):
+            raise OptionError(f"{self.mime!r} is no media type; write one such as text/csv or application/json.")
+
+
+Block = Text | KeyNumbers | TableBlock | ChartBlock | Method | Download
+
+
+@dataclass(frozen=True)
+class Section:
+    """One subject: a heading and what stands under it.
+
+    ``found`` and ``unknown`` are plain sentences for a page that gathers many sections: who leads and how sure that is, and what is not yet known.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+    found: Sequence[str] = ()
+    unknown: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole page: what was found, section by section, and what made it.
+
+    `made` gives the footer its settings, seed, input digest and version. `date` is when the report was made; it is passed in
+    so that the same report gives the same bytes.
+    """
+
+    title: str
+    sections: Sequence[Section]
+    made: Provenance
+    date: datetime.date
+    summary: Sequence[Block] = ()

@@ -1,0 +1,311 @@
+"""What a table of scores and a scale look like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from howsure.charts import Caption, Field, Reference, captioned, heat_map, histogram, interval_plot, points_with_trend
+from howsure.charts.encodings import MAX_ROWS, NAMES, ON_TOP, by_group, position, reference_line, roles, tooltips
+from howsure.charts.theme import LIGHT, PALETTE, ROW
+from howsure.errors import InputError
+from howsure.stats._arrays import Floats
+from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of, fit_trend, is_frontier
+from howsure.stitch.model.curves import curve_frame, residual_frame
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from howsure.stitch.exploration import Exploration
+    from howsure.stitch.scale import Scale
+
+__all__ = [
+    "CAPABILITY",
+    "draw_capabilities",
+    "draw_coverage",
+    "draw_curves",
+    "draw_difficulties",
+    "draw_months",
+    "draw_overlap",
+    "draw_ranking",
+    "draw_residuals",
+    "draw_scale",
+    "readable",
+]
+
+CAPABILITY = "units of the scale"
+_MOST_ROWS = 50  # more than this nobody reads in one picture
+_MOST_CELLS = 30  # benchmarks on a side of the overlap
+_LIT = 6  # curves that are told apart by colour
+_LETTER, _LINE = 0.0105, 0.06  # of a label, as shares of the picture
+
+
+def draw_scale(scale: Scale) -> dict[str, alt.LayerChart]:
+    """All pictures of a fit, by file name; those over time where models or benchmarks have dates."""
+    drawn = {
+        "ranking": draw_ranking(scale),
+        "curves": draw_curves(scale),
+        "residuals": draw_residuals(scale),
+    }
+    if scale.models["date"].is_not_null().any():
+        drawn["capabilities"] = draw_capabilities(scale)
+    if scale.benchmarks["date"].is_not_null().any():
+        drawn["difficulties"] = draw_difficulties(scale)
+    return drawn
+
+
+def draw_overlap(found: Exploration) -> alt.LayerChart:
+    """How many models two benchmarks share, the most covered benchmarks first."""
+    names = found.benchmarks["benchmark"].to_list()[:_MOST_CELLS]
+    rows = found.overlap.filter(pl.col("benchmark").is_in(names), pl.col("other").is_in(names))
+    return heat_map(
+        rows,
+        title="Models that two benchmarks share",
+        caption=Caption(found.overview.n_models, "models", None, "counts", _cut(len(found.benchmarks), _MOST_CELLS)),
+        x=Field("other", "Benchmark"),
+        y=Field("benchmark", "Benchmark"),
+        value=Field("n_models", "Models on both", "number", format=",d"),
+    )
+
+
+def draw_months(found: Exploration) -> alt.LayerChart:
+    """Scores by the month in which their model was released."""
+    rows = found.months.with_columns(pl.col("month").dt.offset_by("1mo").alias("end"))
+    undated = found.overview.n_undated
+    note = f"{undated} models have no date" if undated else ""
+    return histogram(
+        rows,
+        title="Scores by the release of their model",
+        caption=Caption(int(found.months["n_scores"].sum()), "scores", None, "counts", note),
+        x=Field("month", "Release of the model"),
+        count=Field("n_scores", "Scores", "a month"),
+    )
+
+
+def draw_coverage(found: Exploration) -> alt.LayerChart:
+    """How many models each benchmark has."""
+    import altair as alt
+
+    shown = found.benchmarks.head(_MOST_ROWS)
+    rows = roles(shown, label="benchmark", value="n_models", count="n_scores")
+    names, counts = Field("label", "Benchmark"), Field("value", "Models", "number", format=",d")
+    across = position("x", rows, "value", counts) | {"scale": alt.Scale(zero=True)}
+    bars = (
+        alt.Chart(rows)
+        .mark_bar(opacity=0.85)
+        .encode(
+            x=alt.X(**across),
+            y=_names(rows["label"].to_list(), "Benchmark"),
+            color=alt.value(PALETTE[0]),
+            tooltip=tooltips(rows, label=names, value=counts, count=Field("count", "Scores", "number", format=",d")),
+        )
+    )
+    four = int((found.models["n_benchmarks"] >= 4).sum())
+    note = f"{four} of {found.overview.n_models} models are on four benchmarks or more. {_cut(len(found.benchmarks), _MOST_ROWS)}".strip()
+    caption = Caption(found.overview.n_pairs, "pairs of model and benchmark", None, "counts", note)
+    chart = alt.LayerChart(layer=[bars], height=len(rows) * ROW * 0.75)
+    return captioned(chart, title="Models on each benchmark", caption=caption)
+
+
+def draw_ranking(scale: Scale, n: int = 40) -> alt.LayerChart:
+    """The most capable models with their intervals."""
+    rows = scale.models.head(n).select(
+        "model", "capability", "capability_low", "capability_high", state="capability_state", text=_told(scale, n)
+    )
+    return interval_plot(
+        rows,
+        title="The most capable models" if len(scale.models) > n else "Capabilities",
+        caption=_caption(scale, f"The first {n}" if len(scale.models) > n else ""),
+        label=Field("model", "Model"),
+        value=Field("capability", "Capability", CAPABILITY),
+        low="capability_low",
+        high="capability_high",
+    )
+
+
+def draw_capabilities(scale: Scale, *, top_n: int = 1, level: float | None = None) -> alt.LayerChart:
+    """Capabilities by release date, the frontier marked, with its trend."""
+    dated = Dated.of(scale)
+    chosen = is_frontier(dated.days, dated.capability, top_n)
+    where = pl.DataFrame({"model": dated.models, "group": np.where(chosen, "frontier", "others").tolist()})
+    points = scale.models.join(where, on="model").sort("group", "date", descending=True).head(MAX_ROWS)
+    trend = _trend(dated, top_n, level or scale.level)
+    told = "" if trend is None else f"The frontier rises by {trend.slope()} per year; the band is for its line"
+    return points_with_trend(
+        points,
+        None if trend is None else _line(trend, dated),
+        title="Capabilities over time",
+        caption=_caption(scale, told),
+        x=Field("date", "Release"),
+        y=Field("capability", "Capability", CAPABILITY),
+        low="capability_low",
+        high="capability_high",
+        label=Field("model", "Model"),
+        group=Field("group", "Models"),
+        named=readable(points.filter(group="frontier"), "date", "capability", "model", within=points),
+    )
+
+
+def draw_difficulties(scale: Scale) -> alt.LayerChart:
+    """Difficulties by publication date, beside the trend of the frontier."""
+    points = scale.benchmarks.drop_nulls("date").head(MAX_ROWS)
+    has_dates = scale.models["date"].is_not_null().any()
+    dated = Dated.of(scale) if has_dates else None
+    trend = None if dated is None else _trend(dated, 1, scale.level)
+    told = "" if trend is None else "The line is the trend of the most capable models"
+    ends = {f"capability{end}": f"difficulty{end}" for end in ("", "_low", "_high")}
+    line = None if trend is None or dated is None else _line(trend, dated).rename(ends)
+    return points_with_trend(
+        points,
+        line,
+        title="Difficulties over time",
+        caption=_caption(scale, told, "benchmarks", len(points)),
+        x=Field("date", "Publication"),
+        y=Field("difficulty", "Difficulty", CAPABILITY),
+        low="difficulty_low",
+        high="difficulty_high",
+        label=Field("benchmark", "Benchmark"),
+        named=readable(points.sort("n_models", descending=True), "date", "difficulty", "benchmark"),
+    )
+
+
+def draw_curves(scale: Scale) -> alt.LayerChart:
+    """The stitched picture: each benchmark's curve over the capability axis, with the scores of models on some of them."""
+    import altair as alt
+
+    lit = _spread_out(scale)
+    lines = roles(curve_frame(scale), x="capability", value="score", group="benchmark")
+    points = residual_frame(scale).filter(pl.col("benchmark").is_in(lit)).head(MAX_ROWS)
+    dots = roles(points, x="capability", value="score", group="benchmark", label="model")
+    x, y = Field("capability", "Capability", CAPABILITY), Field("score", "Score", "0–1", domain=(0, 1))
+    group = Field("benchmark", "Benchmark")
+    over = lines.filter(pl.col("group").is_in(lit))
+    over = over.sort(pl.col("group").replace_strict({name: i for i, name in enumerate(lit)}, return_dtype=pl.Int64))
+    places = {"x": alt.X(**position("x", lines, "x", x)), "y": alt.Y(**position("y", lines, "value", y))}
+    colour = by_group(over, group)["color"]
+    dashed = by_group(over, group, "strokeDash", symbolType="stroke", symbolSize=500, symbolStrokeWidth=2.5)
+    tips = tooltips(lines, group=group, x=x, value=y)
+    layers = [
+        alt.Chart(lines.filter(~pl.col("group").is_in(lit)))
+        .mark_line(strokeWidth=1, opacity=0.5, color=LIGHT["edge"])
+        .encode(**places, detail=alt.Detail("group:N"), tooltip=tips),
+        alt.Chart(dots)
+        .mark_point(size=26, opacity=0.55)
+        .encode(**places, color=colour, tooltip=[*tooltips(dots, label=Field("label", "Model")), *tips]),
+        alt.Chart(over).mark_line().encode(**places, **dashed, tooltip=tips),
+    ]
+    grey = len(scale.benchmarks) - len(lit)
+    note = (
+        f"Dots: scores of models on the coloured benchmarks. Grey: the other {grey}"
+        if grey
+        else "Dots: scores of models"
+    )
+    caption = Caption(scale.quality.n_observations, "scores", None, "curves as fitted", note)
+    return captioned(alt.LayerChart(layer=layers), title="All benchmarks on one scale", caption=caption)
+
+
+def draw_residuals(scale: Scale) -> alt.LayerChart:
+    """How far each score lies from what the scale expects, benchmark by benchmark, the worst fitted on top."""
+    import altair as alt
+
+    worst = scale.benchmarks.sort("rmse", "benchmark", descending=[True, False])["benchmark"].to_list()[:_MOST_ROWS]
+    found = residual_frame(scale).filter(pl.col("benchmark").is_in(worst))
+    found = found.sort(pl.col("residual").abs(), descending=True).head(MAX_ROWS)
+    rows = roles(found, group="benchmark", value="residual", score="score", expected="expected", label="model")
+    x = Field("residual", "Score − expected score", "−1 to 1", format="+.2f")
+    fields = {
+        "group": Field("benchmark", "Benchmark"),
+        "label": Field("model", "Model"),
+        "value": x,
+        "score": Field("score", "Score", "0–1", format=".3f"),
+        "expected": Field("expected", "Expected", "0–1", format=".3f"),
+    }
+    marks = (
+        alt.Chart(rows)
+        .mark_point(size=34, opacity=0.45)
+        .encode(
+            x=alt.X(**position("x", rows, "value", x)),
+            y=_names(worst, "Benchmark", field="group"),
+            color=alt.value(PALETTE[0]),
+            tooltip=tooltips(rows, **fields),
+        )
+    )
+    chart = alt.LayerChart(
+        layer=[*reference_line(Reference(0, "as expected"), "x"), marks], height=len(worst) * ROW * 0.75
+    )
+    note = f"Root mean square {scale.quality.rmse:.3f}. {_cut(len(scale.benchmarks), _MOST_ROWS)}".strip()
+    caption = Caption(scale.quality.n_observations, "scores", None, "single scores", note)
+    return captioned(chart, title="How far scores lie from the fit", caption=caption)
+
+
+def readable(
+    points: pl.DataFrame, x: str, y: str, label: str, *, within: pl.DataFrame | None = None, most: int = 12
+) -> list[str]:
+    """Labels that can stand left of their points and cover neither one another, nor another point, nor the axis; earlier rows first.
+
+    ``within`` spans the picture, where the points do not.
+    """
+    if not len(points):
+        return []
+    places, all_places = (_places(rows, x, y) for rows in (points, points if within is None else within))
+    low, reach = all_places.min(axis=0), np.maximum(np.ptp(all_places, axis=0), 1e-9)
+    dots = (places - low) / reach
+    taken: dict[str, tuple[float, float, float]] = {}
+    for name, (across, up) in zip(points[label], dots, strict=True):
+        start = across - len(name) * _LETTER
+        is_hidden = (dots[:, 0] > start) & (dots[:, 0] < across) & (abs(dots[:, 1] - up - _LINE / 3) < _LINE / 2)
+        clear = all(start > end or across < begin or abs(up - at) > _LINE for begin, end, at in taken.values())
+        if start >= 0 and clear and not is_hidden.any() and len(taken) < most:
+            taken[name] = (start, across, up)
+    return list(taken)
+
+
+def _places(rows: pl.DataFrame, x: str, y: str) -> Floats:
+    return rows.select(pl.col(x, y).to_physical().cast(pl.Float64)).to_numpy()
+
+
+def _cut(n: int, most: int) -> str:
+    return f"The first {most} of {n} benchmarks" if n > most else ""
+
+
+def _names(order: list[str], title: str, field: str = "label") -> alt.Y:
+    import altair as alt
+
+    return alt.Y(f"{field}:N", title=title, sort=order, axis=alt.Axis(**NAMES, **ON_TOP))
+
+
+def _told(scale: Scale, n: int) -> pl.Series:
+    return pl.Series([str(scale.capability(model)) for model in scale.models["model"].head(n)])
+
+
+def _caption(scale: Scale, note: str, of: str = "models", n: int | None = None) -> Caption:
+    count = len(scale.models) if n is None else n
+    if scale.replicates is None:
+        return Caption(count, of, None, "the fit has no replicates", note)
+    method = f"{len(scale.replicates):,} refits ({scale.provenance.settings['resample']} redrawn)"
+    return Caption(count, of, scale.level, method, note)
+
+
+def _trend(dated: Dated, top_n: int, level: float) -> Trend | None:
+    try:
+        return fit_trend(dated, top_n=top_n, level=level)
+    except InputError:
+        return None
+
+
+def _line(trend: Trend, dated: Dated) -> pl.DataFrame:
+    """The trend over the time of the models, with its confidence band."""
+    years = np.linspace(dated.years.min(), dated.years.max(), 40)
+    low, high = trend.confidence(years)
+    columns: dict[str, Any] = {"date": dates_of(years), "capability": trend.line.predict(years)}
+    return pl.DataFrame(columns | {"capability_low": low, "capability_high": high})
+
+
+def _spread_out(scale: Scale) -> list[str]:
+    """Well covered benchmarks from easy to hard: the most covered of each sixth."""
+    ranked = scale.benchmarks.sort("difficulty").with_row_index("place")
+    sixth = (pl.col("place") * _LIT // len(ranked)).alias("sixth")
+    best = ranked.group_by(sixth).agg(pl.col("benchmark").sort_by("n_models", descending=True).first()).sort("sixth")
+    return best["benchmark"].to_list()

@@ -1,1 +1,0 @@
-"""What tables of scores, scales, trends and robustness look like."""

@@ -1,0 +1,238 @@
+"""What a forecast made at an earlier day would have said, from the scores of that day alone."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.stats._arrays import Floats
+from howsure.stats.means import mean
+from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated, Trend, dates_of, fit_trend, is_frontier, years_of
+from howsure.stitch.forecasting.shapes import FEWEST_POINTS, SHAPES
+from howsure.stitch.scale import Scale, fit
+from howsure.tables import Scores
+
+__all__ = ["Backtest", "HeldOut", "backtest", "hold_out", "monthly", "refit_before", "summarise_errors"]
+
+_MOST_REPLICATES = 100  # a refit; enough for the variance of a line
+_HORIZONS = {
+    "up to 6 months": (0.0, 0.5),
+    "6 to 12 months": (0.5, 1.0),
+    "over a year": (1.0, np.inf),
+    "all": (0.0, np.inf),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The forecast of one cut-off: its trend, the frontier it knew, and what came later.
+
+    ``known`` has model, date, capability as the refit saw them; ``errors`` one row per shape and later frontier model: cutoff, shape, model, date,
+    years_ahead, actual, forecast, error, forecast_low, forecast_high, is_covered, is_covered_ols. Bands are the line's prediction bands.
+    """
+
+    cutoff: datetime.date
+    trend: Trend
+    known: pl.DataFrame
+    errors: pl.DataFrame
+    n_scores: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Backtest:
+    """Forecasts from many cut-offs against what came: the chosen one, all errors, and their summary.
+
+    ``summary`` has a row for each shape and distance into the future: n_cutoffs, n_models, mae with interval, rmse, bias, coverage with
+    interval (the line's alone) and that of plain least squares. Cut-offs share their later models, so the models and not the pairs count as
+    independent.
+    """
+
+    chosen: HeldOut | None
+    errors: pl.DataFrame
+    cutoffs: pl.DataFrame
+    summary: pl.DataFrame
+    notes: tuple[str, ...]
+
+
+def backtest(
+    scale: Scale,
+    cutoff: datetime.date,
+    *,
+    top_n: int = 1,
+    level: float = 0.95,
+    progress: Callable[[int, int], None] | None = None,
+) -> Backtest:
+    """Refit before ``cutoff``, and before the first of each month that leaves enough on both sides, and compare.
+
+    A score was there on a day when both its model and its benchmark were. The scale of the day is put on today's by the mean and the
+    spread of the models that it holds, since a scale has no unit of its own; nothing else of today enters.
+    """
+    dated = Dated.of(scale)
+    days = sorted({cutoff, *monthly(dated, top_n)})
+    found: dict[datetime.date, HeldOut | str] = {}
+    for done, day in enumerate(days, 1):
+        found[day] = _attempt(scale, dated, day, top_n, level)
+        if progress:
+            progress(done, len(days))
+    made = [one for one in found.values() if isinstance(one, HeldOut)]
+    chosen = found[cutoff]
+    failed = [f"No forecast from {day}: {one}" for day, one in found.items() if isinstance(one, str)]
+    errors = pl.concat([one.errors for one in made]) if made else pl.DataFrame()
+    return Backtest(
+        chosen if isinstance(chosen, HeldOut) else None,
+        errors,
+        pl.DataFrame([_told(one) for one in made], infer_schema_length=None),
+        summarise_errors(errors, level),
+        tuple(failed),
+    )
+
+
+def hold_out(dated: Dated, later: pl.DataFrame, cutoff: datetime.date, *, top_n: int, level: float) -> HeldOut:
+    """Forecasts of ``later`` frontier models (model, date, capability) from the models known before ``cutoff``, in every shape."""
+    chosen = is_frontier(dated.days, dated.capability, top_n)
+    if chosen.sum() < FEWEST_POINTS:
+        raise InputError(f"{chosen.sum()} frontier models came before it; {FEWEST_POINTS} are needed.")
+    trend = fit_trend(dated, top_n=top_n, level=level)
+    x, y = dated.years[chosen], dated.capability[chosen]
+    known = pl.DataFrame({"model": np.array(dated.models)[chosen], "date": dates_of(x), "capability": y}).sort("date")
+    ahead = np.array([years_of(day) for day in later["date"]])
+    base = later.select(
+        pl.lit(cutoff).alias("cutoff"),
+        "model",
+        "date",
+        pl.Series("years_ahead", ahead - years_of(cutoff)),
+        pl.col("capability").alias("actual"),
+    )
+    shaped = [
+        base.with_columns(pl.lit(name).alias("shape"), pl.Series("forecast", shape(x, y)(ahead)))
+        for name, shape in SHAPES.items()
+    ]
+    errors = pl.concat(shaped).with_columns(error=pl.col("actual") - pl.col("forecast"))
+    return HeldOut(cutoff, trend, known, errors.join(_bands(base, trend, ahead), on=("shape", "model"), how="left"))
+
+
+def refit_before(scale: Scale, cutoff: datetime.date, n_replicates: int = 0) -> Scale:
+    """The scale that the scores of models and benchmarks from before ``cutoff`` give, with the settings of ``scale``."""
+    rows = scale.problem.to_frame().filter(
+        pl.col("date") < cutoff, pl.col("benchmark_date").fill_null(datetime.date.min) < cutoff
+    )
+    if not len(rows):
+        raise InputError("no scores are older.")
+    settings = scale.provenance.settings
+    most_used: str = rows["benchmark"].mode().sort()[0]
+    anchor = settings.get("anchor")
+    return fit(
+        Scores(rows),
+        preset=settings["preset"],
+        anchor=anchor if anchor in set(rows["benchmark"]) else most_used,
+        min_benchmarks=settings["min_benchmarks"],
+        dimensions=settings["dimensions"],
+        n_replicates=n_replicates,
+        resample=settings["resample"],
+        seed=scale.provenance.seed or 0,
+    )
+
+
+def monthly(dated: Dated, top_n: int) -> Iterator[datetime.date]:
+    """The first of each month with enough frontier models before it and at least one after."""
+    days = np.sort(dated.days[is_frontier(dated.days, dated.capability, top_n)])
+    if len(days) <= FEWEST_POINTS:
+        return
+    first, last = dates_of(days[[FEWEST_POINTS - 1, -1]] / DAYS_A_YEAR)
+    day = first.replace(day=1)
+    while (day := (day + datetime.timedelta(days=32)).replace(day=1)) <= last:
+        yield day
+
+
+def summarise_errors(errors: pl.DataFrame, level: float) -> pl.DataFrame:
+    """One row a shape and distance."""
+    rows = []
+    for shape in SHAPES if len(errors) else ():
+        for horizon, (low, high) in _HORIZONS.items():
+            chosen = errors.filter(pl.col("shape") == shape, pl.col("years_ahead") >= low, pl.col("years_ahead") < high)
+            if len(chosen):
+                rows.append({"shape": shape, "horizon": horizon, **_summary(chosen, level)})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _attempt(scale: Scale, dated: Dated, cutoff: datetime.date, top_n: int, level: float) -> HeldOut | str:
+    later = _later(dated, cutoff, top_n)
+    n_replicates = 0 if scale.replicates is None else max(2, min(_MOST_REPLICATES, len(scale.replicates)))
+    try:
+        if not len(later):
+            raise InputError("no frontier model came after it.")
+        early = refit_before(scale, cutoff, n_replicates)
+        held = hold_out(_linked(early, dated), later, cutoff, top_n=top_n, level=level)
+    except InputError as error:
+        return str(error)
+    return replace(held, n_scores=early.quality.n_observations)
+
+
+def _later(dated: Dated, cutoff: datetime.date, top_n: int) -> pl.DataFrame:
+    chosen = is_frontier(dated.days, dated.capability, top_n) & (dated.years >= years_of(cutoff))
+    columns = {"model": np.array(dated.models)[chosen], "date": dates_of(dated.years[chosen])}
+    return pl.DataFrame(columns | {"capability": dated.capability[chosen]}).sort("date")
+
+
+def _linked(early: Scale, today: Dated) -> Dated:
+    """The early scale's models with capabilities in today's unit and from today's zero."""
+    then = Dated.of(early)
+    place = {name: index for index, name in enumerate(today.models)}
+    now = today.capability[[place[name] for name in then.models]]
+    centre, stretch = then.capability.mean(), now.std() / then.capability.std()
+    moved = [now.mean() + stretch * (values - centre) for values in (then.capability, then.drawn)]
+    return replace(then, capability=moved[0], drawn=moved[1])
+
+
+def _bands(base: pl.DataFrame, trend: Trend, ahead: Floats) -> pl.DataFrame:
+    """The prediction bands of the line, and whether what came lies in them."""
+    (low, high), (ols_low, ols_high) = (trend.prediction(ahead, is_plain=is_plain) for is_plain in (False, True))
+    actual = pl.col("actual")
+    return base.select(
+        pl.lit("line").alias("shape"),
+        "model",
+        pl.Series("forecast_low", low),
+        pl.Series("forecast_high", high),
+        actual.is_between(pl.Series(low), pl.Series(high)).alias("is_covered"),
+        actual.is_between(pl.Series(ols_low), pl.Series(ols_high)).alias("is_covered_ols"),
+    )
+
+
+def _told(held: HeldOut) -> dict[str, object]:
+    line = held.errors.filter(shape="line")
+    slope = held.trend.slope()
+    return {
+        "cutoff": held.cutoff,
+        "n_scores": held.n_scores,
+        "n_known": len(held.known),
+        "slope": slope.value,
+        "slope_low": slope.low,
+        "slope_high": slope.high,
+        "n_later": len(line),
+        "mae": line["error"].abs().mean(),
+        "coverage": line["is_covered"].mean(),
+    }
+
+
+def _summary(errors: pl.DataFrame, level: float) -> dict[str, object]:
+    models, covered = errors["model"].to_list(), errors["is_covered"].drop_nulls()
+    error = errors["error"].to_numpy()
+    mae = mean(np.abs(error), models, level=level, bounds=None).estimate
+    told: dict[str, object] = {
+        "n_cutoffs": errors["cutoff"].n_unique(),
+        "n_models": errors["model"].n_unique(),
+        "mae": mae.value,
+        "mae_low": None if mae.low is None else max(0.0, mae.low),
+        "mae_high": mae.high,
+        "rmse": float(np.sqrt(np.mean(error**2))),
+        "bias": float(error.mean()),
+    }
+    share = mean(covered.to_numpy().astype(float), models, level=level).estimate if len(covered) else None
+    ends: Sequence[float | None] = (None,) * 3 if share is None else (share.value, share.low, share.high)
+    told |= dict(zip(("coverage", "coverage_low", "coverage_high"), ends, strict=True))
+    return told | {"coverage_ols": errors["is_covered_ols"].mean()}

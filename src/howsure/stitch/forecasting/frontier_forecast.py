@@ -1,0 +1,196 @@
+"""Where the frontier is going, how sure that is, and how good such forecasts have been."""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.results import Provenance, Result, plain
+from howsure.stats._arrays import check_level
+from howsure.stitch.forecasting.backtest import Backtest, backtest
+from howsure.stitch.forecasting.breaks import BreakTest, find_break
+from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of, fit_trend, frontier_frame, years_of
+from howsure.stitch.forecasting.saturation import Saturation, saturate, saturation_frame
+from howsure.stitch.scale import Scale
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["Forecast", "forecast", "path_of"]
+
+_BANDS = ("confidence", "prediction")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Forecast(Result):
+    """The frontier, its trend into the future, and how accurate such forecasts have been.
+
+    ``models`` are all dated models with ``is_frontier``; ``path`` is the trend at each month's end, with bands at ``trend.level``: ``capability`` with the
+    confidence band of the line, ``prediction`` with the band for one new frontier model, and both by ordinary least squares alone under ``…_ols``.
+    """
+
+    name: ClassVar[str] = "forecast"
+
+    models: pl.DataFrame
+    trend: Trend
+    path: pl.DataFrame
+    backtest: Backtest
+    break_test: BreakTest
+    saturation: tuple[Saturation, ...]
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The trend month by month (main), the frontier, saturation, and the validation with its cut-offs and errors."""
+        tables = {
+            "forecast": self.path,
+            "frontier": self.models.filter("is_frontier"),
+            "saturation": saturation_frame(self.saturation),
+            "validation": self.backtest.summary,
+            "validation_cutoffs": self.backtest.cutoffs,
+            "validation_errors": self.backtest.errors,
+        }
+        return {name: table for name, table in tables.items() if table.width}
+
+    def at(self, date: str | datetime.date, band: str = "prediction", *, is_plain: bool = False) -> Estimate:
+        """The frontier's capability on a day; ``is_plain`` takes the capabilities as if they were known."""
+        if band not in _BANDS:
+            raise OptionError.unknown("band", band, _BANDS)
+        year = years_of(_day(date, "date"))
+        low, high = getattr(self.trend, band)(year, is_plain=is_plain)
+        return Estimate(float(self.trend.line.predict(year)), float(low), float(high), self.trend.level)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The slope, the break test, the tables and the provenance as plain JSON."""
+        line, found = self.trend.line, self.backtest
+        return {
+            "slope_per_year": plain(self.trend.slope()),
+            "slope_per_year_ols": plain(self.trend.slope(is_plain=True)),
+            "r2": line.r2,
+            "n_frontier": line.n,
+            "n_models": len(self.models),
+            "break": plain(self.break_test),
+            "validation_notes": list(found.notes),
+            **super().as_dict(),
+        }
+
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """The forecast, its validation, and when benchmarks are saturated, by file name."""
+        from howsure.stitch.forecasting.charts import draw_forecast, draw_saturation, draw_validation
+
+        drawn = {"forecast": draw_forecast(self), "saturation": draw_saturation(self)}
+        return drawn | ({"validation": draw_validation(self)} if self.backtest.chosen else {})
+
+
+def forecast(
+    scale: Scale,
+    *,
+    top_n: int = 1,
+    years: float = 3,
+    cutoff: str | datetime.date = "2024-07-01",
+    reach: float = 0.5,
+    level: float = 0.95,
+    n_simulations: int = 999,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Forecast:
+    """The frontier's trend ``years`` beyond the last model, with validation, a test for a break, and benchmark saturation.
+
+    Parameters
+    ----------
+    scale : Scale
+        A finished scale whose models have dates.
+    top_n : int
+        The frontier: models that were among so many best on the day of their release.
+    years : float
+        How far to forecast beyond the last model.
+    cutoff : str or date
+        The validation refits the scale on the scores from before this day, and from before the first of each month.
+    reach : float
+        The score, between 0 and 1, at which a benchmark counts as saturated.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    n_simulations : int
+        Simulated data sets without a break that calibrate the test for one.
+    seed : int
+        The same seed gives the same numbers.
+    progress : callable, optional
+        Is called with the number of refits done and their total.
+    """
+    check_level(level)
+    if not 0 < years <= 100:
+        raise OptionError(f"years is {years:g}; forecast more than 0 and at most 100.")
+    dated, day = Dated.of(scale), _day(cutoff, "cutoff")
+    trend = fit_trend(dated, top_n=top_n, level=level)
+    path = path_of(trend, dated, years)
+    told = {
+        "top_n": top_n,
+        "years": years,
+        "cutoff": day,
+        "reach": reach,
+        "level": level,
+        "n_simulations": n_simulations,
+    }
+    settings = {**told, "scale": scale.provenance.settings}
+    return Forecast(
+        models=frontier_frame(dated, top_n),
+        trend=trend,
+        path=path,
+        backtest=backtest(scale, day, top_n=top_n, level=level, progress=progress),
+        break_test=find_break(
+            dated.days, dated.capability, top_n=top_n, level=level, n_simulations=n_simulations, seed=seed
+        ),
+        saturation=tuple(saturate(scale, trend, reach=reach, until=path["date"][-1], seed=seed)),
+        provenance=Provenance(settings, scale.provenance.digest, seed, _notes(scale)),
+    )
+
+
+def path_of(trend: Trend, dated: Dated, years: float) -> pl.DataFrame:
+    """The trend at each month's end, from the first model to ``years`` beyond the last."""
+    first, last = dates_of([dated.years.min(), dated.years.max() + years])
+    dates = list(_month_ends(first, last))
+    x = np.array([years_of(date) for date in dates])
+    height, bands = trend.line.predict(x), dict[str, Any]()
+    for ending, is_plain in (("", False), ("_ols", True)):
+        for name, band in (("capability", trend.confidence), ("prediction", trend.prediction)):
+            low, high = band(x, is_plain=is_plain)
+            is_known = is_plain or trend.has_replicates
+            ends = {"low": low, "high": high} if is_known else dict.fromkeys(("low", "high"), np.full(len(x), np.nan))
+            stem = f"{name}{ending}"
+            bands |= {stem: height, **{f"{stem}_{end}": values for end, values in ends.items()}}
+    columns = {"date": dates, "is_forecast": x > dated.years.max(), **bands}
+    return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _day(date: str | datetime.date, name: str) -> datetime.date:
+    try:
+        return date if isinstance(date, datetime.date) else datetime.date.fromisoformat(date)
+    except ValueError:
+        raise OptionError(f"{name} {date!r} is not a date. Write it as 2024-07-01.") from None
+
+
+def _month_ends(first: datetime.date, last: datetime.date) -> Iterator[datetime.date]:
+    """The ends of all months from the one of ``first`` to the last that is over by ``last``, or the first alone."""
+    day = first
+    while True:
+        day = day.replace(day=calendar.monthrange(day.year, day.month)[1])
+        if day > last and day > first + datetime.timedelta(days=31):
+            return
+        yield day
+        day += datetime.timedelta(days=1)
+
+
+def _notes(scale: Scale) -> tuple[str, ...]:
+    notes = list(scale.provenance.notes)
+    undated = int(np.isnat(scale.problem.dates).sum())
+    notes += [f"{undated} models have no date and are in no trend."] if undated else []
+    notes += [f"Bands take the capabilities as known: {scale.without_replicates}."] if scale.without_replicates else []
+    return tuple(notes)

@@ -1,0 +1,346 @@
+"""How much of the progress is more compute, and how much is better use of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.estimates import Estimate
+from howsure.results import Provenance, Result, columns_of
+from howsure.stats._arrays import check_level
+from howsure.stitch.cleaning import listed
+from howsure.stitch.forecasting.efficiency import (
+    Coefficients,
+    Computed,
+    as_published,
+    calendar_years,
+    explained,
+    jointly,
+    ratio,
+    refuse_too_little,
+    size_families,
+    two_stages,
+)
+from howsure.stitch.forecasting.frontier import Dated
+from howsure.stitch.scale import Scale
+from howsure.tables import Scores
+
+if TYPE_CHECKING:
+    import altair
+
+    from howsure.tables.frames import Source
+
+__all__ = ["QUANTITIES", "Progress", "Rate", "progress", "separate"]
+
+QUANTITIES = {
+    "per_oom": "capability for ten times the compute",
+    "per_year": "capability per year at the same compute",
+    "per_year_by_compute": "capability per year from growing compute",
+    "oom_per_year": "orders of magnitude of compute saved per year",
+    "years_per_oom": "years in which better algorithms replace ten times the compute",
+}
+_LEVELS = (0.25, 0.5, 0.75)  # of the capabilities, as shares of models below
+_SHOWN_BEYOND = 0.5  # orders of magnitude beyond the compute that was seen
+_STEPS = 24
+
+
+@dataclass(frozen=True)
+class Rate:
+    """One number of progress: what it is (see `QUANTITIES`), and by which method."""
+
+    method: str
+    quantity: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Progress(Result):
+    """Scaling and algorithms, apart.
+
+    ``rates`` are the numbers, by method. ``needed`` is the compute for some fixed capabilities over time and ``cheapest`` the models that
+    needed least so far; ``fixed`` is the capability at fixed compute over time and ``gains`` its slope within each order of magnitude alone.
+    """
+
+    name: ClassVar[str] = "progress"
+
+    models: pl.DataFrame
+    rates: tuple[Rate, ...]
+    needed: pl.DataFrame
+    cheapest: pl.DataFrame
+    fixed: pl.DataFrame
+    gains: pl.DataFrame
+    r2: float
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The rates by method (main), the models, compute for fixed capability, cheapest models, capability at fixed compute, gains within brackets."""
+        rows = [
+            {"method": rate.method, "quantity": rate.quantity, "meaning": QUANTITIES[rate.quantity]}
+            | columns_of(value=rate.estimate)
+            | {"reason": rate.estimate.reason}
+            for rate in self.rates
+        ]
+        return {
+            "progress": pl.DataFrame(rows, infer_schema_length=None),
+            "progress_models": self.models,
+            "compute_needed": self.needed,
+            "cheapest": self.cheapest,
+            "fixed_compute": self.fixed,
+            "gains": self.gains,
+        }
+
+    def rate(self, quantity: str, method: str = "joint") -> Estimate:
+        """One of the numbers."""
+        return next(rate.estimate for rate in self.rates if (rate.method, rate.quantity) == (method, quantity))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The number of models, R², the tables and the provenance as plain JSON."""
+        return {"n_models": len(self.models), "r2": self.r2, **super().as_dict()}
+
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """Compute for fixed capability, and capability at fixed compute, by file name."""
+        from howsure.stitch.forecasting.charts import draw_efficiency, draw_gains
+
+        return {"efficiency": draw_efficiency(self), "gains": draw_gains(self)}
+
+
+def progress(
+    scale: Scale,
+    compute: Source | Mapping[str, float] | None = None,
+    *,
+    exclude: Collection[str] = (),
+    keep_distilled: bool = False,
+    level: float = 0.95,
+) -> Progress:
+    r"""Scaling apart from algorithms.
+
+    .. math:: C_i = a + k \log_{10} F_i + g\, t_i + e_i
+
+    k is what ten times the compute brings, g what a year brings at the same compute, g/k the orders of magnitude saved per year.
+    ``compute`` is a mapping, frame or file with columns model, compute (FLOP) and, if known, family; without it the scores' own column counts.
+    A family are models that were trained alike at different sizes; where none is given it is read from the scores' families, less
+    the size in their names. Models that the scores mark as distilled are excluded unless ``keep_distilled``, since their compute hides their teacher's;
+    ``exclude`` names others.
+    """
+    check_level(level)
+    distilled = frozenset[str]() if keep_distilled else scale.problem.distilled
+    data = _collect(scale, compute, {*exclude, *distilled})
+    notes = (*scale.provenance.notes, *_notes(scale, data, distilled))
+    settings = {
+        "level": level,
+        "exclude": sorted(exclude),
+        "keep_distilled": keep_distilled,
+        "scale": scale.provenance.settings,
+    }
+    return separate(data, level, Provenance(settings, scale.provenance.digest, scale.provenance.seed, notes))
+
+
+def separate(data: Computed, level: float, provenance: Provenance) -> Progress:
+    """The same from arrays."""
+    refuse_too_little(data)
+    joint, ols = jointly(data, level), jointly(data, level, is_plain=True)
+    staged = two_stages(data, level)
+    return Progress(
+        models=_models(data),
+        rates=(*_joint_rates("joint", data, joint), *_staged_rates(staged, level), *_ols_rates(data, ols)),
+        needed=_needed(data, joint),
+        cheapest=_cheapest(data),
+        fixed=_fixed(data, joint),
+        gains=_gains(data, level),
+        r2=explained(data, joint),
+        provenance=provenance,
+    )
+
+
+def _collect(scale: Scale, compute: Source | Mapping[str, float] | None, exclude: Collection[str]) -> Computed:
+    """The dated models of known compute."""
+    dated = Dated.of(scale)
+    flop, family = _known_compute(scale, compute)
+    kept = np.array([name in flop and name not in exclude for name in dated.models])
+    names = tuple(name for name, is_in in zip(dated.models, kept, strict=True) if is_in)
+    of_model = dict(zip(scale.problem.models, scale.problem.families, strict=True))
+    guessed = size_families([of_model[name] for name in names], dated.days[kept])
+    return Computed(
+        names,
+        dated.days[kept],
+        dated.capability[kept],
+        np.log10([flop[name] for name in names]),
+        tuple(family.get(name) or guess for name, guess in zip(names, guessed, strict=True)),
+        dated.drawn[:, kept],
+    )
+
+
+def _known_compute(
+    scale: Scale, given: Source | Mapping[str, float] | None
+) -> tuple[dict[str, float], dict[str, str | None]]:
+    """Compute by model, and family by model where it is told."""
+    if given is None:
+        pairs = zip(scale.problem.models, scale.problem.compute.tolist(), strict=True)
+        return {name: flop for name, flop in pairs if not math.isnan(flop)}, {}
+    if isinstance(given, Mapping):
+        given = pl.DataFrame({"model": list(given), "compute": list(given.values())})
+    table = Scores(given, fill={"benchmark": "compute", "score": 0.0})
+    if not table.has("compute"):
+        raise InputError("The table of compute has no column 'compute'. Name it so; it holds training compute in FLOP.")
+    rows = table.frame.drop_nulls("compute")
+    twice = rows.filter(pl.col("model").is_duplicated())
+    if len(twice):
+        raise InputError(f"{twice['model'][0]} has two values of compute. Keep one row per model.")
+    families = rows["family"] if "family" in rows.columns else [None] * len(rows)
+    return dict(zip(rows["model"], rows["compute"], strict=True)), dict(zip(rows["model"], families, strict=True))
+
+
+def _joint_rates(method: str, data: Computed, of: Coefficients) -> list[Rate]:
+    found = {
+        "per_oom": of.combined([0, 1, 0]),
+        "per_year": of.combined([0, 0, 1]),
+        "per_year_by_compute": of.combined([0, _compute_growth(data), 0]),
+        "oom_per_year": ratio(of, [0, 0, 1], [0, 1, 0]),
+        "years_per_oom": ratio(of, [0, 1, 0], [0, 0, 1]),
+    }
+    return [Rate(method, quantity, estimate) for quantity, estimate in found.items()]
+
+
+def _staged_rates(of: Coefficients | None, level: float) -> list[Rate]:
+    if of is None:
+        nothing = Estimate.without("too_few", "no two families with models of different compute", level=level)
+        return [Rate("within families", "per_oom", nothing), Rate("two stages", "per_year", nothing)]
+    return [
+        Rate("within families", "per_oom", of.combined([1, 0])),
+        Rate("two stages", "per_year", of.combined([0, 1])),
+        Rate("two stages", "oom_per_year", ratio(of, [0, 1], [1, 0])),
+        Rate("two stages", "years_per_oom", ratio(of, [1, 0], [0, 1])),
+    ]
+
+
+def _ols_rates(data: Computed, of: Coefficients) -> list[Rate]:
+    """Plain least squares, and the published interval of its ratio, to compare with."""
+    return [*_joint_rates("joint, OLS", data, of), Rate("joint, as published", "oom_per_year", as_published(of))]
+
+
+def _compute_growth(data: Computed) -> float:
+    """Orders of magnitude per year by which these models' compute grew."""
+    return float(np.polynomial.Polynomial.fit(data.years, data.compute, 1).convert().coef[1])
+
+
+def _needed(data: Computed, joint: Coefficients) -> pl.DataFrame:
+    """The compute at which the joint line has a capability, over time: capability, date, compute with its interval."""
+    rows = []
+    middle = data.compute.mean()
+    for capability in _levels(data):
+        for day, year in _steps(data):
+            away = [-1.0, 0.0, -(year - data.years.mean())]
+            found = ratio(joint, away, [0, 1, 0], constant=capability).map(lambda oom: oom + middle)
+            if found.value is not None and _is_near(data, found.value):
+                rows.append({"capability": capability, "date": day, **_flops(found)})
+    return _dated(rows)
+
+
+def _cheapest(data: Computed) -> pl.DataFrame:
+    """Models that reached a capability with less compute than any before: capability, model, date, compute."""
+    order = np.lexsort((data.compute, data.days))
+    rows = []
+    for capability in _levels(data):
+        least = np.inf
+        for i in order:
+            if data.capability[i] >= capability and data.compute[i] < least:
+                least = data.compute[i]
+                flop = {"model": data.models[i], "compute": 10**least}
+                rows.append({"capability": capability, "date": data.days[i], **flop})
+    return _dated(rows)
+
+
+def _fixed(data: Computed, joint: Coefficients) -> pl.DataFrame:
+    """The joint line at fixed compute, over time: compute, date, capability with its interval."""
+    rows = []
+    for oom in _budgets(data):
+        for day, year in _steps(data):
+            at = [1.0, oom + 0.5 - data.compute.mean(), year - data.years.mean()]
+            found = joint.combined(at)
+            rows.append({"compute": _bracket(oom), "date": day, **columns_of(capability=found)})
+    return _dated(rows).drop("capability_state")
+
+
+def _gains(data: Computed, level: float) -> pl.DataFrame:
+    """Capability per year within each order of magnitude of compute, by a regression of its own models on compute and date."""
+    rows = []
+    for oom in _budgets(data):
+        inside = np.floor(data.compute) == oom
+        try:
+            refuse_too_little(data.only(inside))
+            found = jointly(data.only(inside), level, is_plain=True).combined([0, 0, 1])
+        except InputError as error:
+            found = Estimate.without("too_few", str(error).partition(";")[0].rstrip("."), level=level)
+        rows.append(
+            {
+                "compute": _bracket(oom),
+                "n_models": int(inside.sum()),
+                **columns_of(per_year=found),
+                "reason": found.reason,
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _models(data: Computed) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "model": data.models,
+            "date": pl.Series(data.days).cast(pl.Int32).cast(pl.Date),
+            "capability": data.capability,
+            "compute": 10**data.compute,
+            "family": data.family,
+            "bracket": [_bracket(oom) for oom in np.floor(data.compute).astype(int)],
+        }
+    ).sort("date", "model")
+
+
+def _levels(data: Computed) -> list[float]:
+    return [round(float(value), 2) for value in np.quantile(data.capability, _LEVELS)]
+
+
+def _budgets(data: Computed) -> list[int]:
+    return sorted({int(oom) for oom in np.floor(data.compute)})
+
+
+def _bracket(oom: int) -> str:
+    return f"1e{oom} to 1e{oom + 1}"
+
+
+def _steps(data: Computed) -> Iterator[tuple[int, float]]:
+    """Days from the first model to the last, and the same as years."""
+    days = np.linspace(data.days.min(), data.days.max(), _STEPS).round().astype(np.int64)
+    yield from zip(days.tolist(), calendar_years(days).tolist(), strict=True)
+
+
+def _is_near(data: Computed, oom: float) -> bool:
+    return bool(data.compute.min() - _SHOWN_BEYOND <= oom <= data.compute.max() + _SHOWN_BEYOND)
+
+
+def _flops(found: Estimate) -> dict[str, float | None]:
+    moved = found.map(lambda oom: 10.0**oom)
+    return {"compute": moved.value, "compute_low": moved.low, "compute_high": moved.high}
+
+
+def _dated(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.with_columns(pl.col("date").cast(pl.Int32).cast(pl.Date)) if len(frame) else frame
+
+
+def _notes(scale: Scale, data: Computed, distilled: Collection[str]) -> list[str]:
+    n = len(scale.problem.models)
+    notes = [
+        f"{len(data.models)} of {n} models are included: those with a date and known compute that are not excluded."
+    ]
+    if distilled:
+        notes.append(f"{len(distilled)} models are excluded as distilled: {listed(sorted(distilled))}.")
+    if scale.without_replicates:
+        notes.append(f"Intervals take the capabilities as known: {scale.without_replicates}.")
+    return notes

@@ -1,0 +1,138 @@
+"""What fixes the scale: capability has no unit of its own, so two numbers are free to choose.
+
+Adding a constant to all capabilities and difficulties, or stretching both and dividing the slopes, leaves every expected
+score as it was. A constraint makes the choice, in the estimate and in each replicate alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import expit
+
+from howsure.errors import OptionError
+from howsure.stitch.model.layout import Floats, Layout
+from howsure.stitch.model.problem import Problem
+
+__all__ = ["Aligned", "AnchorBenchmark", "AnchorModels", "Constraint", "align", "choose_constraint"]
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """Parameters on the reported scale; leading axes are replicates. In one dimension traits and loadings are None."""
+
+    capability: Floats
+    difficulty: Floats
+    slope: Floats
+    trait: Floats | None = None
+    loading: Floats | None = None
+
+    def shares(self, of: Aligned, m: int) -> Floats:
+        """How far from floor to ceiling model m, as it is in `of`, comes on each of these curves."""
+        eta = self.slope * (of.capability[..., m, None] - self.difficulty)
+        if self.loading is not None and of.trait is not None:
+            eta = eta + self.loading * of.trait[..., m, None]
+        share: Floats = expit(eta)
+        return share
+
+
+@dataclass(frozen=True)
+class AnchorBenchmark:
+    """The scale on which one benchmark has a given difficulty and slope."""
+
+    benchmark: int
+    difficulty: float = 0.0
+    slope: float = 1.0
+
+    def stretch(self, theta: Floats, at: Layout) -> tuple[Floats, Floats]:
+        """What is subtracted and multiplied before `difficulty` is added."""
+        slope = np.exp(theta[..., at.log_slope][..., self.benchmark])
+        return theta[..., at.difficulty][..., self.benchmark], slope / self.slope
+
+    @property
+    def origin(self) -> float:
+        """The reported value of what is subtracted."""
+        return self.difficulty
+
+
+@dataclass(frozen=True)
+class AnchorModels:
+    """The scale on which two models have given capabilities."""
+
+    low: int
+    high: int
+    low_value: float
+    high_value: float
+
+    def stretch(self, theta: Floats, at: Layout) -> tuple[Floats, Floats]:
+        """The same; where the models do not come out in their order there is no such scale, and all is NaN."""
+        capability = theta[..., at.capability]
+        apart = capability[..., self.high] - capability[..., self.low]
+        with np.errstate(divide="ignore"):
+            factor = np.where(apart > 0, (self.high_value - self.low_value) / apart, np.nan)
+        return capability[..., self.low], factor
+
+    @property
+    def origin(self) -> float:
+        """The reported value of what is subtracted."""
+        return self.low_value
+
+
+Constraint: TypeAlias = AnchorBenchmark | AnchorModels
+
+
+def align(constraint: Constraint, theta: Floats, at: Layout) -> Aligned:
+    """The parameters of one θ, or of many, on the constraint's scale."""
+    shift, factor = constraint.stretch(theta, at)
+    shift, factor = np.asarray(shift)[..., None], np.asarray(factor)[..., None]
+    return Aligned(
+        constraint.origin + (theta[..., at.capability] - shift) * factor,
+        constraint.origin + (theta[..., at.difficulty] - shift) * factor,
+        np.exp(theta[..., at.log_slope]) / factor,
+        *((theta[..., at.trait], theta[..., at.loading]) if at.n_dimensions == 2 else ()),
+    )
+
+
+def choose_constraint(
+    problem: Problem,
+    anchor: str | None,
+    anchor_difficulty: float,
+    anchor_slope: float,
+    anchor_models: Mapping[str, float] | None,
+) -> Constraint:
+    """The constraint that was asked for; without any, the benchmark that most models have."""
+    if anchor_models is not None:
+        if anchor is not None:
+            raise OptionError("anchor and anchor_models both fix the scale; give one of them.")
+        return _by_models(problem, anchor_models)
+    if anchor_slope <= 0:
+        raise OptionError(f"anchor_slope is {anchor_slope:g}; a slope is above 0.")
+    index = int(problem.n_by_benchmark.argmax()) if anchor is None else _anchor_at(problem, anchor)
+    return AnchorBenchmark(index, anchor_difficulty, anchor_slope)
+
+
+def _anchor_at(problem: Problem, anchor: str) -> int:
+    if anchor not in problem.benchmarks:
+        raise OptionError.unknown("benchmark to anchor the scale", anchor, problem.benchmarks)
+    index = problem.benchmarks.index(anchor)
+    scores = problem.score[problem.benchmark == index]
+    if len(np.unique(scores)) < 2:
+        raise OptionError(
+            f"{anchor} cannot anchor the scale, since its {len(scores)} scores are all {scores[0]:g}; choose another benchmark."
+        )
+    return index
+
+
+def _by_models(problem: Problem, anchor_models: Mapping[str, float]) -> AnchorModels:
+    if len(anchor_models) != 2:
+        raise OptionError(f"anchor_models names {len(anchor_models)} models; two fix a scale.")
+    for name in anchor_models:
+        if name not in problem.models:
+            raise OptionError.unknown("model to anchor the scale", name, problem.models)
+    (low, low_value), (high, high_value) = sorted(anchor_models.items(), key=lambda item: item[1])
+    if low_value == high_value:
+        raise OptionError(f"anchor_models gives {low} and {high} the same value {low_value:g}; give two.")
+    return AnchorModels(problem.models.index(low), problem.models.index(high), low_value, high_value)

@@ -1,0 +1,133 @@
+r"""How far scores lie from the curve: what the weights and the replicates are made of.
+
+.. math:: \mathrm{Var}(y_i) = v_b\, g(p_i) + \frac{\mu_i (1 - \mu_i)}{n_i}, \qquad g(p) = \frac{4 p (1 - p) + \kappa}{1 + \kappa}
+
+``v`` is the variance half-way up the benchmark's curve, estimated for each benchmark and shrunk towards the others; ``κ`` says how much
+of it is left at floor and ceiling (large: all of it). The second part is the sampling variance of a mean of ``n`` items. It is taken at the
+fitted score μ, never at the observed one: a score of 0 out of 10 items is not exact, and weights that follow the observed scores bias
+the slopes. Errors of one family's models on one benchmark correlate by ``ρ``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from howsure.stitch.model.curvature import Spread
+from howsure.stitch.model.kernels import eta
+from howsure.stitch.model.layout import Floats, Ints, Rows
+from howsure.stitch.model.problem import Problem
+
+__all__ = ["LEAST_SD", "Noise", "estimate_noise", "expected"]
+
+LEAST_SD = 0.005
+"""Least standard deviation of a score around its curve: what rounding to two digits hides, if nothing else is known."""
+SHAPES = (0.02, 0.1, 0.5, 2.0, 1e6)
+_LEAST_VARIANCE = 1e-6  # a standard deviation of 0.001: scores are rounded
+_LEAST_SHARE = 0.02  # of the mean variance: what a benchmark on which all fail would have is no guide to the others
+# Real tables would take 3. But a benchmark that happens to have small errors draws weight, and then has smaller ones still.
+_PRIOR_DEGREES = 8.0
+_SWEEPS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """``variance`` v and ``degrees`` of freedom behind it for each benchmark, ``shape`` κ, ``correlation`` ρ."""
+
+    variance: Floats
+    degrees: Floats
+    shape: float
+    correlation: float
+
+    def of(self, share: Floats, benchmark: Ints, sampling: Floats) -> Floats:
+        """The variance of scores at `share` of the way from floor to ceiling, `sampling` being that of a mean of items."""
+        return self._total(self.variance[benchmark], share, sampling)
+
+    def draw(self, share: Floats, problem: Problem, rng: np.random.Generator, size: int) -> Floats:
+        """Errors for the problem's scores, `size` times; the variances are drawn too, as sure as they are known."""
+        variance = self.variance * self.degrees / rng.chisquare(self.degrees, (size, len(self.degrees)))
+        sd = np.sqrt(self._total(variance[:, problem.benchmark], share, problem.sampling_variance(share)))
+        shared = rng.standard_normal((size, problem.cell.max() + 1))[:, problem.cell]
+        own = rng.standard_normal((size, problem.n_observations))
+        drawn: Floats = sd * (np.sqrt(self.correlation) * shared + np.sqrt(1 - self.correlation) * own)
+        return drawn
+
+    def _total(self, variance: Floats, share: Floats, sampling: Floats) -> Floats:
+        total: Floats = np.maximum(variance * _profile(share, self.shape) + sampling, LEAST_SD**2)
+        return total
+
+
+def expected(rows: Rows, theta: Floats) -> tuple[Floats, Floats]:
+    """Each row's expected score, and its share of the way from floor to ceiling."""
+    share = expit(eta(rows, theta))
+    return rows.floor[rows.benchmark] + rows.span[rows.benchmark] * share, share
+
+
+def estimate_noise(
+    problem: Problem, rows: Rows, theta: Floats, weights: Floats, spread: Spread, before: Noise | None = None
+) -> Noise:
+    """The noise that the residuals at `theta` show, corrected for what the fit has taken from them.
+
+    ``before`` is an earlier estimate: beside a known sampling variance, what is left for v depends on it.
+    """
+    b, cell = rows.benchmark, problem.cell
+    value, share = expected(rows, theta)
+    sampling = problem.sampling_variance(share)
+    leverage = weights * (rows.span[b] * share * (1 - share)) ** 2 * spread.eta
+    taken = _mean_by(np.minimum(leverage, 1), b, len(rows.floor))
+    squares = (rows.score - value) ** 2 / (1 - np.minimum(taken, 0.9))[b]
+    free = (1 - taken) * _mean_by(1 / np.bincount(cell)[cell], b, len(rows.floor))  # siblings' errors count as one
+    tried = [_at_shape(shape, share, b, squares, free, sampling, before) for shape in SHAPES]
+    noise = max(tried, key=lambda one: one[0])[1]
+    standard = (rows.score - value) / np.sqrt(noise.of(share, b, sampling))
+    return Noise(noise.variance, noise.degrees, noise.shape, _correlation(standard, cell))
+
+
+def _at_shape(
+    shape: float, share: Floats, b: Ints, squares: Floats, free: Floats, sampling: Floats, before: Noise | None
+) -> tuple[float, Noise]:
+    """The log-likelihood of a shape, and the variances that go with it."""
+    n, profile = len(free), _profile(share, shape)
+    common = float(squares.mean() if before is None else before.variance.mean())
+    told = (
+        common * profile / (common * profile + sampling)
+    )  # little where most of a row's variance is that of its items
+    known = np.bincount(b, told, minlength=n)
+    raw = np.bincount(b, told * (squares - sampling) / profile, minlength=n) / np.maximum(known, 1e-9)
+    noise = Noise(*_shrunk(raw, known * free), shape, 0.0)
+    total = noise.of(share, b, sampling)
+    return float(-(np.log(total) + squares / total).sum() / 2), noise
+
+
+def _shrunk(raw: Floats, degrees: Floats) -> tuple[Floats, Floats]:
+    """Variances moved towards each other as far as their own degrees of freedom leave doubt, and the degrees behind them.
+
+    The true ones are taken as scaled inverse χ² around a common scale, which is found by maximum likelihood: their harmonic mean.
+    """
+    pooled = max(float(np.average(raw, weights=degrees + 1e-9)), _LEAST_VARIANCE)
+    raw, scale = np.maximum(raw, _LEAST_SHARE * pooled), pooled
+    for _ in range(_SWEEPS):
+        variance: Floats = (degrees * raw + _PRIOR_DEGREES * scale) / (degrees + _PRIOR_DEGREES)
+        scale = float(1 / np.mean(1 / variance))
+    return variance, degrees + _PRIOR_DEGREES
+
+
+def _profile(share: Floats, shape: float) -> Floats:
+    return (4 * share * (1 - share) + shape) / (1 + shape)
+
+
+def _mean_by(values: Floats, group: Ints, n: int) -> Floats:
+    """Mean of each group, 0 for one without values."""
+    return np.bincount(group, values, minlength=n) / np.maximum(np.bincount(group, minlength=n), 1)
+
+
+def _correlation(standard: Floats, cell: Ints) -> float:
+    """Mean product of two standardised residuals of the same cell, over their mean square."""
+    n = np.bincount(cell)
+    totals, squares = np.bincount(cell, standard), np.bincount(cell, standard**2)
+    n_pairs = (n * (n - 1)).sum()
+    if not n_pairs or not squares.sum():
+        return 0.0
+    return float(np.clip((totals**2 - squares).sum() / n_pairs / (squares.sum() / n.sum()), 0, 0.95))

@@ -1,0 +1,206 @@
+"""A table of scores, cleaned and turned into plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from howsure.errors import InputError, OptionError
+from howsure.stitch.model.connectivity import describe_parts, find_parts
+from howsure.stitch.model.layout import Bools, Floats, Ints, Rows
+
+__all__ = ["Problem", "sampling_variance"]
+
+_FEWEST_SCORES = 8
+_EDGE = 0.1  # items right, at least, and wrong: an expected score of exactly 0 would weigh without limit
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is fitted: one score a pair of model and benchmark, sorted by model and then benchmark.
+
+    ``model`` and ``benchmark`` are each score's index into ``models`` and ``benchmarks``, which are sorted by name. ``n_effective`` is the number of
+    independent items that would give a score its standard error; ``distilled`` names the models that were trained on another's outputs. What is unknown is NaN, of dates NaT.
+    """
+
+    models: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+    model: Ints
+    benchmark: Ints
+    score: Floats
+    se: Floats
+    n_effective: Floats
+    floors: Floats
+    ceilings: Floats
+    dates: NDArray[np.datetime64]
+    benchmark_dates: NDArray[np.datetime64]
+    families: tuple[str, ...]
+    organisations: tuple[str | None, ...]
+    compute: Floats
+    notes: tuple[str, ...] = ()
+    distilled: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Problem:
+        """The arrays of a clean frame with all columns of `Scores` and one row per pair; ``n_effective`` as `Problem` has it."""
+        rows = frame.sort("model", "benchmark")
+        by_model = rows.group_by("model").first().sort("model")
+        by_benchmark = rows.group_by("benchmark").first().sort("benchmark")
+        models, benchmarks = tuple(by_model["model"]), tuple(by_benchmark["benchmark"])
+        return cls(
+            models,
+            benchmarks,
+            _codes(rows["model"], models),
+            _codes(rows["benchmark"], benchmarks),
+            _floats(rows["score"]),
+            _floats(rows["se"]),
+            _floats(rows["n_effective"]),
+            _floats(by_benchmark["floor"].fill_null(0)),
+            _floats(by_benchmark["ceiling"].fill_null(1)),
+            by_model["date"].to_numpy().astype("datetime64[D]"),
+            by_benchmark["benchmark_date"].to_numpy().astype("datetime64[D]"),
+            tuple(by_model["family"]),
+            tuple(by_model["organisation"]),
+            _floats(by_model["compute"]),
+            tuple(notes),
+            frozenset(by_model.filter(pl.col("distilled") == "yes")["model"]),
+        )
+
+    @property
+    def n_observations(self) -> int:
+        """How many scores."""
+        return len(self.score)
+
+    @cached_property
+    def n_by_model(self) -> Ints:
+        """How many benchmarks each model has."""
+        return np.bincount(self.model, minlength=len(self.models)).astype(np.int64)
+
+    @cached_property
+    def n_by_benchmark(self) -> Ints:
+        """How many models each benchmark has."""
+        return np.bincount(self.benchmark, minlength=len(self.benchmarks)).astype(np.int64)
+
+    @cached_property
+    def family(self) -> Ints:
+        """Each model's family, as a number."""
+        return _numbered(np.array(self.families))
+
+    @cached_property
+    def cell(self) -> Ints:
+        """Each score's cell, family by benchmark: siblings' errors on one benchmark resemble each other."""
+        pair = self.family[self.model] * len(self.benchmarks) + self.benchmark
+        return _numbered(pair)
+
+    @cached_property
+    def years(self) -> Floats:
+        """Each model's date in years from the models' mean; 0 where it has none, and where all are the same."""
+        known = ~np.isnat(self.dates)
+        days = np.where(known, self.dates.astype(np.int64), 0) / 365.25
+        return np.where(known, days - days[known].mean() if known.any() else 0.0, 0.0)
+
+    def rows(self, n_dimensions: int = 1) -> Rows:
+        """The scores as the kernels read them."""
+        start = np.searchsorted(self.model, np.arange(len(self.models) + 1)).astype(np.int64)
+        span = self.ceilings - self.floors
+        return Rows(start, self.benchmark, self.score, self.floors, span, tuple(range(n_dimensions)))
+
+    @cached_property
+    def items_by_benchmark(self) -> Floats:
+        """How many items a score on each benchmark is made of: the median, NaN where it is unknown for all of them."""
+        known = [
+            self.n_effective[(self.benchmark == b) & ~np.isnan(self.n_effective)] for b in range(len(self.benchmarks))
+        ]
+        return np.array([np.median(one) if len(one) else np.nan for one in known])
+
+    def sampling_variance(self, share: Floats) -> Floats:
+        """Variance of each score as a mean of items, when it is expected at `share` of the way from floor to ceiling."""
+        floor, ceiling = self.floors[self.benchmark], self.ceilings[self.benchmark]
+        return sampling_variance(floor + (ceiling - floor) * share, self.n_effective)
+
+    def keep(self, kept: Bools) -> Problem:
+        """The same models and benchmarks with some of the scores: a training set."""
+        chosen = {name: getattr(self, name)[kept] for name in ("model", "benchmark", "score", "se", "n_effective")}
+        return replace(self, **chosen)
+
+    def model_at(self, name: str) -> int:
+        """The index of a model."""
+        if name not in self.models:
+            raise OptionError.unknown("model in this fit", name, self.models)
+        return self.models.index(name)
+
+    def benchmark_at(self, name: str) -> int:
+        """The index of a benchmark."""
+        if name not in self.benchmarks:
+            raise OptionError.unknown("benchmark in this fit", name, self.benchmarks)
+        return self.benchmarks.index(name)
+
+    def to_frame(self) -> pl.DataFrame:
+        """The scores as they were fitted, with what is known of models and benchmarks."""
+        m, b = self.model, self.benchmark
+        return pl.DataFrame(
+            {
+                "model": np.array(self.models, dtype=object)[m].tolist(),
+                "benchmark": np.array(self.benchmarks, dtype=object)[b].tolist(),
+                "score": self.score,
+                "se": self.se,
+                "n_effective": self.n_effective,
+                "date": self.dates[m],
+                "benchmark_date": self.benchmark_dates[b],
+                "organisation": [self.organisations[i] for i in m],
+                "family": [self.families[i] for i in m],
+                "compute": self.compute[m],
+                "distilled": pl.Series(
+                    ["yes" if self.models[i] in self.distilled else None for i in m], dtype=pl.String
+                ),
+                "floor": self.floors[b],
+                "ceiling": self.ceilings[b],
+            }
+        ).with_columns(pl.col("se", "n_effective", "compute").fill_nan(None))
+
+    def refuse_too_little(self) -> None:
+        """Raise what is missing for a scale: scores, models, benchmarks, or something that joins them."""
+        told = " ".join(self.notes)
+        if len(self.benchmarks) < 2:
+            raise InputError(
+                f"Only one benchmark is left ({self.benchmarks[0]}); a scale needs two or more that share models. {told}".rstrip()
+            )
+        if self.n_observations < _FEWEST_SCORES or len(self.models) < 3:
+            raise InputError(
+                f"Too little is left for a scale: {self.n_observations} scores of {len(self.models)} models on {len(self.benchmarks)} "
+                f"benchmarks; at least {_FEWEST_SCORES} scores of 3 models are needed. {told}".rstrip()
+            )
+        parts = find_parts(self.model, self.benchmark, self.models, self.benchmarks)
+        if len(parts) > 1:
+            raise InputError(describe_parts(parts))
+
+
+def sampling_variance(expected: Floats, n_effective: Floats) -> Floats:
+    r"""Variance of a mean of right and wrong items, :math:`\mu (1 - \mu) / n`, at its expected value μ.
+
+    An expected score of 0 or 1 is kept off the end by a tenth of an item. Where ``n_effective`` is NaN it is 0: the variance is then part of the
+    benchmark's own noise, which has a floor.
+    """
+    edge = _EDGE / n_effective
+    mean = np.clip(expected, edge, 1 - edge)
+    variance: Floats = np.where(np.isnan(n_effective), 0.0, mean * (1 - mean) / n_effective)
+    return variance
+
+
+def _codes(names: pl.Series, known: Sequence[str]) -> Ints:
+    return np.searchsorted(np.array(known, dtype=str), names.to_numpy().astype(str)).astype(np.int64)
+
+
+def _numbered(labels: NDArray[Any]) -> Ints:
+    codes: Ints = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return codes
+
+
+def _floats(values: pl.Series) -> Floats:
+    return values.cast(pl.Float64).to_numpy().astype(np.float64)

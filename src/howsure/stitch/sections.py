@@ -1,0 +1,299 @@
+"""Sections on the capability scale: the table, the fit, where it goes, what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from howsure.estimates import Estimate, chance, stated
+from howsure.outside_text import csv_text
+from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
+from howsure.results.leading import with_lead
+from howsure.stitch.charts import draw_scale
+from howsure.stitch.exploration import Exploration
+from howsure.stitch.forecasting.frontier import dates_of
+from howsure.stitch.forecasting.frontier_forecast import Forecast
+from howsure.stitch.forecasting.horizon_map import HorizonMap
+from howsure.stitch.forecasting.scaling import QUANTITIES, Progress
+from howsure.stitch.scale import Scale
+from howsure.stitch.sensitivity.analysis import Robustness
+from howsure.stitch.sensitivity.inspection import Check
+from howsure.stitch.summaries import estimate_of
+
+__all__ = [
+    "check_section",
+    "explore_section",
+    "forecast_section",
+    "horizon_section",
+    "progress_section",
+    "robustness_section",
+    "scale_section",
+]
+
+_MOST_ROWS = 300  # more than this a reader takes from the file
+
+Truth = Mapping[str, float]
+"""The true (simulated) value of each model, on the scale of the fit."""
+
+
+def explore_section(found: Exploration) -> Section:
+    """What the table holds."""
+    seen = found.overview
+    whole = (
+        "Scores link all of them, so they can be put on one scale."
+        if seen.n_parts == 1
+        else f"They fall into {seen.n_parts} parts."
+    )
+    text = (
+        f"{seen.n_scores:,} scores of {seen.n_models:,} models on {seen.n_benchmarks:,} benchmarks. {seen.coverage:.0%} of all pairs have a score and "
+        f"{seen.n_several:,} have several. {whole}"
+    )
+    blocks: list[Block] = [Text(text), *map(ChartBlock, found.charts().values())]
+    blocks += [
+        _table(found.benchmarks, "Benchmarks, the most covered first."),
+        _table(found.models, "Models, the most covered first."),
+    ]
+    if seen.n_parts > 1:
+        blocks.append(_table(found.parts, "Parts that no score joins, and a score that would."))
+    return Section("What does the table contain?", blocks)
+
+
+def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
+    """The fit; with `truth`, beside the true (simulated) capabilities."""
+    quality, told = scale.quality, scale.provenance.settings
+    best = scale.models.row(0, named=True)
+    sure = "" if best["p_best"] is None else f"; {stated('P(best)', best['p_best'])}"
+    text = (
+        f"{quality.n_observations:,} scores of {quality.n_models:,} models on {quality.n_benchmarks:,} benchmarks lie within {quality.rmse:.3f} (root mean square) of the curves. "
+        f"{best['model']} has the highest capability, {estimate_of(best, scale.level)}{sure}."
+    )
+    method = (
+        "score ≈ floor + (ceiling − floor) · σ(slope · (capability − difficulty)).\n\n"
+        f"Preset {told['preset']}. The scale has no unit of its own: {_constraint(told)}. Intervals at {scale.level:.0%} come from {told['n_replicates']:,} refits on redrawn data "
+        f"({told['resample']}); they include the errors of these scores, not what the benchmarks do not measure."
+    )
+    charts = [ChartBlock(chart) for chart in draw_scale(scale).values()]
+    tables = [_models(scale, truth), _benchmarks(scale)]
+    downloads = [
+        Download("models.csv", csv_text(scale.models)),
+        Download("benchmarks.csv", csv_text(scale.benchmarks)),
+    ]
+    blocks: list[Block] = [Text(text), *charts, *tables, Method(method), *downloads]
+    rows = [(row["model"], estimate_of(row, scale.level)) for row in scale.models.rows(named=True)]
+    section = Section("How capable is each model, how hard is each benchmark?", blocks)
+    return with_lead(section, "Capability", rows, p_greater=partial(_p_greater, scale))
+
+
+def _p_greater(scale: Scale, a: str, b: str) -> float | None:
+    """The probability that A is more capable than B, over the refits."""
+    pair = scale.pairs([a, b]).row(0, named=True)
+    p: float | None = pair["p_a_greater"]
+    return p if pair["a"] == a or p is None else 1 - p
+
+
+def forecast_section(found: Forecast) -> Section:
+    """Where the frontier is going."""
+    trend, level = found.trend, found.trend.level
+    last = found.path["date"][-1]
+    text = (
+        f"The best models' capability rises by {trend.slope()} per year (R² {trend.line.r2:.2f} over {trend.line.n} models). "
+        f"On {last} the line is at {found.at(last, 'confidence')}, and a new best model at {found.at(last)}."
+    )
+    method = (
+        "A line through the models that were among the best on the day of their release. The confidence band is for the line, the prediction band for one new model; both include the "
+        "uncertainty of the capabilities themselves, through the refits of the scale. The validation refits the scale on scores from before each cut-off, puts it in today's unit, "
+        "and compares with what came. The break test permutes the residuals to simulate data without a break, so its false-positive rate is 5 %."
+    )
+    rows: list[list[Cell]] = [
+        [one.benchmark, one.needed, *_dates(one.year), one.year.state, one.first_model] for one in found.saturation
+    ]
+    columns = ["Benchmark", "Capability needed", "Date", "Earliest", "Latest", "State", "First model with the score"]
+    blocks: list[Block] = [Text(text), *map(ChartBlock, found.charts().values())]
+    if len(found.backtest.summary):
+        blocks.append(
+            _table(found.backtest.summary, "Forecasts made from earlier scores alone, compared with what came.")
+        )
+    reach = found.provenance.settings["reach"]
+    blocks.append(TableBlock(columns, rows, f"When the frontier scores {reach:.0%} on each benchmark, at {level:.0%}."))
+    download = Download("forecast.csv", csv_text(found.path))
+    told = f"The best models' capability rises by {trend.slope()} per year."
+    return Section("Where is it going?", [*blocks, Method(method), download], found=[told])
+
+
+def progress_section(found: Progress) -> Section:
+    """Scaling and algorithms."""
+    rows: list[list[Cell]] = [[QUANTITIES[rate.quantity], rate.method, rate.estimate] for rate in found.rates]
+    text = (
+        f"At the same compute, capability rises by {found.rate('per_year')} per year; ten times the compute bring {found.rate('per_oom')}. "
+        f"Better algorithms save {found.rate('oom_per_year')} orders of magnitude of compute per year ({len(found.models)} models, R² {found.r2:.2f})."
+    )
+    method = (
+        "capability = a + k · log10(compute) + g · years + error, by least squares; the intervals allow for versions of a family that resemble each other and for capabilities that are "
+        "estimates. The two-stage estimate takes k from within families, with its own uncertainty, and g from what is left. Ratios have Fieller's intervals."
+    )
+    charts = [ChartBlock(chart) for chart in found.charts().values()]
+    table = TableBlock(["Quantity", "Method", "Estimate"], rows, "What compute and what time bring.")
+    return Section("How much is compute, how much is algorithms?", [Text(text), *charts, table, Method(method)])
+
+
+def horizon_section(found: HorizonMap) -> Section:
+    """Time horizons by capability."""
+    text = (
+        f"One unit of capability doubles the time horizon {found.doublings} times ({found.line.n} models, R² {found.line.r2:.2f}). "
+        f"In families that the line has not seen it explains {found.held_out_r2} of the variance."
+    )
+    charts = [ChartBlock(chart) for chart in found.charts().values()]
+    table = _table(
+        found.points, "Models with a published horizon, in minutes; held_out is the line without the model's family."
+    )
+    return Section("What does capability say about time horizons?", [Text(text), *charts, table])
+
+
+def robustness_section(found: Robustness) -> Section:
+    """What the conclusions depend on."""
+    columns = [
+        "Varied",
+        "Refits",
+        "Slope from",
+        "to",
+        "In one unit from",
+        "to ",
+        "Most",
+        "Lowest rank correlation",
+        "Leader stays",
+    ]
+    rows: list[list[Cell]] = [
+        [one.title, one.n, one.slope_min, one.slope_max, one.linked_min, one.linked_max, one.most, one.rank_correlation, one.leader_kept]
+        for one in found.factors
+    ]  # fmt: skip
+    told = found.provenance.settings
+    method = (
+        f"Each refit starts from the fit as it is. Benchmarks are dropped at random ({told['share']:.0%} of them, {told['n_replicates']:,} times), then one benchmark, one organisation at a time is excluded, and the "
+        "anchor, the rule for duplicates, the strength of the priors and the model of the scores are changed. A refit has its own unit; “in one unit” it is stretched until the models have the mean and "
+        "spread that they have in the fit as it is (mean–sigma linking). The measure for all is what redrawn errors of the scores alone do.\n\n"
+        "Held-out error: all models of the scores learn from the same folds; intervals redraw families and their models."
+    )
+    factors = TableBlock(
+        columns, rows, "The frontier's slope per year and the order of the models, under other choices."
+    )
+    blocks: list[Block] = [Text("\n\n".join(found.summary)), *map(ChartBlock, found.charts().values()), factors]
+    return Section(
+        "What are the conclusions sensitive to?",
+        [*blocks, _validation(found), Method(method), Download("refits.csv", csv_text(found.variants))],
+    )
+
+
+def check_section(found: Check) -> Section:
+    """A sample for the reader to judge, and the machine's surprises."""
+    columns = [
+        "Rank",
+        "Model",
+        "Capability",
+        "Better one",
+        "Shared",
+        "Scores more on",
+        "Worse one",
+        "Shared ",
+        "Scores more on ",
+    ]
+    names = ("above", "shared_above", "more_than_above", "below", "shared_below", "more_than_below")
+    rows: list[list[Cell]] = [
+        [row["rank"], row["model"], estimate_of(row, found.level), *(row[name] for name in names)]
+        for row in found.sample.rows(named=True)
+    ]
+    sample = TableBlock(
+        columns,
+        rows,
+        "Models drawn at random beside their neighbours, and on how many shared benchmarks they score more.",
+    )
+    raw = _table(found.scores, "Raw scores of the models and of their neighbours, beside what the scale expects.")
+    words = Text("\n\n".join(found.surprises.words(5)))
+    return Section("Does it look right?", [*map(ChartBlock, found.charts().values()), sample, words, raw])
+
+
+def _models(scale: Scale, truth: Truth | None) -> TableBlock:
+    ahead = {row["a"]: row["p_a_greater"] for row in scale.pairs().rows(named=True)}
+    rows = [
+        _model(row | {"p_greater": ahead.get(row["model"])}, scale.level, truth)
+        for row in scale.models.head(_MOST_ROWS).rows(named=True)
+    ]
+    told = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    cut = f" The first {_MOST_ROWS} of {len(scale.models):,}." if len(scale.models) > _MOST_ROWS else ""
+    ranks = f" Capabilities and ranks have {scale.level:.0%} intervals. P(best) is the share of refits in which the model ranks first."
+    return TableBlock(
+        told, [[row[name] for name in told] for row in rows], f"Models, the highest capability first.{cut}{ranks}"
+    )
+
+
+def _model(row: Mapping[str, Any], level: float, truth: Truth | None) -> dict[str, Cell]:
+    found = estimate_of(row, level)
+    value = None if truth is None else truth.get(row["model"])
+    return {
+        "Rank": row["rank"],
+        "Model": row["model"],
+        "Capability": found,
+        f"Rank, {level:.0%} interval": row["rank_low"] and f"{row['rank_low']:.0f}–{row['rank_high']:.0f}",
+        "P(best)": chance(row["p_best"]),
+        "P(better than the next)": chance(row["p_greater"]),
+        "Benchmarks": row["n_benchmarks"],
+        "Released": row["date"],
+        "True (simulated) value": value,
+        "Covered": None if value is None else "yes" if found.covers(value) else "no",
+    }
+
+
+def _benchmarks(scale: Scale) -> TableBlock:
+    rows: list[list[Cell]] = [
+        [
+            row["benchmark"],
+            estimate_of(row, scale.level, "difficulty"),
+            estimate_of(row, scale.level, "slope"),
+            row["n_models"],
+            row["rmse"],
+            row["difficulty_state"].replace("_", " "),
+            row["slope_state"].replace("_", " "),
+        ]
+        for row in scale.benchmarks.reverse().head(_MOST_ROWS).rows(named=True)
+    ]
+    columns = ["Benchmark", "Difficulty", "Slope", "Models", "RMSE", "State of the difficulty", "State of the slope"]
+    return TableBlock(columns, rows, "Benchmarks, the hardest first.")
+
+
+def _validation(found: Robustness) -> TableBlock:
+    level, used = (found.provenance.settings[name] for name in ("level", "method"))
+    rows: list[list[Cell]] = [
+        [
+            row["method"],
+            Estimate(row["rmse"], row["rmse_low"], row["rmse_high"], level),
+            None
+            if row["method"] == used
+            else Estimate(row["difference"], row["difference_low"], row["difference_high"], level),
+        ]
+        for row in found.validation.rows(named=True)
+    ]
+    columns = ["Model of the scores", "Held-out error", "Difference to the one in use"]
+    return TableBlock(
+        columns, rows, "Root mean square error on scores that were held out; negative differences are better."
+    )
+
+
+def _dates(year: Estimate) -> list[Cell]:
+    """Value, low and high of a date in years from 1970."""
+    numbers = [float("nan") if end is None else end for end in (year.value, year.low, year.high)]
+    return list(dates_of(numbers))
+
+
+def _constraint(told: Mapping[str, Any]) -> str:
+    if "anchor" in told:
+        return f"{told['anchor']} is put at difficulty {told['anchor_difficulty']:g} and slope {told['anchor_slope']:g}"
+    return " and ".join(f"{model} is put at {value:g}" for model, value in told["anchor_models"].items())
+
+
+def _table(frame: pl.DataFrame, caption: str, columns: Sequence[str] | None = None) -> TableBlock:
+    shown = frame.select(columns or frame.columns).head(_MOST_ROWS)
+    cut = f" The first {_MOST_ROWS} of {len(frame):,}." if len(frame) > _MOST_ROWS else ""
+    titles = {name: name.replace("_", " ") for name in shown.columns}
+    return TableBlock.of(shown, f"{caption}{cut}", titles)

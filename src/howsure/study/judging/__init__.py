@@ -1,0 +1,1 @@
+"""A model as a rater: asking it, its ratings, and its validation against people."""

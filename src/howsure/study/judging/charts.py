@@ -1,0 +1,152 @@
+"""Charts of a judge against people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from howsure.charts import Caption, Field, Reference, estimate_rows, interval_plot
+from howsure.charts.encodings import by_group, position, roles, tooltips
+from howsure.charts.theme import LIGHT, captioned
+from howsure.estimates import Estimate
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from howsure.study.judging.comparison import JudgeComparison
+    from howsure.study.judging.validation import Validation
+
+__all__ = ["draw_agreement", "draw_bias", "draw_calibration", "judge_charts"]
+
+_DIMENSION = Field("label", "Dimension")
+_SIDE = 400  # of a square plot, in pixels
+
+
+def judge_charts(validation: Validation) -> dict[str, alt.LayerChart]:
+    """All charts of all judges by file name; with several judges the name ends with the judge's number."""
+    drawn = {}
+    for number, judge in enumerate(validation.judges, 1):
+        end = f"-{number}" if len(validation.judges) > 1 else ""
+        drawn[f"agreement{end}"] = draw_agreement(validation, judge)
+        if not validation.is_categorical:
+            drawn[f"bias{end}"] = draw_bias(validation, judge)
+        curve = draw_calibration(validation, judge)
+        drawn |= {f"calibration{end}": curve} if curve else {}
+    return drawn
+
+
+def draw_agreement(validation: Validation, judge: str) -> alt.LayerChart:
+    """How well judge and people agree with the raters who are left, dimension by dimension."""
+    rows = validation.of(judge)
+    measure = rows[0].terms.kind
+    sides = {"the judge": "judge_with_others", "the rater left out": "people_with_others"}
+    told = _rows(rows, {side: [row.statistics[name] for row in rows] for side, name in sides.items()})
+    unit = "share of the others who say the same" if measure == "match" else f"{measure.capitalize()} correlation"
+    return interval_plot(
+        told,
+        title=f"{judge}: does it agree with people as they agree with one another?",
+        caption=_caption(
+            rows,
+            validation,
+            f"jackknife over {_units(validation)}",
+            "Each rater in turn is left out, and both meet the rest",
+        ),
+        label=_DIMENSION,
+        value=Field("value", "Agreement with the other raters", unit),
+        group=Field("group", "Who"),
+        is_sorted=False,
+    )
+
+
+def draw_bias(validation: Validation, judge: str) -> alt.LayerChart:
+    """How far the judge lies above people, and what slot and length do to it, in parts of the scale."""
+    rows = validation.of(judge)
+    causes = {
+        "judge − people": "judge_too_high",
+        "slot 1 − slot 2": "position_shift",
+        "length × 2, beyond people": "length_excess",
+    }
+    known = {
+        cause: [_in_widths(row, name) for row in rows]
+        for cause, name in causes.items()
+        if any(row.statistics[name].value is not None for row in rows)
+    }
+    return interval_plot(
+        _rows(rows, known),
+        title=f"{judge}: bias",
+        caption=_caption(
+            rows, validation, f"t over {_units(validation)}", "1 is the whole width of the dimension's scale"
+        ),
+        label=_DIMENSION,
+        value=Field("value", "Change of the rating", "of the scale's width"),
+        group=Field("group", "Cause"),
+        reference=Reference(0.0, "no bias"),
+        is_sorted=False,
+    )
+
+
+def draw_calibration(validation: Validation, judge: str) -> alt.LayerChart | None:
+    """People's mean rating at each rating of the judge; None where too few items make a curve."""
+    rows = validation.to_frame("calibration").filter(pl.col("judge") == judge)
+    if rows.is_empty():
+        return None
+    return captioned(
+        _curve(rows),
+        title=f"{judge}: do people mean the same by a rating?",
+        caption=_caption(
+            validation.of(judge),
+            validation,
+            f"score interval over {_units(validation)}",
+            "On the line people's mean equals the judge's rating",
+        ),
+        mark="Bars",
+    )
+
+
+def _curve(rows: pl.DataFrame) -> alt.LayerChart:
+    import altair as alt
+
+    x = Field("predicted", "The judge's rating", "0–1 of the scale", domain=(-0.02, 1.02))
+    y = Field("people", "People's mean rating", "0–1 of the scale", domain=(-0.02, 1.02))
+    group = Field("dimension", "Dimension")
+    drawn = roles(rows, x=x, value=y, low="people_low", high="people_high", group=group)
+    up, across = position("y", drawn, "value", y), position("x", drawn, "x", x, grid=False)
+    base = alt.Chart(drawn).encode(x=alt.X(**across), y=alt.Y(**up), tooltip=tooltips(drawn, group=group, x=x, told=y))
+    line = alt.Chart(pl.DataFrame({"x": [0.0, 1.0], "value": [0.0, 1.0]}))
+    diagonal = line.mark_line(strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
+    layers = [
+        diagonal.encode(x=alt.X(**across), y=alt.Y(**up)),
+        base.mark_rule(strokeWidth=1.5, opacity=0.55).encode(
+            y=alt.Y(**up | {"field": "low"}), y2=alt.Y2("high"), **by_group(drawn, group)
+        ),
+        base.mark_line(strokeWidth=1.25, opacity=0.6).encode(**by_group(drawn, group)),
+        base.mark_point(stroke=LIGHT["paper"], strokeWidth=0.8).encode(**by_group(drawn, group, "shape")),
+    ]
+    return alt.LayerChart(layer=layers, width=_SIDE, height=_SIDE)
+
+
+def _rows(rows: Sequence[JudgeComparison], by_group: dict[str, list[Estimate]]) -> pl.DataFrame:
+    parts = [
+        estimate_rows(zip((row.dimension for row in rows), estimates, strict=True)).with_columns(group=pl.lit(group))
+        for group, estimates in by_group.items()
+    ]
+    told = pl.concat(parts)
+    # where a dimension has something to show, what it has not needs no row
+    has_value = pl.col("value").is_not_null()
+    return told.filter(has_value | ~has_value.any().over("label"))
+
+
+def _in_widths(row: JudgeComparison, name: str) -> Estimate:
+    low, high = row.scale
+    return row.statistics[name].map(lambda number: number / (high - low))
+
+
+def _units(validation: Validation) -> str:
+    return "clusters of items" if validation.provenance.settings.get("cluster") else "items"
+
+
+def _caption(rows: Sequence[JudgeComparison], validation: Validation, method: str, note: str) -> Caption:
+    counts = {row.n_items for row in rows}
+    return Caption(max(counts), "items" if len(counts) == 1 else "items at most", validation.level, method, note)

@@ -1,0 +1,199 @@
+"""A model as a rater: the same blinded pairs, the same questions, both slot orders; and what its ratings come to."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.results import Provenance, Result, plain
+from howsure.stats._arrays import Floats
+from howsure.stats.bias import PositionBias, position_bias
+from howsure.study.protocol import Dimension, Study
+from howsure.study.scoring.fidelity import PFI, score
+from howsure.tables import Column, Ratings, Table
+
+__all__ = ["FAILURES", "Judged", "Orders", "Reply", "in_slots", "judge", "summarise_replies"]
+
+FAILURES = {
+    "api": "the server failed, or the question was not asked yet",
+    "format": "the reply does not end as it was told to",
+    "length": "the reply was cut off",
+    "null": "the reply holds no text",
+    "refusal": "the model or a filter declined",
+}
+"""Why a question has no rating: only ``api`` is asked again."""
+
+
+class Orders(Table):
+    """A judge's ratings in each slot order, about the target; without value where a reply gave none."""
+
+    columns = (
+        Column("rater", "which model", required=True),
+        Column("item", "the pair", required=True),
+        Column("dimension", "in which respect", required=True),
+        Column("target_slot", "where the target stood", "whole", required=True, low=1, high=2),
+        Column("value", "the rating", "number"),
+        Column("failure", "why there is none", choices=tuple(FAILURES)),
+    )
+    key = ("rater", "item", "dimension", "target_slot")
+    told_by = ("rater", "item")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model said of a pair in one order: ratings by dimension, or the failure that left none."""
+
+    item: str
+    target_slot: int
+    values: Mapping[str, float]
+    failure: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(Result):
+    """A model's ratings of a study.
+
+    Tables: ``judge`` (rater, item, dimension, value: means of the two orders, for pairs that were rated in both), ``judge_orders``
+    (each order on its own, and what failed) and ``model_scores`` (item, score, domain). ``position`` has the position bias by dimension,
+    ``failures`` counts questions without a rating by their reason.
+    """
+
+    name: ClassVar[str] = "judge"
+    model: str
+    ratings: pl.DataFrame
+    orders: pl.DataFrame
+    scores: pl.DataFrame
+    position: Mapping[str, PositionBias]
+    failures: Mapping[str, int]
+    n_pairs: int
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``judge``, ``judge_orders`` and ``model_scores``."""
+        return {"judge": self.ratings, "judge_orders": self.orders, "model_scores": self.scores}
+
+    def table(self) -> Ratings:
+        """The ratings as a checked table."""
+        if self.ratings.is_empty():
+            raise InputError(f"{self.model} rated no pair in both orders. Look into the replies with: inspect view")
+        return Ratings(self.ratings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tables, counts, failures and the position bias."""
+        counts = {"model": self.model, "n_pairs": self.n_pairs, "n_rated": self.ratings["item"].n_unique()}
+        more: dict[str, Any] = plain({**counts, "failures": self.failures, "position": self.position})
+        return super().as_dict() | more
+
+
+def judge(
+    study: Study | str | os.PathLike[str],
+    model: str,
+    *,
+    out: str | os.PathLike[str],
+    level: float = 0.95,
+    **options: Any,
+) -> Judged:
+    """Let a model rate the pairs of a study through Inspect, or continue that run in the folder `out`.
+
+    Questions that a failing server left open are counted as ``api``, and the same call asks them again.
+
+    Parameters
+    ----------
+    study : Study or path
+        The study, or its YAML file.
+    model : str
+        PROVIDER/MODEL, as Inspect spells it.
+    out : path
+        The folder for the logs.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    **options
+        More options of `howsure.study.judging.runs.run_judge`.
+
+    Returns
+    -------
+    Judged
+        The ratings, in each order and their means, and the position bias.
+    """
+    from howsure.study.judging.runs import run_judge
+
+    study = Study.of(study)
+    return summarise_replies(study, model, run_judge(study, model, out=out, **options).replies, level=level)
+
+
+def summarise_replies(study: Study, model: str, replies: Sequence[Reply], *, level: float = 0.95) -> Judged:
+    """What a model's replies come to."""
+    orders = _orders(study, model, replies)
+    both = orders.filter(pl.col("value").is_not_null())
+    both = both.filter(pl.len().over("item", "dimension") == 2)
+    ratings = both.group_by("rater", "item", "dimension", maintain_order=True).agg(pl.col("value").mean())
+    return Judged(
+        model=model,
+        ratings=ratings,
+        orders=orders,
+        scores=_scores(study, both),
+        position=_position(study, both, level),
+        failures=dict(Counter(reply.failure for reply in replies if reply.failure)),
+        n_pairs=len(study.pairs),
+        provenance=Provenance({"model": model, "level": level}, study.digest[:16]),
+    )
+
+
+def in_slots(orders: pl.DataFrame, dimension: str) -> tuple[Floats, Floats, list[str]] | None:
+    """A model's ratings of the same responses in slot 1 and in slot 2, and the items; None where no item was rated in both orders."""
+    rated = orders.filter(pl.col("dimension") == dimension, pl.col("value").is_not_null())
+    wide = rated.filter(pl.len().over("item") == 2).pivot(on="target_slot", index="item", values="value")
+    if not {"1", "2"} <= set(wide.columns):
+        return None
+    with_target_first, with_target_second = wide["1"].to_numpy(), wide["2"].to_numpy()
+    # the comparison stands in slot 1 where the target stands in slot 2
+    is_turned = dimension.endswith(":comparison")
+    slots = (with_target_second, with_target_first) if is_turned else (with_target_first, with_target_second)
+    return *slots, wide["item"].to_list()
+
+
+def _orders(study: Study, model: str, replies: Sequence[Reply]) -> pl.DataFrame:
+    """One row an order and dimension; without value where the reply failed."""
+    rows = [
+        (model, reply.item, dimension, reply.target_slot, reply.values.get(dimension), reply.failure)
+        for reply in replies
+        for dimension in _rated(study)
+    ]
+    kinds = {"rater": pl.String, "item": pl.String, "dimension": pl.String, "target_slot": pl.Int64}
+    return pl.DataFrame(rows, schema={**kinds, "value": pl.Float64, "failure": pl.String}, orient="row")
+
+
+def _rated(study: Study) -> dict[str, Dimension]:
+    return {name: dimension for dimension in study.dimensions for name in dimension.rated}
+
+
+def _scores(study: Study, both: pl.DataFrame) -> pl.DataFrame:
+    """The fidelity index that the model gives each pair: that of each order, then their mean."""
+    domains = [(pair.id, pair.domain) for pair in study.pairs]
+    known = pl.DataFrame(domains, schema={"item": pl.String, "domain": pl.String}, orient="row")
+    if both.is_empty():
+        return known.clear().select("item", pl.lit(0.0).alias("score"), "domain")
+    by_order = both.with_columns(rater=pl.col("target_slot").cast(pl.String)).drop("target_slot", "failure")
+    scored = score(Ratings(by_order), study).frame
+    index = pl.col(PFI) if PFI in scored.columns else pl.lit(None, pl.Float64)
+    scores = scored.group_by("item").agg(index.mean().alias("score"), n=index.count()).filter(pl.col("n") == 2)
+    return known.join(scores, on="item", maintain_order="left").select("item", "score", "domain")
+
+
+def _position(study: Study, orders: pl.DataFrame, level: float) -> dict[str, PositionBias]:
+    """What the slot did, by dimension."""
+    found = {}
+    for name, dimension in _rated(study).items():
+        slots = in_slots(orders, name)
+        if slots:
+            neutral = 0.0 if dimension.kind == "comparison" else None
+            bounds = dimension.low, dimension.high
+            found[name] = position_bias(*slots[:2], neutral=neutral, bounds=bounds, level=level)
+    return found

@@ -1,0 +1,235 @@
+"""From a study to the pages that raters open and the sealed key that stays with the researcher."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from howsure.errors import InputError, OptionError
+from howsure.people import BuiltPage, build_page, new_salt, read_pages, write_private
+from howsure.people.build import explain
+from howsure.people.protocol import OpaqueId
+from howsure.results import Provenance, Result, write_json
+from howsure.safe_io import read_bytes
+from howsure.study.packet.design import AGAIN, Shown, arrange, design_frame
+from howsure.study.packet.pages import guess_id, guessed, item_id, make_page
+from howsure.study.protocol import Study
+from howsure.tables.frames import write_frame
+
+__all__ = ["EVERYONE", "KEY", "SUMMARY", "Key", "Packet", "Placed", "build", "refuse_old_key"]
+
+KEY, SUMMARY = "key.json", "packet.json"
+EVERYONE = ""
+_MOST_RATERS = 10_000
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Placed(_Part):
+    """What an opaque screen of a page stands for: the item, and the slot that holds the target."""
+
+    item: str
+    target: int | None = Field(default=None, ge=1, le=2)
+
+
+class _Content(_Part):
+    format: Literal["howsure-study-key/1"] = "howsure-study-key/1"
+    salt: str = Field(min_length=16)
+    study: Study
+    raters: dict[str, dict[OpaqueId, Placed]]
+
+
+@dataclass(frozen=True)
+class Key:
+    """What un-blinds the answers: which screen of which rater shows which pair, with the target in which slot.
+
+    Every page carries the SHA-256 of the key file; the salt in the file keeps anyone from guessing at its content.
+    """
+
+    text: str
+    content: _Content
+
+    @classmethod
+    def seal(cls, study: Study, raters: Mapping[str, Mapping[str, Placed]], salt: str) -> Key:
+        """The key of pages that are about to be made."""
+        content = _Content(salt=salt, study=study, raters={rater: dict(placed) for rater, placed in raters.items()})
+        return cls(json.dumps(content.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n", content)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Key:
+        """The key in a file."""
+        path = Path(path)
+        try:
+            text = read_bytes(path).decode()
+            return cls(text, _Content.model_validate_json(text))
+        except (UnicodeError, ValidationError) as error:
+            told = explain(error) if isinstance(error, ValidationError) else "not text in UTF-8"
+            raise InputError(
+                f"{path}: not the key of a study ({told}). Name the key.json that `howsure study build` wrote."
+            ) from None
+
+    @property
+    def study(self) -> Study:
+        """What the pages show."""
+        return self.content.study
+
+    @property
+    def raters(self) -> dict[str, dict[str, Placed]]:
+        """What the screens of each rater's page stand for; `EVERYONE` is the rater of a page for all."""
+        return self.content.raters
+
+    @cached_property
+    def commitment(self) -> str:
+        """The SHA-256 of the key file, as ``sha256sum key.json`` prints it."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def placed(self, rater: str) -> dict[str, Placed]:
+        """What the screens of this rater's page stand for."""
+        return self.raters.get(rater) or self.raters.get(EVERYONE) or {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packet(Result):
+    """The pages of a study, one per rater or one for all, and their key.
+
+    Table ``packet``: one row per page (rater, n_pairs, n_repeats, n_attention, digest); nothing in it reveals where the target stands.
+    """
+
+    name: ClassVar[str] = "packet"
+    key: Key
+    pages: tuple[BuiltPage, ...]
+    provenance: Provenance
+
+    @classmethod
+    def of(cls, key: Key, pages: Sequence[BuiltPage]) -> Packet:
+        """The packet of these pages and their key."""
+        provenance = Provenance({"n_pages": len(pages)}, digest=key.study.digest, seed=key.study.seed)
+        return cls(key=key, pages=tuple(pages), provenance=provenance)
+
+    @property
+    def study(self) -> Study:
+        """What the pages show."""
+        return self.key.study
+
+    @property
+    def shown(self) -> list[list[Shown]]:
+        """The items of each page in the order shown."""
+        return arrange(self.study, len(self.pages))
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``packet``."""
+        counts = len(self.study.pairs), self.study.repeats, len(self.study.attention)
+        rows = [(page.page.rater or "everyone", *counts, page.digest) for page in self.pages]
+        return {"packet": pl.DataFrame(rows, ["rater", "n_pairs", "n_repeats", "n_attention", "digest"], orient="row")}
+
+    def unblinded(self) -> pl.DataFrame:
+        """One row per item of a rater: rater, position, item, target (its slot). Keep it with the key."""
+        return design_frame([page.page.rater or "everyone" for page in self.pages], self.shown)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table, how balanced the slots are, and the SHA-256 of the key."""
+        first = self.unblinded().drop_nulls("target").filter(~pl.col("item").str.ends_with(AGAIN))
+        is_first = pl.col("target") == 1
+        by_pair = first.group_by("item").agg(is_first.mean().alias("share"))["share"]
+        slot_one = {
+            "slot_one": first.select(is_first.mean()).item(),
+            "slot_one_lowest": by_pair.min(),
+            "slot_one_highest": by_pair.max(),
+        }
+        return {**super().as_dict(), "n_pages": len(self.pages), **slot_one, "sealed": self.key.commitment}
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the pages, packet.csv, packet.json, and key.json, which only its owner may read.
+
+        Parameters
+        ----------
+        path : str or path
+            A folder without a key: one that has a key is refused, for answers to its pages could never be read without it.
+        """
+        folder = Path(path)
+        refuse_old_key(folder)
+        names = [page.page.rater or "study" for page in self.pages]
+        return [
+            *(page.save(folder / f"{name}.html") for name, page in zip(names, self.pages, strict=True)),
+            write_frame(self.to_frame(), folder / f"{self.name}.csv"),
+            write_json(self.as_dict(), folder / SUMMARY),
+            write_private(folder / KEY, self.key.text),
+        ]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Packet:
+        """The packet in a folder.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder given to `save`; it has the pages and key.json.
+        """
+        return cls.of(Key.read(Path(path) / KEY), list(read_pages(path).values()))
+
+
+def build(
+    study: Study | str | os.PathLike[str], *, n_raters: int = 7, one_page: bool = False, salt: str | None = None
+) -> Packet:
+    """The pages of a study with their key: ``build("study.yaml").save("packet")``.
+
+    Orders and slots come from the study's seed and are balanced over raters, who are called r01, r02, ….
+
+    Parameters
+    ----------
+    study : Study or path
+        The study, or its YAML file.
+    n_raters : int
+        How many raters get a page of their own.
+    one_page : bool
+        One page for everyone: all see one order, and slots are balanced over pairs only.
+    salt : str, optional
+        What keeps anyone from guessing the key's content; drawn anew when it is not given.
+
+    Returns
+    -------
+    Packet
+        The pages and the key; ``save`` writes them to a folder.
+    """
+    study = Study.of(study)
+    if not 1 <= n_raters <= _MOST_RATERS:
+        raise OptionError(f"{n_raters} raters; give 1 to {_MOST_RATERS:,}.")
+    salt = salt or new_salt()
+    raters = [EVERYONE] if one_page else [f"r{number:02d}" for number in range(1, n_raters + 1)]
+    shown = arrange(study, len(raters))
+    placed = {rater: _placed(study, salt, rater, row) for rater, row in zip(raters, shown, strict=True)}
+    key = Key.seal(study, placed, salt)
+    return Packet.of(
+        key,
+        [
+            build_page(make_page(study, row, salt=salt, commitment=key.commitment, rater=rater))
+            for rater, row in zip(raters, shown, strict=True)
+        ],
+    )
+
+
+def refuse_old_key(folder: Path) -> None:
+    """Raise when a folder holds a key already: answers to its pages could never be read without it."""
+    if (folder / KEY).exists():
+        raise InputError(f"{folder / KEY} is already there, and answers to its pages need it. Build into a new folder.")
+    if next(folder.glob("*.html"), None):
+        raise InputError(f"{folder}: holds other pages, which would be handed out with these. Build into a new folder.")
+
+
+def _placed(study: Study, salt: str, rater: str, shown: Sequence[Shown]) -> dict[str, Placed]:
+    """What every screen that asks about an item stands for: those that rate it, and those that ask for a guess."""
+    screens = {item_id(salt, rater, one): one for one in shown}
+    screens |= {guess_id(salt, rater, one): one for one in guessed(study, shown)}
+    return {name: Placed(item=one.item, target=one.target) for name, one in screens.items()}

@@ -1,0 +1,106 @@
+"""A rehearsal: simulated raters fill in the real pages, so that the whole way to the verdict can be tried before anyone rates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from howsure.errors import InputError
+from howsure.people import BuiltPage, Consent, Item, Quiz, canonical, digest, read_pages
+from howsure.people.protocol import Screen
+from howsure.safe_io import write_atomic
+from howsure.study.packet.building import KEY, Key, Placed
+from howsure.study.packet.pages import ANSWER, GUESS, option_value
+from howsure.study.protocol import Study
+from howsure.tables import Ratings
+
+__all__ = ["fill_in"]
+
+_BEGUN = datetime(2000, 1, 1, 9, tzinfo=UTC)  # no time at which anyone rates
+_READING = 30_000
+_GUESSING = 0.1  # of the time that the pair took before
+_Rated = dict[str, tuple[float, float]]
+
+
+def fill_in(packet: str | os.PathLike[str], ratings: Ratings, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write the files that raters with these ratings would send back from the pages in `packet`.
+
+    The ratings are as `howsure study simulate --study` draws them for as many raters. Who left a question open sends nothing, for the
+    page would not have let them finish.
+    """
+    packet, key = Path(packet), Key.read(Path(packet) / KEY)
+    sent = _by_rater(ratings)
+    written = []
+    for page in read_pages(packet).values():
+        rater = page.page.rater
+        if (body := _result(key, page, sent.get(rater, {}))) is not None:
+            written.append(write_atomic(Path(folder) / f"answers-{rater}.json", canonical(body) + "\n"))
+    if not written:
+        raise InputError(
+            f"{packet}: no page is for a rater with ratings for all its items. Simulate as many raters as pages."
+        )
+    return written
+
+
+def _by_rater(ratings: Ratings) -> dict[str, dict[str, _Rated]]:
+    """Rater → item → dimension → value and seconds."""
+    found: dict[str, dict[str, _Rated]] = {}
+    for row in ratings.frame.iter_rows(named=True):
+        told = (row["value"], row.get("seconds") or 0.0)
+        found.setdefault(row["rater"], {}).setdefault(row["item"], {})[row["dimension"]] = told
+    return found
+
+
+def _result(key: Key, page: BuiltPage, rated: Mapping[str, _Rated]) -> dict[str, Any] | None:
+    placed = key.placed(page.page.rater)
+    if any(not rated.get(one.item) for one in placed.values()):
+        return None
+    screens = {screen.id: _record(key.study, screen, placed.get(screen.id), rated) for screen in page.page.screens}
+    who = {"format": "howsure-result/1", "page": page.digest, "rater": page.page.rater}
+    ended = _BEGUN + timedelta(milliseconds=sum(record["ms"] for record in screens.values()))
+    body = {**who, "started": _instant(_BEGUN), "finished": _instant(ended), "reloads": 0, "screens": screens}
+    return {**body, "digest": digest(body)}
+
+
+def _instant(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _record(study: Study, screen: Screen, placed: Placed | None, rated: Mapping[str, _Rated]) -> dict[str, Any]:
+    seen = {"kind": screen.kind, "ms": _READING, "visits": 1}
+    if isinstance(screen, Consent):
+        return {**seen, "agreed": True}
+    if isinstance(screen, Quiz) and study.quiz:
+        rights = {f"q{n}": option_value(one.options.index(one.right)) for n, one in enumerate(study.quiz.questions, 1)}
+        return {**seen, "answers": rights, "tries": [rights]}
+    if not isinstance(screen, Item):
+        return seen
+    if placed is None:
+        return {**seen, "answers": {}, "revisions": {}}
+    given = rated[placed.item]
+    asked = {question.name for question in screen.questions}
+    answers = {name: answer for name, answer in _answers(study, placed, given) if name in asked}
+    seconds = next(iter(given.values()))[1] * (_GUESSING if GUESS in asked else 1.0)
+    return {**seen, "ms": round(seconds * 1000), "answers": answers, "revisions": {}}
+
+
+def _answers(study: Study, placed: Placed, given: _Rated) -> Iterator[tuple[str, int | str]]:
+    """The other way round from `collect.oriented`: from + is the target to slots, letters and all."""
+    if placed.target is None:
+        item = next(one for one in study.attention if placed.item.endswith(f"/{one.id}"))
+        right = item.options.index(item.right)
+        yield ANSWER, option_value(right if given["attention"][0] else (right + 1) % len(item.options))
+        return
+    for dimension in study.dimensions:
+        for name, slot in dimension.fields:
+            value = given[dimension.rated[0 if slot in (None, placed.target) else 1]][0]
+            if dimension.kind == "choice":
+                yield name, option_value(dimension.codes.index(value))
+            else:
+                yield name, int(-value if dimension.kind == "comparison" and placed.target == 1 else value)
+    if "guess" in given:
+        thought = {1.0: placed.target, 0.0: 3 - placed.target}.get(given["guess"][0])
+        yield GUESS, {1: "first", 2: "second", None: "neither"}[thought]

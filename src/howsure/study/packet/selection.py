@@ -1,0 +1,288 @@
+"""Which pairs people shall rate: chosen over domains and score levels, from rows that were measured."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.results import Provenance, Result
+from howsure.safe_io import write_atomic
+from howsure.study.packet.suspects import MEASURED_SCORES, Suspects, find_suspects, measured_columns
+from howsure.tables.frames import Part, parts_of
+
+if TYPE_CHECKING:
+    from howsure.tables.frames import Source
+
+__all__ = ["LEVELS", "Selection", "select"]
+
+LEVELS = ("low", "mid", "high")
+_TEXTS = ("prompt", "target", "comparison")
+_LABELS_SHOWN = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection(Result):
+    """The selected pairs, the rows that were refused, and why.
+
+    Table ``model_scores``: one row per selected pair (item, score, domain, score_level, line, about). Table ``refused``: line, score,
+    reason. ``findings`` say in sentences what was wrong with the rows, and ``texts`` hold what the file knows of each pair's prompt and
+    responses.
+    """
+
+    name: ClassVar[str] = "selection"
+    pairs: pl.DataFrame
+    refused: pl.DataFrame
+    findings: tuple[str, ...]
+    texts: tuple[Mapping[str, str], ...]
+    n_rows: int
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``model_scores`` (the selected pairs, as `howsure study analyze --model-scores` reads them) and ``refused``."""
+        return {"model_scores": self.pairs, "refused": self.refused}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tables, the numbers of rows and what was wrong with them."""
+        counts = {"n_rows": self.n_rows, "n_refused": len(self.refused)}
+        return {**super().as_dict(), **counts, "findings": list(self.findings)}
+
+    def to_yaml(self) -> str:
+        """The pairs as a study file lists them, with blanks for the texts that are still missing."""
+        import yaml
+
+        source = self.provenance.settings["source"]
+        parts = [
+            "# Fill in the prompt and both responses of each pair, then name this file in study.yaml:  pairs: pairs.yaml\n"
+        ]
+        for row, texts in zip(self.pairs.iter_rows(named=True), self.texts, strict=True):
+            entry = {"id": row["item"], **{name: texts.get(name, "") for name in _TEXTS}}
+            entry |= {} if row["domain"] is None else {"domain": row["domain"]}
+            entry |= {"model_score": row["score"]}
+            parts.append(f"\n# {row['score_level']} score; {source} line {row['line']}: {row['about']}\n")
+            parts.append(yaml.safe_dump([entry], sort_keys=False, allow_unicode=True))
+        return "".join(parts)
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write what every result writes, and pairs.yaml.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder.
+        """
+        return [write_atomic(Path(path) / "pairs.yaml", self.to_yaml()), *super().save(path)]
+
+
+def select(
+    model_scores: Source,
+    *,
+    n_pairs: int = 5,
+    score: str | None = None,
+    domain: str | None = None,
+    divide_by: float = 1.0,
+    seed: int = 0,
+) -> Selection:
+    """Select pairs without replacement, balanced over domains and over high, middle and low scores as far as the rows allow.
+
+    A score level is a third of the usable rows by score. Rows without a score, copies of other rows, and rows with the same measured
+    numbers as rows of other prompts are refused and named.
+
+    Parameters
+    ----------
+    model_scores : frame or path
+        One row per candidate pair, with a column of scores and, if known, a column of domains.
+    n_pairs : int
+        How many pairs to select.
+    score, domain : str, optional
+        The columns of scores and domains; by default the ones called so, or the usual names of a score.
+    divide_by : float
+        The largest possible score, so that scores divided by it lie between 0 and 1.
+    seed : int
+        Seed of the random selection.
+
+    Returns
+    -------
+    Selection
+        The selected pairs and the refused rows.
+    """
+    (part,) = parts_of(model_scores)
+    part = part.parsed()
+    path = str(model_scores) if isinstance(model_scores, str | os.PathLike) else "the table"
+    frame = part.collect(part.rows)
+    column = _score_column(frame, score, path)
+    scores = _scores(part, frame, column, divide_by)
+    place = _domain_column(frame, domain, path)
+    lines = _lines(part, len(frame))
+    suspects = find_suspects(frame, scores, column, lines)
+    usable = np.array([row for row in range(len(frame)) if row not in suspects.reasons], dtype=np.int64)
+    _refuse_too_few(path, n_pairs, usable, suspects, len(frame))
+    _refuse_constant(path, column, scores[usable])
+    rows = _Rows(frame, scores, lines, _domains(frame, place), _levels(scores, usable), _labels(frame, {column, place}))
+    chosen = _draw(usable, rows, n_pairs, np.random.default_rng(seed))
+    settings = {"source": Path(path).name, "score": column, "domain": place, "n_pairs": n_pairs, "divide_by": divide_by}
+    digest = hashlib.sha256(frame.write_csv().encode()).hexdigest()[:16]
+    return Selection(
+        pairs=_chosen_frame(rows, chosen),
+        refused=_refused_frame(rows, suspects),
+        findings=suspects.findings,
+        texts=tuple({name: str(frame[name][row] or "") for name in _TEXTS if name in frame.columns} for row in chosen),
+        n_rows=len(frame),
+        provenance=Provenance(settings, digest, seed),
+    )
+
+
+def _score_column(frame: pl.DataFrame, name: str | None, path: str) -> str:
+    if name is not None:
+        if name not in frame.columns:
+            raise OptionError.unknown(f"column in {path}", name, frame.columns)
+        return name
+    found = next((usual for usual in MEASURED_SCORES if usual in frame.columns), None)
+    if found is None:
+        listed = ", ".join(measured_columns(frame)) or "none holds numbers"
+        raise OptionError(f"{path}: no column called {' or '.join(MEASURED_SCORES)}. Name one with --score: {listed}.")
+    return found
+
+
+def _domain_column(frame: pl.DataFrame, name: str | None, path: str) -> str | None:
+    if name is not None and name not in frame.columns:
+        raise OptionError.unknown(f"column in {path}", name, frame.columns)
+    return name or ("domain" if "domain" in frame.columns else None)
+
+
+def _scores(part: Part, frame: pl.DataFrame, column: str, divide_by: float) -> np.ndarray:
+    """The scores as numbers, NaN where a cell is blank."""
+    if divide_by <= 0:
+        raise OptionError(f"--divide-by {divide_by:g} is not above 0.")
+    text = frame[column].cast(pl.String).fill_null("").str.strip_chars()
+    numbers = text.cast(pl.Float64, strict=False)
+    wrong = (text != "") & (numbers.is_null() | ~numbers.is_finite().fill_null(value=False))
+    if wrong.any():
+        row = int(wrong.arg_true()[0])
+        raise InputError(f"{part.where(row)}: {column} {text[row]!r} is not a number.")
+    scores = numbers.to_numpy().astype(np.float64) / divide_by
+    outside = np.flatnonzero((scores < 0) | (scores > 1))
+    if len(outside):
+        row = int(outside[0])
+        raise InputError(
+            f"{part.where(row)}: {column} {scores[row]:g} is not between 0 and 1. Pass --divide-by 10, 100 or what fits."
+        )
+    return scores
+
+
+def _refuse_too_few(path: str, n_pairs: int, usable: np.ndarray, suspects: Suspects, n_rows: int) -> None:
+    if n_pairs < 1:
+        raise OptionError(f"{n_pairs} pairs are none. Give at least 1.")
+    if len(usable) < n_pairs:
+        why = f" {suspects.findings[0]}" if suspects.findings else ""
+        raise InputError(f"{path}: {len(usable)} of {n_rows} rows are usable, and {n_pairs} pairs are asked for.{why}")
+
+
+def _refuse_constant(path: str, column: str, scores: np.ndarray) -> None:
+    if len(scores) > 1 and np.ptp(scores) == 0:
+        raise InputError(f"{path}: {column} is {scores[0]:g} in every usable row, so there is nothing to choose by.")
+
+
+def _domains(frame: pl.DataFrame, column: str | None) -> list[str | None]:
+    if column is None:
+        return [None] * len(frame)
+    named = frame[column].cast(pl.String).fill_null("").str.strip_chars()
+    return [name or None for name in named]
+
+
+def _levels(scores: np.ndarray, usable: np.ndarray) -> dict[int, str]:
+    """Low, mid or high for each usable row, by thirds of their scores; equal scores get the same level."""
+    cuts = np.quantile(scores[usable], (1 / 3, 2 / 3))
+    return {int(row): LEVELS[int(np.searchsorted(cuts, scores[row], side="right"))] for row in usable}
+
+
+def _labels(frame: pl.DataFrame, skipped: set[str | None]) -> list[str]:
+    """The columns that name a row."""
+    aside = {*skipped, *_TEXTS, *measured_columns(frame)}
+    return [name for name in frame.columns if name not in aside][:_LABELS_SHOWN]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The file's rows with what was found out about them; levels of the usable ones alone."""
+
+    frame: pl.DataFrame
+    scores: np.ndarray
+    lines: Sequence[int]
+    domains: Sequence[str | None]
+    levels: Mapping[int, str]
+    labels: Sequence[str]
+
+    def about(self, row: int) -> str:
+        """What names a row in its file, on one line."""
+        return ", ".join(f"{name} {' '.join(str(self.frame[name][row]).split())[:60]}" for name in self.labels)
+
+
+def _draw(usable: np.ndarray, rows: _Rows, n: int, rng: np.random.Generator) -> list[int]:
+    """Row after row from the domain, then the cell, then the level that took part least; chance decides between equals."""
+    cells: dict[tuple[str | None, str], list[int]] = {}
+    for row in rng.permutation(usable).tolist():
+        cells.setdefault((rows.domains[row], rows.levels[row]), []).append(row)
+    by_domain: Counter[str | None] = Counter()
+    by_cell: Counter[tuple[str | None, str]] = Counter()
+    by_level: Counter[str] = Counter()
+    chosen = []
+    for _ in range(n):
+        there = [cell for cell in cells if cells[cell]]
+        cell = min(there, key=lambda c: (by_domain[c[0]], by_cell[c], by_level[c[1]], rng.random()))
+        chosen.append(cells[cell].pop())
+        by_domain[cell[0]] += 1
+        by_cell[cell] += 1
+        by_level[cell[1]] += 1
+    return sorted(chosen, key=lambda row: (str(rows.domains[row]), row))
+
+
+def _chosen_frame(rows: _Rows, chosen: Sequence[int]) -> pl.DataFrame:
+    numbers: Counter[str] = Counter()
+    told = []
+    for row in chosen:
+        domain = rows.domains[row]
+        stem = _stem(domain)
+        numbers[stem] += 1
+        item = f"{stem}-{numbers[stem]}"
+        told.append((item, float(rows.scores[row]), domain, rows.levels[row], rows.lines[row], rows.about(row)))
+    names = ["item", "score", "domain", "score_level", "line", "about"]
+    kinds = [pl.String, pl.Float64, pl.String, pl.String, pl.Int64, pl.String]
+    return pl.DataFrame(told, schema=dict(zip(names, kinds, strict=True)), orient="row")
+
+
+def _stem(domain: str | None) -> str:
+    """The domain as the beginning of an id."""
+    return re.sub(r"[^a-z0-9]+", "-", (domain or "pair").casefold()).strip("-")[:30] or "pair"
+
+
+def _refused_frame(rows: _Rows, suspects: Suspects) -> pl.DataFrame:
+    told = [
+        (rows.lines[row], None if np.isnan(rows.scores[row]) else float(rows.scores[row]), reason)
+        for row, reason in sorted(suspects.reasons.items())
+    ]
+    return pl.DataFrame(told, schema={"line": pl.Int64, "score": pl.Float64, "reason": pl.String}, orient="row")
+
+
+def _lines(part: Part, n_rows: int) -> list[int]:
+    """The line of each row, or its number where a file has no lines."""
+    if not n_rows:
+        return []
+    first, last = _line(part, 0), _line(part, n_rows - 1)
+    # looking up a line reads the file, so rows that fill one line each are counted instead
+    return list(range(first, last + 1)) if last - first == n_rows - 1 else [_line(part, row) for row in range(n_rows)]
+
+
+def _line(part: Part, row: int) -> int:
+    found = re.search(r"(\d+)$", part.where(row))
+    return int(found[1]) if found else row + 1

@@ -1,0 +1,1 @@
+"""What a study can show, before anyone rates."""

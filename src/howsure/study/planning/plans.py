@@ -1,0 +1,332 @@
+"""What a study can show, before anyone rates: how sure its statistics would be, and how often its criteria would be met."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.results import Provenance, Result, plain
+from howsure.stats.correlation import critical_r, power_of_correlation
+from howsure.stats.reliability import cronbach_alpha, intraclass, noise_ceiling, raters_needed, spearman_brown
+from howsure.study.planning.sentences import sentences
+from howsure.study.planning.simulated_studies import (
+    PEARSON,
+    Assumptions,
+    Design,
+    SimulatedVerdicts,
+    VerdictRates,
+    draw_ratings,
+    simulate_verdicts,
+)
+from howsure.study.verdict import CRITERIA, Criterion
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["DESIGNS", "TRUE_R", "DesignRow", "Pace", "Power", "StudyPlan", "parse_design", "plan"]
+
+DESIGNS = tuple(
+    Design(*one)
+    for one in ((3, 10), (5, 7), (10, 5), (15, 5), (20, 4), (30, 3), (30, 7), (40, 7), (50, 8), (60, 7), (80, 7))
+)
+"""What a plan is compared with: from what fits into ten minutes to what carries the criteria."""
+
+SCENARIOS = ("as_assumed", "unrelated", "no_effect")
+"""What is simulated: all is as assumed, the model's scores are unrelated to fidelity, or there is no effect at all."""
+
+TRUE_R = (0.7, 0.8, 0.9)
+TARGETS = (0.75, 0.8, 0.9)
+"""Reliabilities of the mean for which raters are counted."""
+
+_DRAWS_FOR_WIDTHS = 200
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Minutes: ``before`` the first pair, for each ``pair``, and how long one sitting should be at the most."""
+
+    before: float = 2.0
+    pair: float = 1.5
+    sitting: float = 12.0
+
+    def __post_init__(self) -> None:
+        if self.before < 0 or self.pair <= 0 or self.sitting < self.before + self.pair:
+            raise OptionError("A sitting must hold the time before the first pair and one pair, and a pair takes time.")
+
+    def minutes(self, design: Design) -> float:
+        """What one rater needs, in all sittings."""
+        return self.before * self.sittings(design) + self.pair * design.pairs
+
+    def sittings(self, design: Design) -> int:
+        """How often a rater must sit down."""
+        return math.ceil(design.pairs / math.floor((self.sitting - self.before) / self.pair + 1e-9))
+
+
+@dataclass(frozen=True)
+class DesignRow:
+    """What one design gives.
+
+    ``reliability`` is ICC(3,k) of the mean rating and ``ceiling`` its root, the highest correlation that a perfect score could be
+    expected to show; severity does no harm to a correlation over pairs that all raters rate. Widths are those of the intervals of ICC(2,1),
+    ICC(2,k) and alpha, in the median. The three scenarios: ``as_assumed``; ``unrelated`` (the model's scores are unrelated
+    to fidelity, all else is as assumed); ``no_effect`` (pairs do not differ, nobody prefers the target, and scores are unrelated).
+    """
+
+    design: Design
+    minutes: float
+    sittings: int
+    critical_r: float
+    reliability: float
+    ceiling: float
+    width_single: float | None
+    width_mean: float | None
+    width_alpha: float | None
+    as_assumed: SimulatedVerdicts
+    unrelated: SimulatedVerdicts
+    no_effect: SimulatedVerdicts
+
+    @property
+    def person_minutes(self) -> float:
+        """Of all raters together."""
+        return self.minutes * self.design.raters
+
+
+@dataclass(frozen=True)
+class Power:
+    """What a true correlation has to hope for.
+
+    ``noiseless``: chance that r reaches the threshold and differs from 0 if ratings had no noise; ``noisy``: with these raters; both exact
+    for normal scores. ``joint``: chances of all criteria at once.
+    """
+
+    true_r: float
+    noiseless: float
+    noisy: float
+    joint: VerdictRates
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyPlan(Result):
+    """What the requested design can show, compared with other designs, and in ``sentences`` what it cannot.
+
+    Table ``plan``: one row per design. Table ``plan_criteria``: the requested design, one row per scenario and criterion, with the
+    shares of simulated studies whose estimate meets the criterion (met) and whose interval passes, fails or is inconclusive.
+    """
+
+    name: ClassVar[str] = "plan"
+    asked: DesignRow
+    rows: tuple[DesignRow, ...]
+    power: tuple[Power, ...]
+    raters_for: Mapping[float, int]
+    recommended: Design
+    is_enough: bool
+    sentences: tuple[str, ...]
+    assumptions: Assumptions
+    criteria: tuple[Criterion, ...]
+    pace: Pace
+    wanted_power: float
+    level: float
+    provenance: Provenance
+
+    @property
+    def least_r(self) -> float:
+        """The correlation that the criteria ask for; 0 where they ask for none."""
+        return _least_correlation(self.criteria)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``plan`` and ``plan_criteria``."""
+        verdicts = {name: getattr(self.asked, name) for name in SCENARIOS}
+        criteria = [
+            {"scenario": scenario, "criterion": name, **vars(one), "inconclusive": one.inconclusive}
+            for scenario, simulated in verdicts.items()
+            for name, one in {**simulated.by_criterion, "all": simulated.joint}.items()
+        ]
+        return {"plan": pl.DataFrame([_flat(row) for row in self.rows]), "plan_criteria": pl.DataFrame(criteria)}
+
+    def curve(self) -> pl.DataFrame:
+        """The exact power of the correlation's criterion over the number of pairs, with the requested raters: pairs, true_r, power."""
+        most = max(30, *(row.design.pairs for row in self.rows))
+        ceiling, least = self.asked.ceiling, self.least_r
+        pairs = np.unique(np.geomspace(3, most, 40).round().astype(int)).tolist()
+        return pl.DataFrame(
+            [
+                {
+                    "pairs": n,
+                    "true_r": r,
+                    "power": power_of_correlation(r * ceiling, n, at_least=least, level=self.level),
+                }
+                for r in TRUE_R
+                for n in pairs
+            ]
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tables, the recommended design, the power at each true correlation, and the sentences."""
+        names = ("recommended", "is_enough", "sentences", "power", "raters_for", "wanted_power", "level")
+        more: dict[str, Any] = plain({name: getattr(self, name) for name in names})
+        return super().as_dict() | more
+
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """``plan_designs`` and ``plan_power``."""
+        from howsure.study.planning.charts import draw_designs, draw_power
+
+        return {"plan_designs": draw_designs(self), "plan_power": draw_power(self)}
+
+
+def plan(
+    pairs: int = 5,
+    raters: int = 7,
+    *,
+    assumptions: Assumptions | None = None,
+    criteria: Sequence[Criterion] = CRITERIA,
+    pace: Pace | None = None,
+    designs: Sequence[Design] = DESIGNS,
+    power: float = 0.8,
+    n_simulations: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> StudyPlan:
+    """What ``pairs`` rated by ``raters`` can show, beside other ``designs``; the cheapest that holds all criteria with ``power`` is recommended.
+
+    A criterion passes with its whole interval, as in `howsure study analyze`; ``met`` in the results is by the estimate alone. Statistics are
+    simulated with normal scores from the ``assumptions`` (what is assumed if all is as assumed); those of a correlation's power are exact.
+    """
+    assumptions, pace = assumptions or Assumptions(), pace or Pace()
+    if not 0 < power < 1 or n_simulations < 100:
+        raise OptionError("power lies between 0 and 1, and at least 100 simulations are needed.")
+    asked = Design(pairs, raters)
+    listed = sorted({asked, *designs})
+    rows = []
+    for design in listed:
+        rows.append(_row(design, assumptions, criteria, pace, n_simulations, level, seed))
+        if progress is not None:
+            progress(len(rows), len(listed))
+    own = rows[listed.index(asked)]
+    chances = _powers(own, assumptions, criteria, n_simulations, level, seed)
+    best, is_enough = _recommend(rows, power)
+    single = Estimate(assumptions.consistency)
+    needed = {target: int(raters_needed(single, target).value or 0) for target in TARGETS}
+    told = sentences(own, rows, best, chances, assumptions, criteria, wanted=power, level=level, is_enough=is_enough)
+    settings = {
+        **vars(assumptions),
+        **vars(pace),
+        "criteria": [str(one) for one in criteria],
+        "simulations": n_simulations,
+        "pairs": pairs,
+        "raters": raters,
+    }
+    return StudyPlan(
+        asked=own,
+        rows=tuple(rows),
+        power=chances,
+        raters_for=needed,
+        recommended=best.design,
+        is_enough=is_enough,
+        sentences=told,
+        assumptions=assumptions,
+        criteria=tuple(criteria),
+        pace=pace,
+        wanted_power=power,
+        level=level,
+        provenance=Provenance(settings, seed=seed),
+    )
+
+
+def parse_design(text: str) -> Design:
+    """A design as people write it: ``20x4``, ``20×4`` or ``20*4``, pairs before raters."""
+    first, _, last = text.casefold().replace("×", "x").replace("*", "x").partition("x")
+    if not (first.strip().isdigit() and last.strip().isdigit()):
+        raise OptionError(f"--design {text}: write pairs and raters as in 20x4.")
+    return Design(int(first), int(last))
+
+
+def _row(
+    design: Design, assumptions: Assumptions, criteria: Sequence[Criterion], pace: Pace, n: int, level: float, seed: int
+) -> DesignRow:
+    reliability = spearman_brown(assumptions.consistency, design.raters)
+    unrelated = replace(assumptions, correlation=0.0)
+    empty = replace(unrelated, fidelity=0.5, has_domains=False)
+    single, mean, alpha = _widths(design, assumptions, level, seed)
+
+    def verdicts(scenario: Assumptions, *, is_empty: bool = False) -> SimulatedVerdicts:
+        return simulate_verdicts(design, scenario, criteria, is_empty=is_empty, n_simulations=n, level=level, seed=seed)
+
+    return DesignRow(
+        design,
+        pace.minutes(design),
+        pace.sittings(design),
+        critical_r(design.pairs, level=level),
+        reliability,
+        noise_ceiling(Estimate(reliability)).value or 0.0,
+        single,
+        mean,
+        alpha,
+        verdicts(assumptions),
+        verdicts(unrelated),
+        verdicts(empty, is_empty=True),
+    )
+
+
+def _widths(
+    design: Design, assumptions: Assumptions, level: float, seed: int
+) -> tuple[float | None, float | None, float | None]:
+    """How wide the intervals of ICC(2,1), ICC(2,k) and alpha are, in the median."""
+    scores, _ = draw_ratings(design, assumptions, _DRAWS_FOR_WIDTHS, np.random.default_rng(seed))
+    drawn = [intraclass(table, level=level) | {"alpha": cronbach_alpha(table, level=level)} for table in scores]
+    single, mean, alpha = (_median([one[name].width for one in drawn]) for name in ("icc_2_1", "icc_2_k", "alpha"))
+    return single, mean, alpha
+
+
+def _median(widths: Sequence[float | None]) -> float | None:
+    """An open end is wider than any width; where half are open there is no median."""
+    found = float(np.median([math.inf if width is None else width for width in widths]))
+    return found if math.isfinite(found) else None
+
+
+def _powers(
+    row: DesignRow, assumptions: Assumptions, criteria: Sequence[Criterion], n: int, level: float, seed: int
+) -> tuple[Power, ...]:
+    design, least = row.design, _least_correlation(criteria)
+
+    def exact(rho: float) -> float:
+        return power_of_correlation(rho, design.pairs, at_least=least, level=level)
+
+    def joint(rho: float) -> VerdictRates:
+        scenario = replace(assumptions, correlation=rho)
+        return simulate_verdicts(design, scenario, criteria, n_simulations=n, level=level, seed=seed).joint
+
+    return tuple(Power(r, exact(r), exact(r * row.ceiling), joint(r)) for r in TRUE_R)
+
+
+def _least_correlation(criteria: Sequence[Criterion]) -> float:
+    """What the criteria ask of Pearson's r; 0 where they ask nothing."""
+    return next((one.threshold for one in criteria if one.statistic == PEARSON), 0.0)
+
+
+def _recommend(rows: Sequence[DesignRow], power: float) -> tuple[DesignRow, bool]:
+    """The design that costs raters the least time of those that pass often enough, or else the one that passes most often."""
+    enough = [row for row in rows if row.as_assumed.joint.passed >= power]
+    if enough:
+        return min(enough, key=lambda row: (row.person_minutes, row.design)), True
+    return max(rows, key=lambda row: (row.as_assumed.joint.passed, row.as_assumed.joint.met)), False
+
+
+def _flat(row: DesignRow) -> dict[str, Any]:
+    chances = {
+        f"{scenario}_{name}": getattr(getattr(row, scenario).joint, name)
+        for scenario in SCENARIOS
+        for name in ("met", "passed")
+    }
+    told = {name: value for name, value in vars(row).items() if name not in ("design", *SCENARIOS)}
+    judgements = row.design.pairs * row.design.raters
+    size = {"pairs": row.design.pairs, "raters": row.design.raters, "judgements": judgements}
+    return {**size, **told, "person_minutes": row.person_minutes, **chances}

@@ -1,0 +1,1 @@
+"""From raters' answers to scores: collection, exclusions, fidelity, domains, agreement with a model's scores."""

@@ -1,0 +1,233 @@
+"""From answers to a fidelity score: each part on 0–1, their mean the persona fidelity index (PFI).
+
+============  ===============================================  ==================================================
+kind          what was asked                                   its part, on 0–1
+============  ===============================================  ==================================================
+comparison    which response, from −n to n (+ is the target)   (value − low) / (high − low)
+each          of both responses                                the target's answer, rescaled
+preferred     of the response that was preferred               the answer, rescaled, where the target was preferred; 0.5
+                                                               on a tie; (1 − rescaled)/2 where the comparison was
+rating        of the item itself                               the answer, rescaled
+choice        one answer about the pair                        no part of the index; a statistic of its own
+============  ===============================================  ==================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.stats._arrays import Floats
+from howsure.study.packet.design import AGAIN, ATTENTION
+from howsure.study.protocol import DEFAULT_DIMENSIONS
+from howsure.tables import Ratings
+
+if TYPE_CHECKING:
+    from howsure.study.protocol import Study
+
+__all__ = ["LITE", "LITE_RANGE", "PFI", "Part", "Scored", "is_pair", "parts_of", "score"]
+
+Kind = Literal["comparison", "each", "preferred", "rating", "choice"]
+PFI, LITE = "pfi", "pfi_lite"
+LITE_RANGE = (0.0, 8 / 9)
+"""Where (voice + vibe + logic)/9 can lie; its neutral point is 4/9."""
+
+_ASIDE = ("guess", "attention")
+_ENDS: dict[str, Kind] = {"target": "each", "comparison": "each", "preferred": "preferred"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One dimension: how it was asked, and between which numbers its answers lie."""
+
+    name: str
+    kind: Kind
+    low: float
+    high: float
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its names in a table of ratings."""
+        ends = {"each": (":target", ":comparison"), "preferred": (":preferred",)}
+        return tuple(self.name + end for end in ends.get(self.kind, ("",)))
+
+    @property
+    def in_index(self) -> bool:
+        """Whether it is a part of the PFI."""
+        return self.kind != "choice"
+
+    def rescaled(self, column: str) -> pl.Expr:
+        """A column of its answers on 0–1."""
+        return (pl.col(column) - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Every rater's scores of every pair, 0–1: one row per rater and pair, one column per statistic.
+
+    Columns are the parts by name, ``NAME_advantage`` (target − comparison, −1 to 1) for those asked of both responses, ``pfi`` and,
+    where the three parts of the original protocol are there, ``pfi_lite``. A score is null where an answer it needs is missing.
+    """
+
+    frame: pl.DataFrame
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> list[str]:
+        """The pairs, sorted."""
+        return self.frame["item"].unique().sort().to_list()
+
+    @property
+    def raters(self) -> list[str]:
+        """The raters, sorted."""
+        return self.frame["rater"].unique().sort().to_list()
+
+    @property
+    def statistics(self) -> list[str]:
+        """The columns of scores."""
+        return [name for name in self.frame.columns if name not in ("rater", "item")]
+
+    def matrix(self, statistic: str, pairs: list[str] | None = None) -> Floats:
+        """Pairs × raters, both sorted, NaN where there is no score. Rows are pairs by name, wherever a rater met them."""
+        wanted = self.pairs if pairs is None else pairs
+        row, column = ({name: place for place, name in enumerate(names)} for names in (wanted, self.raters))
+        table = np.full((len(wanted), len(column)), np.nan)
+        told = self.frame.select("item", "rater", statistic).filter(
+            pl.col(statistic).is_not_null(), pl.col("item").is_in(wanted)
+        )
+        for item, rater, value in told.iter_rows():
+            table[row[item], column[rater]] = value
+        return table
+
+    def of(self, raters: list[str]) -> Scored:
+        """The scores of these raters alone."""
+        return Scored(self.frame.filter(pl.col("rater").is_in(raters)), self.parts, self.notes)
+
+
+def score(ratings: Ratings, study: Study | None = None) -> Scored:
+    """The scores of every rater on every pair; attention items and pairs shown again stay out."""
+    parts, notes = parts_of(ratings, study)
+    answers = ratings.frame.filter(is_pair(), ~pl.col("dimension").is_in(_ASIDE))
+    wide = answers.pivot(on="dimension", index=["rater", "item"], values="value").sort("item", "rater")
+    absent = [column for part in parts for column in part.columns if column not in wide.columns]
+    wide = wide.with_columns(pl.lit(None, pl.Float64).alias(name) for name in absent)
+    scores = [_part(part, parts) for part in parts] + [_advantage(part) for part in parts if part.kind == "each"]
+    index = [_part(part, parts) for part in parts if part.in_index]
+    # a sum is null where a term is; a mean would skip it and change what the index means
+    totals = [(pl.sum_horizontal(index, ignore_nulls=False) / len(index)).alias(PFI)] if index else []
+    return Scored(wide.select("rater", "item", *totals, *_lite(parts), *scores), parts, notes)
+
+
+def is_pair() -> pl.Expr:
+    """Rows about a pair, seen for the first time."""
+    return ~(pl.col("item").str.ends_with(AGAIN) | pl.col("item").str.starts_with(ATTENTION))
+
+
+def parts_of(ratings: Ratings, study: Study | None = None) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """The dimensions of these ratings, and a note on scales whose ends had to be taken from the answers.
+
+    A study names kinds and ends. Without one, the dimensions of the default protocol are known by name, and any other is a
+    rating between the smallest and the largest answer that anyone gave.
+    """
+    seen = _seen(ratings)
+    if study is not None:
+        return _from_study(seen, study), ()
+    known = {part.name: part for part in (Part(d.name, d.kind, d.low, d.high) for d in DEFAULT_DIMENSIONS)}
+    grouped: dict[str, list[str]] = {}
+    for column in seen:
+        grouped.setdefault(column.partition(":")[0] if column.partition(":")[2] in _ENDS else column, []).append(column)
+    parts = [_guessed(name, columns, seen, known.get(name)) for name, columns in grouped.items()]
+    strange = [
+        part
+        for part in parts
+        if part.name not in known or part.low != known[part.name].low or part.high != known[part.name].high
+    ]
+    order = list(known)
+    parts.sort(key=lambda part: order.index(part.name) if part.name in order else len(order))
+    return tuple(parts), _told(strange)
+
+
+def _told(parts: list[Part]) -> tuple[str, ...]:
+    """A note on scales whose ends had to be taken from the answers."""
+    listed = ", ".join(f"{part.name} {part.low:g}–{part.high:g}" for part in parts)
+    return (
+        (f"Scales taken to run as far as answers go: {listed}. Name their ends in a study file if they run further.",)
+        if parts
+        else ()
+    )
+
+
+def _seen(ratings: Ratings) -> dict[str, tuple[float, float]]:
+    """The smallest and the largest answer in each dimension."""
+    value = pl.col("value")
+    rows = ratings.frame.filter(is_pair(), ~pl.col("dimension").is_in(_ASIDE))
+    if rows.is_empty():
+        raise InputError(
+            "No rating is of a pair: only attention items, guesses or repeats. Give the ratings of pairs too."
+        )
+    ends = rows.group_by("dimension").agg(value.min().alias("low"), value.max().alias("high")).sort("dimension")
+    return {name: (low, high) for name, low, high in ends.iter_rows()}
+
+
+def _from_study(seen: dict[str, tuple[float, float]], study: Study) -> tuple[Part, ...]:
+    parts = tuple(Part(d.name, d.kind, d.low, d.high) for d in study.dimensions)
+    ends = {column: part for part in parts for column in part.columns}
+    for column, (low, high) in seen.items():
+        if column not in ends:
+            raise InputError(
+                f"The ratings have a dimension {column!r} that the study does not ask. It asks: {', '.join(ends)}."
+            )
+        part = ends[column]
+        if low < part.low or high > part.high:
+            raise InputError(
+                f"{column}: answers from {low:g} to {high:g}, where the study has {part.low:g} to {part.high:g}. Is it the study of these ratings?"
+            )
+    return parts
+
+
+def _guessed(name: str, columns: list[str], seen: dict[str, tuple[float, float]], known: Part | None) -> Part:
+    low, high = min(seen[column][0] for column in columns), max(seen[column][1] for column in columns)
+    plain: Kind = known.kind if known and known.kind in ("comparison", "choice") else "rating"
+    kind = plain if columns[0] == name else _ENDS[columns[0].partition(":")[2]]
+    if known and known.low <= low and high <= known.high:
+        return Part(name, kind, known.low, known.high)
+    # any width will do where all answers are equal: they then stand in the middle
+    return Part(name, kind, low, high) if low < high else Part(name, kind, low - 1, high + 1)
+
+
+def _part(part: Part, parts: tuple[Part, ...]) -> pl.Expr:
+    """A part on 0–1."""
+    value = part.rescaled(part.columns[0])
+    if part.kind != "preferred":
+        return value.alias(part.name)
+    comparison = next((other for other in parts if other.kind == "comparison"), None)
+    if comparison is None:
+        raise InputError(
+            f"{part.name} was asked of the preferred response, but no comparison tells which that was. Add one to the study."
+        )
+    preference = pl.col(comparison.columns[0])
+    middle = (comparison.low + comparison.high) / 2
+    lost = pl.when(preference < middle).then((1 - value) / 2)
+    return (
+        pl.when(preference > middle).then(value).when(preference == middle).then(0.5).otherwise(lost).alias(part.name)
+    )
+
+
+def _advantage(part: Part) -> pl.Expr:
+    target, comparison = part.columns
+    return (part.rescaled(target) - part.rescaled(comparison)).alias(f"{part.name}_advantage")
+
+
+def _lite(parts: tuple[Part, ...]) -> list[pl.Expr]:
+    """The original index, (voice + vibe + logic)/9, where those three were asked on their scales."""
+    by_name = {part.name: part for part in parts}
+    needed = {"voice": (-2, 2), "vibe": (1, 3), "logic": (1, 3)}
+    if any(name not in by_name or (by_name[name].low, by_name[name].high) != ends for name, ends in needed.items()):
+        return []
+    terms = [pl.col(by_name[name].columns[0]) for name in needed]
+    return [(pl.sum_horizontal(terms, ignore_nulls=False) / 9).alias(LITE)]

@@ -1,0 +1,210 @@
+"""All statistics of a study for one set of raters: fidelity, agreement, domains, the model, blinding, time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from howsure.estimates import Estimate
+from howsure.stats.components import VarianceComponents, variance_components
+from howsure.stats.means import mean
+from howsure.study.agreement import Reliability, reliability
+from howsure.study.scoring.domains import EXPECTED, Domains, Order, profile
+from howsure.study.scoring.fidelity import LITE, LITE_RANGE, PFI, Part, Scored
+from howsure.study.scoring.model_agreement import ModelAgreement, compare_model_with_people
+from howsure.study.scoring.pair_data import PairData
+from howsure.study.scoring.pooling import Design, pooled_mean
+from howsure.tables import Ratings
+
+__all__ = ["Findings", "PairRow", "Settings", "find", "without_raters"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the statistics depend on beside the data."""
+
+    design: Design
+    order: Order = EXPECTED
+    level: float = 0.95
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """One pair: its PFI over raters, the means of the other scores, and the model's."""
+
+    item: str
+    domain: str | None
+    n_raters: int
+    pfi: Estimate
+    means: Mapping[str, float | None]
+    model: float | None
+
+    @property
+    def combined(self) -> float | None:
+        """Half model, half human."""
+        return None if self.model is None or self.pfi.value is None else (self.model + self.pfi.value) / 2
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Every statistic by name, and the tables they come from.
+
+    ``statistics`` are, for the whole study: ``pfi``, ``pfi_lite``, each part by name, ``NAME_advantage``; ``DIMENSION.COEFFICIENT`` and
+    ``DIMENSION.variance_…``; ``domain.NAME``, ``domain_difference`` and its kin; ``pearson`` and its kin; ``blinding_index``; ``minutes``.
+    """
+
+    statistics: Mapping[str, Estimate]
+    pairs: tuple[PairRow, ...]
+    reliability: Mapping[str, Reliability]
+    components: Mapping[str, VarianceComponents]
+    domains: Domains
+    model: ModelAgreement | None
+    raters: tuple[str, ...]
+    settings: Settings
+
+
+def without_raters(everyone: Findings) -> Findings:
+    """The findings where the exclusion rules leave nobody: every statistic is a state, and no table holds a number of the raters."""
+    level = everyone.settings.level
+    nothing = Estimate.without("too_few", "the exclusion rules left no rater", level=level)
+    return replace(
+        everyone,
+        statistics=dict.fromkeys(everyone.statistics, nothing),
+        pairs=tuple(replace(row, n_raters=0, pfi=nothing, means=dict.fromkeys(row.means)) for row in everyone.pairs),
+        reliability={},
+        components={},
+        domains=Domains((), None, nothing, nothing, nothing, None, None),
+        model=None,
+        raters=(),
+    )
+
+
+def find(
+    scored: Scored, guesses: Scored | None, minutes: Mapping[str, float | None], known: PairData, settings: Settings
+) -> Findings:
+    """The statistics of these raters' scores. ``guesses`` has the column guess, 1 right, 0 wrong, 0.5 cannot tell."""
+    level = settings.level
+    agreed = {name: _agreement(scored, name, settings) for name in _dimensions(scored)}
+    spread = {name: variance_components(_raw(scored, name), level=level) for name in agreed}
+    domains = profile(scored, known.domains, known.scores, order=settings.order, level=level, seed=settings.seed)
+    model = (
+        compare_model_with_people(scored, known.scores, design=settings.design, level=level)
+        if known.scores and PFI in agreed
+        else None
+    )
+    statistics = {
+        **_means(scored, settings),
+        **_blinding(guesses, settings),
+        **_minutes(scored, minutes, level),
+        **_model_statistics(model, level),
+        **_domain_statistics(domains),
+        **_agreement_statistics(agreed, level),
+        **{f"{name}.variance_{part}": getattr(one, part) for name, one in spread.items() for part in _COMPONENTS},
+    }
+    by_pair = scored.frame.partition_by("item", as_dict=True)
+    pairs = tuple(_pair(pair, by_pair[(pair,)], known, level) for pair in scored.pairs)
+    return Findings(statistics, pairs, agreed, spread, domains, model, tuple(scored.raters), settings)
+
+
+_COMPONENTS = ("item", "rater", "residual")
+
+
+def _dimensions(scored: Scored) -> list[str]:
+    """What raters may agree on: the index and each dimension that anyone answered."""
+    names = [PFI, *(part.name for part in scored.parts)]
+    return [name for name in names if name in scored.statistics and scored.frame[name].null_count() < len(scored.frame)]
+
+
+def _agreement(scored: Scored, name: str, settings: Settings) -> Reliability:
+    answers = scored.frame.select("rater", "item", _on_its_scale(scored, name).alias("value")).drop_nulls()
+    rows = Ratings(answers.with_columns(pl.lit(name).alias("dimension")))
+    return reliability(rows, design=settings.design, level=settings.level)
+
+
+def _agreement_statistics(agreed: Mapping[str, Reliability], level: float) -> dict[str, Estimate]:
+    """Every coefficient of every dimension; those of the index are there even where the index is not."""
+    found = {f"{name}.{key}": one for name, table in agreed.items() for key, one in table.coefficients.items()}
+    names = next(iter(agreed.values())).coefficients if agreed else {}
+    nothing = Estimate.without("undefined", "no rater answered all parts of the index", level=level)
+    return {f"{PFI}.{key}": nothing for key in names} | found
+
+
+def _raw(scored: Scored, name: str) -> np.ndarray:
+    part = _part(scored, name)
+    table = scored.matrix(name)
+    return table if part is None else table * (part.high - part.low) + part.low
+
+
+def _on_its_scale(scored: Scored, name: str) -> pl.Expr:
+    """A dimension as it was answered: some coefficients depend on where its scale has its 0."""
+    part = _part(scored, name)
+    return pl.col(name) if part is None else (pl.col(name) * (part.high - part.low) + part.low).round(9)
+
+
+def _part(scored: Scored, name: str) -> Part | None:
+    return next((part for part in scored.parts if part.name == name and part.kind != "preferred"), None)
+
+
+def _means(scored: Scored, settings: Settings) -> dict[str, Estimate]:
+    """The mean of each score."""
+    found = {
+        name: pooled_mean(scored.matrix(name), settings.design, level=settings.level, bounds=_bounds(name))
+        for name in scored.statistics
+    }
+    lacking = {
+        PFI: "no dimension that is part of the index was asked",
+        LITE: "it needs voice from −2 to 2, and vibe and logic from 1 to 3",
+    }
+    undefined = {name: Estimate.without("undefined", why, level=settings.level) for name, why in lacking.items()}
+    return undefined | found
+
+
+def _bounds(name: str) -> tuple[float, float]:
+    return (-1.0, 1.0) if name.endswith("_advantage") else LITE_RANGE if name == LITE else (0.0, 1.0)
+
+
+def _blinding(guesses: Scored | None, settings: Settings) -> dict[str, Estimate]:
+    if guesses is None:
+        return {"blinding_index": Estimate.without("undefined", "no guesses were asked", level=settings.level)}
+    right = pooled_mean(guesses.matrix("guess"), settings.design, level=settings.level)
+    return {"blinding_index": right.map(lambda share: 2 * share - 1)}
+
+
+def _minutes(scored: Scored, minutes: Mapping[str, float | None], level: float) -> dict[str, Estimate]:
+    known = [taken for rater in scored.raters if (taken := minutes.get(rater)) is not None]
+    if not known:
+        return {"minutes": Estimate.without("undefined", "no times were recorded", level=level)}
+    return {"minutes": mean(known, level=level, bounds=None).estimate}
+
+
+def _model_statistics(model: ModelAgreement | None, level: float) -> dict[str, Estimate]:
+    names = ("pearson", "spearman", "kendall", "pearson_disattenuated", "noise_ceiling", "pfi_model", "pfi_combined")
+    if model is None:
+        nothing = Estimate.without("undefined", "no model scores are known; give them with the ratings", level=level)
+        return dict.fromkeys(names, nothing)
+    found = [one.estimate for one in model.correlations.values()]
+    found += [model.disattenuated, model.ceiling, model.model, model.combined]
+    return dict(zip(names, found, strict=True))
+
+
+def _domain_statistics(domains: Domains) -> dict[str, Estimate]:
+    return {
+        **{f"domain.{row.domain}": row.human for row in domains.rows},
+        "domain_difference": domains.difference,
+        "domain_difference_here": domains.difference_here,
+        "domain_order": domains.order,
+    }
+
+
+def _pair(pair: str, rows: pl.DataFrame, known: PairData, level: float) -> PairRow:
+    scores = rows.drop("rater", "item")
+    means = scores.mean().row(0, named=True)
+    given = scores[PFI].drop_nulls().to_numpy() if means.pop(PFI, None) is not None else np.array([])
+    pfi = mean(given, level=level).estimate
+    if not len(given):
+        pfi = replace(pfi, reason="no rater answered all parts of the index")
+    return PairRow(pair, known.domains.get(pair), len(given), pfi, means, known.scores.get(pair))

@@ -1,0 +1,25 @@
+"""The tour: a world whose truth is planted, every instrument at work in it, and every estimate beside that truth.
+
+::
+
+    world                  the models of the tour, and what is true of them
+    learners               people who learn Track the Stat
+    games                  the models play it, through Inspect where that is installed
+    evals, track, horizons, study, stitch     one instrument each: measure, and hold against the truth
+    parts, page            what an instrument brings to the page, and the page
+    whole, coverage        the whole of it, once; and many times over, to count
+"""
+
+from typing import TYPE_CHECKING
+
+from howsure._lazy import lazily
+
+if TYPE_CHECKING:
+    from howsure.tour.coverage import Coverage as Coverage
+    from howsure.tour.coverage import cover as cover
+    from howsure.tour.whole import Demo as Demo
+    from howsure.tour.whole import run_demo as run_demo
+
+_HOMES = {"Coverage": "coverage", "Demo": "whole", "cover": "coverage", "run_demo": "whole"}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+__getattr__ = lazily(__name__, _HOMES)

@@ -1,0 +1,55 @@
+"""Any eval: models of known ability on tasks that come in families."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from howsure.evals.comparison import Comparison, compare
+from howsure.evals.planning import power
+from howsure.evals.sections import comparison_section, power_section, summary_section
+from howsure.evals.simulator import SimulatedEval, simulate
+from howsure.evals.summaries import Summary, summary
+from howsure.results.blocks import Section
+from howsure.tour.parts import Figure, Part, Planted, Settings
+
+__all__ = ["evals_part"]
+
+_MEAN = Figure("Mean score", "0–1", of="Model, domain")
+_DIFFERENCE = Figure("Difference of two models", "score", of="Models, domain")
+_ABOUT = (
+    "Four models try 150 tasks in each of two domains, three times each. Tasks come in families that resemble each other. What is planted is the mean score "
+    "over endlessly many such tasks, so the intervals must carry that other families might have been asked."
+)
+
+
+def evals_part(settings: Settings) -> Part:
+    """Means and differences on a simulated eval."""
+    world = simulate(seed=settings.seed)
+    means = summary(world.attempts, by="domain", cluster="family", level=settings.level)
+    comparison = compare(world.attempts, by="domain", cluster="family", level=settings.level, seed=settings.seed)
+
+    def sections() -> list[Section]:
+        best, second = _leaders(means)
+        needed = power(world.attempts, effect=0.05, a=best, b=second, cluster="family")
+        return [summary_section(means), comparison_section(comparison), power_section(needed)]
+
+    def save(folder: Path) -> list[Path]:
+        return [world.attempts.write(folder / "attempts.csv"), *means.save(folder), *comparison.save(folder)]
+
+    planted = _planted(world, means, comparison)
+    return Part("Any eval", "evals", "Any eval", _ABOUT, planted, comparison.provenance, sections, save)
+
+
+def _planted(world: SimulatedEval, summary: Summary, comparison: Comparison) -> tuple[Planted, ...]:
+    means = [Planted(_MEAN, f"{row.subject}, {row.task}", row.mean, world.truth[row.subject]) for row in summary.rows]
+    differences = [
+        Planted(_DIFFERENCE, f"{p.a} − {p.b}, {p.task}", p.difference, world.truth[p.a] - world.truth[p.b])
+        for p in comparison.pairs
+    ]
+    return (*means, *differences)
+
+
+def _leaders(summary: Summary) -> tuple[str, str]:
+    ranked = sorted(summary.rows, key=lambda row: -(row.mean.value or 0))
+    names = list(dict.fromkeys(row.subject for row in ranked))
+    return names[0], names[1]

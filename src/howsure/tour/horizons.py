@@ -1,0 +1,136 @@
+"""Horizons: how many games or attempts a novice needs to do as well as each model, and how long the tasks are that it can do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from howsure.bridges.games import learning_attempts, track_horizons
+from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, attempt_horizons
+from howsure.horizon.attempt_horizon.sections import PAIRS, attempts_sections
+from howsure.horizon.simulator import draw_suite, simulate
+from howsure.horizon.time_horizon.horizons import time_horizons
+from howsure.horizon.time_horizon.sections import time_sections
+from howsure.horizon.time_horizon.simulator import simulate_time
+from howsure.results.blocks import ChartBlock, Method, Section, Text
+from howsure.tour.games import Games
+from howsure.tour.learners import N_GAMES, N_PEOPLE, draw_people, horizon_of
+from howsure.tour.parts import Figure, Part, Planted, Settings
+from howsure.tour.world import World
+from howsure.track.samples import Samples
+
+__all__ = ["game_part", "name_part", "time_part"]
+
+AT = 10
+"""Right turns that make a game of Track the Stat a success for people and models alike."""
+
+_HORIZON = "Horizon"
+_ATTEMPTS = Figure("Horizon in attempts", "attempts of a novice", scale="log2")
+_GAMES = Figure("Horizon in games", "games of a novice", scale="log2")
+_MINUTES = {rate: Figure(f"{100 * rate:g} % time horizon", "expert minutes", scale="log2") for rate in (0.5, 0.8)}
+_N_TASKS, _N_LEARNERS, _N_ATTEMPTS, _N_RUNS = 60, 40, 10, 10
+
+
+def game_part(world: World, games: Games, settings: Settings) -> Part:
+    """People learn Track the Stat; which of their games is each model worth?"""
+    everyone = Samples.union([draw_people(settings.seed), games.samples])
+    found = track_horizons(everyone, min_turns=AT, **_asked(settings))
+    truth = {actor.name: horizon_of((1 - actor.slip) ** AT, AT) for actor in world.cast}
+    about = (
+        f"{N_PEOPLE} people play the same game {N_GAMES} times and err less each time; a success is {AT} right turns. A model is worth the game in which people succeed as "
+        "often as it does. Both sides' chances are planted, so that game is known. A model above all games that people played, or below the first, has no number."
+    )
+
+    def save(folder: Path) -> list[Path]:
+        return [learning_attempts(everyone, min_turns=AT).write(folder / "attempts.csv"), *found.save(folder)]
+
+    planted = _planted(_GAMES, found, truth)
+    title = "People learn Track the Stat"
+    return Part(_HORIZON, "track-horizon", title, about, planted, found.provenance, lambda: _headline(found), save)
+
+
+def name_part(world: World, settings: Settings) -> Part:
+    """Novices learn NAME's tasks; which of their attempts is each model worth?"""
+    planted = {actor.name: float(actor.attempts) for actor in world.cast}
+    suite = draw_suite(_N_TASKS, seed=settings.seed)
+    drawn = simulate(
+        suite,
+        planted=planted,
+        n_learners=_N_LEARNERS,
+        n_attempts=_N_ATTEMPTS,
+        n_runs=_N_RUNS,
+        seed=settings.seed,
+    )
+    found = attempt_horizons(drawn.attempts, **_asked(settings))
+    about = (
+        f"{_N_LEARNERS} novices try each of {_N_TASKS} tasks {_N_ATTEMPTS} times and learn. The models behave like a novice on the attempt that is planted, and the strongest like nobody yet: "
+        "it should come out above the range."
+    )
+
+    def save(folder: Path) -> list[Path]:
+        return [drawn.attempts.write(folder / "attempts.csv"), *found.save(folder)]
+
+    held = _planted(_ATTEMPTS, found, {name: n if n <= _N_ATTEMPTS else math.inf for name, n in planted.items()})
+    title = "Novices learn NAME's tasks"
+    return Part(_HORIZON, "name-horizon", title, about, held, found.provenance, lambda: _whole_suite(found), save)
+
+
+def time_part(world: World, settings: Settings) -> Part:
+    """How long are the tasks, in an expert's minutes, that each model can do?"""
+    drawn = simulate_time(world.minutes, seed=settings.seed)
+    found = time_horizons(
+        drawn.counts,
+        n_replicates=settings.n_bootstrap,
+        resample="families",
+        level=settings.level,
+        seed=settings.seed,
+    )
+    about = (
+        f"The {len(world.cast)} models of the tour and {len(world.minutes) - len(world.cast)} others, which have benchmark scores, make eight runs at each of 160 tasks in 40 families that take "
+        "an expert from a minute to two working days. Success falls with length as planted; families and tasks are easier or harder "
+        "than their length says. The truth is the length at which a model does half, or four fifths, of all such tasks."
+    )
+    planted = tuple(
+        Planted(_MINUTES[rate], fit.model, estimate, drawn.truth(fit.model, rate))
+        for rate in (0.5, 0.8)
+        for fit in found.ranked
+        for estimate in [fit.horizons[rate]]
+    )
+    title = "Time horizons"
+    return Part(
+        _HORIZON, "time-horizon", title, about, planted, found.provenance, lambda: time_sections(found), found.save
+    )
+
+
+def _asked(settings: Settings) -> dict[str, Any]:
+    told: dict[str, Any] = {"n_replicates": settings.n_bootstrap, "level": settings.level, "seed": settings.seed}
+    return told | {"success_rates": (0.5,)}
+
+
+def _headline(found: AttemptHorizons) -> list[Section]:
+    """The first section without its tables, which tell the same as what is found beside the planted."""
+    first, *others = attempts_sections(found, _GAMES.name)
+    kept = [block for block in first.blocks if isinstance(block, Text | ChartBlock | Method)]
+    return [replace(first, blocks=kept), *filter(_is_of_pairs, others)]
+
+
+def _whole_suite(found: AttemptHorizons) -> list[Section]:
+    """Horizons, pairs and the novices; domains and difficulties are left to the tables."""
+    first, *between, last = attempts_sections(found, _ATTEMPTS.name)
+    return [first, *filter(_is_of_pairs, between), last]
+
+
+def _is_of_pairs(section: Section) -> bool:
+    """Whether a section has the probabilities that the front page's sentences state."""
+    return section.title == PAIRS
+
+
+def _planted(figure: Figure, found: AttemptHorizons, truth: dict[str, float]) -> tuple[Planted, ...]:
+    """The models in the order of the truth; what lies beyond the novices' attempts is shown and not counted."""
+    horizons = {name: row.horizon for name, row in found.headline().items()}
+    return tuple(
+        Planted(figure, name, horizons[name], n, fit_to_count=math.isfinite(n))
+        for name, n in sorted(truth.items(), key=lambda row: row[1])
+    )

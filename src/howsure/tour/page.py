@@ -1,0 +1,135 @@
+"""The tour as a page: estimates beside their true values, and how many intervals contain them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from howsure.charts import Caption, Field, estimate_rows, interval_plot
+from howsure.outside_text import csv_text
+from howsure.reporting.gathering import together
+from howsure.results import Provenance
+from howsure.results.blocks import Block, Cell, ChartBlock, Download, Report, Section, TableBlock, Text
+from howsure.results.leading import with_lead
+from howsure.tour.parts import Figure, Part, Planted
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["page_of", "report_of"]
+
+_TITLE = "A tour of Howsure"
+_FOUND, _PLANTED = "estimate, with its interval", "true (simulated) value"
+_MOST_ROWS = 24  # of a chart that is still read row by row
+_OPENING = "{what} was simulated from known true values and then measured without them. {held} of the {n} intervals contain the true value; about {level:.0%} should."
+
+
+def report_of(part: Part, date: datetime.date) -> Report:
+    """One part as a report of its own, in one section: estimates beside true values, then what the instrument says."""
+    own = part.sections()
+    section = Section(
+        part.title,
+        [*_beside(part), *(block for one in own for block in one.blocks)],
+        [text for one in own for text in one.found],
+        [text for one in own for text in one.unknown],
+    )
+    if part.planted and not section.found:
+        figure = part.planted[0].figure
+        rows = [(one.subject, one.found) for one in part.planted if one.figure == figure]
+        section = with_lead(section, figure.name, rows)
+    return Report(part.title, [section], part.made, date)
+
+
+def page_of(reports: dict[str, Report], hits: pl.DataFrame, made: Provenance, date: datetime.date) -> Report:
+    """One page of all parts, `hits` by instrument in front."""
+    page = together({Path(key, "report"): report for key, report in reports.items()}, date=date, title=_TITLE)
+    what = "Everything except Epoch's scores" if made.settings.get("epoch") else "Everything here"
+    opening = _OPENING.format(
+        what=what, held=hits["held"].sum(), n=hits["intervals"].sum(), level=made.settings["level"]
+    )
+    notes = tuple(dict.fromkeys([*made.notes, *page.made.notes]))
+    return replace(page, summary=[Text(opening), _counts(hits), *page.summary], made=replace(made, notes=notes))
+
+
+def _counts(hits: pl.DataFrame) -> TableBlock:
+    rows: list[list[Cell]] = [
+        [row["instrument"], row["share"], row["held"], row["intervals"]] for row in hits.to_dicts()
+    ]
+    caption = "How many intervals contain the true (simulated) value. Intervals of one instrument share their data, so they are not independent; howsure demo --coverage 20 counts over many simulated data sets."
+    return TableBlock(["Instrument", "Share", "Contain the true value", "Of"], rows, caption)
+
+
+def _beside(part: Part) -> list[Block]:
+    """The true values, and how close the estimates are."""
+    if not part.planted:
+        return [Text(part.about)]
+    figures = dict.fromkeys(one.figure for one in part.planted)
+    charts = [ChartBlock(_chart(figure, [one for one in part.planted if one.figure == figure])) for figure in figures]
+    held = f"{sum(p.is_held for p in part.counted)} of {len(part.counted)} intervals contain the true value."
+    return [
+        Text(part.about),
+        *charts,
+        Text(held),
+        _table(part),
+        Download(f"{part.key}-planted.csv", _csv(part)),
+    ]
+
+
+def _table(part: Part) -> TableBlock:
+    """One row an estimate; with a figure of one kind only, its name is the caption's."""
+    figures = list(dict.fromkeys(one.figure for one in part.planted))
+    rows: list[list[Cell]] = [
+        [one.figure.name, one.subject, one.found, _finite(one), _told(one)] for one in part.planted
+    ]
+    columns = ["Statistic", figures[0].of if len(figures) == 1 else "Of", "Estimate", "True value", "Contains it"]
+    what = f" ({figures[0].name.lower()})" if len(figures) == 1 else ""
+    first = int(bool(what))
+    caption = f"{part.title}: every estimate beside its true (simulated) value{what}."
+    return TableBlock(columns[first:], [row[first:] for row in rows], caption)
+
+
+def _told(one: Planted) -> str:
+    if one.found.low is None and one.found.high is None:
+        return "no interval"
+    return ("yes" if one.is_held else "no") + ("" if one.counts else " (not counted)")
+
+
+def _finite(one: Planted) -> Cell:
+    """The true value with one digit more than the interval shows, so that the eye can see whether it lies inside."""
+    if abs(one.truth) == float("inf"):
+        return "above the observed range" if one.truth > 0 else "below the observed range"
+    return f"{one.truth:,.{one.found.decimals() + 1}f}"
+
+
+def _chart(figure: Figure, planted: Sequence[Planted]) -> alt.LayerChart:
+    """Each estimate with its interval, and the planted truth beside it."""
+    shown = planted[:_MOST_ROWS]
+    found = estimate_rows([(one.subject, one.found) for one in shown]).with_columns(group=pl.lit(_FOUND))
+    truth = pl.DataFrame(
+        [(one.subject, one.truth, f"{one.truth:.4g}", _PLANTED) for one in shown if abs(one.truth) < float("inf")],
+        schema={"label": pl.String, "value": pl.Float64, "text": pl.String, "group": pl.String},
+        orient="row",
+    )
+    rows = pl.concat([found, truth.with_columns(state=pl.lit("ok"))], how="diagonal")
+    more = f"The first {_MOST_ROWS} of {len(planted)}" if len(planted) > _MOST_ROWS else ""
+    level = planted[0].found.level
+    return interval_plot(
+        rows,
+        title=f"{figure.name}: estimates and true values",
+        caption=Caption(len(shown), "estimates", level, note=more),
+        label=Field("label", figure.of),
+        value=Field("value", figure.name, figure.unit, scale=figure.scale),
+        group=Field("group", "Which"),
+        is_sorted=False,
+    )
+
+
+def _csv(part: Part) -> str:
+    from howsure.tour.parts import frame_of
+
+    return csv_text(frame_of([part], part.made.seed or 0).drop("seed"))

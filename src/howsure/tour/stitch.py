@@ -1,0 +1,132 @@
+"""The capability scale: many models on many benchmarks, and the cast placed on it by its games of Track the Stat."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from howsure import sources
+from howsure.bridges.placing import place_attempts, scores_of
+from howsure.charts.export import to_spec
+from howsure.charts.page import title_and_caption
+from howsure.errors import InputError
+from howsure.estimates import Estimate
+from howsure.results.blocks import ChartBlock, Section, TableBlock, Text
+from howsure.stitch.forecasting.frontier_forecast import forecast
+from howsure.stitch.scale import Scale, fit
+from howsure.stitch.sections import forecast_section, scale_section
+from howsure.tables import Attempts, Scores
+from howsure.tour.games import Games
+from howsure.tour.parts import Figure, Part, Planted, Settings
+from howsure.tour.world import BENCHMARK, World
+
+__all__ = ["epoch_part", "place_part", "read_epoch", "stitch_part"]
+
+_STITCH = "Stitch"
+_CAPABILITY = Figure("Capability", "units of the scale")
+_PLACED = Figure("Capability by games", "units of the scale")
+
+
+def stitch_part(world: World, settings: Settings) -> tuple[Part, Scale]:
+    """Many models on twenty benchmarks, and the scale that later models are placed on."""
+    scale = _fitted(world.scores, settings)
+    anchor = str(scale.provenance.settings["anchor"])
+    capability = dict(world.models.select("model", "capability").iter_rows())
+    truth = {name: world.on_scale(capability[name], anchor) for name in scale.models["model"]}
+    planted = tuple(Planted(_CAPABILITY, name, scale.capability(name), value) for name, value in truth.items())
+    about = (
+        f"{len(truth)} models have scores on some of 20 benchmarks. Simulated are each model's capability, each benchmark's difficulty, slope and noise; errors within a family of models correlate. "
+        f"The unit is that of {anchor}, in the true values and in the fit."
+    )
+
+    title, made = "Benchmarks are linked on one scale", scale.provenance
+    sections = partial(_sections, scale)
+    return Part(_STITCH, "stitch", title, about, planted, made, sections, scale.save), scale
+
+
+def place_part(world: World, games: Games, scale: Scale, settings: Settings) -> Part:
+    """The cast's games become scores, and the scores a place on the scale."""
+    attempts = _dated(games, world)
+    scores = scores_of(attempts)
+    placed = place_attempts(scale, attempts, seed=settings.seed)
+    anchor = str(scale.provenance.settings["anchor"])
+    rows = {row["model"]: row for row in placed.models.to_dicts()}
+    planted = tuple(
+        Planted(_PLACED, one.name, _estimate(rows[one.name], scale.level), world.on_scale(one.capability, anchor))
+        for one in reversed(world.cast)
+    )
+    about = (
+        f"Track the Stat is one of the benchmarks, {BENCHMARK}. The six models of the tour are on no other: their games become scores with standard errors, and these a place on the finished scale. "
+        "The interval includes the errors of the games, the benchmark's noise and that its curve is itself an estimate."
+    )
+
+    def save(folder: Path) -> list[Path]:
+        return [scores.write(folder / "scores.csv"), *placed.save(folder)]
+
+    def sections() -> list[Section]:
+        cells = [[r["model"], r["score"], r["se"], r["n_items"]] for r in scores.frame.to_dicts()]
+        table = TableBlock(
+            ["Model", "Score", "Standard error", "Games"], cells, "The games as scores: the share of right turns."
+        )
+        return [Section("The games as scores", [Text("\n\n".join(scores.notes)), table])]
+
+    return Part(_STITCH, "place", "Track the Stat on the scale", about, planted, scale.provenance, sections, save)
+
+
+def read_epoch(path: Path) -> Scores:
+    """Epoch's tables."""
+    found = sources.read([str(path)])
+    if not isinstance(found, Scores):
+        raise InputError(f"{path}: holds {type(found).__name__.lower()}, not Epoch's scores. Name its folder or zip.")
+    return found
+
+
+def epoch_part(scores: Scores, settings: Settings) -> Part:
+    """Epoch's real tables instead: a scale and a forecast, and no truth to hold them against."""
+    scale = _fitted(scores, settings, min_benchmarks=4)
+    about = (
+        f"Epoch AI's published scores (CC BY 4.0): {scale.quality.n_observations:,} of {scale.quality.n_models:,} models on {scale.quality.n_benchmarks:,} benchmarks. Nobody planted them, so nothing "
+        "here is counted."
+    )
+
+    def sections() -> list[Section]:
+        ahead = forecast(scale, level=settings.level, seed=settings.seed)
+        return [*_sections(scale), forecast_section(ahead)]
+
+    title, made = "Epoch's benchmarks are linked on one scale", scale.provenance
+    return Part(_STITCH, "stitch", title, about, (), made, sections, scale.save)
+
+
+def _sections(scale: Scale) -> list[Section]:
+    """The scale's, without the charts that draw every single score, which would be half of the page."""
+    section = scale_section(scale)
+    kept = [block for block in section.blocks if not (isinstance(block, ChartBlock) and _draws_scores(block))]
+    return [replace(section, blocks=kept)]
+
+
+def _draws_scores(block: ChartBlock) -> bool:
+    return " scores. " in title_and_caption(to_spec(block.chart))[1]
+
+
+def _fitted(scores: Scores, settings: Settings, min_benchmarks: int = 1) -> Scale:
+    return fit(
+        scores,
+        min_benchmarks=min_benchmarks,
+        n_replicates=settings.n_bootstrap,
+        level=settings.level,
+        seed=settings.seed,
+    )
+
+
+def _dated(games: Games, world: World) -> Attempts:
+    """The games with the models' releases, which tell what to expect of a model."""
+    released = pl.DataFrame({"subject": [a.name for a in world.cast], "date": [a.released for a in world.cast]})
+    attempts = games.samples.attempts()
+    return Attempts(attempts.frame.join(released, on="subject", how="left"), notes=attempts.notes)
+
+
+def _estimate(row: dict[str, float], level: float) -> Estimate:
+    return Estimate(row["capability"], row["capability_low"], row["capability_high"], level)

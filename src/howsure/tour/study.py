@@ -1,0 +1,51 @@
+"""A rating study: raters of known severity and noise, one of whom answers at random."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from howsure.study.analysis import Analysis, analyze
+from howsure.study.scoring.pair_data import ModelScores, Raters
+from howsure.study.sections import study_sections
+from howsure.study.simulator import Crowd, Truth, simulate
+from howsure.tour.parts import Figure, Part, Planted, Settings
+
+__all__ = ["study_part"]
+
+_FIGURE = Figure("Figure of the study", "0–1", of="Figure")
+_PAIR = Figure("Fidelity of a pair", "PFI, 0–1", of="Pair")
+_N_PAIRS, _CROWD = 20, Crowd(n_raters=10, bots=1)
+_ABOUT = (
+    f"Nine raters, and one who answers at random, compare {_N_PAIRS} pairs of responses. Planted are how faithful each target is (PFI), how severe and how noisy raters are, and how far an automatic "
+    "score goes with the truth; so what endlessly many honest raters would show is known. Rules fixed beforehand decide whose answers count."
+)
+
+
+def study_part(settings: Settings) -> Part:
+    """Fidelity, agreement and the model beside people."""
+    world = simulate(n_pairs=_N_PAIRS, crowd=_CROWD, fidelity=0.7, seed=settings.seed)
+    found = analyze(
+        world.ratings,
+        raters=Raters(world.raters),
+        model_scores=ModelScores(world.model_scores),
+        level=settings.level,
+        seed=settings.seed,
+    )
+
+    def save(folder: Path) -> list[Path]:
+        return [*world.save(folder), *(path for path in found.save(folder) if path.name != "raters.csv")]
+
+    planted = _planted(found, world.truth)
+    return Part("Study", "study", "Raters rate", _ABOUT, planted, found.provenance, lambda: study_sections(found), save)
+
+
+def _planted(found: Analysis, truth: Truth) -> tuple[Planted, ...]:
+    statistics = {
+        "Fidelity (PFI)": ("pfi", truth.fidelity),
+        "Agreement of one rater (ICC 2,1)": ("pfi.icc_2_1", truth.icc_2_1),
+        "Agreement of the mean (alpha)": ("pfi.cronbach_alpha", truth.alpha),
+        "Correlation with the score, free of noise": ("pearson_disattenuated", truth.correlation),
+    }
+    whole = [Planted(_FIGURE, name, found.findings.statistics[key], value) for name, (key, value) in statistics.items()]
+    pairs = [Planted(_PAIR, row.item, row.pfi, truth.fidelity_by_pair[row.item]) for row in found.findings.pairs]
+    return (*whole, *pairs)

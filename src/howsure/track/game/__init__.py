@@ -1,0 +1,1 @@
+"""The game itself: sequences, statistics, prompts, parsing, players, endings."""

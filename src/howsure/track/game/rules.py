@@ -1,0 +1,136 @@
+"""The rules of the game: a number is shown, an answer judged; the first that is wrong or malformed ends it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+from howsure.track.game.parsing import is_right, parse
+from howsure.track.game.statistics import statistic
+
+__all__ = ["ERROR_KINDS", "ErrorKind", "Game", "Player", "Referee", "guess_kinds", "play"]
+
+ErrorKind = Literal["format", "stale", "tie", "rank", "other"]
+ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
+"""How a game can end before its numbers do, in the order in which they are tried.
+
+``format`` no answer in brackets; ``stale`` what was right one turn earlier; ``tie`` right under another rule for ties or even lengths; ``rank`` one
+rank or one count beside; ``other`` anything else. An answer that fits several counts as the first.
+"""
+
+
+class Player(Protocol):
+    """Somebody who plays one sequence."""
+
+    def reply(self, number: int) -> str:
+        """What is said after a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """How one sequence of ``length`` numbers was played: ``max_length`` right answers, then ``error_kind``, or none to the end.
+
+    ``answer`` and ``truth`` are those of the turn that ended it; a malformed reply has no answer.
+    """
+
+    length: int
+    max_length: int
+    error_kind: ErrorKind | None = None
+    answer: float | None = None
+    truth: float | None = None
+
+    @property
+    def is_violation(self) -> bool:
+        """Whether the format ended it."""
+        return self.error_kind == "format"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every number was answered rightly: nobody knows how much longer it would have gone on."""
+        return self.max_length == self.length
+
+
+class Referee:
+    """Keeps the statistic beside a game and judges each answer.
+
+    >>> referee = Referee("median", length=2)
+    >>> referee.show(4), referee.judge(4.0)
+    (None, True)
+    >>> referee.show(9), referee.judge(9.0)
+    (None, False)
+    >>> referee.game.max_length, referee.game.error_kind
+    (1, 'tie')
+    """
+
+    def __init__(self, variant: str, length: int) -> None:
+        self.variant, self.length = variant, length
+        self.statistic = statistic(variant)()
+        self._n_right = 0
+        self._before = self._truth = math.nan
+        self._error: tuple[ErrorKind, float | None, float] | None = None
+
+    def show(self, number: int) -> None:
+        """The next number is on the table."""
+        self.statistic.update(number)
+        self._before, self._truth = self._truth, self.statistic.answer()
+
+    def judge(self, answer: float | None) -> bool:
+        """Whether the answer to the number shown is right; None stands for a reply without one."""
+        if answer is not None and is_right(answer, self._truth):
+            self._n_right += 1
+            return True
+        self._error = self._kind(answer), answer, self._truth
+        return False
+
+    @property
+    def game(self) -> Game:
+        """How it stands."""
+        return Game(self.length, self._n_right, *(self._error or ()))
+
+    def guess_kinds(self) -> dict[ErrorKind, float]:
+        """The kinds of errors that a wrong guess would be now, as shares; nothing where no guess can be wrong."""
+        tracked = self.statistic
+        told, shares = {self._truth}, {}
+        p_right = tracked.chance()
+        if 1 - p_right < 1e-12:
+            return {}
+        for kind, answers in self._mistakes():
+            new = set(answers) - told
+            shares[kind] = sum(tracked.probability(answer) for answer in new) / (1 - p_right)
+            told |= new
+        return shares | {"other": max(1 - sum(shares.values()), 0.0)}
+
+    def _kind(self, answer: float | None) -> ErrorKind:
+        if answer is None:
+            return "format"
+        fitting = (kind for kind, answers in self._mistakes() if any(is_right(answer, one) for one in answers))
+        return next(fitting, "other")
+
+    def _mistakes(self) -> list[tuple[ErrorKind, Collection[float]]]:
+        """The likely mistakes in the order in which they are tried, and what is said by who makes them."""
+        stale = () if math.isnan(self._before) else (self._before,)
+        return [("stale", stale), ("tie", self.statistic.by_another_rule()), ("rank", self.statistic.one_off())]
+
+
+def play(player: Player, variant: str, numbers: Sequence[int]) -> Game:
+    """Play one sequence to its end or to the first error."""
+    referee = Referee(variant, len(numbers))
+    for number in numbers:
+        referee.show(number)
+        if not referee.judge(parse(player.reply(number), variant)):
+            break
+    return referee.game
+
+
+def guess_kinds(variant: str, numbers: Sequence[int]) -> dict[ErrorKind, float]:
+    """The kinds of errors of a wrong guess after these numbers, as shares: exact, for the player ``random``.
+
+    >>> guess_kinds("median", [10, 20])
+    {'stale': 0.5, 'tie': 0.5, 'rank': 0.0, 'other': 0.0}
+    """
+    referee = Referee(variant, len(numbers))
+    for number in numbers:
+        referee.show(number)
+    return referee.guess_kinds()

@@ -1,0 +1,202 @@
+"""Tokens and cost of a run, before it is started.
+
+The whole conversation is read again in each turn, so the tokens read grow with the square of the number of turns. Tokens are counted by
+a rule of thumb, without a tokenizer: expect an error of up to a third.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.optimize import brentq
+
+from howsure.errors import OptionError
+from howsure.results import Provenance, Result
+from howsure.track.game.prompts import bracketed, instructions, state_message, turn_message
+from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import statistic
+from howsure.track.samples import DIRECT, EXPLICIT
+
+__all__ = ["SOLVERS", "Prices", "RunEstimate", "TokenEstimate", "count_tokens", "estimate_run", "estimate_tokens"]
+
+SOLVERS = (DIRECT, EXPLICIT)
+_ENVELOPE = 4  # tokens around each message: its role and its ends
+_TOKEN = re.compile(r"\d{1,3}|[^\W\d]{1,7}|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices per million tokens, in any currency; ``cached`` for tokens that were read the turn before, where a provider gives a discount."""
+
+    reading: float
+    writing: float
+    cached: float | None = None
+
+
+@dataclass(frozen=True)
+class TokenEstimate:
+    """Tokens of ``n_samples`` games with ``turns`` correct answers on average.
+
+    ``repeated_tokens`` are the part of ``input_tokens`` that was read the turn before, which many providers charge less for.
+    """
+
+    variant: str
+    solver: str
+    n_samples: int
+    turns: float
+    input_tokens: int
+    repeated_tokens: int
+    output_tokens: int
+
+    @property
+    def total_tokens(self) -> int:
+        """Read and written."""
+        return self.input_tokens + self.output_tokens
+
+    def cost(self, prices: Prices) -> float:
+        """The cost of the run."""
+        cached = prices.reading if prices.cached is None else prices.cached
+        fresh = self.input_tokens - self.repeated_tokens
+        return (fresh * prices.reading + self.repeated_tokens * cached + self.output_tokens * prices.writing) / 1e6
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunEstimate(Result):
+    """What a run would use and cost, by variant, solver and how long games last: what `howsure.track.estimate` returns."""
+
+    name = "estimate"
+
+    rows: tuple[TokenEstimate, ...]
+    prices: Prices | None
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``estimate``: one row per variant, solver and number of turns; ``cost`` is null without prices."""
+        rows = [
+            vars(row) | {"total_tokens": row.total_tokens, "cost": row.cost(self.prices) if self.prices else None}
+            for row in self.rows
+        ]
+        return {"estimate": pl.DataFrame(rows, schema_overrides={"cost": pl.Float64})}
+
+
+def estimate_run(
+    variants: Sequence[str] = ("median", "mode"),
+    solvers: Sequence[str] = SOLVERS,
+    *,
+    turns: Sequence[float] | None = None,
+    n_samples: int = 250,
+    setting: Setting | None = None,
+    extra_output: float = 0,
+    prices: Prices | None = None,
+) -> RunEstimate:
+    """Tokens and cost of a run before it is started. No model is called.
+
+    Tokens are counted by a rule of thumb: expect an error of up to a third.
+
+    Parameters
+    ----------
+    variants : sequence of str
+        Statistics to track: median, mode, recall, inversions, spread.
+    solvers : sequence of str
+        ``direct``, ``explicit`` (the state is shown), or both.
+    turns : sequence of float, optional
+        Correct answers before the first error, on average; without it 10, 50 and all.
+    n_samples : int
+        Number of games.
+    setting : Setting, optional
+        Conditions of the games.
+    extra_output : float
+        Tokens written per turn beside the answer, such as reasoning.
+    prices : Prices, optional
+        Prices per million tokens; without them there is no cost.
+    """
+    setting = setting or Setting()
+    averages = turns or sorted({min(10.0, setting.length), min(50.0, setting.length), float(setting.length)})
+    rows = tuple(
+        estimate_tokens(variant, solver, turns=average, n_samples=n_samples, setting=setting, extra_output=extra_output)
+        for variant in variants
+        for solver in solvers
+        for average in averages
+    )
+    settings = {
+        "n_samples": n_samples,
+        "setting": setting.label,
+        "length": setting.length,
+        "extra_output": extra_output,
+    }
+    return RunEstimate(rows=rows, prices=prices, provenance=Provenance(settings))
+
+
+def estimate_tokens(
+    variant: str,
+    solver: str = DIRECT,
+    *,
+    turns: float,
+    n_samples: int,
+    setting: Setting | None = None,
+    extra_output: float = 0,
+) -> TokenEstimate:
+    """Tokens of a run whose games have `turns` correct answers on average, with a constant hazard.
+
+    Parameters
+    ----------
+    variant : str
+        Statistic to track.
+    solver : str
+        ``direct`` or ``explicit``.
+    turns : float
+        Correct answers before the first error, on average.
+    n_samples : int
+        Number of games.
+    setting : Setting, optional
+        Conditions of the games.
+    extra_output : float
+        Tokens written per turn beside the answer, such as reasoning; they are not read again.
+    """
+    setting = setting or Setting()
+    if solver not in SOLVERS:
+        raise OptionError.unknown("solver", solver, SOLVERS)
+    shown, states, replies = _messages(variant, setting)
+    opening = count_tokens(instructions(variant, setting)) + _ENVELOPE
+    told = opening + np.cumsum(shown) + np.concatenate([[0], np.cumsum(replies + _ENVELOPE)[:-1]])
+    asked = _still_playing(turns, setting.length) * n_samples
+    read = asked @ (told + (states if solver == EXPLICIT else 0))
+    repeated, written = asked[1:] @ told[:-1], asked @ (replies + extra_output)
+    return TokenEstimate(variant, solver, n_samples, turns, *(round(float(n)) for n in (read, repeated, written)))
+
+
+def count_tokens(text: str) -> int:
+    """About how many tokens a text has: words of up to seven letters, numbers of up to three digits, and marks count one each.
+
+    >>> count_tokens("[median: 40.5]")
+    7
+    """
+    return len(_TOKEN.findall(text))
+
+
+def _messages(variant: str, setting: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tokens of what is shown, of the state, and of the answer in each turn of the first sequence."""
+    state = statistic(variant)()
+    counts = []
+    for number, line in zip(setting.numbers(0), setting.lines(0), strict=True):
+        state.update(number)
+        shown, explicit = (
+            count_tokens(text) + _ENVELOPE for text in (turn_message(number, line), state_message(state))
+        )
+        counts.append((shown, explicit, count_tokens(bracketed(state, state.answer()))))
+    numbers, states, replies = np.array(counts).T
+    return numbers, states, replies
+
+
+def _still_playing(turns: float, length: int) -> np.ndarray:
+    """The share of games in which each turn is asked, so that their correct answers are `turns` on average."""
+    if not 0 <= turns <= length:
+        raise OptionError(f"{turns:g} turns are not between 0 and the length {length}.")
+    every = np.arange(length + 1)
+    chance = 1.0 if turns == length else 0.0 if turns == 0 else brentq(lambda p: (p ** every[1:]).sum() - turns, 0, 1)
+    return np.asarray(chance ** every[:-1])

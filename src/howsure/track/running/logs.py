@@ -1,0 +1,150 @@
+"""Logs of Inspect into samples, one row per game; read from the samples' summaries and without Inspect."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from howsure.errors import InputError
+from howsure.running import read_logs
+from howsure.sources.inspect_format import Log
+from howsure.sources.inspect_format import Sample as Logged
+from howsure.track.samples import Sample, Samples
+
+__all__ = ["samples_from_logs", "samples_of"]
+
+_TASK = "track_the_stat"
+_PLAYERS = "howsure/"
+_KINDS = {"howsure": "baseline", "human": "human"}  # by provider; every other one serves models
+# how a run is carried out, which does not change what a model says
+_NO_MATTER = {"max_connections", "adaptive_connections", "max_retries", "timeout", "attempt_timeout", "cache", "batch"}
+
+
+def samples_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Samples:
+    """Every game in these logs, or folders of logs.
+
+    Logs with one task id are tries at one run: of each game the last try without an error counts, with the tokens of all.
+    Epochs, and other runs of the same model under the same conditions, are further attempts. ``failure`` says why a game broke off
+    without an answer to judge (`howsure.track.game.endings.FAILURES`).
+    """
+    return samples_of(read_logs(paths, _TASK))
+
+
+def samples_of(logs: Sequence[Log]) -> Samples:
+    """The same of logs that were read, from old to new."""
+    names = _names(logs)
+    games = [game for tries in _runs(logs) for game in _games(tries, names[tries[-1].path])]
+    if not games:
+        raise InputError(f"{logs[0].path}: no sample was played yet. Go on with the run first.")
+    times: Counter[tuple[Any, ...]] = Counter()
+    rows = []
+    for game in games:
+        row = game.row()
+        key = row.model, row.solver, row.variant, row.setting, row.length, row.seed
+        times[key] += 1
+        rows.append(replace(row, attempt=times[key]))
+    return Samples.from_games(rows, notes=_notes(games))
+
+
+@dataclass
+class _Game:
+    """One sequence in one epoch, and every try at it, from old to new."""
+
+    model: str
+    path: Path
+    tries: list[Logged] = field(default_factory=list)
+
+    @property
+    def last(self) -> Logged:
+        """The try that counts."""
+        whole = [one for one in self.tries if not one.error]
+        return (whole or self.tries)[-1]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the solver wrote down."""
+        return self.last.metadata or {}
+
+    def row(self) -> Sample:
+        """The game as a sample."""
+        told = self.told
+        failure = told.get("failure")
+        if self.last.error and failure in (None, "limit", "time_limit"):
+            failure = "cancelled" if "Cancelled" in str(self.last.error) else "error"
+        try:
+            return Sample(
+                model=self.model.removeprefix(_PLAYERS),
+                kind=_KINDS.get(self.model.partition("/")[0], "model"),
+                **{name: told[name] for name in ("variant", "solver", "setting", "length", "seed")},
+                max_length=told.get("max_length", 0),
+                error_kind=told.get("error_kind"),
+                failure=failure,
+                input_tokens=self._tokens("input"),
+                output_tokens=self._tokens("output"),
+                reasoning_tokens=self._tokens("reasoning"),
+                seconds=self.last.total_time,
+            )
+        except KeyError as error:
+            raise InputError(
+                f"{self.path}: sample {self.last.id!r} has no {error.args[0]!r} in its metadata. Was it made by another version?"
+            ) from None
+
+    def _tokens(self, name: str) -> int | None:
+        """What all tries were charged, and no less than the replies of this one cost.
+
+        Replies from Inspect's cache are free in the try that uses them. They were charged in an earlier one, of which
+        nothing may be left if it was killed.
+        """
+        # a retry takes samples over whole, and the same time tells that it is the same try
+        tries = {one.total_time: one.metadata or {} for one in self.tries}.values()
+        charged = [told[f"charged_{name}_tokens"] for told in tries if f"charged_{name}_tokens" in told]
+        return max(sum(charged), self.told.get(f"{name}_tokens", 0)) if charged else None
+
+
+def _runs(logs: Sequence[Log]) -> list[list[Log]]:
+    runs: defaultdict[str, list[Log]] = defaultdict(list)
+    for log in logs:
+        runs[log.eval.task_id or str(log.path)].append(log)
+    return list(runs.values())
+
+
+def _games(tries: Sequence[Log], name: str) -> Iterator[_Game]:
+    """The games of a run, by epoch and number."""
+    games: dict[tuple[str, int], _Game] = {}
+    for log in tries:
+        for sample in log.samples or []:
+            if not sample.invalidation:
+                game = games.setdefault((str(sample.id), sample.epoch), _Game(name, log.path))
+                game.tries.append(sample)
+    yield from (games[key] for key in sorted(games, key=lambda key: (key[1], len(key[0]), key[0])))
+
+
+def _names(logs: Sequence[Log]) -> dict[Path, str]:
+    """Each log's model, with the settings in which it differs from others of that model."""
+    by_model: defaultdict[str, list[Log]] = defaultdict(list)
+    for log in logs:
+        by_model[log.eval.model].append(log)
+    names = {}
+    for model, several in by_model.items():
+        settings = [
+            {name: v for (_, name), v in log.model_settings().items() if name not in _NO_MATTER} for log in several
+        ]
+        every = dict.fromkeys(name for one in settings for name in one)
+        differing = [name for name in every if len({one.get(name) for one in settings}) > 1]
+        for log, one in zip(several, settings, strict=True):
+            told = ", ".join(f"{name}={one[name]}" for name in differing if name in one)
+            names[log.path] = f"{model} ({told})" if told else model
+    return names
+
+
+def _notes(games: Sequence[_Game]) -> list[str]:
+    noted = Counter(game.model for game in games if game.told.get("n_notes"))
+    total = Counter(game.model for game in games)
+    return [
+        f"{model}: in {n} of {total[model]} games a reply holds reasoning or notes beside the answer, so the state may be kept there in writing."
+        for model, n in noted.items()
+    ]

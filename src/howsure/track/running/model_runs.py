@@ -1,0 +1,111 @@
+"""A model plays through Inspect: started once, and resumed until every game is played."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from howsure.errors import InputError
+from howsure.running import Asking, InspectRun, error_counts
+from howsure.track.game.sequence import Setting
+from howsure.track.running.logs import samples_of
+from howsure.track.running.playing import SAMPLES
+from howsure.track.samples import Samples
+
+__all__ = ["ModelRun", "run_model"]
+
+_UNFINISHED = ("api", "error", "cancelled")
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """What a run has come to: its games, its logs from old to new, and the errors that broke games off, with their number.
+
+    ``status`` is ``incomplete`` while games are missing or failed with an error: the same call goes on from there.
+    """
+
+    status: Literal["complete", "incomplete"]
+    samples: Samples
+    logs: tuple[Path, ...]
+    n_missing: int
+    errors: Mapping[str, int]
+
+    @property
+    def exit_code(self) -> int:
+        """0 when every game was played, else 1. Inspect's own is 0 also when every sample errored."""
+        return 0 if self.status == "complete" else 1
+
+
+def run_model(
+    model: str,
+    *,
+    out: str | os.PathLike[str],
+    variant: str = "median",
+    solver: str = "direct",
+    setting: Setting | None = None,
+    n_samples: int = SAMPLES,
+    seed: int = 0,
+    state_role: str = "user",
+    epochs: int = 1,
+    **asking: Any,
+) -> ModelRun:
+    """Let `model` (``provider/name``, as Inspect spells it) play, or go on with the run of these settings in the folder `out`.
+
+    Nothing is asked twice: finished games are taken from the log, and half-played ones are played again from the replies
+    that were kept. Where a server goes on failing, its game is given up and the others go on. ``asking`` is more on how to ask (`howsure.running.Asking`):
+    ``base_url``, ``config``, ``max_samples`` games at a time (a person's one after the other; memory grows with it), ….
+    """
+    asked = Asking(model, **asking)
+    if model.startswith("human/"):  # who plays one game at a time and has the screen to himself
+        asked = replace(asked, max_samples=1, display="none")
+    task_args = {"variant": variant, "solver": solver, "samples": n_samples, "state_role": state_role, "seed": seed}
+    task_args |= asdict(setting or Setting())
+    run = InspectRun.of(out, asked, task_args | {"epochs": epochs})
+    run = replace(run, shelf=run.mark)  # its own, which is cleared when all is played
+    before = _standing(run, n_samples * epochs)
+    if before and before.status == "complete":
+        return before
+    _play(run, asked, task_args, epochs, before)
+    return _finished(run, n_samples * epochs)
+
+
+def _play(run: InspectRun, asked: Asking, task_args: dict[str, Any], epochs: int, before: ModelRun | None) -> None:
+    # also where Inspect finds the task that a log names
+    from howsure.track.running.registry import track_the_stat
+
+    # games of players cost nothing to play again, so what protects paid replies is left out
+    is_paid = not asked.model.startswith("howsure/")
+    if before:
+        run.retry(before.logs[-1], asked, log_realtime=is_paid)
+    else:
+        run.evaluate(track_the_stat(**task_args, cache=is_paid), asked, epochs=epochs, log_realtime=is_paid)
+
+
+def _standing(run: InspectRun, n_games: int) -> ModelRun | None:
+    """How it stands, or None when nothing was played."""
+    logs = run.logs()
+    if not any(log.samples for log in logs):
+        return None
+    samples = samples_of(logs)
+    unfinished = int(samples.frame["failure"].is_in(_UNFINISHED).sum())
+    missing = n_games - len(samples.frame)
+    return ModelRun(
+        status="incomplete" if unfinished or missing else "complete",
+        samples=samples,
+        logs=tuple(log.path for log in logs),
+        n_missing=missing,
+        errors=error_counts(str(one.error) for one in logs[-1].samples or [] if one.error),
+    )
+
+
+def _finished(run: InspectRun, n_games: int) -> ModelRun:
+    """How it stands after playing; the kept replies of a complete run are not needed any more."""
+    done = _standing(run, n_games)
+    if done is None:
+        raise InputError(f"{run.folder}: no game was played. Look into the log there with: inspect view")
+    if done.status == "complete":
+        run.forget_replies()
+    return done

@@ -1,0 +1,84 @@
+"""Games from wherever they lie: Inspect logs, samples.csv files, and folders that hold them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from howsure.errors import InputError
+from howsure.sources import inspect_logs
+from howsure.track.running.logs import samples_from_logs
+from howsure.track.samples import Samples, load_samples
+
+__all__ = ["FILE", "kept_in", "locked", "read_samples"]
+
+FILE = "samples.csv"
+
+
+def read_samples(paths: Sequence[str | os.PathLike[str]]) -> Samples:
+    """All games in these files and folders, and in the folders within.
+
+    Where a folder has logs and a samples.csv made of them, the logs count.
+    """
+    if not paths:
+        raise InputError("No input was given: name a log, a samples.csv or a folder that holds them.")
+    given = [Path(path) for path in paths]
+    logs = [path for path in given if path.is_file() and inspect_logs.recognise(path)]
+    # all logs at once, because several may be tries at the same run
+    together = [samples_from_logs(logs)] if logs else []
+    return Samples.union([*together, *(_read(path) for path in given if path not in logs)])
+
+
+def kept_in(folder: Path) -> Samples | None:
+    """The games in a folder's samples.csv, if it has one."""
+    path = folder / FILE
+    return load_samples(path) if path.exists() else None
+
+
+@contextmanager
+def locked(folder: Path | None) -> Iterator[None]:
+    """Whoever reads a folder's games, adds to them and writes them back does it alone; others wait. Without a folder nothing is locked.
+
+    The lock is the operating system's, on the hidden file ``.lock``: it ends with the process that has it.
+    """
+    if folder is None:
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = (folder / ".lock").open("a")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another output.") from None
+    with stream:
+        _lock(stream.fileno())
+        yield
+
+
+def _lock(handle: int) -> None:
+    """Wait until the file is ours; closing it gives it back."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def _read(path: Path) -> Samples:
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder.")
+    if path.is_file():
+        return load_samples(path)
+    # people's games, from `track collect`, lie in a folder of their own beside the logs
+    files = sorted(path.rglob(FILE))
+    kept = Samples.union([load_samples(file) for file in files]) if files else None
+    if inspect_logs.recognise(path):
+        return samples_from_logs([path]).over(kept)
+    if kept is None:
+        raise InputError(f"{path}: holds no Inspect log and no {FILE}. Name the folder of a run.")
+    return kept

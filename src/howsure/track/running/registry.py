@@ -1,0 +1,11 @@
+"""What Inspect finds under ``howsure/``: named in this package's entry point."""
+
+from __future__ import annotations
+
+from howsure.track.running.human_model import HumanAPI
+from howsure.track.running.player_models import PlayerAPI
+from howsure.track.running.scorer import max_length
+from howsure.track.running.solver import play_game
+from howsure.track.running.task import track_the_stat
+
+__all__ = ["HumanAPI", "PlayerAPI", "max_length", "play_game", "track_the_stat"]

@@ -1,0 +1,190 @@
+"""Sections on Track the Stat: how many correct answers, how games end, the gain from showing the state, tokens."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from howsure.estimates import chance
+from howsure.outside_text import csv_text
+from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
+from howsure.results.leading import with_lead
+from howsure.track.baselines import Board
+from howsure.track.charts import ERROR_WORDS, draw_averages, draw_errors, draw_survival
+from howsure.track.differences import Contrast
+from howsure.track.results import TrackResult
+from howsure.track.samples import DIRECT
+
+__all__ = ["track_sections"]
+
+
+def track_sections(results: TrackResult) -> list[Section]:
+    """A section on each board that was played, one on what showing the state brings, and one on tokens where they were counted."""
+    played = [board for board in results.boards if any(row.survival for row in results.on(board))]
+    sections = [_board_section(results, board, has_notes=board == played[0]) for board in played]
+    sections += [_difference_section(results)] if results.differences else []
+    sections += [_gain_section(results)] if results.gains else []
+    sections += [_usage_section(results)] if any(row.usage.input_tokens is not None for row in results.rows) else []
+    return sections
+
+
+def _board_section(results: TrackResult, board: Board, *, has_notes: bool) -> Section:
+    notes = [Text("\n\n".join(results.provenance.notes))] if has_notes and results.provenance.notes else []
+    blocks: list[Block] = [
+        *notes,
+        ChartBlock(draw_averages(results, board)),
+        _metrics(results, board),
+        _baselines(results, board),
+        ChartBlock(draw_survival(results, board)),
+        _survival(results, board),
+        _hazards(results, board),
+        ChartBlock(draw_errors(results, board)),
+        _errors(results, board),
+        Method(_METHOD.format(level=results.level)),
+        Download("track.csv", csv_text(results.to_frame())),
+    ]
+    section = Section(f"For how many turns: {board.title}", blocks)
+    baselines = {one.name for one in results.baselines if one.board == board}
+    for solver in dict.fromkeys(row.solver for row in results.on(board)):
+        rows = [(row.model, row.average) for row in results.on(board) if row.solver == solver]
+        players = [row for row in rows if row[0] not in baselines]
+        how = "" if solver == DIRECT else f", {solver} state"
+        what = f"Correct answers before the first error ({board.title}{how})"
+        section = with_lead(section, what, players, p_value=partial(_p_value, results, board, solver))
+    return section
+
+
+def _p_value(results: TrackResult, board: Board, solver: str, a: str, b: str) -> float | None:
+    """Of the paired difference of two players, from the table of differences."""
+    for one in results.differences:
+        is_here = (one.variant, one.setting, one.length) == (board.variant, board.setting, board.length)
+        if is_here and one.solver == solver and {one.a, one.b} == {a, b}:
+            return one.p_holm
+    return None
+
+
+_METHOD = (
+    "An answer is correct if the number in brackets equals the statistic of all numbers so far, to one decimal. The first wrong or malformed answer "
+    "ends the game, and its score is the number of correct answers before it. A refusal, an empty answer or one that was cut off counts as an error in that turn.\n\n"
+    "A game that broke off because of a server's failure, a budget or a limit is censored: it had at least this many correct answers (Kaplan–Meier). The restricted mean is the "
+    "area under the survival curve up to the last turn that at least five games answered. The average assumes a constant hazard from there on, if half of the games have "
+    "ended by then. If not, or where games reached a limit of context or tokens, the average is not identified and only its bounds are given. The upper "
+    "bound treats games that reached a limit as correct to the end, and games without an answer as censored.\n\n"
+    "Intervals have level {level:.0%}. Those of the average and the violation rate are score intervals clustered by sequence; those of the standard deviation and "
+    "the median come from a cluster bootstrap over sequences. Where all games ended in the same turn, the interval of the average is that of a constant hazard. "
+    "The largest and the smallest describe these games and have no interval. Where more than half of the games reach the end, the median is above the range.\n\n"
+    "Kinds of errors: the last column gives the shares among wrong random guesses in the same turns. A kind that is as frequent as among guesses says nothing "
+    "about the cause.\n\n"
+    "“random (exact)” is the exact expectation for a player that says one of the numbers seen; its interval is the range in which the average of one "
+    "run lies. It is not the strongest simple baseline: on the mode, always saying the largest number gives 14 correct answers."
+)
+
+
+def _metrics(results: TrackResult, board: Board) -> TableBlock:
+    columns = ["Player", "Solver", "Average", "SD", "Median", "Largest", "Smallest", "Violation rate", "Games"]
+    rows: list[list[Cell]] = []
+    for row in results.on(board):
+        turns: list[Cell] = [row.average, row.stddev, row.median, row.largest, row.smallest]
+        rows.append([row.model, row.solver, *turns, row.violation_rate, row.n])
+    return TableBlock(columns, rows, "Correct answers before the first error, by player and solver, with intervals.")
+
+
+def _baselines(results: TrackResult, board: Board) -> TableBlock:
+    rows: list[list[Cell]] = [[one.name, one.average] for one in results.baselines if one.board == board]
+    return TableBlock(
+        ["Baseline", "Average"], rows, "Baselines: average number of correct answers before the first error."
+    )
+
+
+def _survival(results: TrackResult, board: Board) -> TableBlock:
+    rows: list[list[Cell]] = []
+    for row in results.on(board):
+        if row.survival:
+            bounds: list[Cell] = [*(row.bounds or (None, None))]
+            counts: list[Cell] = [row.n, row.n_censored, row.n_no_answer]
+            rows.append([row.model, row.solver, row.survival.restricted_mean, row.survival.reach, *bounds, *counts])
+    columns = ["Player", "Solver", "Restricted mean", "Up to turn", "Average, at least", "At most"]
+    columns += ["Games", "Broken off", "Without an answer"]
+    return TableBlock(
+        columns, rows, "Correct answers where games broke off: restricted mean, and bounds of the average."
+    )
+
+
+def _errors(results: TrackResult, board: Board) -> TableBlock:
+    rows: list[list[Cell]] = [
+        [row.model, row.solver, ERROR_WORDS[kind], count, row.chance_errors.get(kind)]
+        for row in results.on(board)
+        for kind, count in row.errors.items()
+        if count or kind in row.chance_errors
+    ]
+    columns = ["Player", "Solver", "Ended by", "Games", "Share among wrong guesses"]
+    return TableBlock(
+        columns, rows, "How games ended, and the shares of the kinds of errors among random guesses in the same turns."
+    )
+
+
+def _hazards(results: TrackResult, board: Board) -> TableBlock:
+    rows: list[list[Cell]] = [
+        [row.model, row.solver, f"{h.first}–{h.last}", h.hazard, h.n_errors, h.n_turns]
+        for row in results.on(board)
+        if row.survival
+        for h in row.survival.hazards
+        if h.n_turns
+    ]
+    columns = ["Player", "Solver", "Turns", "Hazard (probability of an error per turn)", "Errors", "Turns played"]
+    return TableBlock(columns, rows, "Hazard by range of turns, among the games that reached them.")
+
+
+def _gain_section(results: TrackResult) -> Section:
+    rows: list[list[Cell]] = [[g.model, g.solver, g.variant, g.setting, *_contrast(g.contrast)] for g in results.gains]
+    columns = ["Model", "Solver", "Variant", "Setting", "Explicit − implicit", *_CONTRAST]
+    table = TableBlock(columns, rows, "Correct answers with the state shown minus without, paired by sequence.")
+    return Section("Gain from showing the state", [table, Method(_CONTRAST_METHOD)])
+
+
+def _difference_section(results: TrackResult) -> Section:
+    rows: list[list[Cell]] = [
+        [d.a, d.b, d.solver, d.variant, d.setting, d.length, *_contrast(d.contrast), chance(d.p_holm)]
+        for d in results.differences
+    ]
+    columns = ["a", "b", "Solver", "Variant", "Setting", "Length", "a − b", *_CONTRAST, "p (Holm)"]
+    table = TableBlock(columns, rows, "Correct answers of player a minus those of player b, paired by sequence.")
+    holm = " p (Holm) is corrected for all pairs on the same board."
+    return Section("Differences between players", [table, Method(_CONTRAST_METHOD + holm)])
+
+
+_CONTRAST = ("Up to turn", "p", "p (log-rank)", "Sequences", "On one side only")
+_CONTRAST_METHOD = (
+    "Difference of restricted means up to the last turn that at least five games of both answered, paired by sequence, with a t interval and the p of that t test. Games that broke "
+    "off are censored. The log-rank test compares the two survival curves; it does not use the pairing."
+)
+
+
+def _contrast(found: Contrast) -> list[Cell]:
+    return [found.difference, found.limit, chance(found.p), chance(found.p_log_rank), found.n_seeds, found.n_unshared]
+
+
+def _usage_section(results: TrackResult) -> Section:
+    rows: list[list[Cell]] = []
+    for row in results.rows:
+        use = row.usage
+        counts: list[Cell] = [use.input_tokens, use.output_tokens, use.reasoning_tokens, use.total_tokens]
+        rows.append([row.model, row.solver, row.variant, *counts, use.n_turns, use.written_each_turn])
+    columns = [
+        "Model",
+        "Solver",
+        "Variant",
+        "Input",
+        "Output",
+        "of it reasoning",
+        "Total",
+        "Turns asked",
+        "Written per turn",
+    ]
+    text = (
+        "An answer in its brackets takes 5 to 10 tokens. A model that writes more, or reasons before it answers, may keep the state in writing: its results "
+        "then describe explicit tracking, whatever the solver."
+    )
+    return Section(
+        "Tokens used",
+        [TableBlock(columns, rows, "Tokens of all games, including those that broke off."), Text(text)],
+    )
