@@ -6,7 +6,7 @@
     comparison           differences between subjects, paired by item: `compare`
     planning             items and repeats that a difference needs: `power`
     interval_coverage    how often each kind of interval contains the true value: `coverage`
-    items                item means, from which means and differences are made
+    item_means           item means, from which means and differences are made
     simulator            attempts with known true means
 """
 

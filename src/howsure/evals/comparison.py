@@ -12,7 +12,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.evals.items import ALL, Items, items_of
+from howsure.evals.item_means import ALL, Items, items_of
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats.multiplicity import benjamini_hochberg, holm
 from howsure.stats.permutation import mcnemar, permutation, sign_flip

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.evals.items import ALL, items_of
+from howsure.evals.item_means import ALL, items_of
 from howsure.results import Provenance, Result, plain
 from howsure.stats.means import paired_difference
 from howsure.stats.power import PairedDesign, Pilot, items_needed, minimum_detectable_effect

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from howsure.estimates import Estimate
-from howsure.evals.items import ALL, GROUPS, Items, groups_of, items_of
+from howsure.evals.item_means import ALL, GROUPS, Items, groups_of, items_of
 from howsure.results import Provenance, Result, columns_of
 from howsure.tables import Attempts
 
