@@ -14,9 +14,9 @@ __all__ = ["PANELS", "app"]
 PANELS: Panels = {
     "Evals": {
         "convert": ("howsure.cli.convert", "Turn eval logs of any harness into one of Howsure's tables."),
-        "summary": ("howsure.cli.evals", "Mean score of each model, with intervals over clusters."),
-        "compare": ("howsure.cli.evals", "Differences between models, paired by item, with tests."),
-        "power": ("howsure.cli.evals", "How many items and repeats are needed to detect a difference."),
+        "summary": ("howsure.cli.evals.summary", "Mean score of each model, with intervals over clusters."),
+        "compare": ("howsure.cli.evals.compare", "Differences between models, paired by item, with tests."),
+        "power": ("howsure.cli.evals.power", "How many items and repeats are needed to detect a difference."),
     },
     "Instruments": {
         "stitch": ("howsure.cli.stitch", "Many benchmarks on one capability scale, and where it is going."),

@@ -1,0 +1,1 @@
+"""`howsure summary`, `compare`, `power`, …: one module per verb."""

@@ -1,0 +1,49 @@
+"""`howsure summary`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from howsure.cli.evals.common import Cluster, decimals, estimands
+from howsure.cli.finish import finish
+from howsure.cli.options import Inputs, Level, Output, Reading, verb
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+By = Annotated[
+    str | None,
+    typer.Option(
+        help="One row per value of: all, domain, family or task. [default: domain if there is one]", show_default=False
+    ),
+]
+
+
+@app.command(epilog="Example: howsure summary examples/evals/attempts.csv --cluster family")
+@verb
+def summary(
+    inputs: Inputs, reading: Reading, output: Output, by: By = None, cluster: Cluster = "task", level: Level = 0.95
+) -> None:
+    """Mean score of each model, with intervals over clusters of attempts.
+
+    Every item counts once, with the mean of its attempts; over several evals, every eval that all models tried counts once.
+
+    Repeats of one task, or tasks of one family, are correlated: intervals that ignore it are too narrow. The design effect is the
+    variance of the mean divided by its variance if all attempts were independent. Writes summary.csv, summary.json, the chart and
+    a report.
+    """
+    from howsure.evals.summaries import summary as summarize
+
+    attempts = reading.attempts(inputs, output.console)
+    result = summarize(attempts, by=by, cluster=cluster, level=level)
+    output.console.notes(result.provenance.notes[len(attempts.notes) :])
+    rows = [
+        (r.subject, r.task, r.mean, f"{r.n:,}", f"{r.n_items:,}", r.n_clusters, decimals(r.design_effect, 1))
+        for r in result.rows
+    ]
+    columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
+    output.console.table("Mean score", columns, rows, estimands(result.rows, cluster))
+    finish(result, output, "summary", "How well did each model do?", "evals.sections.summary_section")
