@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from howsure.errors import InputError, OptionError
-from howsure.tables import TABLES, Attempts, Ratings, Scores
+from howsure.tables import TABLES, Attempts, Ratings, Scores, Votes
 from howsure.tables.frames import Part, json_lines
 
 ROWS = {
@@ -246,6 +246,13 @@ def test_every_column_says_what_it_means(table):
     assert [column.name for column in table.columns if column.required] == [c.name for c in table.columns][
         : sum(c.required for c in table.columns)
     ]
+
+
+def test_votes_are_a_b_tie_or_both_bad():
+    rows = {"voter": ["v", "v"], "item": ["q1", "q2"], "a": ["x", "y"], "b": ["y", "x"], "outcome": ["a", "both_bad"]}
+    assert Votes(pl.DataFrame(rows)).frame["outcome"].to_list() == ["a", "both_bad"]
+    with pytest.raises(InputError, match="outcome model_a is not one of a, b, tie, both_bad"):
+        Votes(pl.DataFrame(rows | {"outcome": ["model_a", "b"]}))
 
 
 # rename, fill, scale

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from howsure.tables import Attempts as Attempts
     from howsure.tables import Ratings as Ratings
     from howsure.tables import Scores as Scores
+    from howsure.tables import Votes as Votes
 
 _HOMES = {
     "HowsureError": "errors",
@@ -33,6 +34,7 @@ _HOMES = {
     "Estimate": "estimates",
     "Ratings": "tables",
     "Scores": "tables",
+    "Votes": "tables",
     "compare": "evals.comparison",
     "convert": "sources",
     "coverage": "evals.interval_coverage",
@@ -44,7 +46,7 @@ _HOMES = {
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "__version__", "compare", "convert", "coverage", "power", "read", "summary"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "power", "read", "summary"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

@@ -55,7 +55,7 @@ class Reading:
     family: Annotated[str | None, _option("Inspect: the metadata field that groups samples.")] = None
     metric: Annotated[str | None, _option("lm-eval, OpenAI evals: which metric.")] = None
     filter: Annotated[str | None, _option("lm-eval: which filter.")] = None
-    table: Annotated[str | None, _option("Files, lm-eval: attempts, scores or ratings.")] = None
+    table: Annotated[str | None, _option("Files, lm-eval: attempts, scores, ratings or votes.")] = None
     map: Annotated[list[str] | None, _option("Files: our column = the file's, e.g. subject=model_name.")] = None
     set: Annotated[list[str] | None, _option("Files: one value for a whole column, e.g. kind=model.")] = None
     mapping: Annotated[Path | None, _option("Files: a mapping kept by `howsure convert --save-mapping`.")] = None

@@ -29,7 +29,7 @@ class ColumnMapping:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    table: Literal["attempts", "scores", "ratings"] | None = None
+    table: Literal["attempts", "scores", "ratings", "votes"] | None = None
     rename: dict[str, str] = field(default_factory=dict)
     fill: dict[str, str | int | float | bool | date] = field(default_factory=dict)
     divide_by: float = 1

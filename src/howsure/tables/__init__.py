@@ -1,4 +1,4 @@
-"""The three tables that everything flows through: Attempts, Scores, Ratings.
+"""The four tables that everything flows through: Attempts, Scores, Ratings, Votes.
 
 A table is checked when it is made. Wrong rows are named (file, line, column, value, what to do); nothing is repaired.
 """
@@ -23,7 +23,7 @@ from howsure.tables.frames import Part, as_text, parts_of, write_frame
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
-__all__ = ["TABLES", "Attempts", "Column", "Ratings", "Scores", "Table"]
+__all__ = ["TABLES", "Attempts", "Column", "Ratings", "Scores", "Table", "Votes"]
 
 _SHOWN = 3  # offenders named one by one; the rest are counted
 
@@ -353,7 +353,23 @@ class Ratings(Table):
     told_by = ("rater", "item")
 
 
-TABLES: dict[str, type[Table]] = {"attempts": Attempts, "scores": Scores, "ratings": Ratings}
+class Votes(Table):
+    """Comparisons of two answers to one item: which was better, in the eyes of one voter."""
+
+    columns = (
+        _text("voter", "who compared: a person or a judge", required=True),
+        _text("item", "what was answered, such as a prompt", required=True),
+        _text("a", "the model whose answer was shown as A", required=True),
+        _text("b", "the model whose answer was shown as B", required=True),
+        _text("outcome", "which answer was better", required=True, choices=("a", "b", "tie", "both_bad")),
+        Column("position", "when the voter saw the pair: 1 is first", "whole", low=1),
+        _DATE,
+        _SOURCE,
+    )
+    told_by = ("a", "b")
+
+
+TABLES: dict[str, type[Table]] = {"attempts": Attempts, "scores": Scores, "ratings": Ratings, "votes": Votes}
 
 
 def _places(parts: Sequence[Part], row: Mapping[str, Any]) -> list[str]:
