@@ -126,7 +126,7 @@ def test_an_empty_mapping_says_nothing(tmp_path):
     ("text", "message"),
     [
         ("tabel: scores", r"No setting of a mapping called 'tabel'\. Did you mean 'table'\?"),
-        ("table: score", r"table: input should be 'attempts', 'scores' or 'ratings'"),
+        ("table: score", r"table: input should be 'attempts', 'scores', 'ratings' or 'votes'"),
         ("rename: {score: 5}", r"rename\.score: input should be a valid string"),
         ("rename: accuracy", r"rename: input should be a valid dictionary"),
         ("fill: {kind: [model]}", r"fill\.kind: give one text, number or date"),
