@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from howsure.bridges.judge_correction import correct, judged_horizons
-from howsure.bridges.simulate import JudgedSimulation, true_horizon
+from howsure.bridges.simulator import JudgedSimulation, true_horizon
 from howsure.estimates import Estimate
 
 __all__ = ["measure"]

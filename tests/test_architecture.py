@@ -59,6 +59,16 @@ def test_every_room_has_a_floor():
     assert {room_of(path) for path in MODULES} - {"__init__"} <= set(FLOOR)
 
 
+def test_a_class_name_means_one_thing():
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(SRC)))
+    del homes["Tracker"]  # every statistic of Track is a module with a class of this name: how a new one is found
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 def test_public_names_are_sorted_and_found():
     import howsure
 

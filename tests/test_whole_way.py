@@ -13,7 +13,7 @@ from howsure.stitch.simulator import simulate
 from howsure.tables import Scores
 from howsure.track.game.prompts import bracketed
 from howsure.track.game.statistics import statistic
-from howsure.track.samples import Sample, Samples
+from howsure.track.samples import GameSample, Samples
 from servers.openai_server import ChatServer
 
 pytestmark = pytest.mark.skipif(
@@ -38,7 +38,7 @@ def people(path):
     rng = np.random.default_rng(0)
     turns_by_person = [np.minimum(rng.poisson([2, 4, 6, 8, 9]), LENGTH) for _ in range(40)]
     rows = [
-        Sample(f"human/p{i}", "median", k, int(n), LENGTH, None if n == LENGTH else "other", kind="human")
+        GameSample(f"human/p{i}", "median", k, int(n), LENGTH, None if n == LENGTH else "other", kind="human")
         for i, played in enumerate(turns_by_person)
         for k, n in enumerate(played)
     ]

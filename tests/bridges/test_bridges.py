@@ -7,18 +7,18 @@ import pytest
 import howsure
 from howsure.bridges import correct, judged_horizons, map_scales, place_attempts, scores_of, track_horizons
 from howsure.bridges.scales import read_scale, read_scales
-from howsure.bridges.simulate import JudgedSimulation, true_horizon
+from howsure.bridges.simulator import JudgedSimulation, true_horizon
 from howsure.errors import InputError, OptionError
 from howsure.horizon.attempt_horizon.horizons import attempt_horizons
 from howsure.stitch.forecasting.horizon_map import clustered_correlation
 from howsure.stitch.simulator import simulate as simulate_scores
 from howsure.tables import Attempts, Ratings
-from howsure.track.samples import Sample, Samples
+from howsure.track.samples import GameSample, Samples
 
 
 def games(kind, name, lengths):
     rows = [
-        Sample(name, "median", i, int(n), 40, "other" if n < 40 else None, kind=kind) for i, n in enumerate(lengths)
+        GameSample(name, "median", i, int(n), 40, "other" if n < 40 else None, kind=kind) for i, n in enumerate(lengths)
     ]
     return Samples.from_games(rows)
 
@@ -296,7 +296,9 @@ def test_a_model_that_is_perfect_on_every_task_is_not_certain_either():
 
 
 def on_board(name, length, turns, **more):
-    rows = [Sample(name, "median", i, n, length, "other" if n < length else None, **more) for i, n in enumerate(turns)]
+    rows = [
+        GameSample(name, "median", i, n, length, "other" if n < length else None, **more) for i, n in enumerate(turns)
+    ]
     return Samples.from_games(rows)
 
 

@@ -12,7 +12,7 @@ from horizon.people import people
 from howsure.errors import InputError, OptionError
 from howsure.horizon.attempt_horizon.common_tasks import SharedTasks
 from howsure.horizon.attempt_horizon.estimator import HorizonEstimator
-from howsure.horizon.attempt_horizon.horizons import Settings, attempt_horizons, horizons_on
+from howsure.horizon.attempt_horizon.horizons import HorizonSettings, attempt_horizons, horizons_on
 from howsure.horizon.attempt_horizon.resampling import from_learners
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.results import Provenance
@@ -34,7 +34,7 @@ def found(world):
 
 
 def measured(shared, **settings):
-    return horizons_on(shared, Settings(n_replicates=60, **settings), Provenance({}))
+    return horizons_on(shared, HorizonSettings(n_replicates=60, **settings), Provenance({}))
 
 
 # the law

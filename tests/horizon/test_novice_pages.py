@@ -8,10 +8,10 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.horizon.novices.answers import collect_novices
-from howsure.horizon.novices.key import Key
+from howsure.horizon.novices.key import NovicesKey
 from howsure.horizon.novices.pages import NovicePages, make_pages
 from howsure.horizon.task_bank import make_tasks, read_tasks
-from howsure.people import Game, build_page, canonical, digest, read_page
+from howsure.people import GameScreen, build_page, canonical, digest, read_page
 from howsure.sources import read
 from howsure.tables import Attempts
 
@@ -30,7 +30,7 @@ def own(tmp_path):
 
 
 def rounds(page):
-    return [screen for screen in page.page.screens if isinstance(screen, Game)]
+    return [screen for screen in page.page.screens if isinstance(screen, GameScreen)]
 
 
 def answered(built, answers, rater="ada"):
@@ -39,7 +39,7 @@ def answered(built, answers, rater="ada"):
     records = {}
     for screen in page.page.screens:
         seen = {"kind": screen.kind, "ms": 60_000, "visits": 1}
-        if isinstance(screen, Game):
+        if isinstance(screen, GameScreen):
             said = answers[built.key.screens[screen.id].task]
             steps = [{"answer": answer, "ms": 2_000} for answer in said]
             seen |= {"begun": True, "open_ms": 0, "steps": steps}
@@ -100,7 +100,7 @@ def test_attempted_by_keyboard_reloaded_half_way_collected_and_fitted(browser_pa
     told = command("horizon", "page", suite, "-o", html, "--tasks", "2", "--attempts", "4")
     assert told.returncode == 0, told.stderr
     assert "For a study pass --learners N." in told.stderr
-    key = Key.read(tmp_path / "novice.key.json")
+    key = NovicesKey.read(tmp_path / "novice.key.json")
     tasks = {task.id: task for task in key.tasks}
     placed = [key.screens[screen.id] for screen in rounds(read_page(html))]
     first, second = ([tasks[one.task].instance(seed).answer for seed in one.seeds] for one in placed)

@@ -6,7 +6,7 @@ from scipy.special import ndtr
 
 from howsure.horizon.attempt_horizon.estimator import HorizonEstimator
 from howsure.horizon.attempt_horizon.resampling import (
-    Source,
+    VarianceSource,
     draw_families_and_tasks,
     draw_learners,
     from_families,
@@ -71,12 +71,12 @@ def test_the_variance_of_novices_success_is_that_of_new_learners():
 
 
 def test_quantiles_are_widened_for_few_learners_and_hardly_for_many():
-    learners = Source(1.0, 0.1, 10)
-    few = share_inside(Source(0.01, 0.01, 100), learners, 100, 0.95)
-    many = share_inside(Source(0.01, 0.01, 100), Source(1.0, 0.1, 10_000), 100, 0.95)
+    learners = VarianceSource(1.0, 0.1, 10)
+    few = share_inside(VarianceSource(0.01, 0.01, 100), learners, 100, 0.95)
+    many = share_inside(VarianceSource(0.01, 0.01, 100), VarianceSource(1.0, 0.1, 10_000), 100, 0.95)
     assert 1 - few == pytest.approx(2 * ndtr(-2.262 * np.sqrt(10 / 9)), rel=0.05)
     assert 0.95 < many < 0.953
-    assert share_inside(Source(0, 0, 1), Source(0, 0, 1), 1, 0.9) == 0.9
+    assert share_inside(VarianceSource(0, 0, 1), VarianceSource(0, 0, 1), 1, 0.9) == 0.9
 
 
 def test_replicates_are_the_same_for_a_seed():

@@ -12,7 +12,7 @@ from howsure import sources
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import count_table
-from howsure.horizon.time_horizon.curves import Curves, draw_curves, fit_curves, middle_of, timed
+from howsure.horizon.time_horizon.curves import SuccessCurves, draw_curves, fit_curves, middle_of, timed
 from howsure.horizon.time_horizon.durations import duration, times, told
 from howsure.horizon.time_horizon.horizons import TimeHorizons, time_horizons
 from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
@@ -155,7 +155,7 @@ def test_a_horizon_beyond_the_tasks_is_told_as_extrapolated():
 
 
 def curves(slopes, outcomes, intercept=2.0):
-    return Curves(np.full(len(slopes), intercept), np.array(slopes, float), np.array(outcomes, dtype=np.int64))
+    return SuccessCurves(np.full(len(slopes), intercept), np.array(slopes, float), np.array(outcomes, dtype=np.int64))
 
 
 @pytest.mark.parametrize(

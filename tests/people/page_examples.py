@@ -4,18 +4,18 @@ import random
 from datetime import UTC, datetime, timedelta
 
 from howsure.people import (
-    Choice,
+    ChoiceQuestion,
     Consent,
-    Game,
+    GameScreen,
     Item,
-    Number,
+    NumberQuestion,
     Option,
     Page,
     Passage,
-    Quiz,
-    Reading,
-    Scale,
-    Text,
+    QuizScreen,
+    ReadingScreen,
+    ScaleQuestion,
+    TextQuestion,
     build_page,
     digest,
     opaque_id,
@@ -25,24 +25,24 @@ HOSTILE = (
     '</script><script>globalThis.owned=1</script><img src=x onerror="globalThis.owned=1">'
     "<!-- {{7*7}} ${7*7} {% raw %} &amp; \u202eevil\u202c \u2066\u200f \u2028\u2029 \x00\x07 \ufeff ']]> --> \U0001f600"
 )
-VOICE = Scale(
+VOICE = ScaleQuestion(
     name="voice",
     text="Which response sounds like the sample?",
     labels=("Definitely 1", "Leaning 1", "Hard to tell", "Leaning 2", "Definitely 2"),
 )
-VIBE = Scale(name="vibe", text="Does it capture the energy?", low=1, labels=("No", "A little", "Yes"))
-TRUST = Choice(
+VIBE = ScaleQuestion(name="vibe", text="Does it capture the energy?", low=1, labels=("No", "A little", "Yes"))
+TRUST = ChoiceQuestion(
     name="trust",
     text="Would you trust it to be the same collaborator?",
     options=tuple(Option(value=v, label=v.replace("_", " ")) for v in ("yes", "sort_of", "no")),
 )
-SURE = Number(name="sure", text="How sure are you?", low=0, high=100, unit="%")
-QUIZ = Choice(
+SURE = NumberQuestion(name="sure", text="How sure are you?", low=0, high=100, unit="%")
+QUIZ = ChoiceQuestion(
     name="q1",
     text="The sample speaks of …",
     options=(Option(value="ants", label="ants"), Option(value="bees", label="bees")),
 )
-MEDIAN = Number(name="median", text="Median of all numbers so far", low=0, high=99, decimals=1)
+MEDIAN = NumberQuestion(name="median", text="Median of all numbers so far", low=0, high=99, decimals=1)
 
 
 def study_page(rater="r1", texts=("First text.", "Second text."), n_items=2, seed=0):
@@ -66,19 +66,21 @@ def study_page(rater="r1", texts=("First text.", "Second text."), n_items=2, see
     random_.shuffle(items)
     screens = (
         Consent(id=name("consent"), title="Before you begin", text="You rate texts.\n\nYou can stop at any time."),
-        Reading(
+        ReadingScreen(
             id=name("sample"),
             title="The sample",
             text="Read this.",
             passages=(Passage(label="Sample", text="It is like finding an ant in the kitchen."),),
             at_hand=True,
         ),
-        Quiz.hiding({"q1": ["ants"]}, questions=[QUIZ], id=name("quiz"), title="A question", pass_mark=1, tries=2),
+        QuizScreen.hiding(
+            {"q1": ["ants"]}, questions=[QUIZ], id=name("quiz"), title="A question", pass_mark=1, tries=2
+        ),
         *items,
         Item(
             id=name("comments"),
             title="Comments",
-            questions=(Text(name="comments", text="Anything you want to tell us?", lines=4),),
+            questions=(TextQuestion(name="comments", text="Anything you want to tell us?", lines=4),),
         ),
     )
     return build_page(Page(instrument="study", title="Voices", rater=rater, screens=screens))
@@ -89,7 +91,7 @@ def track_page(rater="", numbers=(5, 5, 9, 1), stop="wrong", tells=False):
 
     def game(what):
         steps = [(str(n), [_median(numbers[: i + 1])]) for i, n in enumerate(numbers)]
-        return Game.hiding(
+        return GameScreen.hiding(
             steps, answer=MEDIAN, id=opaque_id("s", what), title=what, text="Type the median.", stop=stop, tells=tells
         )
 

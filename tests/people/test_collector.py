@@ -11,7 +11,7 @@ pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
 
 from howsure.errors import InputError
 from howsure.people.collector import Collector, export
-from howsure.people.limits import Limits, Rate
+from howsure.people.limits import Limits, RateLimit
 from howsure.people.packet import open_packet
 from howsure.people.results import read_results
 from howsure.people.store import ANSWERS, Store
@@ -233,7 +233,7 @@ def test_too_many_requests_have_to_wait_and_then_go_on(packet_folder):
 
 def test_a_rate_fills_up_with_time_and_forgets_the_oldest():
     now = [0.0]
-    rate = Rate(2, 3, clock=lambda: now[0], n_names=2)
+    rate = RateLimit(2, 3, clock=lambda: now[0], n_names=2)
     assert [rate.allows("a") for _ in range(4)] == [True, True, True, False]
     now[0] = 0.5
     assert [rate.allows("a") for _ in range(2)] == [True, False]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from howsure.people import Consent, Game, Item, Page, Passage, Reading, build_page, opaque_id, read_results
+from howsure.people import Consent, GameScreen, Item, Page, Passage, ReadingScreen, build_page, opaque_id, read_results
 
 from .browsing import download, heading, press, rate
 from .page_examples import HOSTILE, SURE, VOICE, study_page, track_page
@@ -25,7 +25,7 @@ def test_hostile_texts_are_shown_as_text(browser_page, tmp_path):
     passages = (Passage(label=HOSTILE, text=HOSTILE), Passage(label="b", text=long))
     screens = (
         Consent(id=opaque_id("s", 1), text=HOSTILE, agree=HOSTILE, **hostile),
-        Reading(id=opaque_id("s", 2), passages=passages, at_hand=True, **hostile),
+        ReadingScreen(id=opaque_id("s", 2), passages=passages, at_hand=True, **hostile),
         Item(
             id=opaque_id("s", 3),
             text=HOSTILE,
@@ -34,7 +34,7 @@ def test_hostile_texts_are_shown_as_text(browser_page, tmp_path):
             questions=(VOICE.model_copy(update={"text": HOSTILE, "labels": (HOSTILE, "b")}),),
             **hostile,
         ),
-        Game.hiding([(HOSTILE, ["5"])], answer=SURE, id=opaque_id("s", 4), unit=HOSTILE, **hostile),
+        GameScreen.hiding([(HOSTILE, ["5"])], answer=SURE, id=opaque_id("s", 4), unit=HOSTILE, **hostile),
     )
     built = build_page(
         Page(instrument="study", title=HOSTILE, screens=screens, thanks=HOSTILE, sending=HOSTILE, rater="r1")

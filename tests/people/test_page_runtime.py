@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from howsure.people import Game, Page, Text, answer_rows, build_page, opaque_id, read_results, step_rows
+from howsure.people import GameScreen, Page, TextQuestion, answer_rows, build_page, opaque_id, read_results, step_rows
 
 from .browsing import begin, download, heading, press, rate
 from .page_examples import SURE, study_page, track_page
@@ -168,9 +168,9 @@ def test_values_shown_before_are_nowhere_to_be_found(browser_page, tmp_path):
 
 
 def test_attempts_with_feedback_go_on_to_the_last_and_ask_what_each_step_asks(browser_page, tmp_path):
-    word = Text(name="word", text="The missing letter", required=True)
+    word = TextQuestion(name="word", text="The missing letter", required=True)
     steps = [("a _ c", ["b"]), ("2, 4, _", ["6"], SURE), ("x _ z", ["y"])]
-    game = Game.hiding(steps, answer=word, id=opaque_id("s"), title="Gaps", tells=True, unit="Attempt")
+    game = GameScreen.hiding(steps, answer=word, id=opaque_id("s"), title="Gaps", tells=True, unit="Attempt")
     built = build_page(Page(instrument="horizon", title="Gaps", rater="n1", screens=(game,)))
     page = browser_page(built.save(tmp_path / "n1.html"))
     press(page, "Enter")

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from howsure.people import Choice, Game, Item, Option, Page, Quiz, Text, opaque_id
+from howsure.people import ChoiceQuestion, GameScreen, Item, Option, Page, QuizScreen, TextQuestion, opaque_id
 
 from .page_examples import MEDIAN, QUIZ, SURE, TRUST, VOICE, study_page, track_page
 
@@ -13,7 +13,7 @@ from .page_examples import MEDIAN, QUIZ, SURE, TRUST, VOICE, study_page, track_p
         (TRUST, ["yes", "sort_of"], ["maybe", "", 0]),
         (SURE, ["0", "100"], ["-1", "101", "050", "1.5", 50, ""]),
         (MEDIAN, ["0.5", "7"], ["0.25", "7.0", ".5"]),
-        (Text(name="t", text="?", max_chars=3), ["abc", "\U0001f600"], ["", "  \n", "abcd", 1]),
+        (TextQuestion(name="t", text="?", max_chars=3), ["abc", "\U0001f600"], ["", "  \n", "abcd", 1]),
     ],
 )
 def test_a_question_knows_which_answers_a_page_can_record(question, good, bad):
@@ -30,15 +30,26 @@ def test_names_that_say_something_are_refused():
     ("make", "reason"),
     [
         (lambda: Item(id=opaque_id("s"), title="T", questions=(VOICE, VOICE)), "'voice' is there twice"),
-        (lambda: Choice(name="a", text="?", options=(Option(value="x", label="1"),) * 2), "'x' is there twice"),
-        (lambda: Quiz.hiding({}, questions=[QUIZ], id=opaque_id("s"), title="T", pass_mark=1), "right answers"),
+        (lambda: ChoiceQuestion(name="a", text="?", options=(Option(value="x", label="1"),) * 2), "'x' is there twice"),
+        (lambda: QuizScreen.hiding({}, questions=[QUIZ], id=opaque_id("s"), title="T", pass_mark=1), "right answers"),
         (
-            lambda: Quiz.hiding({"q1": ["wasps"]}, questions=[QUIZ], id=opaque_id("s"), title="T", pass_mark=1),
+            lambda: QuizScreen.hiding({"q1": ["wasps"]}, questions=[QUIZ], id=opaque_id("s"), title="T", pass_mark=1),
             "cannot be given",
         ),
-        (lambda: Quiz.hiding({"q1": ["ants"]}, questions=[QUIZ], id=opaque_id("s"), title="T", pass_mark=2), "above"),
-        (lambda: Game.hiding([("1", [])], answer=MEDIAN, id=opaque_id("s"), title="T", stop="wrong"), "every step"),
-        (lambda: Game.hiding([("1", [])], answer=Text(name="a", text="?"), id=opaque_id("s"), title="T"), "required"),
+        (
+            lambda: QuizScreen.hiding({"q1": ["ants"]}, questions=[QUIZ], id=opaque_id("s"), title="T", pass_mark=2),
+            "above",
+        ),
+        (
+            lambda: GameScreen.hiding([("1", [])], answer=MEDIAN, id=opaque_id("s"), title="T", stop="wrong"),
+            "every step",
+        ),
+        (
+            lambda: GameScreen.hiding(
+                [("1", [])], answer=TextQuestion(name="a", text="?"), id=opaque_id("s"), title="T"
+            ),
+            "required",
+        ),
         (lambda: Page(instrument="study", title="T", screens=study_page().page.screens * 2), "is there twice"),
     ],
 )
@@ -49,11 +60,11 @@ def test_content_that_cannot_work_is_refused_when_it_is_made(make, reason):
 
 def test_right_answers_are_recognised_and_not_readable():
     built = study_page()
-    quiz = next(screen for screen in built.page.screens if isinstance(screen, Quiz))
+    quiz = next(screen for screen in built.page.screens if isinstance(screen, QuizScreen))
     assert quiz.is_right("q1", "ants")
     assert not quiz.is_right("q1", "bees")
     game = track_page(numbers=(5, 8)).page.screens[0]
-    assert isinstance(game, Game)
+    assert isinstance(game, GameScreen)
     assert [game.is_right(1, answer) for answer in ("6.5", "5")] == [True, False]
     assert "6.5" not in game.model_dump_json()
 
@@ -70,8 +81,8 @@ def test_a_game_ends_by_its_rule_or_with_its_last_step(stop, ends):
 
 
 def test_a_text_answer_is_compared_without_case_and_spaces_and_a_step_can_ask_its_own_question():
-    word = Text(name="word", text="?", required=True)
-    game = Game.hiding(
+    word = TextQuestion(name="word", text="?", required=True)
+    game = GameScreen.hiding(
         [("a _ c", ["b"]), ("2, 4, _", ["6"], SURE), ("?", [])], answer=word, id=opaque_id("s"), title="T", tells=True
     )
     assert game.is_right(0, " B\n")

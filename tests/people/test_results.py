@@ -5,7 +5,7 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.people import answer_rows, quality_signs, read_results, results, step_rows
-from howsure.people.records import Result, read_draft, read_result
+from howsure.people.records import FinishedAnswers, read_draft, read_result
 
 from .page_examples import answered, signed, study_page, track_page
 
@@ -118,7 +118,7 @@ def test_spaces_around_a_name_do_not_matter_and_a_blank_name_is_none(tmp_path):
 )
 def test_impossible_times_are_flagged(started, finished, sign):
     told = answered(STUDY) | {"started": started, "finished": finished}
-    signs = quality_signs(STUDY, Result.model_validate_json(json.dumps(told)))
+    signs = quality_signs(STUDY, FinishedAnswers.model_validate_json(json.dumps(told)))
     assert [sign in one for one in signs] == ([True] if sign else [])
 
 
@@ -233,7 +233,7 @@ def test_a_draft_belongs_to_one_person_and_page():
 )
 def test_signs_of_trouble(given, n_items, sign):
     page = study_page(n_items=n_items)
-    signs = quality_signs(page, Result.model_validate_json(json.dumps(answered(page, **given))))
+    signs = quality_signs(page, FinishedAnswers.model_validate_json(json.dumps(answered(page, **given))))
     if sign is None:
         assert signs == []
     else:

@@ -5,7 +5,7 @@ import polars as pl
 
 from howsure.bridges.judge_correction import Corrected, JudgedHorizons, correct, judged_horizons
 from howsure.bridges.scales import ScaleMap, map_scales
-from howsure.bridges.simulate import JudgedSimulation
+from howsure.bridges.simulator import JudgedSimulation
 
 from .registry import example
 

@@ -8,9 +8,9 @@ import polars as pl
 from howsure.horizon import (
     AttemptHorizons,
     Attrition,
-    Curves,
     HorizonComparison,
     HorizonTrend,
+    LearningCurves,
     Novices,
     StudySize,
     TimeHorizons,
@@ -63,7 +63,7 @@ def attempts():
     return attempt_horizons(simulated().attempts, n_replicates=20)
 
 
-@example(Curves)
+@example(LearningCurves)
 @functools.cache
 def curves():
     return fit_curves(simulated().attempts, family="exponential", n_replicates=20)

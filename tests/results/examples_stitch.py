@@ -4,7 +4,6 @@ from functools import cache
 
 from howsure.stitch import (
     CapabilityCoverage,
-    Check,
     Exploration,
     Forecast,
     HorizonMap,
@@ -13,6 +12,7 @@ from howsure.stitch import (
     Progress,
     Robustness,
     Scale,
+    ScaleCheck,
     SimulatedScores,
     check,
     coverage,
@@ -82,7 +82,7 @@ def varied():
     return robustness(simulated().scores, n_replicates=4, folds=2)
 
 
-@example(Check)
+@example(ScaleCheck)
 def checked():
     return check(scale(), n_models=5)
 

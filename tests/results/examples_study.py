@@ -11,7 +11,7 @@ from howsure.study.judging import embeddings, ratings, validation
 from howsure.study.judging import simulator as judge_simulator
 from howsure.study.packet import building, preflight, selection
 from howsure.study.planning import plans
-from howsure.study.planning.simulated_studies import Design
+from howsure.study.planning.simulated_studies import RatingDesign
 from howsure.study.scoring import collection
 from study.judging import small_study as judged_study
 from study.study_examples import rate_all, small_study
@@ -36,12 +36,12 @@ def built():
 
 example(simulator.SimulatedStudy)(simulated)
 example(judge_simulator.SimulatedJudge)(simulated_judge)
-example(building.Packet)(built)
+example(building.StudyPacket)(built)
 
 
 @example(plans.StudyPlan)
 def plan():
-    return plans.plan(5, 4, designs=[Design(10, 3)], n_simulations=100)
+    return plans.plan(5, 4, designs=[RatingDesign(10, 3)], n_simulations=100)
 
 
 @example(selection.Selection)
@@ -55,7 +55,7 @@ def check():
     return preflight.check(small_study(), n_raters=3)
 
 
-@example(collection.Collected)
+@example(collection.CollectedRatings)
 def collect():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -71,7 +71,7 @@ def analyze():
     return analysis.analyze(drawn.ratings, raters=drawn.raters, model_scores=drawn.model_scores)
 
 
-@example(ratings.Judged)
+@example(ratings.JudgeRatings)
 def judge():
     study = judged_study()
     values = {"voice": 1.0, "vibe:target": 3.0, "vibe:comparison": 1.0, "logic:target": 3.0, "logic:comparison": 2.0}

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
-from howsure.people import Game, canonical, digest, read_page, read_pages
+from howsure.people import GameScreen, canonical, digest, read_page, read_pages
 from howsure.study.packet.rehearsal import fill_in
 from howsure.study.protocol import Study
 from howsure.study.simulator import Crowd, simulate
@@ -91,7 +91,7 @@ def _result(page, rater):
         seen = {"kind": screen.kind, "ms": 60_000, "visits": 1}
         if screen.kind == "consent":
             seen["agreed"] = True
-        elif isinstance(screen, Game):
+        elif isinstance(screen, GameScreen):
             said = ["1"] * len(screen.steps) if screen.stop == "end" else _played(settings, n_games, 4 * n_games + 3)
             n_games += screen.stop != "end"
             seen |= {"begun": True, "open_ms": 0, "steps": [{"answer": answer, "ms": 2_000} for answer in said]}

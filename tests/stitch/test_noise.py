@@ -8,7 +8,7 @@ from scipy.special import expit
 from howsure import sources
 from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model.hierarchy import solve_hierarchy
-from howsure.stitch.model.noise import LEAST_SD, Noise, _correlation, _shrunk, expected
+from howsure.stitch.model.noise import LEAST_SD, ScoreNoise, _correlation, _shrunk, expected
 from howsure.stitch.model.problem import sampling_variance
 from howsure.stitch.scale import fit
 from howsure.stitch.simulator import simulate
@@ -75,7 +75,7 @@ def test_variances_without_degrees_of_their_own_are_the_common_one():
 
 
 def test_drawn_errors_have_the_variance_and_correlation_they_should(problem):
-    noise = Noise(np.full(len(problem.benchmarks), 0.01), np.full(len(problem.benchmarks), 1e6), 1e6, 0.5)
+    noise = ScoreNoise(np.full(len(problem.benchmarks), 0.01), np.full(len(problem.benchmarks), 1e6), 1e6, 0.5)
     drawn = noise.draw(np.full(problem.n_observations, 0.5), problem, np.random.default_rng(0), 4000)
     assert drawn.std() == pytest.approx(0.1, rel=0.02)
     first, second = next(
@@ -99,7 +99,7 @@ def test_sampling_variance_by_hand():
 
 
 def test_no_score_is_exact(problem):
-    noise = Noise(np.full(len(problem.benchmarks), 1e-9), np.full(len(problem.benchmarks), 8.0), 0.02, 0.0)
+    noise = ScoreNoise(np.full(len(problem.benchmarks), 1e-9), np.full(len(problem.benchmarks), 8.0), 0.02, 0.0)
     at_the_floor = np.zeros(problem.n_observations)
     assert noise.of(at_the_floor, problem.benchmark, at_the_floor) == pytest.approx(LEAST_SD**2)
     assert noise.draw(at_the_floor, problem, np.random.default_rng(0), 400).std() == pytest.approx(LEAST_SD, rel=0.05)

@@ -28,7 +28,7 @@ from howsure.stitch.sensitivity.settings import (
     change_model,
     change_strength,
 )
-from howsure.stitch.sensitivity.variants import Baseline, frontier_slopes, variant_frame
+from howsure.stitch.sensitivity.variants import BaselineFit, frontier_slopes, variant_frame
 from howsure.stitch.simulator import simulate
 from howsure.tables import Scores
 
@@ -57,7 +57,7 @@ class Fitted:
         self.problem = self.scale.problem
         self.constraint = choose_constraint(self.problem, anchor, 0.0, 1.0, None)
         self.solution = PRESETS[preset].solve(self.problem, self.constraint, 1)
-        self.baseline = Baseline(self.problem.models, self.problem.dates, self.scale.estimate.capability)
+        self.baseline = BaselineFit(self.problem.models, self.problem.dates, self.scale.estimate.capability)
 
 
 @pytest.fixture(scope="module", params=["paper", "default"])
@@ -180,7 +180,7 @@ def test_the_rules_for_duplicates_differ_where_there_are_any(world):
     twice = rows.filter(pl.col("benchmark") == "bench-05").with_columns(pl.col("score") * 0.5)
     scores = Scores(pl.concat([rows, twice]))
     scale = fit(scores, anchor=ANCHOR)
-    baseline = Baseline(scale.problem.models, scale.problem.dates, scale.estimate.capability)
+    baseline = BaselineFit(scale.problem.models, scale.problem.dates, scale.estimate.capability)
     variants = list(change_duplicates(baseline, scores, {"anchor": ANCHOR}, "mean"))
     assert [variant.label for variant in variants] == ["max", "min"]
     assert all(variant.moved > 0 for variant in variants)

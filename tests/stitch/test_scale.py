@@ -10,7 +10,7 @@ from howsure.errors import InputError, OptionError
 from howsure.stitch import Scale, fit
 from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.hierarchy import solve_hierarchy
-from howsure.stitch.model.replicates import Replicates, draw_replicates
+from howsure.stitch.model.replicates import ScaleReplicates, draw_replicates
 from howsure.stitch.scale import assemble
 from howsure.tables import Scores
 
@@ -124,7 +124,7 @@ def mostly_failed(world, scale):
     parts = [part.copy() for part in (drawn.capability, drawn.difficulty, drawn.slope)]
     for part in parts:
         part[4:] = np.nan
-    return assemble(*solved(scale), Replicates.of(parts), 0.9, scale.provenance)
+    return assemble(*solved(scale), ScaleReplicates.of(parts), 0.9, scale.provenance)
 
 
 def solved(scale):
@@ -163,7 +163,9 @@ def test_a_few_failed_refits_open_the_interval(scale):
     parts = [part.copy() for part in (drawn.capability, drawn.difficulty, drawn.slope)]
     for part in parts:
         part[:5] = np.nan
-    wide, narrow = (assemble(*solved(scale), Replicates.of(parts), level, scale.provenance) for level in (0.95, 0.8))
+    wide, narrow = (
+        assemble(*solved(scale), ScaleReplicates.of(parts), level, scale.provenance) for level in (0.95, 0.8)
+    )
     whole = assemble(*solved(scale), drawn, 0.8, scale.provenance)
     assert set(wide.models["interval_state"]) == {"unbounded"}
     assert wide.models["capability_low"].null_count() == len(wide.models)

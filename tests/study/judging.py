@@ -3,14 +3,14 @@
 import re
 
 from howsure.study.judging.questions import asked
-from howsure.study.protocol import Pair, Study
+from howsure.study.protocol import ResponsePair, Study
 
 SECRET = ("target", "comparison", "TECH", "pair-")
 
 
 def small_study(n_pairs=3, **changes):
     pairs = [
-        Pair(
+        ResponsePair(
             id=f"pair-{number}",
             prompt=f"Question {number}?",
             target=f"Zoom out {number}: mind the ants.",

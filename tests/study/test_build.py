@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from howsure.errors import InputError, OptionError
 from howsure.people import read_page, read_pages
-from howsure.study.packet.building import EVERYONE, Key, build
+from howsure.study.packet.building import EVERYONE, StudyKey, build
 from howsure.study.packet.design import AGAIN, ATTENTION, arrange, williams
 from howsure.study.protocol import Study
 
@@ -128,7 +128,7 @@ def test_the_key_is_private_and_its_digest_is_in_every_page(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
     sealed = hashlib.sha256(path.read_bytes()).hexdigest()
     assert [page.page.commitment for page in read_pages(tmp_path).values()] == [sealed] * 3
-    key = Key.read(path)
+    key = StudyKey.read(path)
     assert key.commitment == sealed
     assert key.raters == packet.key.raters
     assert key.study == packet.study
@@ -148,7 +148,7 @@ def test_a_spoilt_key_says_so(tmp_path):
     for text in ("{}", "nonsense", '{"format": "howsure-study-key/1", "salt": "x"}'):
         path.write_text(text)
         with pytest.raises(InputError, match="not the key of a study"):
-            Key.read(path)
+            StudyKey.read(path)
 
 
 def test_one_page_for_everyone_asks_for_a_name(tmp_path):

@@ -238,7 +238,7 @@ def test_guesses_are_asked_after_all_ratings_and_there_is_no_way_back(example):
 
 
 def test_live_signs_know_attention_repeats_and_minutes(example):
-    from howsure.people import Result
+    from howsure.people import FinishedAnswers
 
     def turning(study, placed):
         own = first_slot if placed.item.endswith("/again") or placed.target is None else perfect
@@ -247,12 +247,12 @@ def test_live_signs_know_attention_repeats_and_minutes(example):
     signs = live_signs(example.key)
     for number in range(8):
         again = next(one for one in example.shown[number] if one.item.endswith("/again"))
-        result = Result.model_validate_json(json.dumps(rate(example, number, turning, ms=4_000)))
+        result = FinishedAnswers.model_validate_json(json.dumps(rate(example, number, turning, ms=4_000)))
         told = signs(example.pages[number], result)
         assert "1 of 1 attention items wrong" in told
         assert ("voice turned round when shown again (1 of 1)" in told) == (again.target == 2)
         assert any("where 8 to 12 are expected" in one for one in told)
-    fine = Result.model_validate_json(json.dumps(rate(example)))
+    fine = FinishedAnswers.model_validate_json(json.dumps(rate(example)))
     assert signs(example.pages[0], fine) == []
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from howsure.errors import OptionError
 from howsure.study.planning.plans import DESIGNS, Pace, parse_design, plan
-from howsure.study.planning.simulated_studies import Assumptions, Design
+from howsure.study.planning.simulated_studies import Assumptions, RatingDesign
 from howsure.study.verdict import Criterion
 
-SMALL = (Design(3, 10), Design(10, 5))
+SMALL = (RatingDesign(3, 10), RatingDesign(10, 5))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_more_pairs_narrow_the_intervals(asked):
 def test_a_sufficient_design_is_told_so():
     made = plan(80, 7, designs=(), n_simulations=500)
     assert made.is_enough
-    assert made.recommended == Design(80, 7)
+    assert made.recommended == RatingDesign(80, 7)
     assert made.sentences[-1].startswith("The design is enough")
 
 
@@ -101,17 +101,24 @@ def test_seed_gives_the_same_plan():
 
 def test_minutes_and_sittings():
     pace = Pace(before=2, pair=1.5, sitting=12)
-    assert (pace.minutes(Design(5, 7)), pace.sittings(Design(5, 7))) == (9.5, 1)
-    assert (pace.minutes(Design(30, 3)), pace.sittings(Design(30, 3))) == (55, 5)
+    assert (pace.minutes(RatingDesign(5, 7)), pace.sittings(RatingDesign(5, 7))) == (9.5, 1)
+    assert (pace.minutes(RatingDesign(30, 3)), pace.sittings(RatingDesign(30, 3))) == (55, 5)
     with pytest.raises(OptionError, match="sitting"):
         Pace(before=2, pair=11, sitting=12)
 
 
 def test_designs_are_read_as_people_write_them():
-    assert parse_design("20x4") == parse_design("20 × 4") == parse_design("20*4") == Design(20, 4)
+    assert parse_design("20x4") == parse_design("20 × 4") == parse_design("20*4") == RatingDesign(20, 4)
     with pytest.raises(OptionError, match="20x4"):
         parse_design("twenty")
-    assert {Design(5, 7), Design(3, 10), Design(10, 5), Design(15, 5), Design(20, 4), Design(30, 3)} <= set(DESIGNS)
+    assert {
+        RatingDesign(5, 7),
+        RatingDesign(3, 10),
+        RatingDesign(10, 5),
+        RatingDesign(15, 5),
+        RatingDesign(20, 4),
+        RatingDesign(30, 3),
+    } <= set(DESIGNS)
 
 
 def test_powerless_options_are_refused():

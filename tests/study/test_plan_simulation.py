@@ -18,7 +18,7 @@ from howsure.study.planning.simulated_studies import (
     PEARSON,
     STATISTICS,
     Assumptions,
-    Design,
+    RatingDesign,
     draw_ratings,
     simulate_verdicts,
     statistics_of_studies,
@@ -33,7 +33,7 @@ def drawn(design, assumptions=NARROW, n=40, seed=0, **options):
     return draw_ratings(design, assumptions, n, np.random.default_rng(seed), **options)
 
 
-@pytest.mark.parametrize("design", [Design(12, 5), Design(5, 7), Design(3, 10)], ids=str)
+@pytest.mark.parametrize("design", [RatingDesign(12, 5), RatingDesign(5, 7), RatingDesign(3, 10)], ids=str)
 def test_figures_are_those_of_the_analysis(design):
     scores, model = drawn(design)
     found = statistics_of_studies(scores, model, design.domain)
@@ -59,7 +59,7 @@ def test_figures_are_those_of_the_analysis(design):
 
 
 def test_the_verdict_is_the_analysis_own():
-    design = Design(12, 5)
+    design = RatingDesign(12, 5)
     scores, model = drawn(design, n=300)
     found = statistics_of_studies(scores, model, design.domain)
     criteria = [*CRITERIA, Criterion("not too good", FIDELITY, 0.82, "at_most")]
@@ -83,7 +83,7 @@ def _estimate(statistic, study):
 
 
 @pytest.mark.parametrize("rho", [0.7, 0.9])
-@pytest.mark.parametrize("design", [Design(5, 7), Design(20, 4)], ids=str)
+@pytest.mark.parametrize("design", [RatingDesign(5, 7), RatingDesign(20, 4)], ids=str)
 def test_met_correlations_are_as_often_as_theory_says(design, rho):
     assumptions = Assumptions(correlation=rho, has_domains=False)
     seen = rho * spearman_brown(assumptions.consistency, design.raters) ** 0.5
@@ -94,7 +94,7 @@ def test_met_correlations_are_as_often_as_theory_says(design, rho):
 
 def test_drawn_ratings_have_the_reliability_that_is_assumed():
     assumptions = Assumptions(icc=0.4, severity=0.3, spread=0.1, has_domains=False)
-    scores, model = drawn(Design(20, 10), assumptions, n=400)
+    scores, model = drawn(RatingDesign(20, 10), assumptions, n=400)
     parts = [variance_components(table) for table in scores]
     item, rater, residual = (
         np.mean([getattr(one, name).value for one in parts]) for name in ("item", "rater", "residual")
@@ -106,7 +106,7 @@ def test_drawn_ratings_have_the_reliability_that_is_assumed():
 
 
 def test_all_criteria_are_met_less_often_than_any_one():
-    outcome = simulate_verdicts(Design(10, 5), Assumptions(), n_simulations=1000)
+    outcome = simulate_verdicts(RatingDesign(10, 5), Assumptions(), n_simulations=1000)
     ones = outcome.by_criterion.values()
     assert 0 < outcome.joint.met <= min(one.met for one in ones)
     assert outcome.joint.passed <= min(one.passed for one in ones)
@@ -115,26 +115,28 @@ def test_all_criteria_are_met_less_often_than_any_one():
 
 
 def test_worthless_scores_pass_hardly_ever():
-    outcome = simulate_verdicts(Design(30, 7), replace(Assumptions(), correlation=0.0), n_simulations=2000)
+    outcome = simulate_verdicts(RatingDesign(30, 7), replace(Assumptions(), correlation=0.0), n_simulations=2000)
     assert outcome.by_criterion["inter-rater reliability"].met > 0.9
     assert outcome.joint.met < 0.01
 
 
 def test_without_differences_between_pairs_raters_do_not_agree():
-    scores, _ = drawn(Design(10, 5), NARROW, n=2000, is_empty=True)
-    alpha = statistics_of_studies(scores, drawn(Design(10, 5), n=2000)[1], Design(10, 5).domain)[ALPHA]
+    scores, _ = drawn(RatingDesign(10, 5), NARROW, n=2000, is_empty=True)
+    alpha = statistics_of_studies(scores, drawn(RatingDesign(10, 5), n=2000)[1], RatingDesign(10, 5).domain)[ALPHA]
     assert np.mean((alpha[1] <= 0) & (alpha[2] >= 0)) == pytest.approx(0.95, abs=0.02)
 
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Design(2, 7), "3 pairs"),
+        (lambda: RatingDesign(2, 7), "3 pairs"),
         (lambda: Assumptions(icc=1.0), "icc"),
         (lambda: Assumptions(correlation=1.0), "correlation"),
         (lambda: Assumptions(spread=0.0), "spread"),
         (
-            lambda: simulate_verdicts(Design(5, 7), Assumptions(), [Criterion("x", "kendall", 0.5)], n_simulations=10),
+            lambda: simulate_verdicts(
+                RatingDesign(5, 7), Assumptions(), [Criterion("x", "kendall", 0.5)], n_simulations=10
+            ),
             "kendall",
         ),
     ],

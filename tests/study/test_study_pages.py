@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from howsure.people import read_pages
-from howsure.study.packet.building import Key, build
+from howsure.study.packet.building import StudyKey, build
 from howsure.study.protocol import Study
 from howsure.study.scoring.collection import collect
 
@@ -72,7 +72,7 @@ def keys_of(study, screen, placed):
 
 def walk(page, folder, rater, look=lambda: None, *, reload_at=None):
     """From consent to the end, by keyboard alone; `look` is called on every screen."""
-    key, built = Key.read(folder / "key.json"), read_pages(folder)[rater]
+    key, built = StudyKey.read(folder / "key.json"), read_pages(folder)[rater]
     placed = key.placed(rater)
     for number, screen in enumerate(built.page.screens):
         assert heading(page) == screen.title

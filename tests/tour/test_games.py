@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from howsure.errors import HowsureError
-from howsure.tour.games import LENGTH, N_SAMPLES, YARDSTICKS, Playing, play_directly, playing
+from howsure.tour.games import LENGTH, N_SAMPLES, YARDSTICKS, RunningGames, play_directly, playing
 
 CAST = {"noisy-0.31000": "weak"}
 SHOWN = ("model", "kind", "seed", "max_length", "length", "error_kind")
@@ -48,7 +48,7 @@ def test_a_failure_is_one_line(tmp_path):
     line = [sys.executable, "-c", "import sys; print('first', file=sys.stderr); sys.exit('no room left.')"]
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     with pytest.raises(HowsureError, match=r"no room left\. Pass --quick"):
-        Playing(process, tmp_path, {}).finish()
+        RunningGames(process, tmp_path, {}).finish()
 
 
 def test_games_under_way_end_with_the_tour():

@@ -12,8 +12,8 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.tour import run_demo
 from howsure.tour.coverage import Coverage, cover
-from howsure.tour.parts import Figure, Planted, tally
-from howsure.tour.whole import ORDER
+from howsure.tour.making import ORDER
+from howsure.tour.stops import Figure, Planted, tally
 
 EPOCH = Path(__file__).parents[2] / "../shared/data/epoch-2025-11"
 FIGURE = Figure("Length", "metres")

@@ -13,13 +13,13 @@ from howsure.track.game.simulated_players import Memory, simulate
 from howsure.track.resampling import median_turns
 from howsure.track.results import measure
 from howsure.track.running.playing import run_players
-from howsure.track.samples import Sample, Samples
+from howsure.track.samples import GameSample, Samples
 from howsure.track.survival import GameEnds, average_turns, survival_of
 
 
 def game(seed, turns, failure=None, *, length=300, model="m", **more):
     kind = None if failure or turns == length else "other"
-    return Sample(model, "median", seed, turns, length, kind, failure=failure, **more)
+    return GameSample(model, "median", seed, turns, length, kind, failure=failure, **more)
 
 
 def only(samples, **options):

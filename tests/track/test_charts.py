@@ -9,15 +9,15 @@ from howsure.reporting import Report, render
 from howsure.track.game.simulated_players import simulate
 from howsure.track.results import measure
 from howsure.track.running.playing import run_players
-from howsure.track.samples import Sample, Samples
+from howsure.track.samples import GameSample, Samples
 from howsure.track.sections import track_sections
 
 
 @pytest.fixture(scope="module")
 def results():
-    people = [Sample("human/ann", "median", seed, 9 + seed, 300, "other", kind="human") for seed in range(4)]
+    people = [GameSample("human/ann", "median", seed, 9 + seed, 300, "other", kind="human") for seed in range(4)]
     tokens = {"input_tokens": 1000, "output_tokens": 60}
-    costly = [Sample("costly", "median", seed, 5, 300, "format", **tokens) for seed in range(4)]
+    costly = [GameSample("costly", "median", seed, 5, 300, "format", **tokens) for seed in range(4)]
     players = run_players(["random", "largest"], ["median"], n_samples=40)
     return measure(Samples.union([simulate(n_samples=40).samples, players, Samples.from_games([*people, *costly])]))
 

@@ -12,12 +12,12 @@ from howsure.track.baselines import GUESSING, PEOPLE
 from howsure.track.game.simulated_players import Memory, simulate
 from howsure.track.results import measure
 from howsure.track.running.playing import run_players
-from howsure.track.samples import Sample, Samples
+from howsure.track.samples import GameSample, Samples
 
 
 def games(turns, *, length=300, model="m", **more):
     return [
-        Sample(model, "median", seed, int(t), length, None if t == length else "other", **more)
+        GameSample(model, "median", seed, int(t), length, None if t == length else "other", **more)
         for seed, t in enumerate(turns)
     ]
 
@@ -44,7 +44,7 @@ def test_the_six_metrics_are_the_published_runs(reference):
 
 
 def test_a_violation_is_a_share_of_games():
-    samples = [*games([3, 4, 300]), Sample("m", "median", 3, 7, 300, "format")]
+    samples = [*games([3, 4, 300]), GameSample("m", "median", 3, 7, 300, "format")]
     row = only(samples)
     assert row.violation_rate.value == 0.25
     ended = {"format": 1, "stale": 0, "tie": 0, "rank": 0, "other": 2, "no_answer": 0, "broken_off": 0, "none": 1}
@@ -52,7 +52,7 @@ def test_a_violation_is_a_share_of_games():
 
 
 def test_where_every_game_broke_off_at_once_the_figures_are_states(tmp_path):
-    results = measure(Samples.from_games([Sample("m", "mode", 0, 0, 300, failure="api")]))
+    results = measure(Samples.from_games([GameSample("m", "mode", 0, 0, 300, failure="api")]))
     (row,) = results.rows
     assert (row.n, row.n_censored, row.survival, row.largest) == (1, 1, None, None)
     assert row.average.state == row.stddev.state == row.median.state == row.violation_rate.state == "too_few"
@@ -80,7 +80,7 @@ def test_equal_games_say_nothing_of_the_spread():
 
 def test_games_with_one_sequence_belong_together():
     once = games(np.random.default_rng(0).integers(1, 60, 30))
-    twice = [Sample(**vars(one) | {"attempt": attempt}) for one in once for attempt in (1, 2)]
+    twice = [GameSample(**vars(one) | {"attempt": attempt}) for one in once for attempt in (1, 2)]
     assert only(twice).average.width == pytest.approx(only(once).average.width)
     assert only(twice).stddev == only(once).stddev
     assert only(twice).median == only(once).median

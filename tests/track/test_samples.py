@@ -9,12 +9,12 @@ from howsure.errors import InputError
 from howsure.track.game.rules import Game
 from howsure.track.game.sequence import Setting
 from howsure.track.running.playing import run_players
-from howsure.track.samples import Sample, Samples, load_samples
+from howsure.track.samples import GameSample, Samples, load_samples
 
 
 def sample(**changes):
     told = {"model": "m", "variant": "mode", "seed": 0, "max_length": 3, "length": 10, "error_kind": "rank"}
-    return Sample(**told | changes)
+    return GameSample(**told | changes)
 
 
 def test_it_loads_back_as_it_was(tmp_path):
@@ -34,7 +34,7 @@ def test_it_loads_back_as_it_was(tmp_path):
 
 def test_a_game_becomes_a_sample():
     game = Game(length=20, max_length=4, error_kind="format")
-    found = Sample.of(game, model="m", variant="median", seed=9, setting=Setting(20, high=10))
+    found = GameSample.of(game, model="m", variant="median", seed=9, setting=Setting(20, high=10))
     assert (found.max_length, found.length, found.violation, found.setting) == (4, 20, 1, "high=10")
 
 

@@ -13,7 +13,7 @@ from howsure.compute import replicate
 from howsure.errors import InputError
 from howsure.estimates import Estimate, chance
 from howsure.horizon.attempt_horizon.common_tasks import SharedTasks, shared_tasks
-from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, Replicates
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, Ints, check_level
 from howsure.stats.corrections import corrected_rate, independent_trials, powered_mean, powered_scores
@@ -340,7 +340,7 @@ def _imputed(
         return np.stack(successes), np.stack(points), *(np.concatenate(part) for part in sampled)
 
     successes, points, *sampled = replicate(work, n, seed=seed, progress=progress)
-    drawn = Replicates(*sampled)
+    drawn = HorizonReplicates(*sampled)
     estimator = _estimator(shared, successes.mean(axis=0))
     models = range(len(shared.models))
     found = [estimator.horizon(drawn, row, 0, 0, level) for row in models]

@@ -13,7 +13,7 @@ import typer
 from howsure.cli.options import Output
 from howsure.errors import OptionError, need
 
-__all__ = ["Asking", "asking_option", "tell_errors"]
+__all__ = ["AskingOptions", "asking_option", "tell_errors"]
 
 
 def asking_option(text: str, *names: str, **more: Any) -> Any:
@@ -22,7 +22,7 @@ def asking_option(text: str, *names: str, **more: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Asking:
+class AskingOptions:
     """How a model is asked; a verb that has more to say on it adds its own."""
 
     base_url: Annotated[str | None, asking_option("Address of the model's server.", show_default=False)] = None

@@ -71,7 +71,7 @@ def demo(
 def _tour(
     out: Path, seed: int, level: float, epoch: Path | None, console: Console, *, is_quick: bool, is_shown: bool
 ) -> None:
-    from howsure.tour.whole import run_demo
+    from howsure.tour.making import run_demo
 
     today = datetime.datetime.now(tz=datetime.UTC).date()
     with progress_bar("touring", console) as progress:

@@ -38,7 +38,7 @@ _PACKAGES = (
 
 
 @dataclass(frozen=True)
-class Check:
+class DoctorCheck:
     """One thing that was looked at."""
 
     name: str
@@ -77,13 +77,13 @@ def doctor(
         raise SystemExit(1)
 
 
-def _versions() -> Iterator[Check]:
+def _versions() -> Iterator[DoctorCheck]:
     from howsure._version import __version__
 
     there = {name: version for name in _PACKAGES if (version := _version(name))}
     told = ", ".join(f"{name} {version}" for name, version in there.items())
     python = ".".join(map(str, sys.version_info[:3]))
-    yield Check("versions", "ok", f"howsure {__version__}, Python {python}, {told}")
+    yield DoctorCheck("versions", "ok", f"howsure {__version__}, Python {python}, {told}")
 
 
 def _version(package: str) -> str | None:
@@ -93,15 +93,15 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _encoding() -> Check:
+def _encoding() -> DoctorCheck:
     name = (sys.stdout.encoding or "unknown").lower()
     if name.startswith("utf"):
-        return Check("encoding", "ok", f"standard output is {name}")
+        return DoctorCheck("encoding", "ok", f"standard output is {name}")
     hint = "letters that it lacks are replaced; set PYTHONIOENCODING=utf-8 if the terminal can show more"
-    return Check("encoding", "note", f"standard output is {name}: {hint}")
+    return DoctorCheck("encoding", "note", f"standard output is {name}: {hint}")
 
 
-def _disk() -> Iterator[Check]:
+def _disk() -> Iterator[DoctorCheck]:
     from howsure.charts.bundle import cache_folder
 
     for name, folder in (
@@ -115,21 +115,21 @@ def _disk() -> Iterator[Check]:
         told = f"{folder}: {free / 2**30:,.1f} GB free" + ("" if is_open else ", and it cannot be written")
         # a cache only saves time, and results may go elsewhere
         state: Literal["ok", "note", "fail"] = "ok" if is_open and free > _ROOM else "note"
-        yield Check(f"disk, {name}", "fail" if name == "temporary files" and not is_open else state, told)
+        yield DoctorCheck(f"disk, {name}", "fail" if name == "temporary files" and not is_open else state, told)
 
 
-def _charts() -> Check:
+def _charts() -> DoctorCheck:
     from howsure.charts.bundle import bundle, cache_folder, kept_bundle
 
     if kept_bundle() is not None:
-        return Check("charts", "ok", f"the script of pages with charts is whole, in {cache_folder()}")
+        return DoctorCheck("charts", "ok", f"the script of pages with charts is whole, in {cache_folder()}")
     return _tried(
         "charts",
         lambda: f"the script of pages with charts was made anew ({len(bundle()):,} letters), in {cache_folder()}",
     )
 
 
-def _kernels() -> Check:
+def _kernels() -> DoctorCheck:
     def compiled() -> str:
         import numpy as np
 
@@ -142,39 +142,39 @@ def _kernels() -> Check:
     return _tried("kernels", compiled)
 
 
-def _tried(name: str, work: Callable[[], str]) -> Check:
+def _tried(name: str, work: Callable[[], str]) -> DoctorCheck:
     try:
-        return Check(name, "ok", work())
+        return DoctorCheck(name, "ok", work())
     except Exception as error:  # noqa: BLE001  whatever is wrong here is what was asked for
-        return Check(name, "fail", f"{type(error).__name__}: {error}")
+        return DoctorCheck(name, "fail", f"{type(error).__name__}: {error}")
 
 
-def _extras() -> Iterator[Check]:
+def _extras() -> Iterator[DoctorCheck]:
     import importlib.util
 
     for extra, packages in _EXTRAS.items():
         missing = [name for name in packages if importlib.util.find_spec(name) is None]
         told = f"{', '.join(missing)} not installed: pip install 'howsure[{extra}]'" if missing else "installed"
-        yield Check(f"extra, {extra}", "note" if missing else "ok", told)
+        yield DoctorCheck(f"extra, {extra}", "note" if missing else "ok", told)
 
 
-def _browser() -> Check:
+def _browser() -> DoctorCheck:
     names = ("chromium", "chromium-browser", "google-chrome", "chrome", "firefox")
     found = os.environ.get("HOWSURE_CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
     if found:
-        return Check("browser", "ok", found)
-    return Check("browser", "note", "none found; reports and pages open in any browser of any machine")
+        return DoctorCheck("browser", "ok", found)
+    return DoctorCheck("browser", "note", "none found; reports and pages open in any browser of any machine")
 
 
-def _cluster(address: str) -> Check:
+def _cluster(address: str) -> DoctorCheck:
     from howsure.compute import n_cluster_workers
 
     try:
         n_workers = n_cluster_workers(address)
     except HowsureError as error:
-        return Check("cluster", "fail", str(error))
+        return DoctorCheck("cluster", "fail", str(error))
     told = f"a Dask scheduler at {address} with {n_workers} workers"
-    return Check(
+    return DoctorCheck(
         "cluster",
         "ok" if n_workers else "fail",
         told if n_workers else f"{told}: start some with 'dask worker {address}'",

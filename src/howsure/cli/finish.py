@@ -5,31 +5,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from howsure.cli.options import Output
 
 if TYPE_CHECKING:
-    from howsure.results import Provenance
+    from howsure.results import Provenance, Result
 
-__all__ = ["Result", "finish", "keep", "save_charts", "write_report"]
-
-
-class Result(Protocol):
-    """What every analysis gives."""
-
-    @property
-    def provenance(self) -> Provenance:
-        """What made it."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """For programs."""
-
-    def charts(self) -> Mapping[str, Any]:
-        """By file name."""
-
-    def save(self, path: Path, /) -> list[Path]:
-        """Its tables."""
+__all__ = ["finish", "keep", "save_charts", "write_report"]
 
 
 def finish(result: Result, output: Output, name: str, title: str, sections: str, about: Any = None) -> None:

@@ -97,11 +97,13 @@ def _run(packet: Packet, store: Store, host: str, port: int, url: str | None, co
 def _checks(packet: Packet) -> Checks:
     """What is odd about an answer set, as the instrument that made the pages knows it."""
     from howsure.people import quality_signs
-    from howsure.study.packet.building import KEY, Key
+    from howsure.study.packet.building import KEY, StudyKey
     from howsure.study.scoring.collection import live_signs
 
     is_study = packet.invitations[0].page.page.instrument == "study"
-    return live_signs(Key.read(packet.folder / KEY)) if is_study and (packet.folder / KEY).exists() else quality_signs
+    return (
+        live_signs(StudyKey.read(packet.folder / KEY)) if is_study and (packet.folder / KEY).exists() else quality_signs
+    )
 
 
 def _print_links(packet: Packet, base: str, console: Console) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from howsure.horizon.attempt_horizon.study_size import size_study as size_study
     from howsure.horizon.learning_curves.attrition import Attrition as Attrition
     from howsure.horizon.learning_curves.attrition import measure_attrition as measure_attrition
-    from howsure.horizon.learning_curves.curves import Curves as Curves
+    from howsure.horizon.learning_curves.curves import LearningCurves as LearningCurves
     from howsure.horizon.learning_curves.curves import fit_curves as fit_curves
     from howsure.horizon.novices.answers import Novices as Novices
     from howsure.horizon.novices.answers import collect_novices as collect_novices
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
     "Attrition": "learning_curves.attrition",
-    "Curves": "learning_curves.curves",
+    "LearningCurves": "learning_curves.curves",
     "HorizonComparison": "time_horizon.comparison",
     "HorizonTrend": "time_horizon.doubling",
     "Novices": "novices.answers",

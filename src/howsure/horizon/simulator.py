@@ -38,7 +38,7 @@ _FAMILY = 5  # tasks of one domain that resemble each other
 _FIRST_RELEASE, _BETWEEN_RELEASES = datetime.date(2024, 1, 15), datetime.timedelta(days=180)
 
 
-class Task(Protocol):
+class SimulatedTask(Protocol):
     """What is asked of a task to simulate it."""
 
     @property
@@ -229,7 +229,7 @@ def draw_suite(n_tasks: int = 100, *, kind: str = "mixed", seed: int = 0) -> Sui
     return _with_curves(pl.DataFrame(rows).with_columns(verification_by_domain()), rng)
 
 
-def suite_of(tasks: Iterable[Task], *, seed: int = 0) -> Suite:
+def suite_of(tasks: Iterable[SimulatedTask], *, seed: int = 0) -> Suite:
     """Learning curves for tasks that exist, drawn by their difficulty; by chance where that is not told."""
     rng = np.random.default_rng([seed, 0])
     names = ("task", "family", "domain", "verification", "difficulty")

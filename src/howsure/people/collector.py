@@ -36,16 +36,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from howsure.errors import InputError
 from howsure.people.build import BuiltPage, fill
-from howsure.people.limits import Limits, Rate
+from howsure.people.limits import Limits, RateLimit
 from howsure.people.packet import Invitation, Packet
-from howsure.people.records import Draft, Result, read_draft, read_result
+from howsure.people.records import Draft, FinishedAnswers, read_draft, read_result
 from howsure.people.results import quality_signs
 from howsure.people.store import Final, Store
 from howsure.people.strict_json import canonical
 
 __all__ = ["Collector", "export"]
 
-Checks: TypeAlias = Callable[[BuiltPage, Result], Sequence[str]]
+Checks: TypeAlias = Callable[[BuiltPage, FinishedAnswers], Sequence[str]]
 
 _NO_LINK = "There is nothing here. Check the link: it must be whole."
 _HEADERS = {
@@ -82,7 +82,7 @@ class Collector:
         self._checks, self._on_final = checks, on_final
         self._secret = secrets.token_bytes(32)
         self._by_mask = {self._mask(invitation.token): invitation for invitation in packet.invitations}
-        self._links, self._strangers = Rate(*self.limits.per_link), Rate(*self.limits.per_stranger)
+        self._links, self._strangers = RateLimit(*self.limits.per_link), RateLimit(*self.limits.per_stranger)
         self._signs: dict[str, list[str]] = {}
         self._refuse_changed_pages()
 
@@ -146,7 +146,7 @@ class Collector:
         self._on_final(invitation)
         return JSONResponse({"receipt": kept.receipt, "received": kept.received})
 
-    def _keep_final(self, invitation: Invitation, data: bytes) -> tuple[Result, Final]:
+    def _keep_final(self, invitation: Invitation, data: bytes) -> tuple[FinishedAnswers, Final]:
         try:
             result = read_result(data, {invitation.page.digest: invitation.page})
         except InputError as error:
@@ -183,7 +183,7 @@ class Collector:
             "signs": [],
         }
         if final:
-            result = Result.model_validate_json(final.text)
+            result = FinishedAnswers.model_validate_json(final.text)
             finished = {"state": "finished", "done": n_screens, "seen": final.received}
             return row | finished | {"minutes": _minutes(result), "signs": self._signs_of(invitation.page, result)}
         if draft:
@@ -196,7 +196,7 @@ class Collector:
             }
         return row
 
-    def _signs_of(self, page: BuiltPage, result: Result) -> list[str]:
+    def _signs_of(self, page: BuiltPage, result: FinishedAnswers) -> list[str]:
         if result.digest not in self._signs:
             self._signs[result.digest] = list(self._checks(page, result))
         return self._signs[result.digest]
@@ -262,7 +262,7 @@ def export(store: Store) -> str:
     return "".join(f"{final.text}\n" for final in store.finals())
 
 
-def _minutes(progress: Draft | Result) -> float:
+def _minutes(progress: Draft | FinishedAnswers) -> float:
     return round(sum(record.ms for record in progress.screens.values()) / 60_000, 1)
 
 

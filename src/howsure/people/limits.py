@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Limits", "Rate"]
+__all__ = ["Limits", "RateLimit"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Limits:
     per_stranger: tuple[float, int] = (1, 30)
 
 
-class Rate:
+class RateLimit:
     """A bucket for each name: `burst` requests at once, refilled with `per_second`. The oldest names are forgotten first."""
 
     def __init__(

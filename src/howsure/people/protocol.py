@@ -25,23 +25,23 @@ from howsure.people.blinding import hide, is_blank, new_salt, normal_number
 from howsure.people.typed import bare, plain_form, plain_forms
 
 __all__ = [
-    "Choice",
+    "ChoiceQuestion",
     "Consent",
-    "Game",
+    "GameScreen",
     "Item",
-    "Number",
+    "NumberQuestion",
     "OpaqueId",
     "Option",
     "Page",
     "Passage",
     "Question",
     "QuestionName",
-    "Quiz",
-    "Reading",
-    "Scale",
+    "QuizScreen",
+    "ReadingScreen",
+    "ScaleQuestion",
     "Screen",
     "Step",
-    "Text",
+    "TextQuestion",
     "refuse_twice",
 ]
 
@@ -81,7 +81,7 @@ class _Question(_Content):
         return (self.normal(answer),)
 
 
-class Scale(_Question):
+class ScaleQuestion(_Question):
     """Steps with a label each; the first is worth `low`, the next one more."""
 
     kind: Literal["scale"] = "scale"
@@ -100,7 +100,7 @@ class Option(_Content):
     label: Line
 
 
-class Choice(_Question):
+class ChoiceQuestion(_Question):
     """One answer of a list."""
 
     kind: Literal["choice"] = "choice"
@@ -116,7 +116,7 @@ class Choice(_Question):
         return answer in {option.value for option in self.options}
 
 
-class Number(_Question):
+class NumberQuestion(_Question):
     """A typed number, recorded as text in its shortest form."""
 
     kind: Literal["number"] = "number"
@@ -133,7 +133,7 @@ class Number(_Question):
         return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
 
 
-class Text(_Question):
+class TextQuestion(_Question):
     """A typed text, on one line or on several."""
 
     kind: Literal["text"] = "text"
@@ -155,7 +155,7 @@ class Text(_Question):
         return plain_forms(str(answer))
 
 
-Question = Annotated[Scale | Choice | Number | Text, Field(discriminator="kind")]
+Question = Annotated[ScaleQuestion | ChoiceQuestion | NumberQuestion | TextQuestion, Field(discriminator="kind")]
 
 
 class _Screen(_Content):
@@ -171,7 +171,7 @@ class Consent(_Screen):
     agree: Line = "I have read this and agree to take part."
 
 
-class Reading(_Screen):
+class ReadingScreen(_Screen):
     """Texts to read; with `at_hand` they can be looked at again on every later screen."""
 
     kind: Literal["reading"] = "reading"
@@ -195,7 +195,7 @@ class Item(_Screen):
         return self
 
 
-class Quiz(_Screen):
+class QuizScreen(_Screen):
     """Questions that are marked at once. After `tries` tries the page goes on, whatever the mark: who counts is decided later."""
 
     kind: Literal["quiz"] = "quiz"
@@ -213,7 +213,7 @@ class Quiz(_Screen):
         questions: Sequence[Question],
         salt: str | None = None,
         **given: Any,
-    ) -> Quiz:
+    ) -> QuizScreen:
         """A quiz from the right answers, which end up hidden: ``Quiz.hiding({"q1": ["b"]}, questions=[…], …)``."""
         salt = salt or new_salt()
         asked = {question.name: question for question in questions}
@@ -244,7 +244,7 @@ class Step(_Content):
     answer: Question | None = None
 
 
-class Game(_Screen):
+class GameScreen(_Screen):
     """Values shown one at a time, an answer to each, and never a way back to an earlier one.
 
     ``stop`` says after what the game ends before its last step: the first ``wrong`` answer, the first ``right`` one, or
@@ -258,7 +258,7 @@ class Game(_Screen):
     salt: str
     stop: Literal["wrong", "right", "end"] = "end"
     tells: bool = False
-    unit: Line = "Number"
+    unit: Line = "NumberQuestion"
     fixed_width: bool = False
 
     @classmethod
@@ -269,7 +269,7 @@ class Game(_Screen):
         answer: Question,
         salt: str | None = None,
         **given: Any,
-    ) -> Game:
+    ) -> GameScreen:
         """A game from what is shown and the right answers, which end up hidden: ``Game.hiding([("17", ["17"]), …], …)``.
 
         A third part gives a step a question of its own.
@@ -306,7 +306,7 @@ class Game(_Screen):
         return (self.stop == "wrong" and was_right is False) or (self.stop == "right" and was_right is True)
 
 
-Screen = Annotated[Consent | Reading | Item | Quiz | Game, Field(discriminator="kind")]
+Screen = Annotated[Consent | ReadingScreen | Item | QuizScreen | GameScreen, Field(discriminator="kind")]
 
 
 class Page(_Content):

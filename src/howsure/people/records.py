@@ -9,18 +9,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from howsure.errors import InputError
 from howsure.people.build import BuiltPage, explain
-from howsure.people.protocol import Consent, Game, Item, OpaqueId, Question, QuestionName, Quiz, Screen
+from howsure.people.protocol import Consent, GameScreen, Item, OpaqueId, Question, QuestionName, QuizScreen, Screen
 from howsure.people.strict_json import canonical, digest, parse
 
 __all__ = [
     "Answer",
     "ConsentRecord",
     "Draft",
+    "FinishedAnswers",
     "GameRecord",
     "ItemRecord",
     "QuizRecord",
     "ReadingRecord",
-    "Result",
     "StepRecord",
     "read_draft",
     "read_result",
@@ -105,7 +105,7 @@ class Draft(_Progress):
     saves: int = Field(ge=0)
 
 
-class Result(_Progress):
+class FinishedAnswers(_Progress):
     """A whole set of answers, with the digest of all the rest."""
 
     format: Literal["howsure-result/1"]
@@ -133,10 +133,10 @@ def read_draft(data: bytes, page: BuiltPage, rater: str) -> Draft:
     return draft
 
 
-def read_result(data: bytes, pages: Mapping[str, BuiltPage]) -> Result:
+def read_result(data: bytes, pages: Mapping[str, BuiltPage]) -> FinishedAnswers:
     """A complete and untampered result of one of these pages (by digest), or an `InputError` that says why it is none."""
     body = parse(data)
-    result = _validated(Result, body)
+    result = _validated(FinishedAnswers, body)
     if body.pop("digest") != digest(body):
         raise InputError("its digest does not fit its content; it was cut off or changed on the way. Ask for it again")
     if result.page not in pages:
@@ -168,13 +168,13 @@ def _check(screen: Screen, record: Record | None) -> None:
         raise InputError(f"screen {screen.id}: consent was not given")
     if isinstance(screen, Item) and isinstance(record, ItemRecord):
         _check_answers(screen, record.answers)
-    if isinstance(screen, Quiz) and isinstance(record, QuizRecord):
+    if isinstance(screen, QuizScreen) and isinstance(record, QuizRecord):
         _check_tries(screen, record)
-    if isinstance(screen, Game) and isinstance(record, GameRecord):
+    if isinstance(screen, GameScreen) and isinstance(record, GameRecord):
         _check_game(screen, record)
 
 
-def _check_answers(screen: Item | Quiz, answers: _Answers) -> None:
+def _check_answers(screen: Item | QuizScreen, answers: _Answers) -> None:
     asked: dict[str, Question] = {question.name: question for question in screen.questions}
     if strangers := set(answers) - set(asked):
         raise InputError(f"screen {screen.id} has no question {min(strangers)!r}")
@@ -185,14 +185,14 @@ def _check_answers(screen: Item | Quiz, answers: _Answers) -> None:
             raise InputError(f"screen {screen.id}: {name!r} cannot be answered with {str(answers[name])[:40]!r}")
 
 
-def _check_tries(screen: Quiz, record: QuizRecord) -> None:
+def _check_tries(screen: QuizScreen, record: QuizRecord) -> None:
     if not 1 <= len(record.tries) <= screen.tries:
         raise InputError(f"screen {screen.id}: {len(record.tries)} tries, where 1 to {screen.tries} are possible")
     for answers in record.tries:
         _check_answers(screen, answers)
 
 
-def _check_game(screen: Game, record: GameRecord) -> None:
+def _check_game(screen: GameScreen, record: GameRecord) -> None:
     answers = [step.answer for step in record.steps]
     if len(answers) > len(screen.steps):
         raise InputError(f"screen {screen.id}: {len(answers)} answers to {len(screen.steps)} steps")

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from howsure.errors import InputError
 from howsure.people.build import BuiltPage
-from howsure.people.protocol import Game, Item, Quiz
-from howsure.people.records import GameRecord, ItemRecord, QuizRecord, Result, read_result
+from howsure.people.protocol import GameScreen, Item, QuizScreen
+from howsure.people.records import FinishedAnswers, GameRecord, ItemRecord, QuizRecord, read_result
 from howsure.safe_io import read_bytes
 
 __all__ = [
-    "Collected",
+    "CollectedAnswers",
     "Received",
     "Refusal",
     "answer_rows",
@@ -29,7 +29,7 @@ __all__ = [
 
 LARGEST_RESULT = 1_000_000
 _LARGEST_FILE = 256 * 2**20
-_Screen = TypeVar("_Screen", Item, Quiz, Game)
+_Screen = TypeVar("_Screen", Item, QuizScreen, GameScreen)
 _Record = TypeVar("_Record", ItemRecord, QuizRecord, GameRecord)
 _FASTEST = 900  # words a minute; skimming readers reach half of it
 _FEWEST = 3  # items that make a row of equal answers remarkable
@@ -40,7 +40,7 @@ _CLOCK_SLACK = 60.0  # seconds by which two clocks of one device may differ
 class Received:
     """A result that counts, the page it answers, and where it came from."""
 
-    result: Result
+    result: FinishedAnswers
     page: BuiltPage
     source: str
 
@@ -72,14 +72,14 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectedAnswers:
     """The results that count and those that do not."""
 
     results: tuple[Received, ...]
     refused: tuple[Refusal, ...]
 
 
-def read_results(paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltPage]) -> Collected:
+def read_results(paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltPage]) -> CollectedAnswers:
     """Results from ``.json`` files as mailed, ``.jsonl`` files as exported by the collector, and folders of them.
 
     A result counts when it is whole, answers one of `pages`, and its rater gave no other. The same result twice counts
@@ -98,7 +98,7 @@ def read_results(paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltP
         except InputError as error:
             refused.append(Refusal.of(source, error))
     counted, doubled = _once(received)
-    return Collected(tuple(counted), (*refused, *doubled))
+    return CollectedAnswers(tuple(counted), (*refused, *doubled))
 
 
 def answer_rows(results: Iterable[Received]) -> list[dict[str, Any]]:
@@ -120,7 +120,7 @@ def step_rows(results: Iterable[Received]) -> list[dict[str, Any]]:
     took it for right (None where it could not tell). What counts as right is for the instrument to say."""
     rows = []
     for received in results:
-        for screen, record in _answered(received.page, received.result, Game, GameRecord):
+        for screen, record in _answered(received.page, received.result, GameScreen, GameRecord):
             for number, step in enumerate(record.steps):
                 row = {"rater": received.rater, "screen": screen.id, "step": number + 1, "answer": step.answer}
                 right = screen.is_right(number, step.answer)
@@ -128,7 +128,7 @@ def step_rows(results: Iterable[Received]) -> list[dict[str, Any]]:
     return rows
 
 
-def quality_signs(page: BuiltPage, result: Result) -> list[str]:
+def quality_signs(page: BuiltPage, result: FinishedAnswers) -> list[str]:
     """What a researcher should look at while people can still be asked: reading too fast, one answer throughout, a failed quiz.
 
     Signs, not verdicts: whether a rater counts is decided by rules that were written down before.
@@ -136,7 +136,7 @@ def quality_signs(page: BuiltPage, result: Result) -> list[str]:
     return [*_haste(page, result), *_sameness(page, result), *_failures(page, result), *impossible_times(result)]
 
 
-def impossible_times(result: Result) -> list[str]:
+def impossible_times(result: FinishedAnswers) -> list[str]:
     """What cannot be true of a result's times: no dates, an end before the start or in the future, more time on screens than went by.
 
     A clock that was set while someone answered does this too, so it is a flag and no refusal.
@@ -203,7 +203,7 @@ def _once(received: Sequence[Received]) -> tuple[list[Received], list[Refusal]]:
     return counted, refused
 
 
-def _haste(page: BuiltPage, result: Result) -> Iterator[str]:
+def _haste(page: BuiltPage, result: FinishedAnswers) -> Iterator[str]:
     items = list(_answered(page, result, Item, ItemRecord))
     words = sum(len(f"{item.prompt} {' '.join(p.text for p in item.passages)}".split()) for item, _ in items)
     minutes = sum(record.ms for _, record in items) / 60_000
@@ -211,7 +211,7 @@ def _haste(page: BuiltPage, result: Result) -> Iterator[str]:
         yield f"{words:,} words of items in {minutes * 60:.0f} s"
 
 
-def _sameness(page: BuiltPage, result: Result) -> Iterator[str]:
+def _sameness(page: BuiltPage, result: FinishedAnswers) -> Iterator[str]:
     values = defaultdict(list)
     for item, record in _answered(page, result, Item, ItemRecord):
         for question in item.questions:
@@ -222,15 +222,15 @@ def _sameness(page: BuiltPage, result: Result) -> Iterator[str]:
         yield f"the same answers to all {max(map(len, many))} items"
 
 
-def _failures(page: BuiltPage, result: Result) -> Iterator[str]:
-    for quiz, record in _answered(page, result, Quiz, QuizRecord):
+def _failures(page: BuiltPage, result: FinishedAnswers) -> Iterator[str]:
+    for quiz, record in _answered(page, result, QuizScreen, QuizRecord):
         right = sum(quiz.is_right(name, answer) for name, answer in record.tries[-1].items())
         if right < quiz.pass_mark:
             yield f"quiz not passed ({right} of {len(quiz.questions)}, {quiz.pass_mark} needed)"
 
 
 def _answered(
-    page: BuiltPage, result: Result, screen_kind: type[_Screen], record_kind: type[_Record]
+    page: BuiltPage, result: FinishedAnswers, screen_kind: type[_Screen], record_kind: type[_Record]
 ) -> Iterator[tuple[_Screen, _Record]]:
     """The screens of a kind with what was recorded on them, in the order in which they were shown."""
     for screen in page.page.screens:

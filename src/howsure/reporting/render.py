@@ -16,7 +16,7 @@ from howsure.outside_text import templates
 from howsure.reporting.store import ENDING, save_sections
 from howsure.results import plain
 from howsure.results.blocks import Block, ChartBlock, Download, KeyNumbers, Method, Report, TableBlock, Text
-from howsure.results.cells import shown_columns
+from howsure.results.table_text import shown_columns
 from howsure.safe_io import write_atomic
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from howsure.stitch.model.presets import PRESETS as PRESETS
     from howsure.stitch.model.problem import Problem as Problem
     from howsure.stitch.model.replicates import RESAMPLES as RESAMPLES
-    from howsure.stitch.model.replicates import Replicates as Replicates
+    from howsure.stitch.model.replicates import ScaleReplicates as ScaleReplicates
     from howsure.stitch.placing import NextBenchmark as NextBenchmark
     from howsure.stitch.placing import PlacedModels as PlacedModels
     from howsure.stitch.placing import next_benchmark as next_benchmark
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from howsure.stitch.sensitivity.analysis import Robustness as Robustness
     from howsure.stitch.sensitivity.analysis import robustness as robustness
     from howsure.stitch.sensitivity.crossvalidation import compare_models as compare_models
-    from howsure.stitch.sensitivity.inspection import Check as Check
+    from howsure.stitch.sensitivity.inspection import ScaleCheck as ScaleCheck
     from howsure.stitch.sensitivity.inspection import check as check
     from howsure.stitch.simulator import SimulatedScores as SimulatedScores
     from howsure.stitch.simulator import simulate as simulate
@@ -56,7 +56,7 @@ _HOMES = {
     "PRESETS": "model.presets",
     "RESAMPLES": "model.replicates",
     "CapabilityCoverage": "interval_coverage",
-    "Check": "sensitivity.inspection",
+    "ScaleCheck": "sensitivity.inspection",
     "Exploration": "exploration",
     "Forecast": "forecasting.frontier_forecast",
     "HorizonMap": "forecasting.horizon_map",
@@ -64,7 +64,7 @@ _HOMES = {
     "PlacedModels": "placing",
     "Problem": "model.problem",
     "Progress": "forecasting.scaling",
-    "Replicates": "model.replicates",
+    "ScaleReplicates": "model.replicates",
     "Robustness": "sensitivity.analysis",
     "Scale": "scale",
     "SimulatedScores": "simulator",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from howsure.results import Provenance, Result, plain
-from howsure.stitch.model.connectivity import Part, find_parts
+from howsure.stitch.model.connectivity import LinkedGroup, find_parts
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _parts(pairs: pl.DataFrame, models: pl.DataFrame, benchmarks: pl.DataFrame) 
     return pl.DataFrame(rows, schema_overrides={"would_join": pl.String})
 
 
-def _part_row(part: Part, first: Part, models: pl.DataFrame, benchmarks: pl.DataFrame) -> dict[str, Any]:
+def _part_row(part: LinkedGroup, first: LinkedGroup, models: pl.DataFrame, benchmarks: pl.DataFrame) -> dict[str, Any]:
     joins = None
     if part is not first:
         # the best covered of either side bring most

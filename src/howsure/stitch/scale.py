@@ -17,10 +17,10 @@ from howsure.stats._arrays import check_level
 from howsure.stats.replicates import MOST_FAILED, replicate_interval
 from howsure.stitch.cleaning import Duplicates, Floors, listed, prepare_scores
 from howsure.stitch.model.anchors import Aligned, AnchorModels, Constraint, align, choose_constraint
-from howsure.stitch.model.noise import Noise, expected
+from howsure.stitch.model.noise import ScoreNoise, expected
 from howsure.stitch.model.presets import Preset, preset_called
 from howsure.stitch.model.problem import Problem
-from howsure.stitch.model.replicates import Replicates, Resample, draw_replicates
+from howsure.stitch.model.replicates import Resample, ScaleReplicates, draw_replicates
 from howsure.stitch.model.solutions import Solution
 from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, pair_frame, reversed_benchmarks
 from howsure.tables import Scores
@@ -89,11 +89,11 @@ class Scale(Result):
     quality: FitQuality
     problem: Problem
     estimate: Aligned
-    noise: Noise
+    noise: ScoreNoise
     prior: CapabilityPrior
     is_by_noise: bool
     level: float
-    replicates: Replicates | None
+    replicates: ScaleReplicates | None
     provenance: Provenance
     compared: tuple[str, ...] | None = None
 
@@ -119,7 +119,7 @@ class Scale(Result):
         return {**plain(self.quality), "level": self.level, **n_replicates, **told}
 
     @property
-    def usable_replicates(self) -> Replicates | None:
+    def usable_replicates(self) -> ScaleReplicates | None:
         """The refits that have a scale; None without replicates, and where more than 10 % of them failed."""
         return None if self.replicates is None else self.replicates.usable()
 
@@ -287,7 +287,7 @@ def fit(
 
 
 def assemble(
-    solution: Solution, constraint: Constraint, replicates: Replicates | None, level: float, provenance: Provenance
+    solution: Solution, constraint: Constraint, replicates: ScaleReplicates | None, level: float, provenance: Provenance
 ) -> Scale:
     """The scale that a solution and its replicates make."""
     estimate = align(constraint, solution.theta, solution.layout)
@@ -358,7 +358,7 @@ def _constraint_settings(constraint: Constraint, problem: Problem) -> dict[str, 
     return {"anchor": name, "anchor_difficulty": constraint.difficulty, "anchor_slope": constraint.slope}
 
 
-def _failures(drawn: Replicates | None) -> tuple[str, ...]:
+def _failures(drawn: ScaleReplicates | None) -> tuple[str, ...]:
     if drawn is None:
         return ()
     n = len(drawn)

@@ -20,7 +20,7 @@ from howsure.stitch.forecasting.horizon_map import HorizonMap
 from howsure.stitch.forecasting.scaling import QUANTITIES, Progress
 from howsure.stitch.scale import Scale
 from howsure.stitch.sensitivity.analysis import Robustness
-from howsure.stitch.sensitivity.inspection import Check
+from howsure.stitch.sensitivity.inspection import ScaleCheck
 from howsure.stitch.summaries import estimate_of
 
 __all__ = [
@@ -186,7 +186,7 @@ def robustness_section(found: Robustness) -> Section:
     )
 
 
-def check_section(found: Check) -> Section:
+def check_section(found: ScaleCheck) -> Section:
     """A sample for the reader to judge, and the machine's surprises."""
     columns = [
         "Rank",

@@ -23,7 +23,7 @@ from howsure.stitch.model.anchors import Aligned
 from howsure.stitch.model.layout import Floats
 from howsure.stitch.model.noise import expected
 from howsure.stitch.model.problem import Problem
-from howsure.stitch.model.replicates import Replicates
+from howsure.stitch.model.replicates import ScaleReplicates
 from howsure.stitch.model.solutions import Solution
 
 __all__ = [
@@ -42,7 +42,7 @@ _FEW_REVERSED = 5  # models that show whether a benchmark is reversed
 _FEW = 3  # models that a difficulty and a slope of one's own need at least
 
 
-def model_frame(solution: Solution, aligned: Aligned, replicates: Replicates | None, level: float) -> pl.DataFrame:
+def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicates | None, level: float) -> pl.DataFrame:
     """Capability, rank and the probability to be the best, best model first.
 
     ``capability_state`` is ``above_range`` for a model that no benchmark could challenge and ``below_range`` for one that none could: then the
@@ -72,7 +72,9 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: Replicates | N
     return _closed(columns).sort("rank", "model")
 
 
-def benchmark_frame(solution: Solution, aligned: Aligned, replicates: Replicates | None, level: float) -> pl.DataFrame:
+def benchmark_frame(
+    solution: Solution, aligned: Aligned, replicates: ScaleReplicates | None, level: float
+) -> pl.DataFrame:
     """Difficulty, slope and fit of each benchmark, easiest first.
 
     ``difficulty_state`` is ``above_range`` where no model is above the floor and ``below_range`` where all are at the ceiling, so that the
@@ -109,7 +111,11 @@ def benchmark_frame(solution: Solution, aligned: Aligned, replicates: Replicates
 
 
 def pair_frame(
-    models: Sequence[str], capability: Floats, replicates: Replicates | None, level: float, chosen: Sequence[int] | None
+    models: Sequence[str],
+    capability: Floats,
+    replicates: ScaleReplicates | None,
+    level: float,
+    chosen: Sequence[int] | None,
 ) -> pl.DataFrame:
     """Differences between two capabilities, and the probability that the first is greater.
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from howsure.study.analysis import analyze as analyze
     from howsure.study.judging.embeddings import Similarity as Similarity
     from howsure.study.judging.embeddings import measure_similarity as measure_similarity
-    from howsure.study.judging.ratings import Judged as Judged
+    from howsure.study.judging.ratings import JudgeRatings as JudgeRatings
     from howsure.study.judging.ratings import judge as judge
     from howsure.study.judging.validation import Validation as Validation
     from howsure.study.judging.validation import validate as validate
-    from howsure.study.packet.building import Packet as Packet
+    from howsure.study.packet.building import StudyPacket as StudyPacket
     from howsure.study.packet.building import build as build
     from howsure.study.packet.preflight import Preflight as Preflight
     from howsure.study.packet.preflight import check as check
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from howsure.study.planning.plans import StudyPlan as StudyPlan
     from howsure.study.planning.plans import plan as plan
     from howsure.study.planning.simulated_studies import Assumptions as Assumptions
-    from howsure.study.planning.simulated_studies import Design as Design
+    from howsure.study.planning.simulated_studies import RatingDesign as RatingDesign
     from howsure.study.protocol import Study as Study
-    from howsure.study.scoring.collection import Collected as Collected
+    from howsure.study.scoring.collection import CollectedRatings as CollectedRatings
     from howsure.study.scoring.collection import collect as collect
     from howsure.study.simulator import Crowd as Crowd
     from howsure.study.simulator import SimulatedStudy as SimulatedStudy
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "Analysis": "analysis",
     "Assumptions": "planning.simulated_studies",
-    "Collected": "scoring.collection",
+    "CollectedRatings": "scoring.collection",
     "Criterion": "verdict",
     "Crowd": "simulator",
-    "Design": "planning.simulated_studies",
-    "Judged": "judging.ratings",
-    "Packet": "packet.building",
+    "RatingDesign": "planning.simulated_studies",
+    "JudgeRatings": "judging.ratings",
+    "StudyPacket": "packet.building",
     "Preflight": "packet.preflight",
     "Reliability": "agreement",
     "Selection": "packet.selection",

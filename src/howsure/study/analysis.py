@@ -20,8 +20,8 @@ from howsure.study.agreement import DESIGNS, read_ratings
 from howsure.study.protocol import Study
 from howsure.study.scoring.domains import EXPECTED, Order
 from howsure.study.scoring.exclusions import CheckedRater, Quality, Rules, check_raters
-from howsure.study.scoring.fidelity import PFI, Part, Scored, is_pair, score
-from howsure.study.scoring.findings import Findings, Settings, find, without_raters
+from howsure.study.scoring.fidelity import PFI, Scored, ScoredDimension, is_pair, score
+from howsure.study.scoring.findings import Findings, ScoringSettings, find, without_raters
 from howsure.study.scoring.pair_data import ModelScores, Raters, pair_data_of
 from howsure.study.scoring.pooling import Design, design_of, row_means
 from howsure.study.sentences import sentence_of
@@ -66,7 +66,7 @@ class Analysis(Result):
     findings: Findings
     everyone: Findings
     quality: Quality
-    parts: tuple[Part, ...]
+    parts: tuple[ScoredDimension, ...]
     raters: tuple[RaterRow, ...]
     judgements: tuple[Judgement, ...]
     judgements_everyone: tuple[Judgement, ...]
@@ -206,7 +206,7 @@ def analyze(
     scored = score(ratings, study)
     quality = check_raters(ratings, raters, study, rules)
     known = pair_data_of(scored.pairs, study, model_scores)
-    settings = Settings(design or _design(scored), order, level, seed)
+    settings = ScoringSettings(design or _design(scored), order, level, seed)
     minutes = {one.rater: one.minutes for one in quality.raters}
     guesses = _guesses(ratings)
     kept = [rater for rater in quality.kept if rater in scored.raters]

@@ -25,7 +25,7 @@ from howsure.people import digest
 from howsure.people.protocol import refuse_twice
 from howsure.yaml_files import Document, read_yaml
 
-__all__ = ["DEFAULT_DIMENSIONS", "SLOTS", "Attention", "Dimension", "Kind", "Pair", "Question", "Quiz", "Study"]
+__all__ = ["DEFAULT_DIMENSIONS", "SLOTS", "Attention", "Dimension", "Kind", "Question", "Quiz", "ResponsePair", "Study"]
 
 Kind = Literal["comparison", "each", "preferred", "choice"]
 SLOTS = ("Response 1", "Response 2")
@@ -164,7 +164,7 @@ DEFAULT_DIMENSIONS = (
 )
 
 
-class Pair(_Part):
+class ResponsePair(_Part):
     """Two responses to one prompt: the target has the property in question, the comparison is what it is set against."""
 
     id: _Id
@@ -250,7 +250,7 @@ class Study(_Part):
     """What to go by while rating."""
     quiz: Quiz | None = None
     """Optional questions on the gold standard, with a pass mark."""
-    pairs: tuple[Pair, ...] = Field(min_length=1, max_length=200)
+    pairs: tuple[ResponsePair, ...] = Field(min_length=1, max_length=200)
     """The pairs to rate, or the name of a YAML file with them."""
     dimensions: tuple[Dimension, ...] = Field(default=DEFAULT_DIMENSIONS, min_length=1, max_length=12)
     """What is asked about each pair; voice, vibe, logic and continuity when left out."""
@@ -358,7 +358,7 @@ class Study(_Part):
         low = max(1, math.floor(0.8 * self.expected_minutes))
         return low, max(low + 1, math.ceil(1.3 * self.expected_minutes))
 
-    def pair(self, name: str) -> Pair:
+    def pair(self, name: str) -> ResponsePair:
         """The pair called `name`."""
         by_name = {pair.id: pair for pair in self.pairs}
         if name not in by_name:

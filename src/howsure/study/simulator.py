@@ -13,7 +13,7 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats
-from howsure.study.packet.design import AGAIN, ATTENTION, Shown, arrange
+from howsure.study.packet.design import AGAIN, ATTENTION, ShownItem, arrange
 from howsure.study.packet.simulated_answers import (
     Answers,
     fidelity_of,
@@ -22,7 +22,7 @@ from howsure.study.packet.simulated_answers import (
     random_answers,
     slot_answers,
 )
-from howsure.study.protocol import Attention, Dimension, Pair, Study
+from howsure.study.protocol import Attention, Dimension, ResponsePair, Study
 from howsure.tables import Ratings
 
 __all__ = [
@@ -200,7 +200,7 @@ def placeholder_study(n_pairs: int, seed: int = 0) -> Study:
         raise OptionError(f"{n_pairs} pairs: a study has 1 to 200.")
     digits = max(2, len(str(n_pairs)))
     pairs = [
-        Pair(
+        ResponsePair(
             id=f"pair-{n + 1:0{digits}}",
             prompt="A prompt.",
             target="One.",
@@ -290,7 +290,7 @@ class _Rater:
         self.pace = float(np.exp(0.15 * rng.standard_normal()))
         self.habit = rng.random(len(study.dimensions))
 
-    def rate(self, items: Sequence[Shown], seen: Mapping[str, float]) -> tuple[pl.DataFrame, dict[str, Any]]:
+    def rate(self, items: Sequence[ShownItem], seen: Mapping[str, float]) -> tuple[pl.DataFrame, dict[str, Any]]:
         """The rows of this rater, and what raters.csv says of them."""
         stays = self.rng.random() >= self.crowd.attrition
         answered = items if stays else items[: int(self.rng.integers(1, max(len(items), 2)))]
@@ -307,12 +307,12 @@ class _Rater:
         asked = [row for row in rows if not (row[2] == "guess" and row[1].endswith(AGAIN))]
         return _rating_frame(asked), self._about(items, answered, total / 60)
 
-    def _answer(self, shown: Shown, seen: Mapping[str, float]) -> Answers:
+    def _answer(self, shown: ShownItem, seen: Mapping[str, float]) -> Answers:
         if shown.item.startswith(ATTENTION):
             return {"attention": float(self.rng.random() < _ATTENTIVE[self.kind])}
         return self._judge(shown, seen) | ({"guess": self._guess()} if self.study.ask_guess else {})
 
-    def _judge(self, shown: Shown, seen: Mapping[str, float]) -> Answers:
+    def _judge(self, shown: ShownItem, seen: Mapping[str, float]) -> Answers:
         asked, is_first = self.study.dimensions, shown.target == 1
         if self.kind == "bot":
             return random_answers(asked, self.rng)
@@ -331,7 +331,7 @@ class _Rater:
     def _revisions(self) -> int:
         return int(self.rng.poisson(0.2 if self.kind == "honest" else 0.0))
 
-    def _about(self, items: Sequence[Shown], answered: Sequence[Shown], minutes: float) -> dict[str, Any]:
+    def _about(self, items: Sequence[ShownItem], answered: Sequence[ShownItem], minutes: float) -> dict[str, Any]:
         slots = [shown.target for shown in answered if shown.target]
         right = 0.9 if self.kind == "honest" else 0.5
         n_asked = len(self.study.quiz.questions) if self.study.quiz else 0
@@ -345,7 +345,7 @@ class _Rater:
             "digest": None,
         }
 
-    def _asked(self, shown: Shown) -> int:
+    def _asked(self, shown: ShownItem) -> int:
         """How many questions an item has."""
         if shown.target is None:
             return 1

@@ -17,8 +17,8 @@ from howsure._lazy import lazily
 if TYPE_CHECKING:
     from howsure.tour.coverage import Coverage as Coverage
     from howsure.tour.coverage import cover as cover
-    from howsure.tour.whole import Demo as Demo
-    from howsure.tour.whole import run_demo as run_demo
+    from howsure.tour.making import Demo as Demo
+    from howsure.tour.making import run_demo as run_demo
 
 _HOMES = {"Coverage": "coverage", "Demo": "whole", "cover": "coverage", "run_demo": "whole"}
 __all__ = sorted(_HOMES)  # noqa: PLE0605

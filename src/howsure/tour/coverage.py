@@ -12,8 +12,8 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.results import plain, write_json
 from howsure.tables.frames import write_frame
-from howsure.tour.parts import frame_of, tally
-from howsure.tour.whole import LEVEL, measure_all
+from howsure.tour.making import LEVEL, measure_all
+from howsure.tour.stops import frame_of, tally
 
 __all__ = ["Coverage", "cover"]
 

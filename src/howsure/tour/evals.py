@@ -10,7 +10,7 @@ from howsure.evals.sections import comparison_section, power_section, summary_se
 from howsure.evals.simulator import SimulatedEval, simulate
 from howsure.evals.summaries import Summary, summary
 from howsure.results.blocks import Section
-from howsure.tour.parts import Figure, Part, Planted, Settings
+from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
 
 __all__ = ["evals_part"]
 
@@ -22,7 +22,7 @@ _ABOUT = (
 )
 
 
-def evals_part(settings: Settings) -> Part:
+def evals_part(settings: TourSettings) -> TourStop:
     """Means and differences on a simulated eval."""
     world = simulate(seed=settings.seed)
     means = summary(world.attempts, by="domain", cluster="family", level=settings.level)
@@ -37,7 +37,7 @@ def evals_part(settings: Settings) -> Part:
         return [world.attempts.write(folder / "attempts.csv"), *means.save(folder), *comparison.save(folder)]
 
     planted = _planted(world, means, comparison)
-    return Part("Any eval", "evals", "Any eval", _ABOUT, planted, comparison.provenance, sections, save)
+    return TourStop("Any eval", "evals", "Any eval", _ABOUT, planted, comparison.provenance, sections, save)
 
 
 def _planted(world: SimulatedEval, summary: Summary, comparison: Comparison) -> tuple[Planted, ...]:

@@ -23,7 +23,7 @@ from howsure.track.running.playing import run_players
 from howsure.track.running.reading import read_samples
 from howsure.track.samples import Samples
 
-__all__ = ["LENGTH", "N_SAMPLES", "YARDSTICKS", "Games", "Playing", "has_inspect", "play_directly", "playing"]
+__all__ = ["LENGTH", "N_SAMPLES", "YARDSTICKS", "Games", "RunningGames", "has_inspect", "play_directly", "playing"]
 
 LENGTH = 30
 """Numbers in a game."""
@@ -69,7 +69,7 @@ def play_directly(cast: Cast, seed: int) -> Games:
 
 
 @dataclass(frozen=True, eq=False)
-class Playing:
+class RunningGames:
     """Games that are under way."""
 
     process: subprocess.Popen[str]
@@ -87,13 +87,13 @@ class Playing:
 
 
 @contextmanager
-def playing(cast: Cast, seed: int) -> Iterator[Playing]:
+def playing(cast: Cast, seed: int) -> Iterator[RunningGames]:
     """The models play through Inspect while the caller does something else."""
     with tempfile.TemporaryDirectory(prefix="howsure-demo-") as folder:
         line = [sys.executable, "-m", "howsure.tour.games", folder, str(seed), *cast, *YARDSTICKS]
         process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
-            yield Playing(process, Path(folder), cast)
+            yield RunningGames(process, Path(folder), cast)
         finally:
             if process.poll() is None:
                 process.kill()

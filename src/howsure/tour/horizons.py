@@ -17,7 +17,7 @@ from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.results.blocks import ChartBlock, Method, Section, Text
 from howsure.tour.games import Games
 from howsure.tour.learners import N_GAMES, N_PEOPLE, draw_people, horizon_of
-from howsure.tour.parts import Figure, Part, Planted, Settings
+from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
 from howsure.tour.world import World
 from howsure.track.samples import Samples
 
@@ -33,7 +33,7 @@ _MINUTES = {rate: Figure(f"{100 * rate:g} % time horizon", "expert minutes", sca
 _N_TASKS, _N_LEARNERS, _N_ATTEMPTS, _N_RUNS = 60, 40, 10, 10
 
 
-def game_part(world: World, games: Games, settings: Settings) -> Part:
+def game_part(world: World, games: Games, settings: TourSettings) -> TourStop:
     """People learn Track the Stat; which of their games is each model worth?"""
     everyone = Samples.union([draw_people(settings.seed), games.samples])
     found = track_horizons(everyone, min_turns=AT, **_asked(settings))
@@ -48,10 +48,10 @@ def game_part(world: World, games: Games, settings: Settings) -> Part:
 
     planted = _planted(_GAMES, found, truth)
     title = "People learn Track the Stat"
-    return Part(_HORIZON, "track-horizon", title, about, planted, found.provenance, lambda: _headline(found), save)
+    return TourStop(_HORIZON, "track-horizon", title, about, planted, found.provenance, lambda: _headline(found), save)
 
 
-def name_part(world: World, settings: Settings) -> Part:
+def name_part(world: World, settings: TourSettings) -> TourStop:
     """Novices learn NAME's tasks; which of their attempts is each model worth?"""
     planted = {actor.name: float(actor.attempts) for actor in world.cast}
     suite = draw_suite(_N_TASKS, seed=settings.seed)
@@ -74,10 +74,10 @@ def name_part(world: World, settings: Settings) -> Part:
 
     held = _planted(_ATTEMPTS, found, {name: n if n <= _N_ATTEMPTS else math.inf for name, n in planted.items()})
     title = "Novices learn NAME's tasks"
-    return Part(_HORIZON, "name-horizon", title, about, held, found.provenance, lambda: _whole_suite(found), save)
+    return TourStop(_HORIZON, "name-horizon", title, about, held, found.provenance, lambda: _whole_suite(found), save)
 
 
-def time_part(world: World, settings: Settings) -> Part:
+def time_part(world: World, settings: TourSettings) -> TourStop:
     """How long are the tasks, in an expert's minutes, that each model can do?"""
     drawn = simulate_time(world.minutes, seed=settings.seed)
     found = time_horizons(
@@ -99,12 +99,12 @@ def time_part(world: World, settings: Settings) -> Part:
         for estimate in [fit.horizons[rate]]
     )
     title = "Time horizons"
-    return Part(
+    return TourStop(
         _HORIZON, "time-horizon", title, about, planted, found.provenance, lambda: time_sections(found), found.save
     )
 
 
-def _asked(settings: Settings) -> dict[str, Any]:
+def _asked(settings: TourSettings) -> dict[str, Any]:
     told: dict[str, Any] = {"n_replicates": settings.n_bootstrap, "level": settings.level, "seed": settings.seed}
     return told | {"success_rates": (0.5,)}
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from howsure.tour.games import LENGTH
-from howsure.track.samples import Sample, Samples
+from howsure.track.samples import GameSample, Samples
 
 __all__ = ["N_GAMES", "draw_people", "horizon_of", "success_by_game"]
 
@@ -27,7 +27,7 @@ def draw_people(seed: int) -> Samples:
     slips = np.minimum(_typical(np.arange(1, N_GAMES + 1)) * talent[:, None], 0.99)
     turns = np.minimum(rng.geometric(slips) - 1, LENGTH)
     return Samples.from_games(
-        Sample(
+        GameSample(
             f"person-{who + 1:02}",
             "median",
             game,

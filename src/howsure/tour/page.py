@@ -16,7 +16,7 @@ from howsure.reporting.gathering import together
 from howsure.results import Provenance
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Report, Section, TableBlock, Text
 from howsure.results.leading import with_lead
-from howsure.tour.parts import Figure, Part, Planted
+from howsure.tour.stops import Figure, Planted, TourStop
 
 if TYPE_CHECKING:
     import altair as alt
@@ -29,7 +29,7 @@ _MOST_ROWS = 24  # of a chart that is still read row by row
 _OPENING = "{what} was simulated from known true values and then measured without them. {held} of the {n} intervals contain the true value; about {level:.0%} should."
 
 
-def report_of(part: Part, date: datetime.date) -> Report:
+def report_of(part: TourStop, date: datetime.date) -> Report:
     """One part as a report of its own, in one section: estimates beside true values, then what the instrument says."""
     own = part.sections()
     section = Section(
@@ -64,7 +64,7 @@ def _counts(hits: pl.DataFrame) -> TableBlock:
     return TableBlock(["Instrument", "Share", "Contain the true value", "Of"], rows, caption)
 
 
-def _beside(part: Part) -> list[Block]:
+def _beside(part: TourStop) -> list[Block]:
     """The true values, and how close the estimates are."""
     if not part.planted:
         return [Text(part.about)]
@@ -80,7 +80,7 @@ def _beside(part: Part) -> list[Block]:
     ]
 
 
-def _table(part: Part) -> TableBlock:
+def _table(part: TourStop) -> TableBlock:
     """One row an estimate; with a figure of one kind only, its name is the caption's."""
     figures = list(dict.fromkeys(one.figure for one in part.planted))
     rows: list[list[Cell]] = [
@@ -129,7 +129,7 @@ def _chart(figure: Figure, planted: Sequence[Planted]) -> alt.LayerChart:
     )
 
 
-def _csv(part: Part) -> str:
-    from howsure.tour.parts import frame_of
+def _csv(part: TourStop) -> str:
+    from howsure.tour.stops import frame_of
 
     return csv_text(frame_of([part], part.made.seed or 0).drop("seed"))

@@ -20,7 +20,7 @@ from howsure.stitch.scale import Scale, fit
 from howsure.stitch.sections import forecast_section, scale_section
 from howsure.tables import Attempts, Scores
 from howsure.tour.games import Games
-from howsure.tour.parts import Figure, Part, Planted, Settings
+from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
 from howsure.tour.world import BENCHMARK, World
 
 __all__ = ["epoch_part", "place_part", "read_epoch", "stitch_part"]
@@ -30,7 +30,7 @@ _CAPABILITY = Figure("Capability", "units of the scale")
 _PLACED = Figure("Capability by games", "units of the scale")
 
 
-def stitch_part(world: World, settings: Settings) -> tuple[Part, Scale]:
+def stitch_part(world: World, settings: TourSettings) -> tuple[TourStop, Scale]:
     """Many models on twenty benchmarks, and the scale that later models are placed on."""
     scale = _fitted(world.scores, settings)
     anchor = str(scale.provenance.settings["anchor"])
@@ -44,10 +44,10 @@ def stitch_part(world: World, settings: Settings) -> tuple[Part, Scale]:
 
     title, made = "Benchmarks are linked on one scale", scale.provenance
     sections = partial(_sections, scale)
-    return Part(_STITCH, "stitch", title, about, planted, made, sections, scale.save), scale
+    return TourStop(_STITCH, "stitch", title, about, planted, made, sections, scale.save), scale
 
 
-def place_part(world: World, games: Games, scale: Scale, settings: Settings) -> Part:
+def place_part(world: World, games: Games, scale: Scale, settings: TourSettings) -> TourStop:
     """The cast's games become scores, and the scores a place on the scale."""
     attempts = _dated(games, world)
     scores = scores_of(attempts)
@@ -73,7 +73,7 @@ def place_part(world: World, games: Games, scale: Scale, settings: Settings) -> 
         )
         return [Section("The games as scores", [Text("\n\n".join(scores.notes)), table])]
 
-    return Part(_STITCH, "place", "Track the Stat on the scale", about, planted, scale.provenance, sections, save)
+    return TourStop(_STITCH, "place", "Track the Stat on the scale", about, planted, scale.provenance, sections, save)
 
 
 def read_epoch(path: Path) -> Scores:
@@ -84,7 +84,7 @@ def read_epoch(path: Path) -> Scores:
     return found
 
 
-def epoch_part(scores: Scores, settings: Settings) -> Part:
+def epoch_part(scores: Scores, settings: TourSettings) -> TourStop:
     """Epoch's real tables instead: a scale and a forecast, and no truth to hold them against."""
     scale = _fitted(scores, settings, min_benchmarks=4)
     about = (
@@ -97,7 +97,7 @@ def epoch_part(scores: Scores, settings: Settings) -> Part:
         return [*_sections(scale), forecast_section(ahead)]
 
     title, made = "Epoch's benchmarks are linked on one scale", scale.provenance
-    return Part(_STITCH, "stitch", title, about, (), made, sections, scale.save)
+    return TourStop(_STITCH, "stitch", title, about, (), made, sections, scale.save)
 
 
 def _sections(scale: Scale) -> list[Section]:
@@ -111,7 +111,7 @@ def _draws_scores(block: ChartBlock) -> bool:
     return " scores. " in title_and_caption(to_spec(block.chart))[1]
 
 
-def _fitted(scores: Scores, settings: Settings, min_benchmarks: int = 1) -> Scale:
+def _fitted(scores: Scores, settings: TourSettings, min_benchmarks: int = 1) -> Scale:
     return fit(
         scores,
         min_benchmarks=min_benchmarks,

@@ -8,7 +8,7 @@ from howsure.study.analysis import Analysis, analyze
 from howsure.study.scoring.pair_data import ModelScores, Raters
 from howsure.study.sections import study_sections
 from howsure.study.simulator import Crowd, Truth, simulate
-from howsure.tour.parts import Figure, Part, Planted, Settings
+from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
 
 __all__ = ["study_part"]
 
@@ -21,7 +21,7 @@ _ABOUT = (
 )
 
 
-def study_part(settings: Settings) -> Part:
+def study_part(settings: TourSettings) -> TourStop:
     """Fidelity, agreement and the model beside people."""
     world = simulate(n_pairs=_N_PAIRS, crowd=_CROWD, fidelity=0.7, seed=settings.seed)
     found = analyze(
@@ -36,7 +36,9 @@ def study_part(settings: Settings) -> Part:
         return [*world.save(folder), *(path for path in found.save(folder) if path.name != "raters.csv")]
 
     planted = _planted(found, world.truth)
-    return Part("Study", "study", "Raters rate", _ABOUT, planted, found.provenance, lambda: study_sections(found), save)
+    return TourStop(
+        "Study", "study", "Raters rate", _ABOUT, planted, found.provenance, lambda: study_sections(found), save
+    )
 
 
 def _planted(found: Analysis, truth: Truth) -> tuple[Planted, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from howsure.tour.games import LENGTH, N_SAMPLES, YARDSTICKS, Games
-from howsure.tour.parts import Figure, Part, Planted, Settings
+from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
 from howsure.tour.world import World
 from howsure.track.results import TrackResult, measure
 from howsure.track.sections import track_sections
@@ -28,7 +28,7 @@ _PLAYED = (
 _DIRECT = "The games were played without Inspect, which would give the same; it comes with: pip install 'howsure[run]'"
 
 
-def track_part(world: World, games: Games, settings: Settings) -> Part:
+def track_part(world: World, games: Games, settings: TourSettings) -> TourStop:
     """How many turns each model lasts."""
     results = measure(games.samples, level=settings.level, seed=settings.seed)
     played = _PLAYED.format(player=world.cast[0].player, length=LENGTH, n=N_SAMPLES) if games.logs else _DIRECT
@@ -36,7 +36,7 @@ def track_part(world: World, games: Games, settings: Settings) -> Part:
     def save(folder: Path) -> list[Path]:
         return [*games.save(folder), *(path for path in results.save(folder) if path.name != "samples.csv")]
 
-    return Part(
+    return TourStop(
         "Track the Stat",
         "track",
         "Track the Stat",

@@ -9,10 +9,10 @@ from dataclasses import replace
 from howsure.errors import InputError, OptionError
 from howsure.people import (
     BuiltPage,
-    Game,
-    Number,
+    GameScreen,
+    NumberQuestion,
     Page,
-    Reading,
+    ReadingScreen,
     Received,
     build_page,
     opaque_id,
@@ -26,7 +26,7 @@ from howsure.track.game.rules import Referee
 from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import shown, statistic
 from howsure.track.running.playing import SAMPLES
-from howsure.track.samples import Sample, Samples
+from howsure.track.samples import GameSample, Samples
 
 __all__ = ["collect_page", "make_page"]
 
@@ -68,7 +68,7 @@ def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: S
         "first_seed": first_seed,
     }
     screens: tuple[Screen, ...] = (
-        Reading(id=opaque_id(_INSTRUMENT, "rules"), title=f"Track the {variant}", text=text),
+        ReadingScreen(id=opaque_id(_INSTRUMENT, "rules"), title=f"Track the {variant}", text=text),
         _game("Practice", variant, PRACTICE_SEED, practice, is_practice=True),
         *games,
     )
@@ -103,21 +103,21 @@ def collect_page(page: BuiltPage | str | os.PathLike[str], results: Iterable[str
     return Samples.from_games((s for received in collected.results for s in _samples(received)), notes=refused)
 
 
-def _game(title: str, variant: str, seed: int, setting: Setting, *, is_practice: bool = False) -> Game:
+def _game(title: str, variant: str, seed: int, setting: Setting, *, is_practice: bool = False) -> GameScreen:
     state, steps = statistic(variant)(), []
     for number, line in zip(setting.numbers(seed), setting.lines(seed), strict=True):
         state.update(number)
         steps.append((turn_message(number, line), [shown(state.answer())]))
-    answer = Number(name="answer", text=f"{variant.capitalize()} of all numbers so far", decimals=1)
+    answer = NumberQuestion(name="answer", text=f"{variant.capitalize()} of all numbers so far", decimals=1)
     ending = {"stop": "end", "tells": True} if is_practice else {"stop": "wrong"}
-    return Game.hiding(steps, answer=answer, id=opaque_id(_INSTRUMENT, seed), title=title, **ending)
+    return GameScreen.hiding(steps, answer=answer, id=opaque_id(_INSTRUMENT, seed), title=title, **ending)
 
 
-def _samples(received: Received) -> list[Sample]:
+def _samples(received: Received) -> list[GameSample]:
     """One sample a game of one person."""
     told = received.page.page.settings
     setting = Setting.of(str(told["setting"]), int(told["length"]))
-    games = [screen.id for screen in received.page.page.screens if isinstance(screen, Game)][1:]
+    games = [screen.id for screen in received.page.page.screens if isinstance(screen, GameScreen)][1:]
     rows = step_rows([received])
     return [
         _sample(received.rater, str(told["variant"]), int(told["first_seed"]) + n, setting, played)
@@ -126,13 +126,13 @@ def _samples(received: Received) -> list[Sample]:
     ]
 
 
-def _sample(rater: str, variant: str, seed: int, setting: Setting, played: Sequence[dict[str, object]]) -> Sample:
+def _sample(rater: str, variant: str, seed: int, setting: Setting, played: Sequence[dict[str, object]]) -> GameSample:
     referee = Referee(variant, setting.length)
     for number, row in zip(setting.numbers(seed), played, strict=False):
         referee.show(number)
         if not referee.judge(float(str(row["answer"]))):
             break
     seconds = sum(float(str(row["seconds"])) for row in played)
-    return Sample.of(
+    return GameSample.of(
         referee.game, model=f"human/{rater}", variant=variant, seed=seed, setting=setting, kind="human", seconds=seconds
     )

@@ -19,7 +19,7 @@ from howsure.stats.survival import log_rank
 from howsure.track.samples import DIRECT, Samples
 from howsure.track.survival import GameEnds, mean_turns
 
-__all__ = ["Contrast", "Difference", "Gain", "contrast", "differences", "gains"]
+__all__ = ["Contrast", "Gain", "PlayerDifference", "contrast", "differences", "gains"]
 
 _BOARD = ("variant", "setting", "length")
 
@@ -41,7 +41,7 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Difference:
+class PlayerDifference:
     """Two players on one board, shown the same: correct answers of ``a`` minus those of ``b``. ``p_holm`` is corrected for all pairs on the board."""
 
     a: str
@@ -66,12 +66,12 @@ class Gain:
     contrast: Contrast
 
 
-def differences(samples: Samples, *, level: float = 0.95) -> tuple[Difference, ...]:
+def differences(samples: Samples, *, level: float = 0.95) -> tuple[PlayerDifference, ...]:
     """Every pair of players that played the same board with the same solver."""
-    found: list[Difference] = []
+    found: list[PlayerDifference] = []
     for (solver, variant, setting, length), part in _parts(samples.frame, ["solver", *_BOARD]):
         pairs = [
-            Difference(a, b, solver, variant, setting, length, contrast(first, second, level=level))
+            PlayerDifference(a, b, solver, variant, setting, length, contrast(first, second, level=level))
             for ((a,), first), ((b,), second) in combinations(_parts(part, ["model"]), 2)
         ]
         tested = [place for place, pair in enumerate(pairs) if pair.contrast.p is not None]

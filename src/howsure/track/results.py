@@ -13,7 +13,7 @@ import polars as pl
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.track.baselines import Baseline, Board, baselines, boards
-from howsure.track.differences import Contrast, Difference, Gain, differences, gains
+from howsure.track.differences import Contrast, Gain, PlayerDifference, differences, gains
 from howsure.track.game.endings import IS_CENSORED
 from howsure.track.game.error_kinds import chance_kinds, error_counts
 from howsure.track.resampling import REPLICATES, median_turns, stddev_turns
@@ -109,7 +109,7 @@ class TrackResult(Result):
 
     rows: tuple[TrackRow, ...]
     gains: tuple[Gain, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[PlayerDifference, ...]
     baselines: tuple[Baseline, ...]
     samples: Samples
     provenance: Provenance
@@ -292,7 +292,7 @@ def _key(row: TrackRow | Gain) -> dict[str, Any]:
     return {"model": row.model, **_board_columns(row)}
 
 
-def _board_columns(row: TrackRow | Gain | Difference) -> dict[str, Any]:
+def _board_columns(row: TrackRow | Gain | PlayerDifference) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("solver", "variant", "setting", "length")}
 
 

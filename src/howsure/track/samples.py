@@ -18,7 +18,7 @@ from howsure.track.game.statistics import VARIANTS
 if TYPE_CHECKING:
     from howsure.tables.frames import Part, Source
 
-__all__ = ["DIRECT", "EXPLICIT", "GROUP", "Sample", "Samples", "load_samples"]
+__all__ = ["DIRECT", "EXPLICIT", "GROUP", "GameSample", "Samples", "load_samples"]
 
 DIRECT, EXPLICIT = "direct", "explicit"
 
@@ -27,7 +27,7 @@ GROUP = ("model", "solver", "variant", "setting", "length")
 
 
 @dataclass(frozen=True)
-class Sample:
+class GameSample:
     """How one game went, and who played it under which conditions.
 
     ``max_length`` counts correct answers, of ``length`` possible. ``failure`` says why a game broke off without an answer to judge
@@ -67,7 +67,7 @@ class Sample:
         solver: str = DIRECT,
         kind: str = "model",
         seconds: float | None = None,
-    ) -> Sample:
+    ) -> GameSample:
         """The sample of a game that was played to its end."""
         return cls(
             model,
@@ -113,7 +113,7 @@ class Samples(Table):
     told_by = ("model", "seed")
 
     @classmethod
-    def from_games(cls, samples: Iterable[Sample], *, notes: Sequence[str] = ()) -> Samples:
+    def from_games(cls, samples: Iterable[GameSample], *, notes: Sequence[str] = ()) -> Samples:
         """The table of these games.
 
         Parameters
@@ -208,7 +208,7 @@ class Samples(Table):
 _TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64}
 _SCHEMA = {column.name: _TYPES[column.kind] for column in Samples.columns}
 _OF_SAMPLE = [name for name in _SCHEMA if name != "ended_by"]
-assert set(_OF_SAMPLE) == {field.name for field in fields(Sample)} | {"violation"}
+assert set(_OF_SAMPLE) == {field.name for field in fields(GameSample)} | {"violation"}
 
 
 def _board_name() -> pl.Expr:

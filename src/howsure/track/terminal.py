@@ -22,7 +22,7 @@ from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import shown, statistic
 from howsure.track.running.playing import SAMPLES
 from howsure.track.running.reading import FILE, kept_in, locked
-from howsure.track.samples import Sample, Samples
+from howsure.track.samples import GameSample, Samples
 
 __all__ = ["Paused", "Screen", "play_human", "typed"]
 
@@ -216,7 +216,7 @@ def _goodbye(game: Paused, played: Game) -> str:
 def _with_sample(folder: Path, game: Paused, played: Game, seconds: float) -> Samples:
     past, setting = kept_in(folder), Setting.of(game.setting, game.length)
     told = {"model": _player(game.name), "variant": game.variant, "seed": game.seed}
-    sample = Sample.of(
+    sample = GameSample.of(
         played,
         model=_player(game.name),
         variant=game.variant,

@@ -8,11 +8,11 @@ import pytest
 
 from howsure.horizon.task_bank.code_completion import FilledBlank, MendedLine, _swaps, fill_the_blank, find_the_bug
 from howsure.horizon.task_bank.evaluator import Halted, Program
-from howsure.horizon.task_bank.programs import Sample, first_difference, passes
+from howsure.horizon.task_bank.programs import ReferenceProgram, first_difference, passes
 from howsure.horizon.task_bank.recipes import LEVELS
 
 RECIPES = [recipe for level in LEVELS for recipe in level]
-SUM = Sample(
+SUM = ReferenceProgram(
     "f",
     "the sum of the squares in xs",
     "def f(xs):\n    total = 0\n    for x in xs:\n        total = total + x * x\n    return total",
@@ -209,7 +209,7 @@ def test_a_program_that_fails_differs_at_its_first_call():
 
 
 def test_true_is_not_one():
-    yes = Sample("f", "whether n is above 2", "def f(n):\n    return n > 2", ((1,), (3,)))
+    yes = ReferenceProgram("f", "whether n is above 2", "def f(n):\n    return n > 2", ((1,), (3,)))
     assert not passes("def f(n):\n    return 1 if n > 2 else 0", yes)
 
 
@@ -223,7 +223,7 @@ def test_few_of_the_possible_fillings_are_right(difficulty):
     assert sum(shares) / len(shares) < 0.1
 
 
-PRIME = Sample(
+PRIME = ReferenceProgram(
     "f",
     "whether n is prime",
     "def f(n):\n    is_prime = n > 1\n    for d in range(2, n):\n        if n % d == 0:\n            is_prime = False\n    return is_prime",

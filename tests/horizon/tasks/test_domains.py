@@ -15,7 +15,7 @@ from howsure.horizon.task_bank.recipes import draw_program
 from howsure.horizon.task_bank.registry import family_of
 from howsure.horizon.task_bank.sequences import LEVELS
 from howsure.horizon.task_bank.sudoku import draw_grid, rounds
-from howsure.people.protocol import Game, Text
+from howsure.people.protocol import GameScreen, TextQuestion
 
 KINDS = [(domain, family) for domain in DOMAINS for family in families(domain)]
 EVERY = pytest.mark.parametrize(("domain", "family"), KINDS, ids=[family.name for _, family in KINDS])
@@ -95,8 +95,8 @@ def test_a_page_can_tell_what_is_accepted(domain, family, difficulty):
     assert instance.answer.lower() in accepted
     assert all(instance.check(answer) == 1.0 for answer in accepted)
     assert all(answer == answer.strip().lower() and len(answer) <= 80 for answer in accepted)
-    answer = Text(name="answer", text="Answer", required=True)
-    game = Game.hiding([(instance.prompt, accepted)], answer=answer, id="a" * 16, title="Task")
+    answer = TextQuestion(name="answer", text="Answer", required=True)
+    game = GameScreen.hiding([(instance.prompt, accepted)], answer=answer, id="a" * 16, title="Task")
     assert game.is_right(0, f" {instance.answer.upper()} ")
     assert not game.is_right(0, "none of these")
 

@@ -4,11 +4,11 @@ import pytest
 
 from howsure.horizon.task_bank import DOMAINS, Exact, Task, families
 from howsure.people.build import asset
-from howsure.people.protocol import Game, Text
+from howsure.people.protocol import GameScreen, TextQuestion
 from howsure.people.typed import plain_forms
 
 CHECKED = [(domain, one) for domain in DOMAINS for one in families(domain) if one.verification_type == "automated"]
-TYPED = Text(name="answer", text="Answer", required=True)
+TYPED = TextQuestion(name="answer", text="Answer", required=True)
 RIGHT = (
     *(
         "{}",
@@ -64,7 +64,7 @@ def page_marks(browser_page, tmp_path):
 
 def agree(page_marks, rights, check, cases):
     """Both say what is expected of each case."""
-    game = Game.hiding([("?", rights)], answer=TYPED, id="a" * 16, title="T")
+    game = GameScreen.hiding([("?", rights)], answer=TYPED, id="a" * 16, title="T")
     there = page_marks(game, list(cases))
     for (text, expected), (is_right, forms) in zip(cases.items(), there, strict=True):
         assert forms == list(plain_forms(text)), text

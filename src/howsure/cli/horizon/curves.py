@@ -14,7 +14,7 @@ from howsure.cli.output import Console, progress_bar
 
 if TYPE_CHECKING:
     from howsure.estimates import Estimate
-    from howsure.horizon.learning_curves.curves import Curves
+    from howsure.horizon.learning_curves.curves import LearningCurves
 
 __all__ = ["app"]
 
@@ -85,7 +85,7 @@ def curves(
     finish(found, output, "curves", "Learning curves", "horizon.learning_curves.sections.curves_sections")
 
 
-def _tell(found: Curves, console: Console) -> None:
+def _tell(found: LearningCurves, console: Console) -> None:
     targets = list(found.rows[0].reach)
     columns = ("task", "curve", f"first [{found.level:.0%}]", *(f"to {target:.0%}" for target in targets), "learners")
     rows = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howsure.cli.asking import Asking, asking_option, tell_errors
+from howsure.cli.asking import AskingOptions, asking_option, tell_errors
 from howsure.cli.horizon.suites import Domains, Suite, read_suite
 from howsure.cli.options import Level, Output, Seed, verb
 
@@ -25,7 +25,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def run(
     suite: Suite,
     output: Output,
-    asking: Asking,
+    asking: AskingOptions,
     model: Annotated[str, typer.Option(help="PROVIDER/MODEL, as Inspect spells it.", show_default=False)],
     attempts: Annotated[int, typer.Option(min=1, help="Attempts at each task, each a fresh instance.")] = 20,
     judge: Annotated[

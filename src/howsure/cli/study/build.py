@@ -11,7 +11,7 @@ from howsure.cli.options import Output, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.study.packet.building import Packet
+    from howsure.study.packet.building import StudyPacket
 
 __all__ = ["app"]
 
@@ -57,7 +57,7 @@ def build(
     output.console.wrote(_in_short(written))
 
 
-def _save(packet: Packet, folder: Path, is_form: bool) -> list[Path]:
+def _save(packet: StudyPacket, folder: Path, is_form: bool) -> list[Path]:
     from howsure.study.packet.forms import save_forms
 
     return save_forms(packet, folder) if is_form else packet.save(folder)
@@ -70,7 +70,7 @@ def _in_short(written: list[Path]) -> list[Path]:
     return written if len(pages) <= 10 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), *others]
 
 
-def _tell(packet: Packet, output: Output) -> None:
+def _tell(packet: StudyPacket, output: Output) -> None:
     told = packet.as_dict()
     study, n_pages = packet.study, len(packet.pages)
     output.console.say(

@@ -11,7 +11,7 @@ from howsure.cli.options import Output, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.study.scoring.collection import Collected
+    from howsure.study.scoring.collection import CollectedRatings
 
 __all__ = ["app"]
 
@@ -60,7 +60,7 @@ def collect(
         output.console.wrote(found.save(output.out))
 
 
-def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, strict: bool) -> Collected:
+def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, strict: bool) -> CollectedRatings:
     from howsure.study.scoring.collection import collect as collect_pages
 
     assert key is not None
@@ -69,17 +69,17 @@ def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, stri
 
 def _from_forms(
     files: list[Path], mapping: list[Path], key: Path | None, study: Path | None, *, strict: bool
-) -> Collected:
-    from howsure.study.packet.building import Key
+) -> CollectedRatings:
+    from howsure.study.packet.building import StudyKey
     from howsure.study.packet.forms import collect_forms, read_mapping
     from howsure.study.protocol import Study
 
-    opened = Key.read(key) if key else None
+    opened = StudyKey.read(key) if key else None
     given = Study.read(study) if study else None
     return collect_forms(files, [read_mapping(path) for path in mapping], key=opened, study=given, strict=strict)
 
 
-def _tell(found: Collected, output: Output) -> None:
+def _tell(found: CollectedRatings, output: Output) -> None:
     n_raters, n_refused = len(found.raters), len(found.refused)
     title = f"{len(found.ratings):,} ratings of {n_raters} rater{'' if n_raters == 1 else 's'}, {n_refused} refused"
     columns = ("rater", "minutes", "complete", "quiz", "slot_one")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.asking import Asking, asking_option, tell_errors
+from howsure.cli.asking import AskingOptions, asking_option, tell_errors
 from howsure.cli.options import Level, Output, verb
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
     from howsure.study.judging.embeddings import Similarity
-    from howsure.study.judging.ratings import Judged
+    from howsure.study.judging.ratings import JudgeRatings
     from howsure.study.protocol import Study
 
 __all__ = ["app"]
@@ -39,7 +39,7 @@ class Similar:
 def judge(
     study: Annotated[Path, typer.Argument(help="The study's YAML file.", show_default=False)],
     output: Output,
-    asking: Asking,
+    asking: AskingOptions,
     similar: Similar,
     model: Annotated[str | None, asking_option("PROVIDER/MODEL, as Inspect spells it.", show_default=False)] = None,
     level: Level = 0.95,
@@ -83,7 +83,7 @@ def _similarity(study: Study, similar: Similar, output: Output) -> Similarity:
     return found
 
 
-def _ask(study: Study, model: str, asking: Asking, level: float, output: Output) -> tuple[Judged, int]:
+def _ask(study: Study, model: str, asking: AskingOptions, level: float, output: Output) -> tuple[JudgeRatings, int]:
     from howsure.study.judging.ratings import summarise_replies
     from howsure.study.judging.runs import run_judge
 
@@ -97,7 +97,7 @@ def _ask(study: Study, model: str, asking: Asking, level: float, output: Output)
     return judged, run.exit_code
 
 
-def _tell(judged: Judged, output: Output) -> None:
+def _tell(judged: JudgeRatings, output: Output) -> None:
     from howsure.study.judging.ratings import FAILURES
 
     output.console.notes(f"{n} × no rating: {FAILURES[failure]} ({failure})." for failure, n in judged.failures.items())

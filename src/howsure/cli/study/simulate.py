@@ -50,7 +50,7 @@ def simulate(
     howsure study simulate --study examples/study/study.yaml -o simulated
     howsure study simulate --packet packet -o simulated
     """
-    from howsure.study.packet.building import KEY, Key
+    from howsure.study.packet.building import KEY, StudyKey
     from howsure.study.packet.rehearsal import fill_in
     from howsure.study.protocol import Study
     from howsure.study.simulator import Crowd
@@ -60,7 +60,7 @@ def simulate(
         raise OptionError(
             "--packet brings its own study and needs a folder for the answers: leave out --study, give -o."
         )
-    key = Key.read(packet / KEY) if packet else None
+    key = StudyKey.read(packet / KEY) if packet else None
     if key:
         raters = len(key.raters)
     crowd = Crowd(raters, severity, noise, bots, straight_liners, slot_one_pickers, attrition)

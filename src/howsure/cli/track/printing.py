@@ -9,7 +9,7 @@ from howsure.estimates import chance
 
 if TYPE_CHECKING:
     from howsure.estimates import Estimate
-    from howsure.track.differences import Contrast, Difference, Gain
+    from howsure.track.differences import Contrast, Gain, PlayerDifference
     from howsure.track.results import TrackResult, TrackRow
 
 __all__ = ["print_result"]
@@ -88,7 +88,7 @@ def _kind_share(row: TrackRow, kind: str) -> str:
     return f"{row.errors[kind] / wrong:.0%} ({row.chance_errors[kind]:.0%})"
 
 
-def _board(row: TrackRow | Gain | Difference) -> str:
+def _board(row: TrackRow | Gain | PlayerDifference) -> str:
     from howsure.track.baselines import Board
 
     return Board(row.variant, row.setting, row.length).title

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from howsure.cli.asking import Asking, asking_option, tell_errors
+from howsure.cli.asking import AskingOptions, asking_option, tell_errors
 from howsure.cli.options import Level, Output, Seed, verb
 from howsure.cli.output import progress_bar
 from howsure.cli.track.conditions import Conditions, NSamples, Solvers, Variants
@@ -24,7 +24,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @dataclass(frozen=True)
-class Playing(Asking):
+class PlayingOptions(AskingOptions):
     """How a model is asked, game by game."""
 
     max_samples: Annotated[int, asking_option("Games at a time; memory grows with it.", min=1)] = 20
@@ -39,7 +39,7 @@ class Playing(Asking):
 def run(
     output: Output,
     conditions: Conditions,
-    playing: Playing,
+    playing: PlayingOptions,
     model: Annotated[
         list[str] | None,
         typer.Option(help="PROVIDER/MODEL, as Inspect spells it; may be repeated.", show_default=False),

@@ -7,7 +7,7 @@ import polars as pl
 
 from howsure.horizon.attempt_horizon.common_tasks import SharedTasks
 from howsure.horizon.attempt_horizon.definitions import regression
-from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, Replicates
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates
 from howsure.stats.means import clustered_mean
 from howsure.stats.proportions import wilson
 from howsure.stats.replicates import replicate_interval
@@ -17,7 +17,7 @@ __all__ = ["novice_table", "rates_by_difficulty", "sample_curves", "success_tabl
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
-def novice_table(estimator: HorizonEstimator, drawn: Replicates, level: float) -> pl.DataFrame:
+def novice_table(estimator: HorizonEstimator, drawn: HorizonReplicates, level: float) -> pl.DataFrame:
     """Novices' success over all tasks by attempt: attempt, success, success_low, success_high, answers."""
     found = replicate_interval(drawn.curves, level)
     low, high = np.clip([found.low, found.high], 0, 1)  # success that may be anything is 0 to 1

@@ -15,7 +15,7 @@ from howsure.horizon.attempt_horizon.common_tasks import SharedTasks
 from howsure.horizon.attempt_horizon.definitions import Drawn, Model, definition, matching
 from howsure.horizon.attempt_horizon.definitions.matching import handicapped, pooled_curves
 from howsure.horizon.attempt_horizon.resampling import (
-    Source,
+    VarianceSource,
     draw_families_and_tasks,
     draw_learners,
     from_families,
@@ -26,13 +26,13 @@ from howsure.stats._arrays import Floats
 from howsure.stats.means import mean
 from howsure.stats.replicates import Interval, replicate_interval
 
-__all__ = ["HorizonEstimator", "Replicates"]
+__all__ = ["HorizonEstimator", "HorizonReplicates"]
 
 _HALF = np.array([0.5])
 
 
 @dataclass(frozen=True, eq=False)
-class Replicates:
+class HorizonReplicates:
     """What the bootstrap drew: ``horizons`` (replicates, models, definitions, levels), ``success`` (replicates, models), and
     novices' success over all tasks, ``curves`` (replicates, attempts).
     """
@@ -71,27 +71,27 @@ class HorizonEstimator:
         return np.asarray(self._pooled(self.drawn)[0])
 
     @cached_property
-    def learners(self) -> Source:
+    def learners(self) -> VarianceSource:
         """What learners add to the chance in novices' success."""
         return from_learners(self.counts.novices)
 
     @cached_property
-    def families(self) -> tuple[Source, ...]:
+    def families(self) -> tuple[VarianceSource, ...]:
         """What families add to the chance in the gap between novices and each model."""
         return tuple(self._gap_source(row) for row in range(len(self.counts.models)))
 
     def replicates(
         self, n: int, *, seed: int, scheduler: str | None = None, progress: Callable[[int, int], None] | None = None
-    ) -> Replicates:
+    ) -> HorizonReplicates:
         """`n` replicates, the same for a seed."""
         self.learners, self.families, self.horizons  # noqa: B018  before threads need them at once
-        return Replicates(*replicate(self.draw, n, seed=seed, cluster=scheduler, progress=progress))
+        return HorizonReplicates(*replicate(self.draw, n, seed=seed, cluster=scheduler, progress=progress))
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
-        """`size` replicates as the fields of `Replicates`, drawn with `rng`."""
+        """`size` replicates as the fields of `HorizonReplicates`, drawn with `rng`."""
         return self._draw_runs(rng, size) if self.is_alone else self._draw_tasks(rng, size)
 
-    def horizon(self, drawn: Replicates, row: int, place: int, rank: int, level: float) -> Estimate:
+    def horizon(self, drawn: HorizonReplicates, row: int, place: int, rank: int, level: float) -> Estimate:
         """The horizon of model `row` by definition `place` at level `rank`, with its interval and states."""
         name = self.definitions[place]
         value, last = self.horizons[row, place, rank], definition(name).last_attempt(self.drawn, self.model(row))
@@ -107,11 +107,11 @@ class HorizonEstimator:
         (low, low_state), (high, high_state) = _placed(float(interval.low), last), _placed(float(interval.high), last)
         return Estimate(number, min(low, number), max(high, number), level, state, reason, low_state, high_state)
 
-    def interval(self, drawn: Replicates, row: int, place: int, rank: int, level: float) -> Interval:
+    def interval(self, drawn: HorizonReplicates, row: int, place: int, rank: int, level: float) -> Interval:
         """The middle of a horizon's replicates."""
         return replicate_interval(drawn.horizons[:, row, place, rank], self.share_inside(row, level))
 
-    def success(self, drawn: Replicates, row: int, level: float) -> Estimate:
+    def success(self, drawn: HorizonReplicates, row: int, level: float) -> Estimate:
         """The model's mean success over the tasks it tried."""
         value = self._success(self.drawn.weights, row)[0]
         if self.few(row):
@@ -199,7 +199,7 @@ class HorizonEstimator:
         share = self.counts.successes[row, tried] / self.counts.n[row, tried]
         return mean(share, self.counts.family[tried], level=level).estimate
 
-    def _gap_source(self, row: int) -> Source:
+    def _gap_source(self, row: int) -> VarianceSource:
         """From the gaps at the attempt that matches the model, or at the nearest end."""
         model = self.model(row)
         tried = model.n > 0

@@ -17,7 +17,7 @@ from howsure.estimates import Estimate
 from howsure.horizon.attempt_horizon.common_tasks import AUTOMATED, SharedTasks, shared_tasks
 from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
 from howsure.horizon.attempt_horizon.difficulty import novice_table, task_table
-from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, Replicates
+from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates
 from howsure.horizon.learning_curves.attrition import measure_attrition
 from howsure.horizon.success_rates import check_success_rates
 from howsure.results import Provenance, Result, columns_of, plain
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from howsure.tables.frames import Source
 
-__all__ = ["ALL", "AttemptHorizons", "Horizon", "Pair", "Settings", "attempt_horizons", "horizons_on"]
+__all__ = ["ALL", "AttemptHorizons", "Horizon", "HorizonPair", "HorizonSettings", "attempt_horizons", "horizons_on"]
 
 ALL = "all"
 Progress = Callable[[int, int], None]
@@ -59,7 +59,7 @@ class Horizon:
 
 
 @dataclass(frozen=True)
-class Pair:
+class HorizonPair:
     """The ratio of a's horizon to b's over the same replicates, and the probability that a's is larger."""
 
     a: str
@@ -83,7 +83,7 @@ class AttemptHorizons(Result):
 
     rows: tuple[Horizon, ...]
     domains: tuple[Horizon, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[HorizonPair, ...]
     novices: pl.DataFrame
     tasks: pl.DataFrame
     counts: SharedTasks
@@ -149,7 +149,7 @@ class AttemptHorizons(Result):
 
 
 @dataclass(frozen=True)
-class Settings:
+class HorizonSettings:
     """What is asked of the runs: which definitions at which success rates, and how intervals are made."""
 
     definitions: tuple[str, ...] = ("matching",)
@@ -207,7 +207,7 @@ def attempt_horizons(
         Called with the number of replicates that are done and their total.
     """
     table = Attempts.of(attempts)
-    settings = Settings(tuple(definitions), tuple(success_rates), n_replicates, level, seed)
+    settings = HorizonSettings(tuple(definitions), tuple(success_rates), n_replicates, level, seed)
     counts = shared_tasks(table, threshold=threshold, last=last)
     asked = {name: value for name, value in vars(settings).items() if name != "seed"}
     provenance = Provenance(asked | {"threshold": threshold, "last": last}, table.digest, seed)
@@ -216,7 +216,7 @@ def attempt_horizons(
 
 def horizons_on(
     counts: SharedTasks,
-    settings: Settings,
+    settings: HorizonSettings,
     provenance: Provenance,
     *,
     scheduler: str | None = None,
@@ -265,7 +265,9 @@ def _groups(tasks: pl.DataFrame) -> dict[str, Bools]:
     }
 
 
-def _rows(group: str, estimator: HorizonEstimator, drawn: Replicates, settings: Settings) -> tuple[Horizon, ...]:
+def _rows(
+    group: str, estimator: HorizonEstimator, drawn: HorizonReplicates, settings: HorizonSettings
+) -> tuple[Horizon, ...]:
     """The most successful model first."""
     success = [estimator.success(drawn, row, settings.level) for row in range(len(estimator.counts.models))]
     order = sorted(range(len(success)), key=lambda row: -(success[row].value or 0))
@@ -287,13 +289,13 @@ def _rows(group: str, estimator: HorizonEstimator, drawn: Replicates, settings: 
     )
 
 
-def _pairs(estimator: HorizonEstimator, drawn: Replicates, settings: Settings) -> tuple[Pair, ...]:
+def _pairs(estimator: HorizonEstimator, drawn: HorizonReplicates, settings: HorizonSettings) -> tuple[HorizonPair, ...]:
     """Each pair once, the more successful model first."""
     models = estimator.counts.models
     tried = estimator.counts.n > 0
     order = sorted(range(len(models)), key=lambda row: -(estimator.success(drawn, row, settings.level).value or 0))
     return tuple(
-        Pair(
+        HorizonPair(
             a=models[a],
             b=models[b],
             definition=name,
@@ -311,7 +313,7 @@ def _pairs(estimator: HorizonEstimator, drawn: Replicates, settings: Settings) -
 
 
 def _ratio(
-    estimator: HorizonEstimator, drawn: Replicates, pair: tuple[int, int], at: tuple[int, int], level: float
+    estimator: HorizonEstimator, drawn: HorizonReplicates, pair: tuple[int, int], at: tuple[int, int], level: float
 ) -> Estimate:
     """How many times as large a's horizon is as b's; an end is open where a replicate's horizon leaves the range there."""
     values = [float(estimator.horizons[row, *at]) for row in pair]
@@ -344,7 +346,7 @@ def _notes(estimator: HorizonEstimator, rows: Sequence[Horizon]) -> list[str]:
     ]
 
 
-def _who_left(counts: SharedTasks, settings: Settings) -> list[str]:
+def _who_left(counts: SharedTasks, settings: HorizonSettings) -> list[str]:
     """A warning where those who gave up early were better or worse than those who stayed."""
     if not np.ptp(counts.novices.length):
         return []
@@ -372,7 +374,7 @@ def _frame(rows: Sequence[Horizon]) -> pl.DataFrame:
     )
 
 
-def _pairs_frame(pairs: Sequence[Pair]) -> pl.DataFrame:
+def _pairs_frame(pairs: Sequence[HorizonPair]) -> pl.DataFrame:
     names = {"a": pl.String, "b": pl.String, "definition": pl.String, "success_rate": pl.Float64}
     ratio = {f"ratio{end}": pl.Float64 for end in ("", "_low", "_high")} | {"ratio_state": pl.String}
     return pl.DataFrame(

@@ -31,11 +31,18 @@ from howsure.stats._arrays import Floats, Ints
 from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.replicates import expanded_level
 
-__all__ = ["Source", "draw_families_and_tasks", "draw_learners", "from_families", "from_learners", "share_inside"]
+__all__ = [
+    "VarianceSource",
+    "draw_families_and_tasks",
+    "draw_learners",
+    "from_families",
+    "from_learners",
+    "share_inside",
+]
 
 
 @dataclass(frozen=True)
-class Source:
+class VarianceSource:
     """What families or learners add to the variance of a mean beyond what their members bring."""
 
     together: float
@@ -53,13 +60,13 @@ class Source:
         return math.sqrt(self.own / (self.together + self.alone)) if self.own else 0.0
 
 
-def from_families(gap: Floats, family: Ints) -> Source:
+def from_families(gap: Floats, family: Ints) -> VarianceSource:
     """What families add, from the gap between novices and the model at each task; what tasks bring is ``alone``."""
     influence = (gap - gap.mean()) / len(gap)
     return _source(influence, family, len(np.unique(family)))
 
 
-def from_learners(novices: NoviceCounts) -> Source:
+def from_learners(novices: NoviceCounts) -> VarianceSource:
     """What learners add, over all attempts: nothing where each tried one task, much where some are better at everything."""
     row = np.repeat(np.arange(len(novices.learner)), novices.length)
     attempt = np.arange(len(novices.scores)) - novices.offset[row]
@@ -68,7 +75,7 @@ def from_learners(novices: NoviceCounts) -> Source:
     influence = (novices.scores - novices.successes[task, attempt] / answers) / (answers * len(novices.tasks))
     found = _source(influence, learner * novices.trials.shape[1] + attempt, len(np.unique(learner)))
     n_attempts = novices.trials.shape[1]
-    return Source(found.together / n_attempts, found.alone / n_attempts, found.n)
+    return VarianceSource(found.together / n_attempts, found.alone / n_attempts, found.n)
 
 
 def draw_families_and_tasks(n: int, family: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -81,7 +88,7 @@ def draw_learners(n: int, novices: NoviceCounts, share: float, rng: np.random.Ge
     return 1 + share * (novices.draw_learners(n, rng) - 1)
 
 
-def share_inside(families: Source, learners: Source, n_tasks: int, level: float) -> float:
+def share_inside(families: VarianceSource, learners: VarianceSource, n_tasks: int, level: float) -> float:
     """The share of replicates that an interval of this level holds."""
     parts = ((families.alone, n_tasks), (families.own, families.n), (learners.own, learners.n))
     total = sum(own for own, _ in parts)
@@ -91,5 +98,5 @@ def share_inside(families: Source, learners: Source, n_tasks: int, level: float)
     return expanded_level(level, df)
 
 
-def _source(influence: Floats, group: Ints, n: int) -> Source:
-    return Source(float((np.bincount(group, influence) ** 2).sum()), float((influence**2).sum()), n)
+def _source(influence: Floats, group: Ints, n: int) -> VarianceSource:
+    return VarianceSource(float((np.bincount(group, influence) ** 2).sum()), float((influence**2).sum()), n)

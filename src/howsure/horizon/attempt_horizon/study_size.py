@@ -21,13 +21,13 @@ from howsure.stats._arrays import Floats, check_level, t_quantile
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-__all__ = ["Design", "StudySize", "size_study"]
+__all__ = ["CandidateSize", "StudySize", "size_study"]
 
 _HALF = np.array([0.5])
 
 
 @dataclass(frozen=True)
-class Design:
+class CandidateSize:
     """A study of this many learners and tasks, and how far its interval reaches on either side, as a share of the horizon.
 
     ``half_width`` 0.2 means from n/1.2 to n·1.2. It is None where simulated studies often found no horizon within the novices' attempts.
@@ -51,13 +51,13 @@ class StudySize(Result):
 
     name: ClassVar[str] = "size"
 
-    designs: tuple[Design, ...]
+    designs: tuple[CandidateSize, ...]
     horizon: float
     wanted: float
     provenance: Provenance
 
     @property
-    def cheapest(self) -> Design | None:
+    def cheapest(self) -> CandidateSize | None:
         """The design of the fewest answers whose interval is as narrow as wanted; None where none is."""
         enough = [one for one in self.designs if one.half_width is not None and one.half_width <= self.wanted]
         return min(enough, key=lambda one: (one.n_answers, one.n_learners)) if enough else None
@@ -178,13 +178,13 @@ def _draw(
     return found
 
 
-def _design(n_learners: int, n_tasks: int, found: Floats, level: float) -> Design:
+def _design(n_learners: int, n_tasks: int, found: Floats, level: float) -> CandidateSize:
     """Half the width of the interval, and the ends between which chance in the simulation leaves it."""
     inside = np.isfinite(found)
     if inside.mean() < level:
-        return Design(n_learners, n_tasks, None, None, None)
+        return CandidateSize(n_learners, n_tasks, None, None, None)
     sd = np.log(found[inside]).std(ddof=1)
     reach = t_quantile(level, min(n_learners, n_tasks) - 1) if min(n_learners, n_tasks) > 1 else math.inf
     error = 1.96 / math.sqrt(2 * (inside.sum() - 1))
     widths = [math.expm1(min(reach * sd * factor, 20.0)) for factor in (1, max(1 - error, 0), 1 + error)]
-    return Design(n_learners, n_tasks, *widths)
+    return CandidateSize(n_learners, n_tasks, *widths)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from howsure.horizon.learning_curves.attrition import Attrition
-    from howsure.horizon.learning_curves.curves import Curves, TaskCurve
+    from howsure.horizon.learning_curves.curves import LearningCurves, TaskCurve
 
 __all__ = ["draw_attrition", "draw_curves", "draw_wins"]
 
@@ -26,7 +26,7 @@ _PANEL: dict[str, Any] = {"width": 144, "height": 104}
 _SHARE = {0: "0", 0.5: "0.5", 1: "1"}
 
 
-def draw_curves(curves: Curves) -> alt.FacetChart:
+def draw_curves(curves: LearningCurves) -> alt.FacetChart:
     """Small multiples: the curve of each task with its bands over what was observed, dots as large as the number of answers."""
     import altair as alt
 
@@ -54,7 +54,7 @@ def draw_curves(curves: Curves) -> alt.FacetChart:
     return captioned(chart, title="How novices learn each task", caption=caption, mark="Bands")
 
 
-def draw_wins(curves: Curves) -> alt.LayerChart:
+def draw_wins(curves: LearningCurves) -> alt.LayerChart:
     """The share of tasks on which each family has the smallest AIC."""
     n = len(curves.rows)
     won = {name: wilson(round(curves.wins.get(name, 0) * n), n, curves.level) for name in CONTEST}
@@ -135,7 +135,7 @@ def _layers(rows: pl.DataFrame, x: Field, y: Field) -> list[alt.Chart]:
     return [*bands, base.mark_line(color=PALETTE[0], strokeWidth=2).encode(y=alt.Y(**up)), dots]
 
 
-def _sample(curves: Curves) -> list[TaskCurve]:
+def _sample(curves: LearningCurves) -> list[TaskCurve]:
     """All tasks, or as many as a page holds, evenly over first-attempt success; the easiest last."""
     ordered = sorted(curves.rows, key=lambda curve: curve.first.value or 0.0)
     places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_PANELS)).round().astype(int))

@@ -14,7 +14,7 @@ from howsure.estimates import Estimate
 from howsure.horizon.learning_curves.attrition import Attrition, measure_attrition
 from howsure.horizon.learning_curves.bands import FEWEST_LEARNERS, few, interval, reached, whole_band
 from howsure.horizon.learning_curves.families import CONTEST, FAMILIES, family_of, to_base_rate
-from howsure.horizon.learning_curves.fits import Contest, Replicates, Support, contest, resample
+from howsure.horizon.learning_curves.fits import Contest, CurveReplicates, Support, contest, resample
 from howsure.horizon.learning_curves.learner_effect import LearnerEffect
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts, novice_counts
 from howsure.horizon.success_rates import check_success_rates
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from howsure.tables.frames import Source
 
-__all__ = ["AUTO", "Curves", "TaskCurve", "fit_curves"]
+__all__ = ["AUTO", "LearningCurves", "TaskCurve", "fit_curves"]
 
 AUTO = "auto"
 _ONLY_FILES = ("curve_points", "families", "base_rates")
@@ -58,7 +58,7 @@ class TaskCurve:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Curves(Result):
+class LearningCurves(Result):
     """The learning curves of all tasks.
 
     ``points`` has one row per task and attempt: what was observed (n, share with interval), and the curve with the interval at that
@@ -139,7 +139,7 @@ def fit_curves(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Curves:
+) -> LearningCurves:
     """Fit a learning curve to each task that people tried, by binomial likelihood.
 
     Parameters
@@ -198,7 +198,7 @@ def fit_curves(
     notes += [attrition.warning] if attrition.warning else []
     whole = np.ones((1, len(counts.learners)))
     alone, together = (part[0] for part in effect.correlations(whole))
-    return Curves(
+    return LearningCurves(
         rows=_rows(counts, found, curves, alone, drawn, success_rates, level),
         points=_points(counts, curves, drawn, level),
         families=_families(counts, found),
@@ -233,7 +233,7 @@ def _rows(
     found: Contest,
     curves: Floats,
     correlation: Floats,
-    drawn: Replicates,
+    drawn: CurveReplicates,
     levels: Sequence[float],
     level: float,
 ) -> tuple[TaskCurve, ...]:
@@ -272,7 +272,7 @@ def _estimate(value: float, draws: Floats, n_learners: int, level: float) -> Est
     return interval(draws, level, n_learners).estimate(float(value), level=level)
 
 
-def _points(counts: NoviceCounts, curves: Floats, drawn: Replicates, level: float) -> pl.DataFrame:
+def _points(counts: NoviceCounts, curves: Floats, drawn: CurveReplicates, level: float) -> pl.DataFrame:
     """One row per task and attempt that was observed."""
     rows = []
     for task, name in enumerate(counts.tasks):

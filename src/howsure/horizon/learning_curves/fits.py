@@ -14,7 +14,7 @@ from howsure.horizon.learning_curves.learner_effect import LearnerEffect
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.stats._arrays import Bools, Floats, Ints
 
-__all__ = ["THIN", "Contest", "Replicates", "Support", "contest", "fit_batch", "resample"]
+__all__ = ["THIN", "Contest", "CurveReplicates", "Support", "contest", "fit_batch", "resample"]
 
 THIN = 100
 """Tasks with fewer answers are thin: they get one imaginary learner who does as everybody does on all tasks."""
@@ -81,7 +81,7 @@ def contest(counts: NoviceCounts, families: Sequence[str] = (*CONTEST, "isotonic
 
 
 @dataclass(frozen=True, eq=False)
-class Replicates:
+class CurveReplicates:
     """What refits to redrawn learners give: P (replicates, tasks, attempts), the attempt at which levels are reached
     (replicates, tasks, levels), and the correlation of a learner's answers on each task, and on all.
     """
@@ -103,7 +103,7 @@ def resample(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Replicates:
+) -> CurveReplicates:
     """Draw learners with replacement, all their courses with them, and refit each task, `n` times.
 
     Of several families each replicate takes its own best: an interval that kept to the first winner would not know that another sample
@@ -111,7 +111,7 @@ def resample(
     """
     work = partial(_draw, counts, Support.of(counts), tuple(families), effect, tuple(levels))
     found = replicate(work, n, seed=seed, workers=workers, cluster=scheduler, progress=progress)
-    return Replicates(*found)
+    return CurveReplicates(*found)
 
 
 def _draw(

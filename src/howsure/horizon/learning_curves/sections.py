@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from howsure.estimates import Estimate
-from howsure.horizon.learning_curves.curves import Curves, TaskCurve
+from howsure.horizon.learning_curves.curves import LearningCurves, TaskCurve
 from howsure.horizon.learning_curves.families import FAMILIES
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
@@ -11,7 +11,7 @@ from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers
 __all__ = ["curves_sections"]
 
 
-def curves_sections(curves: Curves) -> list[Section]:
+def curves_sections(curves: LearningCurves) -> list[Section]:
     """The curves, the contest of families where there was one, and attrition."""
     charts = {name: ChartBlock(chart) for name, chart in curves.charts().items()}
     sections = [_curves_section(curves, charts["curves"])]
@@ -19,7 +19,7 @@ def curves_sections(curves: Curves) -> list[Section]:
     return [*sections, _attrition_section(curves, charts["attrition"])]
 
 
-def _curves_section(curves: Curves, chart: ChartBlock) -> Section:
+def _curves_section(curves: LearningCurves, chart: ChartBlock) -> Section:
     notes = [Text("\n\n".join(curves.provenance.notes))] if curves.provenance.notes else []
     targets = list(curves.rows[0].reach)
     columns = ["Task", "Curve", "First attempt", *(f"Attempts to {target:.0%}" for target in targets)]
@@ -59,7 +59,7 @@ _METHOD = (
 )
 
 
-def _families_section(curves: Curves, chart: ChartBlock) -> Section:
+def _families_section(curves: LearningCurves, chart: ChartBlock) -> Section:
     told = ", ".join(f"{name} {share:.0%}" for name, share in curves.wins.items())
     rows: list[list[Cell]] = [
         [name, family.formula, ", ".join(family.parameters) or "one level per attempt", curves.wins.get(name)]
@@ -74,7 +74,7 @@ def _families_section(curves: Curves, chart: ChartBlock) -> Section:
     return Section("Which curve suits?", [Text(f"Won: {told}."), chart, table, Method(method), download])
 
 
-def _attrition_section(curves: Curves, chart: ChartBlock) -> Section:
+def _attrition_section(curves: LearningCurves, chart: ChartBlock) -> Section:
     found = curves.attrition.overall
     told = curves.attrition.warning or (
         "No warning: those who left early and those who stayed did much alike on their first attempt, or nobody left early."

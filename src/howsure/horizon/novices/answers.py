@@ -13,13 +13,13 @@ import polars as pl
 
 from howsure.errors import InputError
 from howsure.horizon.asking.replies import to_name
-from howsure.horizon.novices.key import ENDING, Key, Placed, key_beside
+from howsure.horizon.novices.key import ENDING, NovicesKey, PlacedTask, key_beside
 from howsure.horizon.novices.pages import INSTRUMENT
 from howsure.horizon.novices.review import Written, review_table
 from howsure.horizon.task_bank import Instance, Task
 from howsure.people import BuiltPage, Received, Refusal, read_page, read_pages, read_results, step_rows
 from howsure.people.packet import LINKS
-from howsure.people.protocol import Game
+from howsure.people.protocol import GameScreen
 from howsure.results import Provenance, Result, plain
 from howsure.tables import Attempts
 from howsure.tables.frames import write_frame
@@ -95,7 +95,7 @@ def collect_novices(
     that were left count as right, without a time.
     """
     path = Path(pages)
-    opened = Key.read(key or key_beside(path))
+    opened = NovicesKey.read(key or key_beside(path))
     built = list(read_pages(path).values()) if path.is_dir() else [read_page(path)]
     for page in built:
         _check(page, opened, path)
@@ -108,7 +108,7 @@ def collect_novices(
     return _gathered(courses, found.results, refused, opened)
 
 
-def _check(page: BuiltPage, key: Key, path: Path) -> None:
+def _check(page: BuiltPage, key: NovicesKey, path: Path) -> None:
     if page.page.instrument != INSTRUMENT:
         raise InputError(
             f"{path}: a page of {page.page.instrument}, not of {INSTRUMENT}. Name the page that was played."
@@ -125,7 +125,7 @@ class _Course:
 
     learner: str
     task: Task
-    placed: Placed
+    placed: PlacedTask
     answers: Sequence[tuple[str, float]]
 
     @property
@@ -156,9 +156,9 @@ class _Course:
                 yield Written(self.task, seed, self.learner, answer)
 
 
-def _courses(received: Received, key: Key) -> Iterator[_Course]:
+def _courses(received: Received, key: NovicesKey) -> Iterator[_Course]:
     tasks = {task.id: task for task in key.tasks}
-    screens = {screen.id: screen for screen in received.page.page.screens if isinstance(screen, Game)}
+    screens = {screen.id: screen for screen in received.page.page.screens if isinstance(screen, GameScreen)}
     for screen, game in screens.items():
         placed = key.screens[screen]
         answers = [(str(row["answer"]), row["seconds"]) for row in step_rows([received]) if row["screen"] == screen]
@@ -171,7 +171,7 @@ def _courses(received: Received, key: Key) -> Iterator[_Course]:
 
 
 def _gathered(
-    courses: Sequence[_Course], results: Sequence[Received], refused: tuple[Refusal, ...], key: Key
+    courses: Sequence[_Course], results: Sequence[Received], refused: tuple[Refusal, ...], key: NovicesKey
 ) -> Novices:
     rows = pl.DataFrame([row for course in courses for row in course.rows()], schema=_ROWS)
     notes = [str(refusal) for refusal in refused]

@@ -15,7 +15,7 @@ from howsure.people.build import explain
 from howsure.people.protocol import OpaqueId
 from howsure.safe_io import read_bytes
 
-__all__ = ["ENDING", "Key", "Placed", "key_beside"]
+__all__ = ["ENDING", "NovicesKey", "PlacedTask", "key_beside"]
 
 ENDING = ".key.json"
 
@@ -24,20 +24,20 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Placed(_Part):
+class PlacedTask(_Part):
     """What a screen shows: a task, and the instance at each attempt."""
 
     task: str
     seeds: tuple[int, ...] = Field(min_length=1)
 
 
-class Key(_Part):
+class NovicesKey(_Part):
     """Tasks, and where they are shown. Every page carries the key's digest; the salt keeps anyone from guessing at its content."""
 
     format: Literal["howsure-novices-key/1"] = "howsure-novices-key/1"
     salt: str = Field(min_length=16)
     tasks: tuple[Task, ...]
-    screens: dict[OpaqueId, Placed] = Field(min_length=1)
+    screens: dict[OpaqueId, PlacedTask] = Field(min_length=1)
 
     @property
     def text(self) -> str:
@@ -50,7 +50,7 @@ class Key(_Part):
         return digest(self.text)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Key:
+    def read(cls, path: str | os.PathLike[str]) -> NovicesKey:
         """The key in a file."""
         try:
             return cls.model_validate_json(read_bytes(Path(path)))

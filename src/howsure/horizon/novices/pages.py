@@ -13,10 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from howsure.errors import InputError, OptionError
-from howsure.horizon.novices.key import Key, Placed, key_beside
+from howsure.horizon.novices.key import NovicesKey, PlacedTask, key_beside
 from howsure.horizon.task_bank import Task
 from howsure.horizon.task_bank.instances import instance_seed
-from howsure.people import BuiltPage, Game, Page, Reading, Text, build_page, new_salt, opaque_id, write_private
+from howsure.people import (
+    BuiltPage,
+    GameScreen,
+    Page,
+    ReadingScreen,
+    TextQuestion,
+    build_page,
+    new_salt,
+    opaque_id,
+    write_private,
+)
 
 __all__ = ["INSTRUMENT", "MOST_ATTEMPTS", "MOST_TASKS", "NovicePages", "make_pages"]
 
@@ -30,7 +40,7 @@ class NovicePages:
     """Pages by learner, or one for everyone, and their key."""
 
     pages: dict[str, BuiltPage]
-    key: Key
+    key: NovicesKey
 
     def save(self, out: Path) -> list[Path]:
         """Write one page for everyone into the HTML file `out`, or a page a learner into the folder `out`; and beside them the key, which only you may read."""
@@ -92,17 +102,17 @@ class _Round:
     id: str
 
     @property
-    def placed(self) -> Placed:
-        return Placed(task=self.task.id, seeds=tuple(self.seeds))
+    def placed(self) -> PlacedTask:
+        return PlacedTask(task=self.task.id, seeds=tuple(self.seeds))
 
-    def screen(self, title: str) -> Game:
+    def screen(self, title: str) -> GameScreen:
         """A task that stays the same is over once it was solved; of one that is new each time all attempts are made."""
         lines = 1 if self.task.is_verifiable else 10
-        answer = Text(name="answer", text="Your answer", required=True, lines=lines, max_chars=20_000)
+        answer = TextQuestion(name="answer", text="Your answer", required=True, lines=lines, max_chars=20_000)
         instances = [self.task.instance(seed) for seed in self.seeds]
         steps = [(one.prompt, tuple(filter(answer.accepts, one.accepted()))) for one in instances]
         can_tell = all(rights for _, rights in steps)
-        return Game.hiding(
+        return GameScreen.hiding(
             steps,
             answer=answer,
             id=self.id,
@@ -140,7 +150,7 @@ def _deal(tasks: Sequence[Task], n_tasks: int, seed: int) -> Iterator[list[Task]
 def _sealed(rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int, int], None] | None) -> NovicePages:
     every = [one for several in rounds.values() for one in several]
     tasks = {one.task.id: one.task for one in every}
-    key = Key(salt=salt, tasks=tuple(tasks.values()), screens={one.id: one.placed for one in every})
+    key = NovicesKey(salt=salt, tasks=tuple(tasks.values()), screens={one.id: one.placed for one in every})
     pages = {}
     for name, several in rounds.items():
         pages[name] = _page(name, several, key)
@@ -149,13 +159,13 @@ def _sealed(rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int,
     return NovicePages(pages, key)
 
 
-def _page(learner: str, rounds: Sequence[_Round], key: Key) -> BuiltPage:
+def _page(learner: str, rounds: Sequence[_Round], key: NovicesKey) -> BuiltPage:
     text = (
         f"Tasks: {len(rounds)}. Attempts at each: up to {len(rounds[0].seeds)}.\n\nWork alone and without help: no search, no calculator, no assistant; "
         "paper is fine. Take the time you need. You can leave and come back: your answers are kept on this device.\n\nIf you do not know an answer, "
         "guess, or type a question mark."
     )
-    welcome = Reading(id=opaque_id(key.salt, learner, "welcome"), title="What you will do", text=text)
+    welcome = ReadingScreen(id=opaque_id(key.salt, learner, "welcome"), title="What you will do", text=text)
     games = [one.screen(f"Task {place} of {len(rounds)}") for place, one in enumerate(rounds, 1)]
     page = Page(
         instrument=INSTRUMENT,

@@ -5,8 +5,8 @@
 (True, False)
 """
 
-from howsure.horizon.task_bank.answers import Checker, Exact, Judged, Pattern
-from howsure.horizon.task_bank.base import Family, Instance, Task
+from howsure.horizon.task_bank.answers import Checker, Exact, NeedsJudge, Pattern
+from howsure.horizon.task_bank.base import Instance, Task, TaskFamily
 from howsure.horizon.task_bank.registry import DOMAINS, families
 from howsure.horizon.task_bank.suite import make_tasks, read_tasks, task_schema, write_tasks
 
@@ -14,11 +14,11 @@ __all__ = [
     "DOMAINS",
     "Checker",
     "Exact",
-    "Family",
     "Instance",
-    "Judged",
+    "NeedsJudge",
     "Pattern",
     "Task",
+    "TaskFamily",
     "families",
     "make_tasks",
     "read_tasks",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from howsure.errors import InputError
 from howsure.people.typed import bare, plain_form, readings
 
-__all__ = ["Checker", "Exact", "Judged", "Pattern"]
+__all__ = ["Checker", "Exact", "NeedsJudge", "Pattern"]
 
 _LONGEST_REGEX = 500
 
@@ -30,7 +30,7 @@ class Checker(ABC):
 
 
 @dataclass(frozen=True)
-class Judged(Checker):
+class NeedsJudge(Checker):
     """Somebody has to read it."""
 
     def __call__(self, text: str) -> None:

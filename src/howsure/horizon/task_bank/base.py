@@ -10,10 +10,10 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from howsure.errors import HowsureError
-from howsure.horizon.task_bank.answers import Checker, Exact, Judged, Pattern
+from howsure.horizon.task_bank.answers import Checker, Exact, NeedsJudge, Pattern
 from howsure.horizon.task_bank.registry import family_of
 
-__all__ = ["Family", "Instance", "Task", "Verification"]
+__all__ = ["Instance", "Task", "TaskFamily", "Verification"]
 
 Verification = Literal["automated", "llm_judge", "expert_review"]
 
@@ -36,7 +36,7 @@ class Instance:
     @classmethod
     def judged(cls, prompt: str, rubric: str) -> Instance:
         """An instance that somebody has to read."""
-        return cls(prompt, None, rubric, Judged())
+        return cls(prompt, None, rubric, NeedsJudge())
 
     def accepted(self) -> tuple[str, ...]:
         """All right answers of the form that the prompt asks for, lower-cased and stripped; empty where they cannot be listed.
@@ -47,7 +47,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Family:
+class TaskFamily:
     """A kind of task within a domain: ``make(rng, difficulty)`` draws an instance, the harder the closer difficulty is to 1."""
 
     name: str
@@ -145,4 +145,4 @@ def _own(task: Task) -> Instance:
         return Instance(prompt, answer, task.rubric, Pattern(task.regex))
     if task.is_verifiable:
         return Instance(prompt, answer, task.rubric, Exact(task.answer))
-    return Instance(prompt, answer, task.rubric or _PLAIN_RUBRIC, Judged())
+    return Instance(prompt, answer, task.rubric or _PLAIN_RUBRIC, NeedsJudge())

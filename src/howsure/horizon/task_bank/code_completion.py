@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from howsure.horizon.task_bank.answers import Checker
-from howsure.horizon.task_bank.base import Family, Instance
+from howsure.horizon.task_bank.base import Instance, TaskFamily
 from howsure.horizon.task_bank.grammar import BUILTINS, Halted
-from howsure.horizon.task_bank.programs import Sample, first_difference, passes
+from howsure.horizon.task_bank.programs import ReferenceProgram, first_difference, passes
 from howsure.horizon.task_bank.recipes import FUNCTION_NAMES, draw_program
 from howsure.people.typed import bare, plain_form, readings
 
@@ -73,8 +73,8 @@ If you write anything else, end with a line that says Answer: and then that."""
 
 
 FAMILIES = (
-    Family("fill_the_blank", "A short Python function with a piece missing.", "automated", fill_the_blank),
-    Family("find_the_bug", "A short Python function with one wrong word.", "automated", find_the_bug),
+    TaskFamily("fill_the_blank", "A short Python function with a piece missing.", "automated", fill_the_blank),
+    TaskFamily("find_the_bug", "A short Python function with one wrong word.", "automated", find_the_bug),
 )
 
 
@@ -82,7 +82,7 @@ FAMILIES = (
 class FilledBlank(Checker):
     """Right where the program works once the blank is filled."""
 
-    sample: Sample
+    sample: ReferenceProgram
     source: str
     values: tuple[str, ...]
     operators: tuple[str, ...]
@@ -121,7 +121,7 @@ class FilledBlank(Checker):
 class MendedLine(Checker):
     """Right where the program works once a line of it is changed."""
 
-    sample: Sample
+    sample: ReferenceProgram
     source: str
 
     def __call__(self, text: str) -> float:
@@ -250,7 +250,7 @@ class _Swap:
         return f"{self.line}: {self.text}"
 
 
-def _drawn_bug(rng: random.Random, sample: Sample) -> tuple[_Swap, tuple[int, Any]]:
+def _drawn_bug(rng: random.Random, sample: ReferenceProgram) -> tuple[_Swap, tuple[int, Any]]:
     """A changed word that shows, rather in what the program returns than in its failing; and where it shows."""
     swaps = list(_swaps(sample.source))
     rng.shuffle(swaps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from howsure.horizon.task_bank.base import Family, Instance
+from howsure.horizon.task_bank.base import Instance, TaskFamily
 from howsure.horizon.task_bank.writing import Points, writing_task
 
 __all__ = ["FAMILIES"]
@@ -119,7 +119,7 @@ def argument(rng: random.Random, difficulty: float) -> Instance:
 
 
 FAMILIES = (
-    Family("message", "News for somebody in particular.", "llm_judge", message),
-    Family("explanation", "Something explained to somebody in particular.", "llm_judge", explanation),
-    Family("argument", "A case made to those who decide.", "llm_judge", argument),
+    TaskFamily("message", "News for somebody in particular.", "llm_judge", message),
+    TaskFamily("explanation", "Something explained to somebody in particular.", "llm_judge", explanation),
+    TaskFamily("argument", "A case made to those who decide.", "llm_judge", argument),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from howsure.horizon.task_bank.base import Family, Instance
+from howsure.horizon.task_bank.base import Instance, TaskFamily
 from howsure.horizon.task_bank.writing import Points, writing_task
 
 __all__ = ["FAMILIES"]
@@ -96,7 +96,7 @@ def description(rng: random.Random, difficulty: float) -> Instance:
 
 
 FAMILIES = (
-    Family("story", "A very short story under constraints.", "llm_judge", story),
-    Family("poem", "A poem in a given form.", "llm_judge", poem),
-    Family("description", "A place, seen through somebody's eyes.", "llm_judge", description),
+    TaskFamily("story", "A very short story under constraints.", "llm_judge", story),
+    TaskFamily("poem", "A poem in a given form.", "llm_judge", poem),
+    TaskFamily("description", "A place, seen through somebody's eyes.", "llm_judge", description),
 )

@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from howsure.horizon.task_bank.answers import Exact
-from howsure.horizon.task_bank.base import Family, Instance
+from howsure.horizon.task_bank.base import Instance, TaskFamily
 from howsure.horizon.task_bank.seating import draw_seating
 from howsure.horizon.task_bank.sudoku import Grid, draw_grid, rounds
 from howsure.people.blinding import normal_text
@@ -57,8 +57,8 @@ What is the order, from the {puzzle.scene.start} to the {puzzle.scene.end}? Only
 
 
 FAMILIES = (
-    Family("sudoku", "A small sudoku: the numbers in some of its cells.", "automated", sudoku),
-    Family("seating", "Who is where in a row, from clues.", "automated", seating),
+    TaskFamily("sudoku", "A small sudoku: the numbers in some of its cells.", "automated", sudoku),
+    TaskFamily("seating", "Who is where in a row, from clues.", "automated", seating),
 )
 
 

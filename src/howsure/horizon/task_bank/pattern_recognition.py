@@ -8,7 +8,7 @@ from itertools import product
 from string import ascii_uppercase
 
 from howsure.horizon.task_bank.answers import Exact
-from howsure.horizon.task_bank.base import Family, Instance
+from howsure.horizon.task_bank.base import Instance, TaskFamily
 from howsure.horizon.task_bank.sequences import LEVELS, draw_sequence
 
 __all__ = ["FAMILIES"]
@@ -77,9 +77,9 @@ Answer with the number alone. {_ENDING.format(what="the number")}"""
 
 
 FAMILIES = (
-    Family("numbers", "Which number comes next.", "automated", numbers),
-    Family("letters", "Which group of letters comes next.", "automated", letters),
-    Family("rows", "Rows of numbers with a common rule: which one is missing.", "automated", rows),
+    TaskFamily("numbers", "Which number comes next.", "automated", numbers),
+    TaskFamily("letters", "Which group of letters comes next.", "automated", letters),
+    TaskFamily("rows", "Rows of numbers with a common rule: which one is missing.", "automated", rows),
 )
 
 

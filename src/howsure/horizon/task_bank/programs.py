@@ -8,11 +8,11 @@ from typing import Any
 
 from howsure.horizon.task_bank.evaluator import Budget, Halted, Outcome, Program
 
-__all__ = ["Sample", "first_difference", "passes"]
+__all__ = ["ReferenceProgram", "first_difference", "passes"]
 
 
 @dataclass(frozen=True)
-class Sample:
+class ReferenceProgram:
     """A right program: the function's ``name``, what it ``returns``, its ``source``, and ``calls`` to compare it by."""
 
     name: str
@@ -41,12 +41,12 @@ class Sample:
         return f"{self.name}({', '.join(map(repr, self.calls[number]))})"
 
 
-def passes(source: str, sample: Sample) -> bool:
+def passes(source: str, sample: ReferenceProgram) -> bool:
     """Whether another program does the same as a sample on all its calls."""
     return first_difference(source, sample) is None
 
 
-def first_difference(source: str, sample: Sample) -> tuple[int, Any] | None:
+def first_difference(source: str, sample: ReferenceProgram) -> tuple[int, Any] | None:
     """The number of the first call on which a program differs, and what it gives there (`Halted` if nothing); None where it never does."""
     try:
         program = Program(source)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from howsure.horizon.task_bank.evaluator import Program
-from howsure.horizon.task_bank.programs import Sample
+from howsure.horizon.task_bank.programs import ReferenceProgram
 
 __all__ = ["FUNCTION_NAMES", "LEVELS", "draw_program"]
 
@@ -20,7 +20,7 @@ FUNCTION_NAMES = ("score", "f", "g", "work", "process", "compute", "measure")
 """What functions may be called; the first is a helper's name."""
 
 
-def draw_program(rng: random.Random, difficulty: float) -> Sample:
+def draw_program(rng: random.Random, difficulty: float) -> ReferenceProgram:
     """A program of the level that goes with `difficulty`."""
     level = min(int(difficulty * len(LEVELS)), len(LEVELS) - 1)
     return rng.choice(LEVELS[level])(rng)
@@ -92,27 +92,29 @@ def _numbers(low: int, high: int, rng: random.Random) -> tuple[tuple[int], ...]:
 # Level 1: one loop
 
 
-def _sum_of_terms(rng: random.Random) -> Sample:
+def _sum_of_terms(rng: random.Random) -> ReferenceProgram:
     w = _Words.drawn(rng)
     term, words = _term(rng, w.value)
     source = f"def {w.function}({w.values}):\n    {w.total} = 0\n    for {w.value} in {w.values}:\n        {w.total} = {w.total} + {term}\n    return {w.total}"
-    return Sample(w.function, f"the sum of {words} of the numbers in the list {w.values}", source, _lists(rng))
+    return ReferenceProgram(
+        w.function, f"the sum of {words} of the numbers in the list {w.values}", source, _lists(rng)
+    )
 
 
-def _list_of_terms(rng: random.Random) -> Sample:
+def _list_of_terms(rng: random.Random) -> ReferenceProgram:
     w = _Words.drawn(rng)
     term, words = _term(rng, w.value)
     source = f"def {w.function}({w.values}):\n    {w.total} = []\n    for {w.value} in {w.values}:\n        {w.total} = {w.total} + [{term}]\n    return {w.total}"
-    return Sample(
+    return ReferenceProgram(
         w.function, f"a list with {words} of the numbers in the list {w.values}, in the same order", source, _lists(rng)
     )
 
 
-def _sum_of_range(rng: random.Random) -> Sample:
+def _sum_of_range(rng: random.Random) -> ReferenceProgram:
     w, first = _Words.drawn(rng), rng.randint(1, 6)
     term, words = _term(rng, w.index)
     source = f"def {w.function}(n):\n    {w.total} = 0\n    for {w.index} in range({first}, n + 1):\n        {w.total} = {w.total} + {term}\n    return {w.total}"
-    return Sample(
+    return ReferenceProgram(
         w.function,
         f"the sum of {words} of the whole numbers from {first} up to and including n",
         source,
@@ -123,7 +125,7 @@ def _sum_of_range(rng: random.Random) -> Sample:
 # Level 2: a loop with a choice
 
 
-def _sum_where(rng: random.Random) -> Sample:
+def _sum_where(rng: random.Random) -> ReferenceProgram:
     w = _Words.drawn(rng)
     (test, which), (term, words) = _condition(rng, w.value), _term(rng, w.value)
     source = f"""def {w.function}({w.values}):
@@ -132,10 +134,12 @@ def _sum_where(rng: random.Random) -> Sample:
         if {test}:
             {w.total} = {w.total} + {term}
     return {w.total}"""
-    return Sample(w.function, f"the sum of {words} of the numbers {which} in the list {w.values}", source, _lists(rng))
+    return ReferenceProgram(
+        w.function, f"the sum of {words} of the numbers {which} in the list {w.values}", source, _lists(rng)
+    )
 
 
-def _list_where(rng: random.Random) -> Sample:
+def _list_where(rng: random.Random) -> ReferenceProgram:
     w = _Words.drawn(rng)
     (test, which), (term, words) = _condition(rng, w.value), _term(rng, w.value)
     source = f"""def {w.function}({w.values}):
@@ -147,10 +151,10 @@ def _list_where(rng: random.Random) -> Sample:
             {w.total} = {w.total} + [{w.value}]
     return {w.total}"""
     does = f"a list with {words} of the numbers {which}, and the other numbers of the list {w.values} as they are, in the same order"
-    return Sample(w.function, does, source, _lists(rng))
+    return ReferenceProgram(w.function, does, source, _lists(rng))
 
 
-def _place_of_extreme(rng: random.Random) -> Sample:
+def _place_of_extreme(rng: random.Random) -> ReferenceProgram:
     w = _Words.drawn(rng)
     sign, word = rng.choice(((">", "largest"), ("<", "smallest")))
     equal, which = rng.choice((("", "first"), ("=", "last")))
@@ -162,13 +166,13 @@ def _place_of_extreme(rng: random.Random) -> Sample:
     return best"""
     does = f"the place (counted from 0) of the {word} number in the list {w.values}, or of the {which} of them if there are several"
     calls = tuple(call for call in _lists(rng, [4, 4, 4], [1, 9, 9, 1], [9, 1, 1, 9], [3, 9, 4], [9, 3, 4]) if call[0])
-    return Sample(w.function, does, source, calls)
+    return ReferenceProgram(w.function, does, source, calls)
 
 
 # Level 3: neighbours and digits
 
 
-def _count_steps(rng: random.Random) -> Sample:
+def _count_steps(rng: random.Random) -> ReferenceProgram:
     w, step = _Words.drawn(rng), rng.randint(1, 4)
     source = f"""def {w.function}({w.values}):
     {w.total} = 0
@@ -177,10 +181,10 @@ def _count_steps(rng: random.Random) -> Sample:
             {w.total} = {w.total} + 1
     return {w.total}"""
     does = f"how many numbers in the list {w.values} are larger than the one just before them by {step} or more"
-    return Sample(w.function, does, source, _lists(rng, [1, 1 + step, 1 + step], [5, 5, 4 + step, 9], high=8))
+    return ReferenceProgram(w.function, does, source, _lists(rng, [1, 1 + step, 1 + step], [5, 5, 4 + step, 9], high=8))
 
 
-def _digits(rng: random.Random) -> Sample:
+def _digits(rng: random.Random) -> ReferenceProgram:
     w = _Words.drawn(rng)
     test, which = rng.choice(
         (
@@ -199,10 +203,12 @@ def _digits(rng: random.Random) -> Sample:
     return {w.total}"""
     drawn = [rng.randrange(10**size) for size in (3, 4, 5, 6, 4, 2, 5, 7)]
     calls = tuple((number,) for number in (*drawn, 0, 9, 123456789))
-    return Sample(w.function, f"the sum of those digits of the whole number n that are {which}", source, calls)
+    return ReferenceProgram(
+        w.function, f"the sum of those digits of the whole number n that are {which}", source, calls
+    )
 
 
-def _longest_run(rng: random.Random) -> Sample:
+def _longest_run(rng: random.Random) -> ReferenceProgram:
     w = _Words.drawn(rng)
     test, which = _condition(rng, w.value)
     source = f"""def {w.function}({w.values}):
@@ -217,7 +223,7 @@ def _longest_run(rng: random.Random) -> Sample:
     return best"""
     does = f"the length of the longest stretch of neighbours in the list {w.values} that are all numbers {which}"
     calls = _lists(rng, *_runs(rng, test, w.value), *([bound] for bound in range(-3, 11)))
-    return Sample(w.function, does, source, calls)
+    return ReferenceProgram(w.function, does, source, calls)
 
 
 def _runs(rng: random.Random, test: str, name: str) -> list[list[int]]:
@@ -234,7 +240,7 @@ def _runs(rng: random.Random, test: str, name: str) -> list[list[int]]:
 # Level 4: loops in loops
 
 
-def _count_pairs(rng: random.Random) -> Sample:
+def _count_pairs(rng: random.Random) -> ReferenceProgram:
     w, goal = _Words.drawn(rng), rng.randint(5, 12)
     test, which = rng.choice(
         (
@@ -252,12 +258,12 @@ def _count_pairs(rng: random.Random) -> Sample:
                 {w.total} = {w.total} + 1
     return {w.total}"""
     does = f"how many pairs of different places in the list {w.values} hold two numbers whose sum is {which}"
-    return Sample(
+    return ReferenceProgram(
         w.function, does, source, _lists(rng, [goal, 0] * 4, [1, goal - 1, 1, 1], [goal, 1], low=0, high=goal)
     )
 
 
-def _primes(rng: random.Random) -> Sample:
+def _primes(rng: random.Random) -> ReferenceProgram:
     w, first = _Words.drawn(rng), rng.randint(2, 9)
     term, words = rng.choice(
         (
@@ -276,7 +282,7 @@ def _primes(rng: random.Random) -> Sample:
         if is_prime:
             {w.total} = {w.total} + {term}
     return {w.total}"""
-    return Sample(
+    return ReferenceProgram(
         w.function,
         f"{words} from {first} up to and including n",
         source,
@@ -284,7 +290,7 @@ def _primes(rng: random.Random) -> Sample:
     )
 
 
-def _sorted_in(rng: random.Random) -> Sample:
+def _sorted_in(rng: random.Random) -> ReferenceProgram:
     w = _Words.drawn(rng)
     sign, order = rng.choice((("<=", "ascending"), (">=", "descending")))
     source = f"""def {w.function}({w.values}):
@@ -295,13 +301,15 @@ def _sorted_in(rng: random.Random) -> Sample:
             place = place + 1
         {w.total} = {w.total}[:place] + [{w.value}] + {w.total}[place:]
     return {w.total}"""
-    return Sample(w.function, f"the numbers of the list {w.values} in {order} order", source, _lists(rng, [3, 3, 1, 3]))
+    return ReferenceProgram(
+        w.function, f"the numbers of the list {w.values} in {order} order", source, _lists(rng, [3, 3, 1, 3])
+    )
 
 
 # Level 5: functions that call functions, and state that is carried along
 
 
-def _ways(rng: random.Random) -> Sample:
+def _ways(rng: random.Random) -> ReferenceProgram:
     w, (small, large) = _Words.drawn(rng), rng.choice(((1, 2), (1, 3), (2, 3), (1, 4), (2, 5)))
     source = f"""def {w.function}(n):
     if n < 0:
@@ -312,10 +320,10 @@ def _ways(rng: random.Random) -> Sample:
     {w.total} = {w.total} + {w.function}(n - {large})
     return {w.total}"""
     does = f"in how many ways one can climb n stairs in strides of {small} or {large} (the order of the strides counts)"
-    return Sample(w.function, does, source, tuple((n,) for n in (4, 5, 7, 6, 3, 2, 1, 0)))
+    return ReferenceProgram(w.function, does, source, tuple((n,) for n in (4, 5, 7, 6, 3, 2, 1, 0)))
 
 
-def _helped(rng: random.Random) -> Sample:
+def _helped(rng: random.Random) -> ReferenceProgram:
     w, base = _Words.drawn(rng), rng.choice((10, 10, 8, 5))
     test, which = rng.choice(
         (("% 2 == 0", "even"), ("% 2 == 1", "odd"), ("% 3 == 0", "a multiple of 3"), (f"> {rng.randint(2, 5)}", ""))
@@ -336,12 +344,12 @@ def {w.function}({w.values}):
             count = count + 1
     return count"""
     does = f"how many numbers in the list {w.values} (none is below 0) have a sum of {digits} that is {which}"
-    return Sample(
+    return ReferenceProgram(
         w.function, does, source, _lists(rng, [10, 19, 100, 8, 64], [49, 74, 99], [6] * 7, [7] * 7, low=0, high=24)
     )
 
 
-def _merged(rng: random.Random) -> Sample:
+def _merged(rng: random.Random) -> ReferenceProgram:
     w = _Words.drawn(rng)
     sign, order = rng.choice((("<=", "ascending"), (">=", "descending")))
     source = f"""def {w.function}(a, b):
@@ -361,10 +369,10 @@ def _merged(rng: random.Random) -> Sample:
     edges = [([1, 2, 8], [5]), ([5], [1, 2, 8]), ([1, 2, 3, 4], [9]), ([9], [1, 2, 3, 4]), ([4, 4], [4])]
     calls = tuple(tuple(sorted(part, reverse=sign == ">=") for part in pair) for pair in (*drawn, *edges))
     does = f"all numbers of the lists a and b in {order} order (both lists are in that order already)"
-    return Sample(w.function, does, source, calls)
+    return ReferenceProgram(w.function, does, source, calls)
 
 
-LEVELS: tuple[tuple[Callable[[random.Random], Sample], ...], ...] = (
+LEVELS: tuple[tuple[Callable[[random.Random], ReferenceProgram], ...], ...] = (
     (_sum_of_terms, _list_of_terms, _sum_of_range),
     (_sum_where, _list_where, _place_of_extreme),
     (_count_steps, _digits, _longest_run),

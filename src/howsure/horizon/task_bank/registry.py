@@ -1,6 +1,6 @@
 """The domains of tasks, one file each.
 
-A domain is a module here with ``FAMILIES``, the kinds of tasks in it (see `base.Family`). A new one is one new file and its name in `DOMAINS`.
+A domain is a module here with ``FAMILIES``, the kinds of tasks in it (see `base.TaskFamily`). A new one is one new file and its name in `DOMAINS`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
-    from howsure.horizon.task_bank.base import Family
+    from howsure.horizon.task_bank.base import TaskFamily
 
 __all__ = ["DOMAINS", "families", "family_of"]
 
@@ -19,14 +19,14 @@ DOMAINS = ("logic_puzzle", "code_completion", "pattern_recognition", "creative_w
 """Those that a program checks first."""
 
 
-def families(domain: str) -> tuple[Family, ...]:
+def families(domain: str) -> tuple[TaskFamily, ...]:
     """The kinds of tasks in a domain."""
     if domain not in DOMAINS:
         raise OptionError.unknown("domain with generators", domain, DOMAINS)
-    return cast("tuple[Family, ...]", importlib.import_module(f"howsure.horizon.task_bank.{domain}").FAMILIES)
+    return cast("tuple[TaskFamily, ...]", importlib.import_module(f"howsure.horizon.task_bank.{domain}").FAMILIES)
 
 
-def family_of(domain: str, name: str) -> Family:
+def family_of(domain: str, name: str) -> TaskFamily:
     """One of them."""
     by_name = {family.name: family for family in families(domain)}
     if name not in by_name:

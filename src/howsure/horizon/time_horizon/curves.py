@@ -21,7 +21,17 @@ from howsure.stats._arrays import Floats, Ints, check_level
 from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.replicates import expanded_level
 
-__all__ = ["FARTHEST", "RESAMPLES", "WEIGHTS", "Curves", "Timed", "draw_curves", "fit_curves", "middle_of", "timed"]
+__all__ = [
+    "FARTHEST",
+    "RESAMPLES",
+    "WEIGHTS",
+    "SuccessCurves",
+    "Timed",
+    "draw_curves",
+    "fit_curves",
+    "middle_of",
+    "timed",
+]
 
 WEIGHTS = ("invsqrt", "equal", "task")
 """What counts alike: ``invsqrt`` a family of tasks counts as the root of its size, and its tasks alike; ``equal`` each run; ``task`` each task."""
@@ -52,7 +62,7 @@ class Timed:
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class SuccessCurves:
     """Intercepts, slopes and outcomes of fits (see `time_kernels`): the last axis is the model, one before it the replicate."""
 
     intercept: Floats
@@ -71,9 +81,9 @@ class Curves:
         crossing = np.where(self.outcome == NO_SUCCESS, -np.inf, crossing)
         return np.where(self.outcome == NO_FAILURE, np.inf, crossing)
 
-    def of(self, model: int) -> Curves:
+    def of(self, model: int) -> SuccessCurves:
         """One model's."""
-        return Curves(self.intercept[..., model], self.slope[..., model], self.outcome[..., model])
+        return SuccessCurves(self.intercept[..., model], self.slope[..., model], self.outcome[..., model])
 
 
 def timed(counts: ModelCounts, *, weights: str = "invsqrt", regularisation: float = 1e-5) -> Timed:
@@ -89,24 +99,24 @@ def timed(counts: ModelCounts, *, weights: str = "invsqrt", regularisation: floa
     return Timed(kept, np.log2(kept.minutes), _weight(kept, weights), float(regularisation))
 
 
-def fit_curves(data: Timed, x: Floats | None = None) -> Curves:
+def fit_curves(data: Timed, x: Floats | None = None) -> SuccessCurves:
     """A curve for each model; `x` gives tasks another length."""
     x = data.x if x is None else x
     found = [_fit(data, x, model) for model in range(len(data.counts.models))]
     intercept, slope, outcome = zip(*found, strict=True)
-    return Curves(np.array(intercept), np.array(slope), np.array(outcome, dtype=np.int64))
+    return SuccessCurves(np.array(intercept), np.array(slope), np.array(outcome, dtype=np.int64))
 
 
 def draw_curves(
     data: Timed,
-    base: Curves,
+    base: SuccessCurves,
     n: int,
     *,
     resample: str = "hierarchy",
     seed: int = 0,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Curves:
+) -> SuccessCurves:
     """The curves of `n` replicates, in which `resample` says what is drawn anew.
 
     Models share a replicate's tasks, so that differences between models are paired. `base` is where each refit starts.
@@ -117,7 +127,7 @@ def draw_curves(
         raise OptionError.unknown("resampling", resample, RESAMPLES)
     start = np.nan_to_num(np.column_stack([base.intercept, base.slope]))
     work = partial(_draw, data, start, resample == "hierarchy")
-    return Curves(*replicate(work, n, seed=seed, cluster=scheduler, progress=progress))
+    return SuccessCurves(*replicate(work, n, seed=seed, cluster=scheduler, progress=progress))
 
 
 def middle_of(level: float, resample: str, n_families: int) -> float:

@@ -15,7 +15,7 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
 from howsure.horizon.success_rates import check_success_rates
-from howsure.horizon.time_horizon.curves import Curves, Timed, draw_curves, fit_curves, middle_of, timed
+from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, middle_of, timed
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary
 from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
 from howsure.results import Provenance, Result, columns_of
@@ -68,8 +68,8 @@ class TimeHorizons(Result):
     success_rates: tuple[float, ...]
     level: float
     data: Timed
-    curves: Curves
-    drawn: Curves | None
+    curves: SuccessCurves
+    drawn: SuccessCurves | None
     sensitivity: Sensitivity
     provenance: Provenance
 
@@ -251,7 +251,7 @@ def time_horizons(
     return assemble(data, curves, drawn, made)
 
 
-def assemble(data: Timed, curves: Curves, drawn: Curves | None, provenance: Provenance) -> TimeHorizons:
+def assemble(data: Timed, curves: SuccessCurves, drawn: SuccessCurves | None, provenance: Provenance) -> TimeHorizons:
     """The result of curves and their replicates; settings and seed are those of `provenance`."""
     settings = provenance.settings
     rates, level = tuple(settings["success_rates"]), settings["level"]
@@ -279,8 +279,8 @@ def assemble(data: Timed, curves: Curves, drawn: Curves | None, provenance: Prov
 
 def _model_fit(
     data: Timed,
-    curves: Curves,
-    drawn: Curves | None,
+    curves: SuccessCurves,
+    drawn: SuccessCurves | None,
     model: int,
     success_rates: Sequence[float],
     level: float,

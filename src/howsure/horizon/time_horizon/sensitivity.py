@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
-from howsure.horizon.time_horizon.curves import WEIGHTS, Curves, Timed, fit_curves, timed
+from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import Bools, Floats
 from howsure.stats.replicates import replicate_differences, replicate_interval
@@ -110,7 +110,7 @@ def vary(
     )
 
 
-_Changed = tuple[str, str, Curves]
+_Changed = tuple[str, str, SuccessCurves]
 
 
 def _settings(data: Timed, weights: str) -> Iterator[_Changed]:
@@ -138,7 +138,12 @@ def _censored(data: Timed, tasks: Sequence[str]) -> Bools:
 
 
 def _noisy(
-    data: Timed, base: Curves, success_rates: Sequence[float], spread: float, level: float, rng: np.random.Generator
+    data: Timed,
+    base: SuccessCurves,
+    success_rates: Sequence[float],
+    spread: float,
+    level: float,
+    rng: np.random.Generator,
 ) -> Iterator[Variation]:
     noise = spread * rng.standard_normal((_DRAWS, len(data.x)))
     fits = [fit_curves(data, data.x + shift) for shift in noise]
@@ -151,7 +156,7 @@ def _noisy(
             yield Variation(model, one, "noise", f"{spread:g}", _times(middle), *ends)
 
 
-def _ratio(curves: Curves, base: Curves, success_rate: float) -> Floats:
+def _ratio(curves: SuccessCurves, base: SuccessCurves, success_rate: float) -> Floats:
     """log₂ of the horizons' ratio; not finite where either horizon is none."""
     return replicate_differences(curves.log2_minutes(success_rate), base.log2_minutes(success_rate))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from howsure.estimates import Estimate, State
-from howsure.horizon.time_horizon.curves import Curves
+from howsure.horizon.time_horizon.curves import SuccessCurves
 from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS, SEPARATED
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_interval
@@ -37,8 +37,8 @@ _WHY: dict[int, tuple[State, str]] = {
 
 
 def horizon(
-    own: Curves,
-    drawn: Curves | None,
+    own: SuccessCurves,
+    drawn: SuccessCurves | None,
     x: Floats,
     success_rate: float,
     level: float,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from howsure.tables.frames import Source
 
-__all__ = ["QUANTITIES", "Progress", "Rate", "progress", "separate"]
+__all__ = ["QUANTITIES", "Progress", "ProgressRate", "progress", "separate"]
 
 QUANTITIES = {
     "per_oom": "capability for ten times the compute",
@@ -51,7 +51,7 @@ _STEPS = 24
 
 
 @dataclass(frozen=True)
-class Rate:
+class ProgressRate:
     """One number of progress: what it is (see `QUANTITIES`), and by which method."""
 
     method: str
@@ -70,7 +70,7 @@ class Progress(Result):
     name: ClassVar[str] = "progress"
 
     models: pl.DataFrame
-    rates: tuple[Rate, ...]
+    rates: tuple[ProgressRate, ...]
     needed: pl.DataFrame
     cheapest: pl.DataFrame
     fixed: pl.DataFrame
@@ -197,7 +197,7 @@ def _known_compute(
     return dict(zip(rows["model"], rows["compute"], strict=True)), dict(zip(rows["model"], families, strict=True))
 
 
-def _joint_rates(method: str, data: Computed, of: Coefficients) -> list[Rate]:
+def _joint_rates(method: str, data: Computed, of: Coefficients) -> list[ProgressRate]:
     found = {
         "per_oom": of.combined([0, 1, 0]),
         "per_year": of.combined([0, 0, 1]),
@@ -205,24 +205,27 @@ def _joint_rates(method: str, data: Computed, of: Coefficients) -> list[Rate]:
         "oom_per_year": ratio(of, [0, 0, 1], [0, 1, 0]),
         "years_per_oom": ratio(of, [0, 1, 0], [0, 0, 1]),
     }
-    return [Rate(method, quantity, estimate) for quantity, estimate in found.items()]
+    return [ProgressRate(method, quantity, estimate) for quantity, estimate in found.items()]
 
 
-def _staged_rates(of: Coefficients | None, level: float) -> list[Rate]:
+def _staged_rates(of: Coefficients | None, level: float) -> list[ProgressRate]:
     if of is None:
         nothing = Estimate.without("too_few", "no two families with models of different compute", level=level)
-        return [Rate("within families", "per_oom", nothing), Rate("two stages", "per_year", nothing)]
+        return [ProgressRate("within families", "per_oom", nothing), ProgressRate("two stages", "per_year", nothing)]
     return [
-        Rate("within families", "per_oom", of.combined([1, 0])),
-        Rate("two stages", "per_year", of.combined([0, 1])),
-        Rate("two stages", "oom_per_year", ratio(of, [0, 1], [1, 0])),
-        Rate("two stages", "years_per_oom", ratio(of, [1, 0], [0, 1])),
+        ProgressRate("within families", "per_oom", of.combined([1, 0])),
+        ProgressRate("two stages", "per_year", of.combined([0, 1])),
+        ProgressRate("two stages", "oom_per_year", ratio(of, [0, 1], [1, 0])),
+        ProgressRate("two stages", "years_per_oom", ratio(of, [1, 0], [0, 1])),
     ]
 
 
-def _ols_rates(data: Computed, of: Coefficients) -> list[Rate]:
+def _ols_rates(data: Computed, of: Coefficients) -> list[ProgressRate]:
     """Plain least squares, and the published interval of its ratio, to compare with."""
-    return [*_joint_rates("joint, OLS", data, of), Rate("joint, as published", "oom_per_year", as_published(of))]
+    return [
+        *_joint_rates("joint, OLS", data, of),
+        ProgressRate("joint, as published", "oom_per_year", as_published(of)),
+    ]
 
 
 def _compute_growth(data: Computed) -> float:

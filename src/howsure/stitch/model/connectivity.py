@@ -11,13 +11,13 @@ from scipy.sparse.csgraph import connected_components
 
 from howsure.stitch.model.layout import Ints
 
-__all__ = ["Part", "describe_parts", "find_parts"]
+__all__ = ["LinkedGroup", "describe_parts", "find_parts"]
 
 _SHOWN = 4
 
 
 @dataclass(frozen=True)
-class Part:
+class LinkedGroup:
     """Models and benchmarks that are linked by scores, and by none to the rest."""
 
     models: tuple[str, ...]
@@ -28,7 +28,9 @@ class Part:
         return f"{len(self.models)} model{'s' * (len(self.models) > 1)} ({_listed(self.models)}) on {benchmarks}"
 
 
-def find_parts(model: Ints, benchmark: Ints, models: Sequence[str], benchmarks: Sequence[str]) -> tuple[Part, ...]:
+def find_parts(
+    model: Ints, benchmark: Ints, models: Sequence[str], benchmarks: Sequence[str]
+) -> tuple[LinkedGroup, ...]:
     """The parts into which the scores fall, the largest first; one part is what a scale needs.
 
     ``model`` and ``benchmark`` hold each score's index into the names.
@@ -39,13 +41,13 @@ def find_parts(model: Ints, benchmark: Ints, models: Sequence[str], benchmarks: 
     named = np.array([*models, *benchmarks], dtype=object)
     is_model = np.arange(size) < n_models
     parts = [
-        Part(tuple(named[(label == part) & is_model]), tuple(named[(label == part) & ~is_model]))
+        LinkedGroup(tuple(named[(label == part) & is_model]), tuple(named[(label == part) & ~is_model]))
         for part in range(n_parts)
     ]
     return tuple(sorted(parts, key=lambda part: (-len(part.models) - len(part.benchmarks), part.benchmarks)))
 
 
-def describe_parts(parts: Sequence[Part]) -> str:
+def describe_parts(parts: Sequence[LinkedGroup]) -> str:
     """What is wrong with several parts, and what would join them."""
     first, second = parts[:2]
     rest = f"; {len(parts) - 2} more" if len(parts) > 2 else ""

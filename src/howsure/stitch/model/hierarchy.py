@@ -22,7 +22,7 @@ from scipy.sparse.linalg import svds
 from howsure.stitch.model.curvature import Spread, spread
 from howsure.stitch.model.kernels import fit as minimise
 from howsure.stitch.model.layout import Floats, Layout, Prior, Rows
-from howsure.stitch.model.noise import Noise, estimate_noise, expected
+from howsure.stitch.model.noise import ScoreNoise, estimate_noise, expected
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.solutions import MOST_ITERATIONS, Solution
 
@@ -67,7 +67,7 @@ class _State:
 
     theta: Floats
     hyper: _Hyper
-    noise: Noise | None = None
+    noise: ScoreNoise | None = None
 
 
 def _begin(rows: Rows) -> _State:
@@ -105,7 +105,7 @@ def _round(problem: Problem, rows: Rows, state: _State) -> _State:
 def _finish(problem: Problem, rows: Rows, state: _State) -> Solution:
     prior, weights = _prior(problem, rows.layout, state.hyper), _weights(problem, rows, state)
     fitted = minimise(rows, weights, state.theta, prior, _EXACTLY, MOST_ITERATIONS)
-    noise = cast("Noise", state.noise)
+    noise = cast("ScoreNoise", state.noise)
     learned = {**asdict(state.hyper), "shape": noise.shape, "correlation": noise.correlation}
     if rows.layout.n_dimensions == 1:
         del learned["loading_sd"]

@@ -20,7 +20,7 @@ from howsure.stitch.model.kernels import eta
 from howsure.stitch.model.layout import Floats, Ints, Rows
 from howsure.stitch.model.problem import Problem
 
-__all__ = ["LEAST_SD", "Noise", "estimate_noise", "expected"]
+__all__ = ["LEAST_SD", "ScoreNoise", "estimate_noise", "expected"]
 
 LEAST_SD = 0.005
 """Least standard deviation of a score around its curve: what rounding to two digits hides, if nothing else is known."""
@@ -33,7 +33,7 @@ _SWEEPS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class ScoreNoise:
     """``variance`` v and ``degrees`` of freedom behind it for each benchmark, ``shape`` κ, ``correlation`` ρ."""
 
     variance: Floats
@@ -66,8 +66,8 @@ def expected(rows: Rows, theta: Floats) -> tuple[Floats, Floats]:
 
 
 def estimate_noise(
-    problem: Problem, rows: Rows, theta: Floats, weights: Floats, spread: Spread, before: Noise | None = None
-) -> Noise:
+    problem: Problem, rows: Rows, theta: Floats, weights: Floats, spread: Spread, before: ScoreNoise | None = None
+) -> ScoreNoise:
     """The noise that the residuals at `theta` show, corrected for what the fit has taken from them.
 
     ``before`` is an earlier estimate: beside a known sampling variance, what is left for v depends on it.
@@ -82,12 +82,12 @@ def estimate_noise(
     tried = [_at_shape(shape, share, b, squares, free, sampling, before) for shape in SHAPES]
     noise = max(tried, key=lambda one: one[0])[1]
     standard = (rows.score - value) / np.sqrt(noise.of(share, b, sampling))
-    return Noise(noise.variance, noise.degrees, noise.shape, _correlation(standard, cell))
+    return ScoreNoise(noise.variance, noise.degrees, noise.shape, _correlation(standard, cell))
 
 
 def _at_shape(
-    shape: float, share: Floats, b: Ints, squares: Floats, free: Floats, sampling: Floats, before: Noise | None
-) -> tuple[float, Noise]:
+    shape: float, share: Floats, b: Ints, squares: Floats, free: Floats, sampling: Floats, before: ScoreNoise | None
+) -> tuple[float, ScoreNoise]:
     """The log-likelihood of a shape, and the variances that go with it."""
     n, profile = len(free), _profile(share, shape)
     common = float(squares.mean() if before is None else before.variance.mean())
@@ -96,7 +96,7 @@ def _at_shape(
     )  # little where most of a row's variance is that of its items
     known = np.bincount(b, told, minlength=n)
     raw = np.bincount(b, told * (squares - sampling) / profile, minlength=n) / np.maximum(known, 1e-9)
-    noise = Noise(*_shrunk(raw, known * free), shape, 0.0)
+    noise = ScoreNoise(*_shrunk(raw, known * free), shape, 0.0)
     total = noise.of(share, b, sampling)
     return float(-(np.log(total) + squares / total).sum() / 2), noise
 

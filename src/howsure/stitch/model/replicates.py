@@ -36,7 +36,7 @@ from howsure.stitch.model.layout import Bools, Floats
 from howsure.stitch.model.noise import expected
 from howsure.stitch.model.solutions import MOST_ITERATIONS, Solution
 
-__all__ = ["RESAMPLES", "Replicates", "Resample", "draw_replicates"]
+__all__ = ["RESAMPLES", "Resample", "ScaleReplicates", "draw_replicates"]
 
 Resample = Literal["errors", "families", "rows", "bayesian", "models", "benchmarks"]
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
@@ -47,7 +47,7 @@ _Drawn = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Replicates(Aligned):
+class ScaleReplicates(Aligned):
     """Parameters of the refits, one row each, on the reported scale.
 
     A refit that did not converge, or left the constraint without a scale, is NaN throughout; so is a model's capability in a refit that drew none
@@ -55,7 +55,7 @@ class Replicates(Aligned):
     """
 
     @classmethod
-    def of(cls, parts: Sequence[Floats]) -> Replicates:
+    def of(cls, parts: Sequence[Floats]) -> ScaleReplicates:
         """Replicates of capability, difficulty, slope and, in two dimensions, trait and loading."""
         return cls(*parts)
 
@@ -69,13 +69,13 @@ class Replicates(Aligned):
         """How many refits have no scale."""
         return int(self.has_failed.sum())
 
-    def usable(self) -> Replicates | None:
+    def usable(self) -> ScaleReplicates | None:
         """The refits that have a scale, for sums over replicates such as covariances; None where more than 10 % have none."""
         failed = self.has_failed
         if not len(failed) or failed.mean() > MOST_FAILED:
             return None
         parts = (self.capability, self.difficulty, self.slope, self.trait, self.loading)
-        return Replicates.of([part[~failed] for part in parts if part is not None])
+        return ScaleReplicates.of([part[~failed] for part in parts if part is not None])
 
     def __len__(self) -> int:
         return len(self.capability)
@@ -96,7 +96,7 @@ def draw_replicates(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Replicates:
+) -> ScaleReplicates:
     """`n` refits on redrawn data, the same for a seed wherever they are computed."""
     if resample not in RESAMPLES:
         raise OptionError.unknown("resampling", resample, RESAMPLES)
@@ -106,7 +106,7 @@ def draw_replicates(
         work, n, seed=seed, batch=batch, workers=workers, cluster=scheduler, progress=progress
     )
     is_whole = converged & np.isfinite(parts[1]).all(axis=1)
-    return Replicates.of([np.where(is_whole[:, None], part, np.nan) for part in parts])
+    return ScaleReplicates.of([np.where(is_whole[:, None], part, np.nan) for part in parts])
 
 
 def _refit(

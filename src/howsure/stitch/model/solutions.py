@@ -11,7 +11,7 @@ from howsure.stitch.model.anchors import AnchorBenchmark, Constraint
 from howsure.stitch.model.curvature import spread
 from howsure.stitch.model.kernels import fit as minimise
 from howsure.stitch.model.layout import Fitted, Floats, Layout, Prior, Rows
-from howsure.stitch.model.noise import Noise, estimate_noise
+from howsure.stitch.model.noise import ScoreNoise, estimate_noise
 from howsure.stitch.model.problem import Problem
 
 __all__ = ["MOST_ITERATIONS", "TOLERANCE", "Solution", "solve_ridge"]
@@ -36,7 +36,7 @@ class Solution:
     weights: Floats
     prior: Prior
     fitted: Fitted
-    noise: Noise
+    noise: ScoreNoise
     prior_sd: Floats
     is_by_noise: bool
     learned: Mapping[str, float] = field(default_factory=dict)

@@ -31,7 +31,7 @@ from howsure.stitch.sensitivity.settings import (
     change_model,
     change_strength,
 )
-from howsure.stitch.sensitivity.variants import Baseline, Variant, frontier_slopes, variant_frame
+from howsure.stitch.sensitivity.variants import BaselineFit, Variant, frontier_slopes, variant_frame
 from howsure.stitch.summaries import rank_columns
 from howsure.tables import Scores
 from howsure.tables.frames import parts_of
@@ -140,7 +140,7 @@ def robustness(
     scale = fit(scores, **options, level=level, n_replicates=_NOISE, seed=seed, scheduler=scheduler, progress=stage(0))
     problem, used = scale.problem, _method(scale)
     fold, (solution, constraint) = _folds(problem, folds), _solved(scale)
-    baseline = Baseline(problem.models, problem.dates, scale.estimate.capability)
+    baseline = BaselineFit(problem.models, problem.dates, scale.estimate.capability)
     dropped, kept = drop_benchmarks(
         solution, constraint, n_replicates, share=share, seed=seed, scheduler=scheduler, progress=stage(1)
     )
@@ -202,7 +202,7 @@ def _solved(scale: Scale) -> tuple[Solution, Constraint]:
     return preset_called(told["preset"]).solve(scale.problem, constraint, told["dimensions"]), constraint
 
 
-def _slope(baseline: Baseline, scale: Scale) -> Estimate:
+def _slope(baseline: BaselineFit, scale: Scale) -> Estimate:
     value = float(frontier_slopes(baseline.capability[None], baseline.dates)[0])
     if not np.isfinite(value):
         reason = "the frontier needs models of at least two dates, of which the later is better"
@@ -211,13 +211,13 @@ def _slope(baseline: Baseline, scale: Scale) -> Estimate:
     return replicate_interval(drawn, scale.level).estimate(value, level=scale.level)
 
 
-def _noisy(baseline: Baseline, scale: Scale) -> list[Variant]:
+def _noisy(baseline: BaselineFit, scale: Scale) -> list[Variant]:
     n = len(scale.problem.benchmarks)
     drawn = () if scale.replicates is None else scale.replicates.capability
     return [baseline.compare("noise", f"redraw {r}", one, n_benchmarks=n) for r, one in enumerate(drawn, 1)]
 
 
-def _dropped(baseline: Baseline, problem: Problem, capability: Floats, kept: Bools) -> list[Variant]:
+def _dropped(baseline: BaselineFit, problem: Problem, capability: Floats, kept: Bools) -> list[Variant]:
     found = []
     names = np.array(problem.benchmarks, dtype=object)
     for one, is_in in zip(capability, kept, strict=True):
@@ -229,13 +229,13 @@ def _dropped(baseline: Baseline, problem: Problem, capability: Floats, kept: Boo
     return found
 
 
-def _varied(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterator[Variant]:
+def _varied(baseline: BaselineFit, solution: Solution, constraint: Constraint) -> Iterator[Variant]:
     """What needs no more than the optimum to start from."""
     for vary in (leave_benchmarks_out, leave_organisations_out, change_anchor, change_strength):
         yield from vary(baseline, solution, constraint)
 
 
-def _ranks(baseline: Baseline, capability: Floats, level: float) -> pl.DataFrame:
+def _ranks(baseline: BaselineFit, capability: Floats, level: float) -> pl.DataFrame:
     """Between which ranks each model lies when benchmarks are dropped, and how often it is the best."""
     ranks = rank_columns(baseline.capability, capability, level)
     columns = {"model": baseline.models, **ranks, "n_refits": np.isfinite(capability).sum(axis=0)}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from howsure.stitch.sensitivity.analysis import Robustness
-    from howsure.stitch.sensitivity.inspection import Check
+    from howsure.stitch.sensitivity.inspection import ScaleCheck
 
 __all__ = [
     "draw_dropped",
@@ -193,7 +193,7 @@ def draw_validation(found: Robustness) -> alt.LayerChart:
     )
 
 
-def draw_sample(check: Check) -> alt.LayerChart:
+def draw_sample(check: ScaleCheck) -> alt.LayerChart:
     """The sampled models on the scale, coloured by the third of all models in which they lie."""
     return interval_plot(
         check.sample.with_columns(label=pl.format("{} · {}", "rank", "model")),
@@ -214,7 +214,7 @@ def draw_sample(check: Check) -> alt.LayerChart:
     )
 
 
-def draw_residuals(check: Check) -> alt.LayerChart:
+def draw_residuals(check: ScaleCheck) -> alt.LayerChart:
     """The strangest scores beside where such scores lie."""
     found = check.surprises.residuals
     n = min(_MOST_ROWS, len(found))
@@ -237,7 +237,7 @@ def draw_residuals(check: Check) -> alt.LayerChart:
     return _with_long_names(chart)
 
 
-def draw_supports(check: Check) -> alt.LayerChart:
+def draw_supports(check: ScaleCheck) -> alt.LayerChart:
     """The models whose rank rests most on one score: where they are, and where they would be without it."""
     found = check.surprises.supports
     n, ends = min(_MOST_ROWS, len(found)), (pl.col("rank"), pl.col("rank_without"))

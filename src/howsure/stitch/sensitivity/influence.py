@@ -20,7 +20,7 @@ from howsure.stitch.model.kernels import fit as minimise
 from howsure.stitch.model.layout import Bools, Floats, Ints, Prior
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.solutions import MOST_ITERATIONS, Solution
-from howsure.stitch.sensitivity.variants import Baseline, Variant
+from howsure.stitch.sensitivity.variants import BaselineFit, Variant
 
 __all__ = ["drop_benchmarks", "leave_benchmarks_out", "leave_organisations_out", "refit_without"]
 
@@ -69,7 +69,7 @@ def drop_benchmarks(
     return capability, is_in
 
 
-def leave_benchmarks_out(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
+def leave_benchmarks_out(baseline: BaselineFit, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """A refit without each benchmark in turn. Without the anchor there is no unit of its own, only the linked one."""
     problem = solution.problem
     for b, name in enumerate(problem.benchmarks):
@@ -77,7 +77,7 @@ def leave_benchmarks_out(baseline: Baseline, solution: Solution, constraint: Con
         yield _without(baseline, solution, constraint, "benchmark", name, problem.benchmark != b, has_unit=has_unit)
 
 
-def leave_organisations_out(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
+def leave_organisations_out(baseline: BaselineFit, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """A refit without the models of each organisation in turn; joint ones ("Google DeepMind,Google") belong to each of theirs."""
     problem = solution.problem
     makers = [set(_BETWEEN.split(name)) if name else set[str]() for name in problem.organisations]
@@ -88,7 +88,7 @@ def leave_organisations_out(baseline: Baseline, solution: Solution, constraint: 
 
 
 def _without(
-    baseline: Baseline,
+    baseline: BaselineFit,
     solution: Solution,
     constraint: Constraint,
     kind: str,

@@ -19,7 +19,7 @@ from howsure.stitch.scale import Scale
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Check", "Surprises", "check", "surprises"]
+__all__ = ["ScaleCheck", "Surprises", "check", "surprises"]
 
 THIRDS = ("upper third", "middle third", "lower third")
 _SHARED = 3  # benchmarks that a neighbour should have in common with a model, so that the two can be compared by eye
@@ -62,7 +62,7 @@ class Surprises:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Check(Result):
+class ScaleCheck(Result):
     """A sample of models for a person to judge, best first, and the machine's own surprises.
 
     ``sample`` names for each model the nearest better and the nearest worse one with three benchmarks in common, if there is one, how many they share, and
@@ -102,7 +102,7 @@ class Check(Result):
         }
 
 
-def check(scale: Scale, *, n_models: int = 20, seed: int = 0) -> Check:
+def check(scale: Scale, *, n_models: int = 20, seed: int = 0) -> ScaleCheck:
     """Models drawn at random, each beside its neighbours on the scale, with what they really scored; and what does not fit.
 
     Parameters
@@ -137,7 +137,7 @@ def check(scale: Scale, *, n_models: int = 20, seed: int = 0) -> Check:
     )
     sample = sample.hstack(pl.DataFrame(beside, schema=_NEIGHBOURS))
     made = Provenance({"n_models": n_models, "fit": plain(scale.provenance.settings)}, scale.provenance.digest, seed)
-    return Check(sample=sample, scores=_raw(sample, has), surprises=found, level=scale.level, provenance=made)
+    return ScaleCheck(sample=sample, scores=_raw(sample, has), surprises=found, level=scale.level, provenance=made)
 
 
 def surprises(scale: Scale) -> Surprises:

@@ -15,7 +15,7 @@ from howsure.stitch.model.layout import Floats
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.solutions import MOST_ITERATIONS, Solution, solve_ridge
 from howsure.stitch.scale import fit
-from howsure.stitch.sensitivity.variants import Baseline, Variant
+from howsure.stitch.sensitivity.variants import BaselineFit, Variant
 from howsure.tables import Scores
 
 __all__ = [
@@ -38,7 +38,7 @@ RASCH, PAPER, DEFAULT, DEFAULT_2D = "Rasch (equal slopes)", "sigmoid (paper)", "
 _TOLERANCE = 1e-7
 
 
-def change_anchor(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
+def change_anchor(baseline: BaselineFit, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """Each benchmark in turn as the anchor, with the difficulty and slope that the present one has.
 
     Where the anchor's slope is held while fitting, as in ``paper``, the ridge weighs differently under each anchor, and the fit is made anew;
@@ -56,7 +56,9 @@ def change_anchor(baseline: Baseline, solution: Solution, constraint: Constraint
         yield baseline.compare("anchor", name, capability, n_benchmarks=len(problem.benchmarks))
 
 
-def change_duplicates(baseline: Baseline, scores: Scores, options: Mapping[str, Any], policy: str) -> Iterable[Variant]:
+def change_duplicates(
+    baseline: BaselineFit, scores: Scores, options: Mapping[str, Any], policy: str
+) -> Iterable[Variant]:
     """The fit with each other rule for several scores of a model on a benchmark than ``policy``, the present one."""
     for other in DUPLICATES:
         if other != policy:
@@ -66,7 +68,7 @@ def change_duplicates(baseline: Baseline, scores: Scores, options: Mapping[str, 
             yield baseline.compare("duplicates", other, capability, n_benchmarks=len(found.problem.benchmarks))
 
 
-def change_strength(baseline: Baseline, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
+def change_strength(baseline: BaselineFit, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """The priors, or the ridge, weaker and stronger by each of `STRENGTHS`; each refit starts from its neighbour."""
     prior, found = solution.prior, {}
     for side in ([f for f in STRENGTHS if f < 1][::-1], [f for f in STRENGTHS if f > 1]):
@@ -80,7 +82,7 @@ def change_strength(baseline: Baseline, solution: Solution, constraint: Constrai
         yield baseline.compare("prior", f"× {factor:g}", found[factor], n_benchmarks=n_benchmarks)
 
 
-def change_model(baseline: Baseline, problem: Problem, used: str) -> Iterable[Variant]:
+def change_model(baseline: BaselineFit, problem: Problem, used: str) -> Iterable[Variant]:
     """The same scores under each other model of them than the one ``used``; a model has its own unit, so only the linked one tells."""
     widest = AnchorBenchmark(int(problem.n_by_benchmark.argmax()))
     models: dict[str, Callable[[], Solution]] = {

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, is_frontier
 from howsure.stitch.model.layout import Floats
 
-__all__ = ["Baseline", "Variant", "frontier_slopes", "variant_frame"]
+__all__ = ["BaselineFit", "Variant", "frontier_slopes", "variant_frame"]
 
 _TOP = 10
 _FEWEST = 3  # models that a comparison needs
@@ -43,7 +43,7 @@ class Variant:
 
 
 @dataclass(frozen=True, eq=False)
-class Baseline:
+class BaselineFit:
     """The fit that variants are compared with: its models, when they were released, and their capabilities."""
 
     models: tuple[str, ...]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from howsure.study.protocol import SLOTS, Dimension, Pair, Study
+from howsure.study.protocol import SLOTS, Dimension, ResponsePair, Study
 
 __all__ = ["Asked", "ask", "asked", "oriented", "read_reply", "sample_id"]
 
@@ -38,7 +38,7 @@ def asked(dimensions: Sequence[Dimension]) -> list[Asked]:
     return [Asked(key, dimension, slot) for dimension in dimensions for key, slot in dimension.fields]
 
 
-def ask(study: Study, pair: Pair, target_slot: int) -> str:
+def ask(study: Study, pair: ResponsePair, target_slot: int) -> str:
     """The whole message about a pair whose target stands in slot 1 or 2; nothing in it tells which."""
     responses = (pair.target, pair.comparison) if target_slot == 1 else (pair.comparison, pair.target)
     texts = {"The gold standard": study.gold, "The prompt that both responses answer": pair.prompt}

@@ -18,7 +18,7 @@ from howsure.study.protocol import Dimension, Study
 from howsure.study.scoring.fidelity import PFI, score
 from howsure.tables import Column, Ratings, Table
 
-__all__ = ["FAILURES", "Judged", "Orders", "Reply", "in_slots", "judge", "summarise_replies"]
+__all__ = ["FAILURES", "JudgeRatings", "Orders", "Reply", "in_slots", "judge", "summarise_replies"]
 
 FAILURES = {
     "api": "the server failed, or the question was not asked yet",
@@ -56,7 +56,7 @@ class Reply:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged(Result):
+class JudgeRatings(Result):
     """A model's ratings of a study.
 
     Tables: ``judge`` (rater, item, dimension, value: means of the two orders, for pairs that were rated in both), ``judge_orders``
@@ -99,7 +99,7 @@ def judge(
     out: str | os.PathLike[str],
     level: float = 0.95,
     **options: Any,
-) -> Judged:
+) -> JudgeRatings:
     """Let a model rate the pairs of a study through Inspect, or continue that run in the folder `out`.
 
     Questions that a failing server left open are counted as ``api``, and the same call asks them again.
@@ -128,13 +128,13 @@ def judge(
     return summarise_replies(study, model, run_judge(study, model, out=out, **options).replies, level=level)
 
 
-def summarise_replies(study: Study, model: str, replies: Sequence[Reply], *, level: float = 0.95) -> Judged:
+def summarise_replies(study: Study, model: str, replies: Sequence[Reply], *, level: float = 0.95) -> JudgeRatings:
     """What a model's replies come to."""
     orders = _orders(study, model, replies)
     both = orders.filter(pl.col("value").is_not_null())
     both = both.filter(pl.len().over("item", "dimension") == 2)
     ratings = both.group_by("rater", "item", "dimension", maintain_order=True).agg(pl.col("value").mean())
-    return Judged(
+    return JudgeRatings(
         model=model,
         ratings=ratings,
         orders=orders,

@@ -20,12 +20,12 @@ from howsure.people.build import explain
 from howsure.people.protocol import OpaqueId
 from howsure.results import Provenance, Result, write_json
 from howsure.safe_io import read_bytes
-from howsure.study.packet.design import AGAIN, Shown, arrange, design_frame
+from howsure.study.packet.design import AGAIN, ShownItem, arrange, design_frame
 from howsure.study.packet.pages import guess_id, guessed, item_id, make_page
 from howsure.study.protocol import Study
 from howsure.tables.frames import write_frame
 
-__all__ = ["EVERYONE", "KEY", "SUMMARY", "Key", "Packet", "Placed", "build", "refuse_old_key"]
+__all__ = ["EVERYONE", "KEY", "SUMMARY", "PlacedItem", "StudyKey", "StudyPacket", "build", "refuse_old_key"]
 
 KEY, SUMMARY = "key.json", "packet.json"
 EVERYONE = ""
@@ -36,7 +36,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Placed(_Part):
+class PlacedItem(_Part):
     """What an opaque screen of a page stands for: the item, and the slot that holds the target."""
 
     item: str
@@ -47,11 +47,11 @@ class _Content(_Part):
     format: Literal["howsure-study-key/1"] = "howsure-study-key/1"
     salt: str = Field(min_length=16)
     study: Study
-    raters: dict[str, dict[OpaqueId, Placed]]
+    raters: dict[str, dict[OpaqueId, PlacedItem]]
 
 
 @dataclass(frozen=True)
-class Key:
+class StudyKey:
     """What un-blinds the answers: which screen of which rater shows which pair, with the target in which slot.
 
     Every page carries the SHA-256 of the key file; the salt in the file keeps anyone from guessing at its content.
@@ -61,13 +61,13 @@ class Key:
     content: _Content
 
     @classmethod
-    def seal(cls, study: Study, raters: Mapping[str, Mapping[str, Placed]], salt: str) -> Key:
+    def seal(cls, study: Study, raters: Mapping[str, Mapping[str, PlacedItem]], salt: str) -> StudyKey:
         """The key of pages that are about to be made."""
         content = _Content(salt=salt, study=study, raters={rater: dict(placed) for rater, placed in raters.items()})
         return cls(json.dumps(content.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n", content)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Key:
+    def read(cls, path: str | os.PathLike[str]) -> StudyKey:
         """The key in a file."""
         path = Path(path)
         try:
@@ -85,7 +85,7 @@ class Key:
         return self.content.study
 
     @property
-    def raters(self) -> dict[str, dict[str, Placed]]:
+    def raters(self) -> dict[str, dict[str, PlacedItem]]:
         """What the screens of each rater's page stand for; `EVERYONE` is the rater of a page for all."""
         return self.content.raters
 
@@ -94,25 +94,25 @@ class Key:
         """The SHA-256 of the key file, as ``sha256sum key.json`` prints it."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def placed(self, rater: str) -> dict[str, Placed]:
+    def placed(self, rater: str) -> dict[str, PlacedItem]:
         """What the screens of this rater's page stand for."""
         return self.raters.get(rater) or self.raters.get(EVERYONE) or {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Packet(Result):
+class StudyPacket(Result):
     """The pages of a study, one per rater or one for all, and their key.
 
     Table ``packet``: one row per page (rater, n_pairs, n_repeats, n_attention, digest); nothing in it reveals where the target stands.
     """
 
     name: ClassVar[str] = "packet"
-    key: Key
+    key: StudyKey
     pages: tuple[BuiltPage, ...]
     provenance: Provenance
 
     @classmethod
-    def of(cls, key: Key, pages: Sequence[BuiltPage]) -> Packet:
+    def of(cls, key: StudyKey, pages: Sequence[BuiltPage]) -> StudyPacket:
         """The packet of these pages and their key."""
         provenance = Provenance({"n_pages": len(pages)}, digest=key.study.digest, seed=key.study.seed)
         return cls(key=key, pages=tuple(pages), provenance=provenance)
@@ -123,7 +123,7 @@ class Packet(Result):
         return self.key.study
 
     @property
-    def shown(self) -> list[list[Shown]]:
+    def shown(self) -> list[list[ShownItem]]:
         """The items of each page in the order shown."""
         return arrange(self.study, len(self.pages))
 
@@ -169,7 +169,7 @@ class Packet(Result):
         ]
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Packet:
+    def load(cls, path: str | os.PathLike[str]) -> StudyPacket:
         """The packet in a folder.
 
         Parameters
@@ -177,12 +177,12 @@ class Packet(Result):
         path : str or path
             The folder given to `save`; it has the pages and key.json.
         """
-        return cls.of(Key.read(Path(path) / KEY), list(read_pages(path).values()))
+        return cls.of(StudyKey.read(Path(path) / KEY), list(read_pages(path).values()))
 
 
 def build(
     study: Study | str | os.PathLike[str], *, n_raters: int = 7, one_page: bool = False, salt: str | None = None
-) -> Packet:
+) -> StudyPacket:
     """The pages of a study with their key: ``build("study.yaml").save("packet")``.
 
     Orders and slots come from the study's seed and are balanced over raters, who are called r01, r02, ….
@@ -210,8 +210,8 @@ def build(
     raters = [EVERYONE] if one_page else [f"r{number:02d}" for number in range(1, n_raters + 1)]
     shown = arrange(study, len(raters))
     placed = {rater: _placed(study, salt, rater, row) for rater, row in zip(raters, shown, strict=True)}
-    key = Key.seal(study, placed, salt)
-    return Packet.of(
+    key = StudyKey.seal(study, placed, salt)
+    return StudyPacket.of(
         key,
         [
             build_page(make_page(study, row, salt=salt, commitment=key.commitment, rater=rater))
@@ -228,8 +228,8 @@ def refuse_old_key(folder: Path) -> None:
         raise InputError(f"{folder}: holds other pages, which would be handed out with these. Build into a new folder.")
 
 
-def _placed(study: Study, salt: str, rater: str, shown: Sequence[Shown]) -> dict[str, Placed]:
+def _placed(study: Study, salt: str, rater: str, shown: Sequence[ShownItem]) -> dict[str, PlacedItem]:
     """What every screen that asks about an item stands for: those that rate it, and those that ask for a guess."""
     screens = {item_id(salt, rater, one): one for one in shown}
     screens |= {guess_id(salt, rater, one): one for one in guessed(study, shown)}
-    return {name: Placed(item=one.item, target=one.target) for name, one in screens.items()}
+    return {name: PlacedItem(item=one.item, target=one.target) for name, one in screens.items()}

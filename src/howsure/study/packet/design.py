@@ -16,14 +16,14 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.study.protocol import Study
 
-__all__ = ["AGAIN", "ATTENTION", "Shown", "arrange", "design_frame", "williams"]
+__all__ = ["AGAIN", "ATTENTION", "ShownItem", "arrange", "design_frame", "williams"]
 
 AGAIN, ATTENTION = "/again", "attention/"
 """How tables mark a pair that is shown again, and an attention item."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownItem:
     """One item as one rater meets it: its name in tables, and the slot that holds the target (None: no pair)."""
 
     item: str
@@ -35,7 +35,7 @@ class Shown:
         return self.item.removesuffix(AGAIN)
 
 
-def arrange(study: Study, n_raters: int) -> list[list[Shown]]:
+def arrange(study: Study, n_raters: int) -> list[list[ShownItem]]:
     """The items of each rater in the order shown.
 
     The pairs a rater saw first are shown again at the end, slots swapped: as far apart as can be, and over raters each pair
@@ -56,7 +56,7 @@ def williams(n: int) -> list[list[int]]:
     return square if n % 2 == 0 else square + [row[::-1] for row in square]
 
 
-def design_frame(raters: Sequence[str], shown: Sequence[Sequence[Shown]]) -> pl.DataFrame:
+def design_frame(raters: Sequence[str], shown: Sequence[Sequence[ShownItem]]) -> pl.DataFrame:
     """One row an item of a rater: rater, position, item, target (its slot). This un-blinds: it stays with the key."""
     rows = [
         (rater, position, one.item, one.target)
@@ -92,17 +92,17 @@ def _slots(rng: np.random.Generator, n_pairs: int, n_raters: int) -> list[list[i
     return [rows[place] for place in rng.permutation(n_raters)]
 
 
-def _items(study: Study, order: Sequence[int], slots: Sequence[int]) -> list[Shown]:
-    first = [Shown(study.pairs[place].id, slots[place]) for place in order]
-    return first + [Shown(one.item + AGAIN, 3 - (one.target or 0)) for one in first[: study.repeats]]
+def _items(study: Study, order: Sequence[int], slots: Sequence[int]) -> list[ShownItem]:
+    first = [ShownItem(study.pairs[place].id, slots[place]) for place in order]
+    return first + [ShownItem(one.item + AGAIN, 3 - (one.target or 0)) for one in first[: study.repeats]]
 
 
-def _with_attention(rng: np.random.Generator, study: Study, items: Sequence[Shown]) -> list[Shown]:
+def _with_attention(rng: np.random.Generator, study: Study, items: Sequence[ShownItem]) -> list[ShownItem]:
     """Attention items in gaps drawn between the first item and the last, two in one gap only when there is no other way."""
     n_items, gaps = len(study.attention), range(1, max(len(items), 2))
     drawn = [int(gap) for _ in range(-(-n_items // len(gaps))) for gap in rng.permutation(gaps)]
     spots = sorted(zip(drawn, rng.permutation(n_items).tolist(), strict=False))
     merged = list(items)
     for gap, place in reversed(spots):
-        merged.insert(gap, Shown(ATTENTION + study.attention[place].id))
+        merged.insert(gap, ShownItem(ATTENTION + study.attention[place].id))
     return merged

@@ -16,15 +16,25 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from howsure.errors import InputError
-from howsure.people import BuiltPage, Choice, Consent, Item, Quiz, Reading, Refusal, Scale, write_private
+from howsure.people import (
+    BuiltPage,
+    ChoiceQuestion,
+    Consent,
+    Item,
+    QuizScreen,
+    ReadingScreen,
+    Refusal,
+    ScaleQuestion,
+    write_private,
+)
 from howsure.people.build import explain
 from howsure.people.protocol import Question, Screen
 from howsure.safe_io import read_bytes, write_atomic
-from howsure.study.packet.building import KEY, Key, Packet, Placed, refuse_old_key
+from howsure.study.packet.building import KEY, PlacedItem, StudyKey, StudyPacket, refuse_old_key
 from howsure.study.packet.design import AGAIN, ATTENTION
 from howsure.study.packet.pages import COMMENTS, item_question, option_value
 from howsure.study.protocol import Study
-from howsure.study.scoring.collection import Answered, AnswerSet, Collected, collect_answers, joined
+from howsure.study.scoring.collection import Answered, AnswerSet, CollectedRatings, collect_answers, joined
 from howsure.tables.frames import write_frame
 from howsure.yaml_files import read_yaml
 
@@ -69,7 +79,7 @@ class FormMapping(_Part):
     """Columns of the items."""
 
 
-def save_forms(packet: Packet, folder: str | os.PathLike[str]) -> list[Path]:
+def save_forms(packet: StudyPacket, folder: str | os.PathLike[str]) -> list[Path]:
     """Write one csv of questions a form, its mapping beside it, and key.json, which only its owner may read."""
     folder = Path(folder)
     refuse_old_key(folder)
@@ -119,10 +129,10 @@ def collect_forms(
     files: Iterable[str | os.PathLike[str]],
     mappings: Sequence[FormMapping],
     *,
-    key: Key | None = None,
+    key: StudyKey | None = None,
     study: Study | None = None,
     strict: bool = False,
-) -> Collected:
+) -> CollectedRatings:
     """Ratings from the exported csv files of forms.
 
     ``key`` is that of the build; for a form made without one, name pairs and slots in the mapping and give the `study`. Each file
@@ -148,12 +158,12 @@ def _texts(screen: Screen) -> Iterator[str]:
         yield screen.text
     if isinstance(screen, Item) and screen.prompt:
         yield screen.prompt
-    if isinstance(screen, Item | Reading):
+    if isinstance(screen, Item | ReadingScreen):
         yield from (f"{passage.label}\n\n{passage.text}" for passage in screen.passages)
 
 
 def _questions(screen: Screen) -> Sequence[Question]:
-    return screen.questions if isinstance(screen, Item | Quiz) else ()
+    return screen.questions if isinstance(screen, Item | QuizScreen) else ()
 
 
 def _question_row(code: str, screen: Screen, question: Question) -> tuple[Any, ...]:
@@ -163,9 +173,9 @@ def _question_row(code: str, screen: Screen, question: Question) -> tuple[Any, .
 
 
 def _labels(question: Question) -> tuple[str, ...]:
-    if isinstance(question, Choice):
+    if isinstance(question, ChoiceQuestion):
         return tuple(option.label for option in question.options)
-    return question.labels if isinstance(question, Scale) else ()
+    return question.labels if isinstance(question, ScaleQuestion) else ()
 
 
 def _mapping_text(page: BuiltPage, frame: pl.DataFrame) -> str:
@@ -214,7 +224,7 @@ class _Row:
 @dataclass(frozen=True)
 class _Reader:
     study: Study
-    placed: Mapping[str, Placed]
+    placed: Mapping[str, PlacedItem]
 
     def read_all(self, path: Path, mappings: Sequence[FormMapping]) -> list[AnswerSet | Refusal]:
         try:
@@ -238,7 +248,7 @@ class _Reader:
 
     def _answer_set(self, rater: str, row: _Row) -> AnswerSet:
         given: dict[str, dict[str, int | str]] = defaultdict(dict)
-        placed: dict[str, Placed] = {}
+        placed: dict[str, PlacedItem] = {}
         for column, mapped in row.mapping.columns.items():
             placed[mapped.item] = self._place(mapped, row)
             if text := row.get(column):
@@ -256,7 +266,7 @@ class _Reader:
             comments=row.get(row.mapping.comments) or None,
         )
 
-    def _place(self, mapped: Mapped, row: _Row) -> Placed:
+    def _place(self, mapped: Mapped, row: _Row) -> PlacedItem:
         if mapped.item in self.placed:
             return self.placed[mapped.item]
         items = [*(pair.id for pair in self.study.pairs), *(ATTENTION + one.id for one in self.study.attention)]
@@ -268,9 +278,9 @@ class _Reader:
             raise InputError(
                 f"{row.where}: the mapping names pair {mapped.item!r} without its target; add `target: 1` or `target: 2`."
             )
-        return Placed(item=mapped.item, target=mapped.target)
+        return PlacedItem(item=mapped.item, target=mapped.target)
 
-    def _answer(self, placed: Placed, name: str, text: str, column: str, row: _Row) -> int | str:
+    def _answer(self, placed: PlacedItem, name: str, text: str, column: str, row: _Row) -> int | str:
         question = item_question(self.study, placed.item, name)
         if question is None:
             raise InputError(f"{row.where}: the mapping names question {name!r}, which {placed.item!r} does not have.")
@@ -335,12 +345,12 @@ def _recognised(question: Question, study: Study, text: str) -> int | str | None
     labels = [label.casefold() for label in _labels(question)]
     if text.casefold() in labels:
         place = labels.index(text.casefold())
-        return question.low + place if isinstance(question, Scale) else question.options[place].value  # type: ignore[union-attr]
+        return question.low + place if isinstance(question, ScaleQuestion) else question.options[place].value  # type: ignore[union-attr]
     try:
         number = float(text)
     except ValueError:
         return None
-    if isinstance(question, Scale):
+    if isinstance(question, ScaleQuestion):
         return int(number) if number == int(number) and question.accepts(int(number)) else None
     codes = {dimension.name: dimension.codes for dimension in study.dimensions}.get(question.name, ())
     return option_value(codes.index(number)) if number in codes else None

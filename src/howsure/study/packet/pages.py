@@ -10,9 +10,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from howsure import people
-from howsure.people import Choice, Consent, Item, Option, Page, Passage, Reading, Scale, Text, opaque_id
+from howsure.people import (
+    ChoiceQuestion,
+    Consent,
+    Item,
+    Option,
+    Page,
+    Passage,
+    ReadingScreen,
+    ScaleQuestion,
+    TextQuestion,
+    opaque_id,
+)
 from howsure.people.protocol import Question, Screen
-from howsure.study.packet.design import ATTENTION, Shown
+from howsure.study.packet.design import ATTENTION, ShownItem
 from howsure.study.protocol import SLOTS, Attention, Dimension, Quiz, Study
 from howsure.study.protocol import Question as Asked
 
@@ -38,7 +49,7 @@ _GUESS_TEXT = "One of the two was written to match the gold standard. Which one 
 _GUESS_INTRO = "Your ratings are complete and can no longer be changed. Here are the pairs again, with one last question about each."
 
 
-def make_page(study: Study, shown: Sequence[Shown], *, salt: str, commitment: str, rater: str = "") -> Page:
+def make_page(study: Study, shown: Sequence[ShownItem], *, salt: str, commitment: str, rater: str = "") -> Page:
     """The page of one rater, or of everyone when `rater` is empty."""
 
     def name(part: str) -> str:
@@ -52,7 +63,7 @@ def make_page(study: Study, shown: Sequence[Shown], *, salt: str, commitment: st
         Consent(id=name("consent"), title="Before you begin", text=study.consent),
         _gold(study, name("gold")),
         *((_quiz(study.quiz, name("quiz"), opaque_id(salt, "quiz")),) if study.quiz else ()),
-        Reading(id=name("task"), title="Your task", text=_task(study, len(items))),
+        ReadingScreen(id=name("task"), title="Your task", text=_task(study, len(items))),
         *items,
         *_guesses(study, shown, salt, rater),
         Item(id=name("comments"), title="Comments", questions=(_COMMENTS,)),
@@ -68,17 +79,17 @@ def make_page(study: Study, shown: Sequence[Shown], *, salt: str, commitment: st
     )
 
 
-def item_id(salt: str, rater: str, shown: Shown) -> str:
+def item_id(salt: str, rater: str, shown: ShownItem) -> str:
     """The opaque id of an item on one rater's page."""
     return opaque_id(salt, rater, "item", shown.item)
 
 
-def guess_id(salt: str, rater: str, shown: Shown) -> str:
+def guess_id(salt: str, rater: str, shown: ShownItem) -> str:
     """The opaque id of the screen that asks for a guess about an item, on one rater's page."""
     return opaque_id(salt, rater, "guess", shown.item)
 
 
-def guessed(study: Study, shown: Sequence[Shown]) -> list[Shown]:
+def guessed(study: Study, shown: Sequence[ShownItem]) -> list[ShownItem]:
     """The pairs that a guess is asked about: each once, in the order shown; none where the study asks for no guesses."""
     return [one for one in shown if study.ask_guess and one.target is not None and one.item == one.pair]
 
@@ -102,26 +113,26 @@ def option_value(place: int) -> str:
     return chr(ord("a") + place)
 
 
-_COMMENTS = Text(name=COMMENTS, text="Is there anything that you want to tell us?", lines=5)
-_GUESS = Choice(
+_COMMENTS = TextQuestion(name=COMMENTS, text="Is there anything that you want to tell us?", lines=5)
+_GUESS = ChoiceQuestion(
     name=GUESS,
     text=_GUESS_TEXT,
     options=tuple(Option(value=value, label=label) for value, label in GUESSES.items()),
 )
 
 
-def _gold(study: Study, name: str) -> Reading:
+def _gold(study: Study, name: str) -> ReadingScreen:
     listed = "\n".join(f"• {line}" for line in study.characteristics)
     passages = [Passage(label="Gold standard", text=study.gold)]
     passages += [Passage(label="What characterises it", text=listed)] if listed else []
     text = "Read this text until you have a feel for it. It stays at hand while you rate."
-    return Reading(id=name, title="The gold standard", text=text, passages=tuple(passages), at_hand=True)
+    return ReadingScreen(id=name, title="The gold standard", text=text, passages=tuple(passages), at_hand=True)
 
 
-def _quiz(quiz: Quiz, name: str, salt: str) -> people.Quiz:
+def _quiz(quiz: Quiz, name: str, salt: str) -> people.QuizScreen:
     asked = {f"q{number}": question for number, question in enumerate(quiz.questions, 1)}
     rights = {key: [option_value(question.options.index(question.right))] for key, question in asked.items()}
-    return people.Quiz.hiding(
+    return people.QuizScreen.hiding(
         rights,
         questions=[_choice(key, question) for key, question in asked.items()],
         salt=salt,
@@ -141,14 +152,14 @@ def _task(study: Study, n_items: int) -> str:
     )
 
 
-def _item(study: Study, shown: Shown, name: str, title: str) -> Item:
+def _item(study: Study, shown: ShownItem, name: str, title: str) -> Item:
     if shown.target is None:
         item = _attention_item(study, shown.item)
         return Item(id=name, title=title, text=item.text, questions=(_choice(ANSWER, item),))
     return Item(id=name, title=title, questions=questions(study), **_pair(study, shown))
 
 
-def _pair(study: Study, shown: Shown) -> dict[str, Any]:
+def _pair(study: Study, shown: ShownItem) -> dict[str, Any]:
     """Prompt and responses, each in its slot."""
     pair = study.pair(shown.pair)
     texts = (pair.target, pair.comparison) if shown.target == 1 else (pair.comparison, pair.target)
@@ -156,7 +167,7 @@ def _pair(study: Study, shown: Shown) -> dict[str, Any]:
     return {"prompt": pair.prompt, "passages": passages}
 
 
-def _guesses(study: Study, shown: Sequence[Shown], salt: str, rater: str) -> list[Item]:
+def _guesses(study: Study, shown: Sequence[ShownItem], salt: str, rater: str) -> list[Item]:
     """After all ratings, for the question tells what the study compares; from here there is no way back to them."""
     asked = guessed(study, shown)
     return [
@@ -179,12 +190,12 @@ def _attention_item(study: Study, item: str) -> Attention:
 def _question(dimension: Dimension, field: str, slot: int | None) -> Question:
     text = dimension.asked(slot)
     if dimension.kind != "choice":
-        return Scale(name=field, text=text, low=int(dimension.low), labels=dimension.labels)
-    return Choice(name=field, text=text, options=_options(dimension.labels))
+        return ScaleQuestion(name=field, text=text, low=int(dimension.low), labels=dimension.labels)
+    return ChoiceQuestion(name=field, text=text, options=_options(dimension.labels))
 
 
-def _choice(name: str, asked: Asked) -> Choice:
-    return Choice(name=name, text=asked.question, options=_options(asked.options))
+def _choice(name: str, asked: Asked) -> ChoiceQuestion:
+    return ChoiceQuestion(name=name, text=asked.question, options=_options(asked.options))
 
 
 def _options(labels: Sequence[str]) -> tuple[Option, ...]:

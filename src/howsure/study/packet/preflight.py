@@ -17,7 +17,7 @@ from howsure.results import Provenance, Result
 from howsure.study.packet.design import AGAIN, arrange, design_frame
 from howsure.study.protocol import Study
 
-__all__ = ["CHECKS", "Check", "Preflight", "check"]
+__all__ = ["CHECKS", "Preflight", "PreflightCheck", "check"]
 
 State = Literal["pass", "warn", "fail"]
 
@@ -50,7 +50,7 @@ _MARKDOWN = {
 
 
 @dataclass(frozen=True)
-class Check:
+class PreflightCheck:
     """One line of the list: what was looked at, how it stands, what was found and what to do."""
 
     name: str
@@ -66,7 +66,7 @@ class Preflight(Result):
     """All checks of a study; `is_ready` when nothing fails. Table ``check``: one row per check (check, state, message)."""
 
     name: ClassVar[str] = "preflight"
-    checks: tuple[Check, ...]
+    checks: tuple[PreflightCheck, ...]
     minutes: float
     provenance: Provenance
 
@@ -110,10 +110,10 @@ def check(study: Study | str | os.PathLike[str], *, n_raters: int = 7) -> Prefli
 # the checks, in the order of the list
 
 
-def _gold(study: Study, n_raters: int) -> Iterator[Check]:
+def _gold(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     name = "gold standard"
     if (n_words := _n_words(study.gold)) < _SHORT_GOLD:
-        yield Check(name, "warn", f"{n_words} words are little to get a feel for. Give {_SHORT_GOLD} or more.")
+        yield PreflightCheck(name, "warn", f"{n_words} words are little to get a feel for. Give {_SHORT_GOLD} or more.")
     runs = _runs(study.gold)
     shared = [f"{pair.id} ({role})" for pair in study.pairs for role, text in _both(pair) if runs & _runs(text)]
     same = [
@@ -123,18 +123,22 @@ def _gold(study: Study, n_raters: int) -> Iterator[Check]:
         if _plain(study.gold) in _plain(text)
     ]
     if same:
-        yield Check(name, "fail", f"it is among the responses: {_some(same)}. Replace the pair or the gold standard.")
+        yield PreflightCheck(
+            name, "fail", f"it is among the responses: {_some(same)}. Replace the pair or the gold standard."
+        )
     elif shared:
-        yield Check(
+        yield PreflightCheck(
             name, "fail", f"{_SHARED_RUN} or more of its words in a row are in {_some(shared)}. Replace one of them."
         )
     else:
-        yield Check(name, "pass", f"{n_words} words, and no response repeats it.")
+        yield PreflightCheck(name, "pass", f"{n_words} words, and no response repeats it.")
     if not study.characteristics:
-        yield Check("characteristics", "warn", "none are given. Say in a line or two what raters should listen for.")
+        yield PreflightCheck(
+            "characteristics", "warn", "none are given. Say in a line or two what raters should listen for."
+        )
 
 
-def _balance(study: Study, n_raters: int) -> Iterator[Check]:
+def _balance(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     frame = design_frame([str(n) for n in range(n_raters)], arrange(study, n_raters))
     first = frame.drop_nulls("target").filter(~pl.col("item").str.ends_with(AGAIN))
     slots = first.group_by("item").agg((pl.col("target") == 1).sum().alias("first"))["first"].to_list()
@@ -145,19 +149,21 @@ def _balance(study: Study, n_raters: int) -> Iterator[Check]:
         f"and no pair comes at one place more than {most} times."
     )
     if n_raters < 2:
-        yield Check("randomisation", "warn", "one order for all: slots are balanced over pairs, not over raters.")
+        yield PreflightCheck(
+            "randomisation", "warn", "one order for all: slots are balanced over pairs, not over raters."
+        )
     elif max(slots) - min(slots) > 1:
-        yield Check("randomisation", "fail", told)
+        yield PreflightCheck("randomisation", "fail", told)
     else:
         odd = " An even number of raters would balance it exactly." if n_raters % 2 else ""
-        yield Check("randomisation", "pass", told + odd)
+        yield PreflightCheck("randomisation", "pass", told + odd)
     if not study.seed:
-        yield Check(
+        yield PreflightCheck(
             "seed", "warn", "0 is what everyone has: who knows it can work out the slots. Choose a number of your own."
         )
 
 
-def _identity(study: Study, n_raters: int) -> Iterator[Check]:
+def _identity(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     found: dict[str, list[str]] = {"target": [], "comparison": []}
     for pair in study.pairs:
         for role, text in _both(pair):
@@ -166,20 +172,20 @@ def _identity(study: Study, n_raters: int) -> Iterator[Check]:
     told = [*found["target"], *found["comparison"]]
     if told:
         is_one_sided = not (found["target"] and found["comparison"])
-        yield Check(
+        yield PreflightCheck(
             "self-identification",
             "fail" if is_one_sided else "warn",
             f"{_some(told)}. Take the words out of the texts.",
         )
     else:
-        yield Check("self-identification", "pass", "no response says what wrote it.")
+        yield PreflightCheck("self-identification", "pass", "no response says what wrote it.")
     if given_away := list(_told_names(study)):
-        yield Check("names", "fail", f"{_some(given_away)}. A name that raters know gives the response away.")
+        yield PreflightCheck("names", "fail", f"{_some(given_away)}. A name that raters know gives the response away.")
     else:
-        yield Check("names", "pass", "no name from title, gold standard or characteristics is in a response.")
+        yield PreflightCheck("names", "pass", "no name from title, gold standard or characteristics is in a response.")
 
 
-def _lengths(study: Study, n_raters: int) -> Iterator[Check]:
+def _lengths(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     logs = [math.log(_n_words(pair.target) / _n_words(pair.comparison)) for pair in study.pairs]
     ratio = math.exp(fmean(logs))
     worse = max(ratio, 1 / ratio)
@@ -188,85 +194,95 @@ def _lengths(study: Study, n_raters: int) -> Iterator[Check]:
     remedy = (
         "." if state == "pass" else "; length alone would tell them apart. Choose or trim responses of like length."
     )
-    yield Check("length", state, told + remedy)
+    yield PreflightCheck("length", state, told + remedy)
     far = [
         f"{p.id} ({math.exp(log):.1f}×)"
         for p, log in zip(study.pairs, logs, strict=True)
         if abs(log) > math.log(_LENGTH_FAIL)
     ]
     if far and state == "pass":
-        yield Check("length", "warn", f"within single pairs it differs much: {_some(far)}.")
+        yield PreflightCheck("length", "warn", f"within single pairs it differs much: {_some(far)}.")
 
 
-def _typography(study: Study, n_raters: int) -> Iterator[Check]:
+def _typography(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     tilted = []
     for name, pattern in _MARKDOWN.items():
         target, comparison = (fmean(bool(pattern.search(text)) for text in texts) for texts in _texts(study))
         if abs(target - comparison) >= 0.3:
             tilted.append(f"{name} in {target:.0%} of targets and {comparison:.0%} of comparisons")
     if tilted:
-        yield Check("markdown and typography", "warn", f"{'; '.join(tilted)}. Make both conditions look alike.")
+        yield PreflightCheck(
+            "markdown and typography", "warn", f"{'; '.join(tilted)}. Make both conditions look alike."
+        )
     else:
-        yield Check("markdown and typography", "pass", "both conditions look alike.")
+        yield PreflightCheck("markdown and typography", "pass", "both conditions look alike.")
 
 
-def _repetition(study: Study, n_raters: int) -> Iterator[Check]:
+def _repetition(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     texts = Counter(_plain(text) for pair in study.pairs for text in (pair.target, pair.comparison))
     twice = [pair.id for pair in study.pairs if texts[_plain(pair.target)] > 1 or texts[_plain(pair.comparison)] > 1]
     if twice:
-        yield Check("repetition", "fail", f"pairs {_some(twice)} share a response. Give each pair its own.")
+        yield PreflightCheck("repetition", "fail", f"pairs {_some(twice)} share a response. Give each pair its own.")
     prompts = Counter(_plain(pair.prompt) for pair in study.pairs)
     if again := [pair.id for pair in study.pairs if prompts[_plain(pair.prompt)] > 1]:
-        yield Check("repetition", "warn", f"pairs {_some(again)} have the same prompt; their ratings hang together.")
+        yield PreflightCheck(
+            "repetition", "warn", f"pairs {_some(again)} have the same prompt; their ratings hang together."
+        )
 
 
-def _time(study: Study, n_raters: int) -> Iterator[Check]:
+def _time(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     minutes = study.expected_minutes
     told = f"about {minutes:.1f} min to read and answer"
     if study.target_minutes is None:
         is_long = minutes > _LONG_SITTING
-        yield Check(
+        yield PreflightCheck(
             "time", "warn" if is_long else "pass", f"{told}{'; raters tire. Leave out pairs' if is_long else ''}."
         )
         return
     low, high = study.target_minutes
     told += f"; the target is {low:g} to {high:g}"
     if low <= minutes <= high:
-        yield Check("time", "pass", f"{told}.")
+        yield PreflightCheck("time", "pass", f"{told}.")
     else:
         state: State = "fail" if minutes > 1.5 * high else "warn"
-        yield Check(
+        yield PreflightCheck(
             "time", state, f"{told}. {'Leave out pairs' if minutes > high else 'Add pairs'}, or change target_minutes."
         )
 
 
-def _keyboard(study: Study, n_raters: int) -> Iterator[Check]:
+def _keyboard(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     many = [f"{one.name} ({len(one.labels)} answers)" for one in study.dimensions if len(one.labels) > _DIGITS]
     if many:
-        yield Check("keyboard", "warn", f"{_some(many)}: digits reach {_DIGITS}, the rest only the arrow keys.")
+        yield PreflightCheck(
+            "keyboard", "warn", f"{_some(many)}: digits reach {_DIGITS}, the rest only the arrow keys."
+        )
     else:
-        yield Check("keyboard", "pass", "one digit answers every dimension.")
+        yield PreflightCheck("keyboard", "pass", "one digit answers every dimension.")
 
 
-def _attention(study: Study, n_raters: int) -> Iterator[Check]:
+def _attention(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     silent = [one.id for one in study.attention if _plain(one.right) not in _plain(one.text)]
     if silent:
-        yield Check(
+        yield PreflightCheck(
             "attention", "warn", f"{_some(silent)}: the text does not state the right answer, so readers may fail it."
         )
     elif study.attention or study.repeats:
-        yield Check("attention", "pass", f"{len(study.attention)} attention items and {study.repeats} swapped repeats.")
+        yield PreflightCheck(
+            "attention", "pass", f"{len(study.attention)} attention items and {study.repeats} swapped repeats."
+        )
     else:
-        yield Check("attention", "warn", "neither attention items nor repeats: nothing will show who reads.")
+        yield PreflightCheck("attention", "warn", "neither attention items nor repeats: nothing will show who reads.")
 
 
-def _scores(study: Study, n_raters: int) -> Iterator[Check]:
+def _scores(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     without = [pair.id for pair in study.pairs if pair.model_score is None]
     if 0 < len(without) < len(study.pairs):
-        yield Check("model scores", "warn", f"missing for {_some(without)}; the correlation would leave them out.")
+        yield PreflightCheck(
+            "model scores", "warn", f"missing for {_some(without)}; the correlation would leave them out."
+        )
 
 
-CHECKS: tuple[Callable[[Study, int], Iterator[Check]], ...] = (
+CHECKS: tuple[Callable[[Study, int], Iterator[PreflightCheck]], ...] = (
     _gold,
     _balance,
     _identity,

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from howsure.errors import InputError
-from howsure.people import BuiltPage, Consent, Item, Quiz, canonical, digest, read_pages
+from howsure.people import BuiltPage, Consent, Item, QuizScreen, canonical, digest, read_pages
 from howsure.people.protocol import Screen
 from howsure.safe_io import write_atomic
-from howsure.study.packet.building import KEY, Key, Placed
+from howsure.study.packet.building import KEY, PlacedItem, StudyKey
 from howsure.study.packet.pages import ANSWER, GUESS, option_value
 from howsure.study.protocol import Study
 from howsure.tables import Ratings
@@ -31,7 +31,7 @@ def fill_in(packet: str | os.PathLike[str], ratings: Ratings, folder: str | os.P
     The ratings are as `howsure study simulate --study` draws them for as many raters. Who left a question open sends nothing, for the
     page would not have let them finish.
     """
-    packet, key = Path(packet), Key.read(Path(packet) / KEY)
+    packet, key = Path(packet), StudyKey.read(Path(packet) / KEY)
     sent = _by_rater(ratings)
     written = []
     for page in read_pages(packet).values():
@@ -54,7 +54,7 @@ def _by_rater(ratings: Ratings) -> dict[str, dict[str, _Rated]]:
     return found
 
 
-def _result(key: Key, page: BuiltPage, rated: Mapping[str, _Rated]) -> dict[str, Any] | None:
+def _result(key: StudyKey, page: BuiltPage, rated: Mapping[str, _Rated]) -> dict[str, Any] | None:
     placed = key.placed(page.page.rater)
     if any(not rated.get(one.item) for one in placed.values()):
         return None
@@ -69,11 +69,11 @@ def _instant(time: datetime) -> str:
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _record(study: Study, screen: Screen, placed: Placed | None, rated: Mapping[str, _Rated]) -> dict[str, Any]:
+def _record(study: Study, screen: Screen, placed: PlacedItem | None, rated: Mapping[str, _Rated]) -> dict[str, Any]:
     seen = {"kind": screen.kind, "ms": _READING, "visits": 1}
     if isinstance(screen, Consent):
         return {**seen, "agreed": True}
-    if isinstance(screen, Quiz) and study.quiz:
+    if isinstance(screen, QuizScreen) and study.quiz:
         rights = {f"q{n}": option_value(one.options.index(one.right)) for n, one in enumerate(study.quiz.questions, 1)}
         return {**seen, "answers": rights, "tries": [rights]}
     if not isinstance(screen, Item):
@@ -87,7 +87,7 @@ def _record(study: Study, screen: Screen, placed: Placed | None, rated: Mapping[
     return {**seen, "ms": round(seconds * 1000), "answers": answers, "revisions": {}}
 
 
-def _answers(study: Study, placed: Placed, given: _Rated) -> Iterator[tuple[str, int | str]]:
+def _answers(study: Study, placed: PlacedItem, given: _Rated) -> Iterator[tuple[str, int | str]]:
     """The other way round from `collect.oriented`: from + is the target to slots, letters and all."""
     if placed.target is None:
         item = next(one for one in study.attention if placed.item.endswith(f"/{one.id}"))

@@ -19,7 +19,7 @@ from howsure.study.planning.sentences import sentences
 from howsure.study.planning.simulated_studies import (
     PEARSON,
     Assumptions,
-    Design,
+    RatingDesign,
     SimulatedVerdicts,
     VerdictRates,
     draw_ratings,
@@ -30,10 +30,10 @@ from howsure.study.verdict import CRITERIA, Criterion
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["DESIGNS", "TRUE_R", "DesignRow", "Pace", "Power", "StudyPlan", "parse_design", "plan"]
+__all__ = ["DESIGNS", "TRUE_R", "CorrelationPower", "DesignRow", "Pace", "StudyPlan", "parse_design", "plan"]
 
 DESIGNS = tuple(
-    Design(*one)
+    RatingDesign(*one)
     for one in ((3, 10), (5, 7), (10, 5), (15, 5), (20, 4), (30, 3), (30, 7), (40, 7), (50, 8), (60, 7), (80, 7))
 )
 """What a plan is compared with: from what fits into ten minutes to what carries the criteria."""
@@ -60,11 +60,11 @@ class Pace:
         if self.before < 0 or self.pair <= 0 or self.sitting < self.before + self.pair:
             raise OptionError("A sitting must hold the time before the first pair and one pair, and a pair takes time.")
 
-    def minutes(self, design: Design) -> float:
+    def minutes(self, design: RatingDesign) -> float:
         """What one rater needs, in all sittings."""
         return self.before * self.sittings(design) + self.pair * design.pairs
 
-    def sittings(self, design: Design) -> int:
+    def sittings(self, design: RatingDesign) -> int:
         """How often a rater must sit down."""
         return math.ceil(design.pairs / math.floor((self.sitting - self.before) / self.pair + 1e-9))
 
@@ -79,7 +79,7 @@ class DesignRow:
     to fidelity, all else is as assumed); ``no_effect`` (pairs do not differ, nobody prefers the target, and scores are unrelated).
     """
 
-    design: Design
+    design: RatingDesign
     minutes: float
     sittings: int
     critical_r: float
@@ -99,7 +99,7 @@ class DesignRow:
 
 
 @dataclass(frozen=True)
-class Power:
+class CorrelationPower:
     """What a true correlation has to hope for.
 
     ``noiseless``: chance that r reaches the threshold and differs from 0 if ratings had no noise; ``noisy``: with these raters; both exact
@@ -123,9 +123,9 @@ class StudyPlan(Result):
     name: ClassVar[str] = "plan"
     asked: DesignRow
     rows: tuple[DesignRow, ...]
-    power: tuple[Power, ...]
+    power: tuple[CorrelationPower, ...]
     raters_for: Mapping[float, int]
-    recommended: Design
+    recommended: RatingDesign
     is_enough: bool
     sentences: tuple[str, ...]
     assumptions: Assumptions
@@ -188,7 +188,7 @@ def plan(
     assumptions: Assumptions | None = None,
     criteria: Sequence[Criterion] = CRITERIA,
     pace: Pace | None = None,
-    designs: Sequence[Design] = DESIGNS,
+    designs: Sequence[RatingDesign] = DESIGNS,
     power: float = 0.8,
     n_simulations: int = 2000,
     level: float = 0.95,
@@ -203,7 +203,7 @@ def plan(
     assumptions, pace = assumptions or Assumptions(), pace or Pace()
     if not 0 < power < 1 or n_simulations < 100:
         raise OptionError("power lies between 0 and 1, and at least 100 simulations are needed.")
-    asked = Design(pairs, raters)
+    asked = RatingDesign(pairs, raters)
     listed = sorted({asked, *designs})
     rows = []
     for design in listed:
@@ -241,16 +241,22 @@ def plan(
     )
 
 
-def parse_design(text: str) -> Design:
+def parse_design(text: str) -> RatingDesign:
     """A design as people write it: ``20x4``, ``20×4`` or ``20*4``, pairs before raters."""
     first, _, last = text.casefold().replace("×", "x").replace("*", "x").partition("x")
     if not (first.strip().isdigit() and last.strip().isdigit()):
         raise OptionError(f"--design {text}: write pairs and raters as in 20x4.")
-    return Design(int(first), int(last))
+    return RatingDesign(int(first), int(last))
 
 
 def _row(
-    design: Design, assumptions: Assumptions, criteria: Sequence[Criterion], pace: Pace, n: int, level: float, seed: int
+    design: RatingDesign,
+    assumptions: Assumptions,
+    criteria: Sequence[Criterion],
+    pace: Pace,
+    n: int,
+    level: float,
+    seed: int,
 ) -> DesignRow:
     reliability = spearman_brown(assumptions.consistency, design.raters)
     unrelated = replace(assumptions, correlation=0.0)
@@ -277,7 +283,7 @@ def _row(
 
 
 def _widths(
-    design: Design, assumptions: Assumptions, level: float, seed: int
+    design: RatingDesign, assumptions: Assumptions, level: float, seed: int
 ) -> tuple[float | None, float | None, float | None]:
     """How wide the intervals of ICC(2,1), ICC(2,k) and alpha are, in the median."""
     scores, _ = draw_ratings(design, assumptions, _DRAWS_FOR_WIDTHS, np.random.default_rng(seed))
@@ -294,7 +300,7 @@ def _median(widths: Sequence[float | None]) -> float | None:
 
 def _powers(
     row: DesignRow, assumptions: Assumptions, criteria: Sequence[Criterion], n: int, level: float, seed: int
-) -> tuple[Power, ...]:
+) -> tuple[CorrelationPower, ...]:
     design, least = row.design, _least_correlation(criteria)
 
     def exact(rho: float) -> float:
@@ -304,7 +310,7 @@ def _powers(
         scenario = replace(assumptions, correlation=rho)
         return simulate_verdicts(design, scenario, criteria, n_simulations=n, level=level, seed=seed).joint
 
-    return tuple(Power(r, exact(r), exact(r * row.ceiling), joint(r)) for r in TRUE_R)
+    return tuple(CorrelationPower(r, exact(r), exact(r * row.ceiling), joint(r)) for r in TRUE_R)
 
 
 def _least_correlation(criteria: Sequence[Criterion]) -> float:

@@ -10,8 +10,8 @@ from howsure.stats.correlation import disattenuate
 from howsure.study.planning.simulated_studies import ALPHA, COMBINED, DIFFERENCE, FIDELITY, PEARSON
 
 if TYPE_CHECKING:
-    from howsure.study.planning.plans import DesignRow, Power
-    from howsure.study.planning.simulated_studies import Assumptions, Design
+    from howsure.study.planning.plans import CorrelationPower, DesignRow
+    from howsure.study.planning.simulated_studies import Assumptions, RatingDesign
     from howsure.study.verdict import Criterion
 
 __all__ = ["sentences", "share"]
@@ -23,7 +23,7 @@ def sentences(
     asked: DesignRow,
     rows: Sequence[DesignRow],
     best: DesignRow,
-    power: Sequence[Power],
+    power: Sequence[CorrelationPower],
     assumptions: Assumptions,
     criteria: Sequence[Criterion],
     *,
@@ -62,7 +62,7 @@ def _false(row: DesignRow) -> str:
     )
 
 
-def _correlation(row: DesignRow, power: Sequence[Power], criterion: Criterion, level: float) -> str:
+def _correlation(row: DesignRow, power: Sequence[CorrelationPower], criterion: Criterion, level: float) -> str:
     n, critical, least = row.design.pairs, row.critical_r, criterion.threshold
     bar = f"; the bar is therefore {critical:.2f}, not {least:g}" if critical > least else ""
     reached = ", ".join(f"{share(one.noisy)} of studies at a true r of {one.true_r:g}" for one in power)
@@ -143,7 +143,7 @@ def _by_estimates(rows: Sequence[DesignRow], best: DesignRow, wanted: float) -> 
     )
 
 
-def _counts(design: Design) -> list[int]:
+def _counts(design: RatingDesign) -> list[int]:
     domain = design.domain.tolist()
     return [domain.count(number) for number in (0, max(domain))]
 

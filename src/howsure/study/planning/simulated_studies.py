@@ -27,7 +27,7 @@ __all__ = [
     "PEARSON",
     "STATISTICS",
     "Assumptions",
-    "Design",
+    "RatingDesign",
     "SimulatedStatistic",
     "SimulatedVerdicts",
     "VerdictRates",
@@ -47,7 +47,7 @@ STATISTICS = ALPHA, PEARSON, FIDELITY, DIFFERENCE, COMBINED = (
 
 
 @dataclass(frozen=True, order=True)
-class Design:
+class RatingDesign:
     """How many pairs are rated by how many raters, each rater all of them."""
 
     pairs: int
@@ -127,7 +127,7 @@ SimulatedStatistic = tuple[Floats, Floats, Floats]
 
 
 def simulate_verdicts(
-    design: Design,
+    design: RatingDesign,
     assumptions: Assumptions,
     criteria: Sequence[Criterion] = CRITERIA,
     *,
@@ -169,7 +169,7 @@ def _judged(
 
 
 def draw_ratings(
-    design: Design, assumptions: Assumptions, n: int, rng: np.random.Generator, *, is_empty: bool = False
+    design: RatingDesign, assumptions: Assumptions, n: int, rng: np.random.Generator, *, is_empty: bool = False
 ) -> tuple[Floats, Floats]:
     """Scores of ``n`` studies by pair and rater, and the model's score of each pair in standard deviations."""
     share = DOMAIN_SHARE if assumptions.has_domains else 0.0

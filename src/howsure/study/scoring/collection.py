@@ -13,7 +13,7 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.people import (
     BuiltPage,
-    Quiz,
+    QuizScreen,
     Received,
     Refusal,
     answer_rows,
@@ -21,18 +21,27 @@ from howsure.people import (
     read_pages,
     read_results,
 )
-from howsure.people import Result as PageResult
+from howsure.people import FinishedAnswers as PageResult
 from howsure.people.packet import LINKS
 from howsure.people.records import ItemRecord, QuizRecord
 from howsure.people.results import impossible_times
 from howsure.results import Provenance, Result
-from howsure.study.packet.building import KEY, SUMMARY, Key, Placed
+from howsure.study.packet.building import KEY, SUMMARY, PlacedItem, StudyKey
 from howsure.study.packet.design import AGAIN, ATTENTION
 from howsure.study.packet.pages import ANSWER, COMMENTS, GUESS, option_value
 from howsure.study.protocol import Dimension, Study
 from howsure.tables import Ratings
 
-__all__ = ["AnswerSet", "Answered", "Collected", "collect", "collect_answers", "joined", "live_signs", "oriented"]
+__all__ = [
+    "AnswerSet",
+    "Answered",
+    "CollectedRatings",
+    "collect",
+    "collect_answers",
+    "joined",
+    "live_signs",
+    "oriented",
+]
 
 RATER_COLUMNS = {
     "rater": pl.String,
@@ -50,7 +59,7 @@ RATER_COLUMNS = {
 class Answered:
     """One item as one rater answered it; ``values`` are as the page recorded them, slots and letters and all."""
 
-    placed: Placed
+    placed: PlacedItem
     values: Mapping[str, int | str]
     position: int | None = None
     seconds: float | None = None
@@ -72,7 +81,7 @@ class AnswerSet:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Collected(Result):
+class CollectedRatings(Result):
     """The ratings of all included raters, one row per rater beside them, and what was refused and why.
 
     Tables: ``ratings`` (rater, item, dimension, value, seconds, revisions, position), ``raters`` and ``refused`` (source, reason).
@@ -98,7 +107,7 @@ def collect(
     *,
     pages: str | os.PathLike[str] | None = None,
     strict: bool = False,
-) -> Collected:
+) -> CollectedRatings:
     """The ratings in raters' files: ``collect(["answers/"], "packet/key.json").save("out")``.
 
     A file is included when it is whole, answers one of the pages, and its rater sent no other. The pages must carry the digest of this
@@ -120,7 +129,7 @@ def collect(
     Collected
         Ratings in which + always means the target.
     """
-    opened = Key.read(key)
+    opened = StudyKey.read(key)
     built = list(read_pages(pages or Path(key).parent).values())
     for page in built:
         if page.page.commitment != opened.commitment:
@@ -142,7 +151,7 @@ def collect_answers(
     *,
     sealed: str = "",
     strict: bool = False,
-) -> Collected:
+) -> CollectedRatings:
     """Answer sets as tables, turned so that + is the target.
 
     A set whose ratings a table cannot hold is refused like the ``refused`` ones given. `sealed` is the digest of the key that says where the
@@ -173,7 +182,7 @@ def collect_answers(
     ratings = Ratings(_without_empty(pl.DataFrame(rows, infer_schema_length=None)))
     settings = {"sealed": sealed, "study": study.digest, "title": study.title}
     provenance = Provenance.of(ratings, seed=study.seed, notes=notes, **settings)
-    return Collected(ratings=ratings, raters=raters, refused=tuple(refused), provenance=provenance)
+    return CollectedRatings(ratings=ratings, raters=raters, refused=tuple(refused), provenance=provenance)
 
 
 def oriented(study: Study, answered: Answered) -> Iterator[tuple[str, float, str]]:
@@ -192,7 +201,7 @@ def oriented(study: Study, answered: Answered) -> Iterator[tuple[str, float, str
         yield GUESS, 0.5 if guess not in slot_of else float(slot_of[str(guess)] == target), GUESS
 
 
-def live_signs(key: Key) -> Callable[[BuiltPage, PageResult], list[str]]:
+def live_signs(key: StudyKey) -> Callable[[BuiltPage, PageResult], list[str]]:
     """What to look at in a finished answer set while people can still be asked; for the collector's ``checks``.
 
     To the signs of every page it adds wrong attention items, repeats that contradict the first time, and minutes off target.
@@ -218,7 +227,7 @@ def joined(items: Iterable[Answered]) -> tuple[Answered, ...]:
 # from a page's result
 
 
-def _answer_set(key: Key, received: Received) -> AnswerSet:
+def _answer_set(key: StudyKey, received: Received) -> AnswerSet:
     placed = key.placed(received.page.page.rater)
     by_screen: dict[str, list[dict[str, Any]]] = {}
     for row in answer_rows([received]):
@@ -236,7 +245,7 @@ def _answer_set(key: Key, received: Received) -> AnswerSet:
     )
 
 
-def _answered(placed: Placed, rows: Sequence[dict[str, Any]]) -> Answered:
+def _answered(placed: PlacedItem, rows: Sequence[dict[str, Any]]) -> Answered:
     values = {row["question"]: row["value"] for row in rows}
     revisions = {row["question"]: row["revisions"] for row in rows}
     return Answered(placed, values, rows[0]["position"], rows[0]["seconds"], revisions)
@@ -246,7 +255,7 @@ def _quiz_share(received: Received) -> float | None:
     """The share of right answers at the last try."""
     for screen in received.page.page.screens:
         record = received.result.screens[screen.id]
-        if isinstance(screen, Quiz) and isinstance(record, QuizRecord):
+        if isinstance(screen, QuizScreen) and isinstance(record, QuizRecord):
             last = record.tries[-1]
             return sum(screen.is_right(name, answer) for name, answer in last.items()) / len(screen.questions)
     return None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from howsure.study.packet.design import AGAIN, ATTENTION
-from howsure.study.scoring.fidelity import Part, is_pair, parts_of
+from howsure.study.scoring.fidelity import ScoredDimension, is_pair, parts_of
 from howsure.tables import Ratings
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _attention(ratings: Ratings) -> dict[str, float]:
     return dict(rows.group_by("rater").agg(pl.col("value").mean()).iter_rows())
 
 
-def _consistency(ratings: Ratings, parts: tuple[Part, ...]) -> dict[str, float]:
+def _consistency(ratings: Ratings, parts: tuple[ScoredDimension, ...]) -> dict[str, float]:
     """How alike the first and the swapped answers are, 1 − |difference| / range, over all repeated questions."""
     widths = {column: float(part.high - part.low) for part in parts for column in part.columns}
     rows = ratings.frame.filter(pl.col("dimension").is_in(list(widths))).select("rater", "item", "dimension", "value")
@@ -216,7 +216,9 @@ def _answers(ratings: Ratings) -> dict[str, dict[str, list[float]]]:
     return found
 
 
-def _is_straight(answers: Mapping[str, list[float]], parts: tuple[Part, ...], slot_one: float | None) -> bool:
+def _is_straight(
+    answers: Mapping[str, list[float]], parts: tuple[ScoredDimension, ...], slot_one: float | None
+) -> bool:
     """Whether every question got one and the same answer as it stood on the page."""
     asked = [(part, [answers[column] for column in part.columns if column in answers]) for part in parts]
     asked = [(part, given) for part, given in asked if given]

@@ -29,7 +29,7 @@ from howsure.tables import Ratings
 if TYPE_CHECKING:
     from howsure.study.protocol import Study
 
-__all__ = ["LITE", "LITE_RANGE", "PFI", "Part", "Scored", "is_pair", "parts_of", "score"]
+__all__ = ["LITE", "LITE_RANGE", "PFI", "Scored", "ScoredDimension", "is_pair", "parts_of", "score"]
 
 Kind = Literal["comparison", "each", "preferred", "rating", "choice"]
 PFI, LITE = "pfi", "pfi_lite"
@@ -41,7 +41,7 @@ _ENDS: dict[str, Kind] = {"target": "each", "comparison": "each", "preferred": "
 
 
 @dataclass(frozen=True)
-class Part:
+class ScoredDimension:
     """One dimension: how it was asked, and between which numbers its answers lie."""
 
     name: str
@@ -74,7 +74,7 @@ class Scored:
     """
 
     frame: pl.DataFrame
-    parts: tuple[Part, ...]
+    parts: tuple[ScoredDimension, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -128,7 +128,7 @@ def is_pair() -> pl.Expr:
     return ~(pl.col("item").str.ends_with(AGAIN) | pl.col("item").str.starts_with(ATTENTION))
 
 
-def parts_of(ratings: Ratings, study: Study | None = None) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+def parts_of(ratings: Ratings, study: Study | None = None) -> tuple[tuple[ScoredDimension, ...], tuple[str, ...]]:
     """The dimensions of these ratings, and a note on scales whose ends had to be taken from the answers.
 
     A study names kinds and ends. Without one, the dimensions of the default protocol are known by name, and any other is a
@@ -137,7 +137,7 @@ def parts_of(ratings: Ratings, study: Study | None = None) -> tuple[tuple[Part, 
     seen = _seen(ratings)
     if study is not None:
         return _from_study(seen, study), ()
-    known = {part.name: part for part in (Part(d.name, d.kind, d.low, d.high) for d in DEFAULT_DIMENSIONS)}
+    known = {part.name: part for part in (ScoredDimension(d.name, d.kind, d.low, d.high) for d in DEFAULT_DIMENSIONS)}
     grouped: dict[str, list[str]] = {}
     for column in seen:
         grouped.setdefault(column.partition(":")[0] if column.partition(":")[2] in _ENDS else column, []).append(column)
@@ -152,7 +152,7 @@ def parts_of(ratings: Ratings, study: Study | None = None) -> tuple[tuple[Part, 
     return tuple(parts), _told(strange)
 
 
-def _told(parts: list[Part]) -> tuple[str, ...]:
+def _told(parts: list[ScoredDimension]) -> tuple[str, ...]:
     """A note on scales whose ends had to be taken from the answers."""
     listed = ", ".join(f"{part.name} {part.low:g}–{part.high:g}" for part in parts)
     return (
@@ -174,8 +174,8 @@ def _seen(ratings: Ratings) -> dict[str, tuple[float, float]]:
     return {name: (low, high) for name, low, high in ends.iter_rows()}
 
 
-def _from_study(seen: dict[str, tuple[float, float]], study: Study) -> tuple[Part, ...]:
-    parts = tuple(Part(d.name, d.kind, d.low, d.high) for d in study.dimensions)
+def _from_study(seen: dict[str, tuple[float, float]], study: Study) -> tuple[ScoredDimension, ...]:
+    parts = tuple(ScoredDimension(d.name, d.kind, d.low, d.high) for d in study.dimensions)
     ends = {column: part for part in parts for column in part.columns}
     for column, (low, high) in seen.items():
         if column not in ends:
@@ -190,17 +190,19 @@ def _from_study(seen: dict[str, tuple[float, float]], study: Study) -> tuple[Par
     return parts
 
 
-def _guessed(name: str, columns: list[str], seen: dict[str, tuple[float, float]], known: Part | None) -> Part:
+def _guessed(
+    name: str, columns: list[str], seen: dict[str, tuple[float, float]], known: ScoredDimension | None
+) -> ScoredDimension:
     low, high = min(seen[column][0] for column in columns), max(seen[column][1] for column in columns)
     plain: Kind = known.kind if known and known.kind in ("comparison", "choice") else "rating"
     kind = plain if columns[0] == name else _ENDS[columns[0].partition(":")[2]]
     if known and known.low <= low and high <= known.high:
-        return Part(name, kind, known.low, known.high)
+        return ScoredDimension(name, kind, known.low, known.high)
     # any width will do where all answers are equal: they then stand in the middle
-    return Part(name, kind, low, high) if low < high else Part(name, kind, low - 1, high + 1)
+    return ScoredDimension(name, kind, low, high) if low < high else ScoredDimension(name, kind, low - 1, high + 1)
 
 
-def _part(part: Part, parts: tuple[Part, ...]) -> pl.Expr:
+def _part(part: ScoredDimension, parts: tuple[ScoredDimension, ...]) -> pl.Expr:
     """A part on 0–1."""
     value = part.rescaled(part.columns[0])
     if part.kind != "preferred":
@@ -218,12 +220,12 @@ def _part(part: Part, parts: tuple[Part, ...]) -> pl.Expr:
     )
 
 
-def _advantage(part: Part) -> pl.Expr:
+def _advantage(part: ScoredDimension) -> pl.Expr:
     target, comparison = part.columns
     return (part.rescaled(target) - part.rescaled(comparison)).alias(f"{part.name}_advantage")
 
 
-def _lite(parts: tuple[Part, ...]) -> list[pl.Expr]:
+def _lite(parts: tuple[ScoredDimension, ...]) -> list[pl.Expr]:
     """The original index, (voice + vibe + logic)/9, where those three were asked on their scales."""
     by_name = {part.name: part for part in parts}
     needed = {"voice": (-2, 2), "vibe": (1, 3), "logic": (1, 3)}

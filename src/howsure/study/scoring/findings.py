@@ -13,17 +13,17 @@ from howsure.stats.components import VarianceComponents, variance_components
 from howsure.stats.means import mean
 from howsure.study.agreement import Reliability, reliability
 from howsure.study.scoring.domains import EXPECTED, Domains, Order, profile
-from howsure.study.scoring.fidelity import LITE, LITE_RANGE, PFI, Part, Scored
+from howsure.study.scoring.fidelity import LITE, LITE_RANGE, PFI, Scored, ScoredDimension
 from howsure.study.scoring.model_agreement import ModelAgreement, compare_model_with_people
 from howsure.study.scoring.pair_data import PairData
 from howsure.study.scoring.pooling import Design, pooled_mean
 from howsure.tables import Ratings
 
-__all__ = ["Findings", "PairRow", "Settings", "find", "without_raters"]
+__all__ = ["Findings", "PairRow", "ScoringSettings", "find", "without_raters"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class ScoringSettings:
     """What the statistics depend on beside the data."""
 
     design: Design
@@ -64,7 +64,7 @@ class Findings:
     domains: Domains
     model: ModelAgreement | None
     raters: tuple[str, ...]
-    settings: Settings
+    settings: ScoringSettings
 
 
 def without_raters(everyone: Findings) -> Findings:
@@ -84,7 +84,11 @@ def without_raters(everyone: Findings) -> Findings:
 
 
 def find(
-    scored: Scored, guesses: Scored | None, minutes: Mapping[str, float | None], known: PairData, settings: Settings
+    scored: Scored,
+    guesses: Scored | None,
+    minutes: Mapping[str, float | None],
+    known: PairData,
+    settings: ScoringSettings,
 ) -> Findings:
     """The statistics of these raters' scores. ``guesses`` has the column guess, 1 right, 0 wrong, 0.5 cannot tell."""
     level = settings.level
@@ -119,7 +123,7 @@ def _dimensions(scored: Scored) -> list[str]:
     return [name for name in names if name in scored.statistics and scored.frame[name].null_count() < len(scored.frame)]
 
 
-def _agreement(scored: Scored, name: str, settings: Settings) -> Reliability:
+def _agreement(scored: Scored, name: str, settings: ScoringSettings) -> Reliability:
     answers = scored.frame.select("rater", "item", _on_its_scale(scored, name).alias("value")).drop_nulls()
     rows = Ratings(answers.with_columns(pl.lit(name).alias("dimension")))
     return reliability(rows, design=settings.design, level=settings.level)
@@ -145,11 +149,11 @@ def _on_its_scale(scored: Scored, name: str) -> pl.Expr:
     return pl.col(name) if part is None else (pl.col(name) * (part.high - part.low) + part.low).round(9)
 
 
-def _part(scored: Scored, name: str) -> Part | None:
+def _part(scored: Scored, name: str) -> ScoredDimension | None:
     return next((part for part in scored.parts if part.name == name and part.kind != "preferred"), None)
 
 
-def _means(scored: Scored, settings: Settings) -> dict[str, Estimate]:
+def _means(scored: Scored, settings: ScoringSettings) -> dict[str, Estimate]:
     """The mean of each score."""
     found = {
         name: pooled_mean(scored.matrix(name), settings.design, level=settings.level, bounds=_bounds(name))
@@ -167,7 +171,7 @@ def _bounds(name: str) -> tuple[float, float]:
     return (-1.0, 1.0) if name.endswith("_advantage") else LITE_RANGE if name == LITE else (0.0, 1.0)
 
 
-def _blinding(guesses: Scored | None, settings: Settings) -> dict[str, Estimate]:
+def _blinding(guesses: Scored | None, settings: ScoringSettings) -> dict[str, Estimate]:
     if guesses is None:
         return {"blinding_index": Estimate.without("undefined", "no guesses were asked", level=settings.level)}
     right = pooled_mean(guesses.matrix("guess"), settings.design, level=settings.level)

@@ -9,7 +9,7 @@ import numpy as np
 
 from howsure.track.game.rules import ErrorKind
 from howsure.track.game.sequence import LENGTH
-from howsure.track.samples import DIRECT, EXPLICIT, Sample, Samples
+from howsure.track.samples import DIRECT, EXPLICIT, GameSample, Samples
 
 __all__ = ["MEMORIES", "Memory", "SimulatedGames", "TrueValues", "simulate"]
 
@@ -88,7 +88,7 @@ def simulate(
     """Games of every (model, solver) over the same `n_samples` sequences; the server fails for good with the chance `break_off` in every turn."""
     rng = np.random.default_rng(seed)
     difficulty = rng.gamma(sameness, 1 / sameness, n_samples)
-    samples: list[Sample] = []
+    samples: list[GameSample] = []
     truth = {}
     for (model, solver), memory in memories.items():
         burden = memory.burden(length)
@@ -98,9 +98,9 @@ def simulate(
         last = rng.geometric(break_off, n_samples) - 1 if break_off else np.full(n_samples, length)
         for one, (t, bad, cut) in enumerate(zip(turns.tolist(), is_malformed.tolist(), last.tolist(), strict=True)):
             if cut <= t and cut < length:
-                samples.append(Sample(model, variant, one, cut, length, None, solver, failure="api"))
+                samples.append(GameSample(model, variant, one, cut, length, None, solver, failure="api"))
             else:
-                samples.append(Sample(model, variant, one, t, length, _kind(t, length, is_malformed=bad), solver))
+                samples.append(GameSample(model, variant, one, t, length, _kind(t, length, is_malformed=bad), solver))
         survival = (1 + burden / sameness) ** -sameness
         truth[model, solver] = TrueValues(survival, memory.violations * float(1 - survival[-1]))
     return SimulatedGames(Samples.from_games(samples), truth)

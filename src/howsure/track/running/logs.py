@@ -13,7 +13,7 @@ from howsure.errors import InputError
 from howsure.running import read_logs
 from howsure.sources.inspect_format import Log
 from howsure.sources.inspect_format import Sample as Logged
-from howsure.track.samples import Sample, Samples
+from howsure.track.samples import GameSample, Samples
 
 __all__ = ["samples_from_logs", "samples_of"]
 
@@ -69,14 +69,14 @@ class _Game:
         """What the solver wrote down."""
         return self.last.metadata or {}
 
-    def row(self) -> Sample:
+    def row(self) -> GameSample:
         """The game as a sample."""
         told = self.told
         failure = told.get("failure")
         if self.last.error and failure in (None, "limit", "time_limit"):
             failure = "cancelled" if "Cancelled" in str(self.last.error) else "error"
         try:
-            return Sample(
+            return GameSample(
                 model=self.model.removeprefix(_PLAYERS),
                 kind=_KINDS.get(self.model.partition("/")[0], "model"),
                 **{name: told[name] for name in ("variant", "solver", "setting", "length", "seed")},

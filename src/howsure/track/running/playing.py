@@ -14,7 +14,7 @@ from howsure.track.game.rules import play
 from howsure.track.game.sequence import Setting
 from howsure.track.results import TrackResult, measure
 from howsure.track.running.reading import kept_in, locked
-from howsure.track.samples import DIRECT, Sample, Samples
+from howsure.track.samples import DIRECT, GameSample, Samples
 
 if TYPE_CHECKING:
     from howsure.track.running.model_runs import ModelRun
@@ -133,11 +133,13 @@ def run_players(
     setting = setting or Setting()
     sequences = [setting.numbers(sample) for sample in range(n_samples)]
     matches = [(name, variant) for variant in variants for name in names]
-    samples: list[Sample] = []
+    samples: list[GameSample] = []
     for done, (name, variant) in enumerate(matches, 1):
         for sample, numbers in enumerate(sequences):
             game = play(player(name, variant, seed=(seed, sample)), variant, numbers)
-            samples.append(Sample.of(game, model=name, variant=variant, seed=sample, setting=setting, kind="baseline"))
+            samples.append(
+                GameSample.of(game, model=name, variant=variant, seed=sample, setting=setting, kind="baseline")
+            )
         if progress:
             progress(done, len(matches))
     return Samples.from_games(samples)

@@ -9,7 +9,7 @@ import numpy as np
 
 from howsure.stats._arrays import Floats
 
-__all__ = ["FEWEST", "STEEPEST", "Family", "Fit", "Linear", "first_crossing", "rates"]
+__all__ = ["FEWEST", "STEEPEST", "CurveFamily", "Fit", "Linear", "first_crossing", "rates"]
 
 FEWEST, STEEPEST = 1e-3, 10.0
 """The bounds of a rate: with the first nothing is learned in a hundred attempts, with the last all in one."""
@@ -35,7 +35,7 @@ class Fit(NamedTuple):
     log_likelihood: Floats
 
 
-class Family(ABC):
+class CurveFamily(ABC):
     """A family of curves P(n); ``parameters`` name what a fit gives for each task."""
 
     name: ClassVar[str]
@@ -62,7 +62,7 @@ class Family(ABC):
         return np.full(parameters.shape[:-1], float(len(self.parameters)))
 
 
-class Linear(Family):
+class Linear(CurveFamily):
     """Families that `curve_kernels` fits, in θ; ``form`` says how P depends on it."""
 
     form: ClassVar[int]

@@ -6,13 +6,13 @@ import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from howsure.compiled import kernel
-from howsure.horizon.learning_curves.families.base import Family, Fit, first_crossing
+from howsure.horizon.learning_curves.families.base import CurveFamily, Fit, first_crossing
 from howsure.stats._arrays import Floats
 
 __all__ = ["Isotonic"]
 
 
-class Isotonic(Family):
+class Isotonic(CurveFamily):
     """One level an attempt, none below the one before; between attempts the curve runs straight over log n, and stays level after the last.
 
     AIC charges one parameter for each distinct level, which is the expected number of degrees of freedom (Meyer and Woodroofe 2000).

@@ -14,7 +14,7 @@ from howsure.horizon.learning_curves.families.base import STEEPEST, Linear, firs
 from howsure.horizon.learning_curves.kernels import FAILURE, ODDS
 from howsure.stats._arrays import Floats
 
-__all__ = ["LogitLog", "Power"]
+__all__ = ["LogitLog", "PowerLaw"]
 
 _CERTAIN = 20.0  # e^−20: chances beyond it are 0 or 1
 
@@ -27,7 +27,7 @@ class _TwoParameters(Linear):
         return np.log(attempts)
 
 
-class Power(_TwoParameters):
+class PowerLaw(_TwoParameters):
     """Power law of practice: failures fall by the same factor with each doubling of the attempts, down to none."""
 
     name = "power"

@@ -23,8 +23,8 @@ from howsure.tour.evals import evals_part
 from howsure.tour.games import Games, has_inspect, play_directly, playing
 from howsure.tour.horizons import game_part, name_part, time_part
 from howsure.tour.page import page_of, report_of
-from howsure.tour.parts import Part, Settings, frame_of, tally
 from howsure.tour.stitch import epoch_part, place_part, read_epoch, stitch_part
+from howsure.tour.stops import TourSettings, TourStop, frame_of, tally
 from howsure.tour.study import study_part
 from howsure.tour.track import track_part
 from howsure.tour.world import World, plant
@@ -45,7 +45,7 @@ class Demo:
     """What the tour found: the page, its parts with a report each, and every estimate beside its true (simulated) value (``planted``)."""
 
     report: Report
-    parts: tuple[Part, ...]
+    parts: tuple[TourStop, ...]
     reports: Mapping[str, Report]
     planted: pl.DataFrame
 
@@ -96,8 +96,8 @@ def run_demo(
     ``epoch`` names Epoch's tables, which the capability scale is then made of. ``quick`` plays Track the Stat without Inspect and draws fewer replicates.
     """
     check_level(level)
-    settings = Settings(level, _QUICK if quick else _REPLICATES, seed)
-    parts: list[Part] = []
+    settings = TourSettings(level, _QUICK if quick else _REPLICATES, seed)
+    parts: list[TourStop] = []
     reports: dict[str, Report] = {}
     world, scores = plant(seed), read_epoch(epoch) if epoch else None
     with _games(world, seed, is_quick=quick) as games:
@@ -114,10 +114,12 @@ def run_demo(
     return Demo(page_of(ordered, tally(planted), made, date), tuple(parts), ordered, planted)
 
 
-def measure_all(*, seed: int, level: float = LEVEL) -> list[Part]:
+def measure_all(*, seed: int, level: float = LEVEL) -> list[TourStop]:
     """Every part of a tour, with Track the Stat played directly and nothing drawn."""
     world = plant(seed)
-    parts = list(_parts(world, Settings(level, _REPLICATES, seed), partial(play_directly, world.players, seed), None))
+    parts = list(
+        _parts(world, TourSettings(level, _REPLICATES, seed), partial(play_directly, world.players, seed), None)
+    )
     return sorted(parts, key=lambda part: ORDER.index(part.key))
 
 
@@ -131,7 +133,9 @@ def _games(world: World, seed: int, *, is_quick: bool) -> Iterator[Callable[[], 
         yield under_way.finish
 
 
-def _parts(world: World, settings: Settings, games: Callable[[], Games], epoch: Scores | None) -> Iterator[Part]:
+def _parts(
+    world: World, settings: TourSettings, games: Callable[[], Games], epoch: Scores | None
+) -> Iterator[TourStop]:
     """Those that need no games first; with ``epoch``, its scores instead of planted ones."""
     yield name_part(world, settings)
     yield time_part(world, settings)

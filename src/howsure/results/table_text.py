@@ -11,7 +11,7 @@ from typing import Literal
 from howsure.estimates import Estimate
 from howsure.results.blocks import Cell, TableBlock
 
-__all__ = ["Column", "Kind", "Shown", "shown_columns"]
+__all__ = ["DisplayCell", "DisplayColumn", "Kind", "shown_columns"]
 
 Kind = Literal["number", "date", "name", "text"]
 """How a column is aligned, sorted and broken into lines; names are short texts that stay on one."""
@@ -21,7 +21,7 @@ _NAME = 28  # letters at the most
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplayCell:
     """What a cell says, and what it is sorted by; an empty key comes last."""
 
     text: str
@@ -29,23 +29,23 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Column:
+class DisplayColumn:
     """A column with its cells, aligned and sorted by their kind."""
 
     title: str
     kind: Kind
-    cells: tuple[Shown, ...]
+    cells: tuple[DisplayCell, ...]
 
 
-def shown_columns(table: TableBlock) -> list[Column]:
+def shown_columns(table: TableBlock) -> list[DisplayColumn]:
     """The table's columns, ready to be shown."""
     return [_column(title, [row[place] for row in table.rows]) for place, title in enumerate(table.columns)]
 
 
-def _column(title: str, cells: Sequence[Cell]) -> Column:
+def _column(title: str, cells: Sequence[Cell]) -> DisplayColumn:
     there = [cell for cell in cells if cell is not None]
     decimals = _decimals([cell for cell in there if isinstance(cell, float)])
-    return Column(title, _kind(there), tuple(_shown(cell, decimals) for cell in cells))
+    return DisplayColumn(title, _kind(there), tuple(_shown(cell, decimals) for cell in cells))
 
 
 def _kind(cells: Sequence[Cell]) -> Kind:
@@ -67,13 +67,13 @@ def _decimals(numbers: Sequence[float]) -> int:
     return min(max(0, _DIGITS - 1 - math.floor(math.log10(middle))), _MOST_DECIMALS)
 
 
-def _shown(cell: Cell, decimals: int) -> Shown:
+def _shown(cell: Cell, decimals: int) -> DisplayCell:
     if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
-        return Shown("–", "")
+        return DisplayCell("–", "")
     if isinstance(cell, Estimate):
-        return Shown(str(cell), "" if cell.value is None else repr(cell.value))
+        return DisplayCell(str(cell), "" if cell.value is None else repr(cell.value))
     text = _text(cell, decimals)
-    return Shown(text, repr(cell) if _is_number(cell) else text)
+    return DisplayCell(text, repr(cell) if _is_number(cell) else text)
 
 
 def _text(cell: str | float | datetime.date, decimals: int) -> str:

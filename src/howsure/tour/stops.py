@@ -14,11 +14,11 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance
 from howsure.results.blocks import Section
 
-__all__ = ["Figure", "Part", "Planted", "Settings", "frame_of", "tally"]
+__all__ = ["Figure", "Planted", "TourSettings", "TourStop", "frame_of", "tally"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class TourSettings:
     """How the tour is made: the intervals' level, how many replicates make them, and the seed."""
 
     level: float
@@ -62,7 +62,7 @@ class Planted:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class TourStop:
     """One stop of the tour.
 
     ``instrument`` is counted together with other parts of that name; ``key`` names its folder. ``sections`` draws, so it is called for a page only.
@@ -83,7 +83,7 @@ class Part:
         return [one for one in self.planted if one.counts]
 
 
-def frame_of(parts: Iterable[Part], seed: int) -> pl.DataFrame:
+def frame_of(parts: Iterable[TourStop], seed: int) -> pl.DataFrame:
     """One row an estimate: seed, instrument, figure, subject, found, low, high, state, truth (null beyond what was observed), held, counts."""
     rows = [
         {"seed": seed, "instrument": part.instrument, "figure": one.figure.name, "subject": one.subject}
