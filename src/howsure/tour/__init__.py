@@ -20,6 +20,6 @@ if TYPE_CHECKING:
     from howsure.tour.making import Demo as Demo
     from howsure.tour.making import run_demo as run_demo
 
-_HOMES = {"Coverage": "coverage", "Demo": "making", "cover": "coverage", "run_demo": "whole"}
+_HOMES = {"Coverage": "coverage", "Demo": "making", "cover": "coverage", "run_demo": "making"}
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 __getattr__ = lazily(__name__, _HOMES)
