@@ -255,6 +255,112 @@ def test_votes_are_a_b_tie_or_both_bad():
         Votes(pl.DataFrame(rows | {"outcome": ["model_a", "b"]}))
 
 
+# defaults, counts, configuration
+
+
+BARE = pl.DataFrame({"subject": ["a", "a", "b", "a"], "task": ["t", "t", "t", "u"], "score": [1.0, 0.0, 1.0, 0.5]})
+
+
+def test_kind_and_attempt_have_defaults(tmp_path):
+    table = Attempts(BARE)
+    assert table.frame.columns == ["subject", "kind", "task", "attempt", "score"]
+    assert table.frame["kind"].unique().to_list() == ["model"]
+    assert table.frame["attempt"].to_list() == [1, 2, 1, 1]
+    assert Attempts([BARE.head(1), BARE.tail(3)]).frame.equals(table.frame)
+    BARE.write_parquet(tmp_path / "bare.parquet")
+    assert Attempts(tmp_path / "bare.parquet").frame.equals(table.frame)
+    assert Attempts([FRAME, BARE]).frame["attempt"].to_list() == [1, 2, 1, 1, 2, 1, 1]
+
+
+def counted_and_single():
+    counts = pl.DataFrame({"subject": ["a", "b"], "task": ["t", "t"], "n": [4, 5], "n_success": [3, 0]})
+    single = pl.DataFrame(
+        {"subject": ["a"] * 4 + ["b"] * 5, "task": ["t"] * 9, "score": [1, 1, 1, 0, *[0] * 5]},
+    )
+    return Attempts(counts), Attempts(single)
+
+
+def test_a_row_of_counts_is_as_many_rows():
+    counts, single = counted_and_single()
+    assert counts.frame["score"].to_list() == [0.75, 0.0]
+    assert_frame_equal(counts.counts("subject"), single.counts("subject"))
+    assert_frame_equal(counts.counts(), single.counts())
+    mixed = Attempts([counts.frame.head(1), single.frame.tail(5)])
+    assert_frame_equal(mixed.counts("subject"), single.counts("subject"))
+    for name in ("mean", "spread"):
+        found = [
+            table.lazy.group_by("subject").agg(table.sums()[name].alias(name)).sort("subject").collect()[name].to_list()
+            for table in (counts, single, mixed)
+        ]
+        assert found[0] == pytest.approx(found[1], rel=1e-12)
+        assert found[2] == pytest.approx(found[1], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"n": [2]}, "column 'n' without 'n_success'"),
+        ({"n_success": [2]}, "column 'n_success' without 'n'"),
+        ({"n": [2], "n_success": [3]}, "row 1: n_success 3 is above n"),
+        ({"n": [0], "n_success": [0]}, "row 1: n 0 is below 1"),
+        ({"n": [2], "n_success": [None]}, "row 1: n_success is missing beside n"),
+        ({"n": [None], "n_success": [2], "score": [1]}, "row 1: n_success 2 is given without n"),
+        ({"n": [2], "n_success": [1], "score": [0.9]}, "row 1: n_success 1 divided by n is not the score"),
+    ],
+)
+def test_counts_that_contradict_each_other_are_refused(rows, message):
+    with pytest.raises(InputError, match=message):
+        Attempts(pl.DataFrame({"subject": ["a"], "task": ["t"]} | rows))
+
+
+def test_counts_are_not_divided_by_a_scale():
+    counts = counted_and_single()[0].frame.drop("score")
+    assert Attempts(counts, divide_by=100).frame["score"].to_list() == pytest.approx([0.75, 0.0])
+
+
+def test_further_columns_are_the_configuration():
+    rows = pl.concat([BARE.with_columns(prompt=pl.lit(prompt), log=pl.lit("x.eval")) for prompt in ("short", "long")])
+    assert Attempts(rows).config == ["log", "prompt"]
+    assert Attempts(rows).frame["attempt"].to_list() == [1, 2, 1, 1, 3, 4, 2, 2]
+    each = rows.with_columns(attempt=pl.Series([1, 2, 1, 1] * 2))
+    table = Attempts(each)
+    assert table.frame["attempt"].to_list() == [1, 2, 1, 1, 3, 4, 2, 2]
+    assert table.notes == ("Attempts are numbered anew, because they start again at 1 for each value of log, prompt.",)
+    with pytest.raises(InputError, match="attempt 1 of a on t is there 2 times"):
+        Attempts(each.drop("prompt"))
+
+
+def test_invalid_rows_are_excluded_and_counted():
+    table = Attempts(BARE.with_columns(valid=pl.Series(["no", "yes", None, "yes"])))
+    assert table.frame["attempt"].to_list() == [1, 1, 1]
+    assert table.notes == ("1 row was excluded because declared invalid (valid = no).",)
+
+
+def test_scores_of_any_size_are_said_to_be():
+    rows = pl.DataFrame({"subject": ["a", "b"], "task": ["t", "t"], "score": [812.0, -3.0]})
+    with pytest.raises(InputError, match=r"score 812.0 is not between 0 and 1 .*--set scale=free"):
+        Attempts(rows)
+    table = Attempts(rows, fill={"scale": "free", "better": "lower"})
+    assert table.frame["score"].to_list() == [812.0, -3.0]
+    assert table.is_free
+    assert not Attempts(BARE).is_free
+    with pytest.raises(InputError, match="score -3.0 is not between 0 and 1"):
+        Attempts(rows.with_columns(scale=pl.Series(["free", None])))
+
+
+def test_ratings_are_numbers_or_categories():
+    rows = pl.DataFrame({"rater": ["r", "s"], "item": ["i", "i"], "dimension": ["d", "d"], "value": ["good", "bad"]})
+    table = Ratings(rows)
+    assert table.is_categorical
+    assert table.frame["value"].to_list() == ["good", "bad"]
+    with pytest.raises(InputError, match=r"The ratings are categories \(bad, good"):
+        table.numeric()
+    with pytest.raises(InputError, match="row 1: value good is not a number"):
+        Ratings(rows.with_columns(value=pl.Series(["good", "3"])))
+    with pytest.raises(InputError, match="numbers in one input and categories in another"):
+        Ratings([rows.head(1), rows.tail(1).with_columns(value=pl.lit(3))])
+
+
 # rename, fill, scale
 
 

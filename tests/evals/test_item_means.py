@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from howsure.evals.comparison import compare
 from howsure.evals.summaries import summary
@@ -195,3 +196,22 @@ def test_tasks_in_two_domains_and_tasks_without_one_are_noted():
     notes = summary(attempts([*rows, ("a", None, "u", 1), ("a", None, "v", 0)])).provenance.notes
     assert any("3 tasks are in several domains, and count as a different item in each: t0, t1, t2." in n for n in notes)
     assert any("2 tasks are without a domain, and count as one eval called (none)" in note for note in notes)
+
+
+def test_rows_of_counts_give_what_single_rows_give():
+    single = pl.DataFrame(
+        {
+            "subject": ["a"] * 9 + ["b"] * 8,
+            "task": ["t"] * 4 + ["u"] * 5 + ["t"] * 2 + ["u"] * 6,
+            "score": [1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0],
+        }
+    )
+    counts = single.group_by("subject", "task").agg(n=pl.len(), n_success=pl.col("score").sum())
+    for cluster in ("task", "none"):
+        for by in ("all", "task"):
+            found, wanted = (
+                summary(frame, cluster=cluster, by=by).to_frame() for frame in (counts.sort("subject", "task"), single)
+            )
+            assert_frame_equal(found, wanted)
+    found, wanted = (compare(frame).to_frame() for frame in (counts, single))
+    assert_frame_equal(found, wanted)

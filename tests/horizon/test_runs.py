@@ -114,3 +114,21 @@ def test_metr_runs():
     assert found.n.sum() == 6852
     assert len(set(found.family.tolist())) == 36
     assert not np.isnan(found.minutes).any()
+
+
+@pytest.mark.parametrize("given", [{}, {"threshold": 0.5}, {"is_graded": True}])
+def test_rows_of_counts_give_what_single_rows_give(given):
+    counts = pl.DataFrame({"subject": ["a", "a", "b"], "task": ["t", "u", "t"], "n": [4, 5, 2], "n_success": [3, 0, 2]})
+    single = pl.DataFrame({"subject": ["a"] * 9 + ["b"] * 2, "task": ["t"] * 4 + ["u"] * 5 + ["t"] * 2}).with_columns(
+        score=pl.Series([1, 1, 1, 0, *[0] * 5, 1, 1], dtype=pl.Float64)
+    )
+    found, wanted = (model_counts(Attempts(frame), **given) for frame in (counts, single))
+    assert found.to_frame().equals(wanted.to_frame())
+    if given.get("is_graded"):
+        assert np.array_equal(found.squares, wanted.squares)
+
+
+def test_scores_of_any_size_have_no_horizon():
+    rows = pl.DataFrame({"subject": ["a"], "task": ["t"], "score": [30.0], "scale": ["free"]})
+    with pytest.raises(InputError, match="a horizon needs success"):
+        model_counts(Attempts(rows))

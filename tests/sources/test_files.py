@@ -53,7 +53,7 @@ def test_an_unknown_table_names_the_known_ones(tmp_path):
             "rater,item,dimensions,value",
             r"closest to ratings, but has no column 'dimension'\. Did you mean 'dimensions'",
         ),
-        ("subject,task,score", r"closest to attempts, but has no column 'kind' nor 'attempt'"),
+        ("subject,tasks,score", r"closest to attempts, but has no column 'task'\. Did you mean 'tasks'"),
     ],
 )
 def test_a_file_that_fits_no_table_is_told_what_the_closest_lacks(tmp_path, header, message):

@@ -131,7 +131,7 @@ class Items:
             return Mean(Estimate.without("undefined", reason, level=level), None, 0, 0, None)
         values, evals, n = own["mean"].to_numpy(), own["eval"].to_numpy(), own["n"].to_numpy()
         if self.cluster == "none":
-            scores, item = own["scores"].explode().to_numpy(), np.repeat(np.arange(len(own)), n)
+            scores, item = _single_scores(own), np.repeat(np.arange(len(own)), n)
             found = mean(scores, strata=evals[item], weights=1 / n[item], level=level)
         else:
             found = mean(values, own["cluster"].to_numpy(), strata=evals, level=level)
@@ -216,15 +216,18 @@ def _item_frame(
     item = pl.format("{}\x1f{}", "eval", "task")
     own = {"family": pl.format("{}\x1e{}", "eval", "family").fill_null(item), "domain": pl.col("eval")}
     rows = rows.with_columns(own.get(cluster, item).alias("cluster"))
+    sums = attempts.sums()
+    is_binary = score.is_in([0.0, 1.0])
+    if attempts.has("n"):
+        is_binary |= pl.col("n_success").is_not_null()
     grouped = rows.group_by("subject", "eval", "task").agg(
-        score.mean().alias("mean"),
-        pl.len().cast(pl.Int64).alias("n"),
-        (score.var(ddof=0) * pl.len()).alias("spread"),
-        score.is_in([0.0, 1.0]).all().alias("is_binary"),
+        *(sums[name].alias(f"#{name}") for name in ("mean", "n", "spread")),
+        is_binary.all().alias("is_binary"),
         pl.col("family").first(),
         pl.col("cluster").first(),
-        *([score.alias("scores")] if keeps_scores else []),
+        *([pl.struct("score", attempts.n.alias("n")).alias("scores")] if keeps_scores else []),
     )
+    grouped = grouped.rename({"#mean": "mean", "#n": "n", "#spread": "spread"})
     frame = grouped.sort("subject", "eval", "task").collect(engine="streaming")
     if not attempts.has("item_digest"):
         return frame
@@ -270,6 +273,17 @@ def _shared(label: str, frame: pl.DataFrame, cluster: str, subjects: Sequence[st
     tried = frame.group_by("eval").agg(pl.col("subject").n_unique().alias("n")).sort("eval")
     excluded = tried.filter(pl.col("n") < len(subjects))["eval"].to_list()
     return Items(label, tuple(subjects), frame.filter(~pl.col("eval").is_in(excluded)), cluster, tuple(excluded))
+
+
+def _single_scores(own: pl.DataFrame) -> Floats:
+    """The score of every attempt, item after item; a row that counts attempts becomes as many ones and zeros."""
+    rows = own["scores"].explode().struct.unnest()
+    scores, n = rows["score"].to_numpy(), rows["n"].to_numpy()
+    if (n == 1).all():
+        return np.asarray(scores, dtype=np.float64)
+    ones = np.where(n == 1, 1, np.round(scores * n).astype(np.int64))
+    each = np.column_stack([np.where(n == 1, scores, 1.0), np.zeros(len(n))]).ravel()
+    return np.repeat(each, np.column_stack([ones, n - ones]).ravel())
 
 
 def item_weights(frame: pl.DataFrame) -> Floats:

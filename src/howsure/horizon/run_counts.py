@@ -91,16 +91,22 @@ def model_counts(
     Subjects of other ``kinds``, such as people, are left out. A score of 1 is a success and of 0 a failure; ``threshold`` says from which score
     on a run counts as one where scores lie between, and ``is_graded`` lets such a score count as that share of a success.
     """
-    score = pl.col("score")
-    success = score if is_graded else (score == 1) if threshold is None else score >= threshold
+    if attempts.is_free:
+        raise InputError("Some scores are of any size (scale = free), but a horizon needs success (1) and failure (0).")
+    score, counted = pl.col("score"), pl.col("n_success") if attempts.has("n") else pl.lit(None, pl.Int64)
+    single = score if is_graded else (score == 1) if threshold is None else score >= threshold
+    # a row that counts attempts: its successes are 1 and the others 0, whatever the threshold
+    success = pl.when(counted.is_null()).then(single.cast(pl.Float64 if is_graded else pl.Int64)).otherwise(counted)
     is_strict = threshold is None and not is_graded
-    between = score.filter((score > 0) & (score < 1)).first() if is_strict else pl.lit(None, pl.Float64)
+    is_between = (score > 0) & (score < 1) & counted.is_null()
+    between = score.filter(is_between).first() if is_strict else pl.lit(None, pl.Float64)
     there = [name for name in _ABOUT_TASKS if attempts.has(name)]
     ends = [end for name in there for end in (pl.col(name).min(), pl.col(name).max().alias(f"#{name}"))]
     sums = attempts.lazy.filter(pl.col("kind").is_in(list(kinds))).group_by(pl.col("subject").alias("model"), "task")
-    counts = [success.sum().alias("successes"), pl.len().alias("n"), between.alias("#between")]
-    counts += [(score * score).sum().alias("squares")] if is_graded else []
-    frame = sums.agg(*counts, *ends).collect(engine="streaming")
+    each = attempts.sums()
+    counts = [success.sum().alias("successes"), each["n"].alias("#n"), between.alias("#between")]
+    counts += [each["squares"].alias("squares")] if is_graded else []
+    frame = sums.agg(*counts, *ends).rename({"#n": "n"}).collect(engine="streaming")
     if not len(frame):
         raise InputError(f"There is no attempt of kind {' or '.join(kinds)}. Set it with --set kind=model.")
     _refuse_between(frame)

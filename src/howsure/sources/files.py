@@ -123,8 +123,10 @@ def _named(table: str | None) -> type[Table] | None:
 def _fitting(path: Path, rename: Mapping[str, str], fill: Mapping[str, Any]) -> type[Table]:
     """The table whose needed columns are all in the file; when none is, what the closest one lacks."""
     there = keys(path)
-    needed = {name: [column.name for column in table.columns if column.required] for name, table in TABLES.items()}
-    missing = {name: [n for n in names if n not in {*there, *rename, *fill}] for name, names in needed.items()}
+    needed = {name: table.needed() for name, table in TABLES.items()}
+    names = {*there, *rename, *fill}
+    names |= {"score"} if {"n", "n_success"} <= names else set()
+    missing = {name: [one for one in columns if one not in names] for name, columns in needed.items()}
     fits = [name for name, lacks in missing.items() if not lacks]
     if len(fits) == 1:
         return TABLES[fits[0]]

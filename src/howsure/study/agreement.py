@@ -167,13 +167,13 @@ def read_ratings(ratings: Ratings | Source) -> Ratings:
         The table itself, or a frame or file to make it of.
     """
     if isinstance(ratings, Ratings):
-        return ratings
+        return ratings.numeric()
     parts = parts_of(ratings)
     if len(parts) != 1:
-        return Ratings(ratings)
+        return Ratings(ratings).numeric()
     frame = parts[0].collect(parts[0].rows)
     if {"rater", "item", "value"} <= set(frame.columns):
-        return Ratings(ratings) if "dimension" in frame.columns else Ratings(ratings, fill={"dimension": "rating"})
+        return Ratings(ratings, fill={} if "dimension" in frame.columns else {"dimension": "rating"}).numeric()
     return _from_wide(frame, str(ratings) if isinstance(ratings, str | Path) else "the table")
 
 
@@ -190,7 +190,7 @@ def _from_wide(frame: pl.DataFrame, path: str) -> Ratings:
         )
     long = named.unpivot(index=item, on=raters, variable_name="rater", value_name="value").rename({item: "item"})
     filled = long.filter(pl.col("value").cast(pl.String).fill_null("").str.strip_chars() != "")
-    return Ratings(filled.with_columns(pl.lit("rating").alias("dimension")))
+    return Ratings(filled.with_columns(pl.lit("rating").alias("dimension"))).numeric()
 
 
 def _one_dimension(ratings: Ratings, dimension: str | None) -> pl.DataFrame:

@@ -37,6 +37,7 @@ def _number(name: str, meaning: str, **options: Any) -> Column:
 
 
 _PERCENT = "Divide percentages by 100 or pass --percent."
+_ANY_SCALE = "Divide percentages by 100 or pass --percent; analyse other numbers as they are with --set scale=free."
 _DATE = Column("date", "when the subject was released or the attempt was made", "date")
 _SOURCE = _text("source", "where the row comes from")
 
@@ -70,13 +71,13 @@ class Table:
         rename, fill = dict(rename or {}), dict(fill or {})
         self._refuse_unknown([*rename, *fill])
         expect = [rename.get(column.name, column.name) for column in self.columns]
-        shaped = [self._shape(part.parsed(), rename, fill) for part in parts_of(rows, expect)]
+        shaped = [self._shape(part.parsed(), rename, fill, divide_by) for part in parts_of(rows, expect)]
         if not shaped:
             raise InputError("No input was given; a table needs a frame or a file.")
         checked = [self._check(part, divide_by) for part in shaped]
         self.lazy: pl.LazyFrame = pl.concat(checked, how="diagonal_relaxed")
-        self._check_groups(shaped)
-        self.notes: tuple[str, ...] = tuple(dict.fromkeys((*notes, *self._near_misses())))
+        completed = self._complete(shaped)
+        self.notes: tuple[str, ...] = tuple(dict.fromkeys((*notes, *completed, *self._near_misses())))
 
     @classmethod
     def of(cls, rows: Source | Table) -> Self:
@@ -139,7 +140,7 @@ class Table:
                 raise OptionError.unknown(f"column of {cls.__name__}", name, ours)
 
     @classmethod
-    def _shape(cls, part: Part, rename: Mapping[str, str], fill: Mapping[str, Any]) -> Part:
+    def _shape(cls, part: Part, rename: Mapping[str, str], fill: Mapping[str, Any], divide_by: float) -> Part:
         """Give the columns our names, and refuse the part when one that is needed is not there."""
         there = part.rows.collect_schema().names()
         for ours, theirs in rename.items():
@@ -150,12 +151,23 @@ class Table:
         moved = {theirs: ours for ours, theirs in rename.items()}
         displaced = [ours for ours in rename if ours in there and ours not in moved]
         rows = part.rows.drop(displaced).rename(moved).with_columns(pl.lit(v).alias(k) for k, v in fill.items())
+        rows = cls._with_defaults(part, rows, divide_by)
         cls._refuse_missing(part, rows.collect_schema().names(), there)
         return replace(part, rows=rows)
 
     @classmethod
+    def _with_defaults(cls, part: Part, rows: pl.LazyFrame, divide_by: float) -> pl.LazyFrame:
+        """The rows with columns that follow from others, before their values are checked."""
+        return rows
+
+    @classmethod
+    def needed(cls) -> list[str]:
+        """The columns that an input must have."""
+        return [column.name for column in cls.columns if column.required and not column.by_default]
+
+    @classmethod
     def _refuse_missing(cls, part: Part, names: Sequence[str], there: Sequence[str]) -> None:
-        missing = [column.name for column in cls.columns if column.required and column.name not in names]
+        missing = [name for name in cls.needed() if name not in names]
         if missing:
             first = missing[0]
             more = f" (nor {', '.join(missing[1:])})" if missing[1:] else ""
@@ -166,14 +178,19 @@ class Table:
     def _check(cls, part: Part, divide_by: float) -> pl.LazyFrame:
         """The typed rows of one part, once every value in it is as it should be."""
         schema = part.rows.collect_schema()
-        ours = [column for column in cls.columns if column.name in schema]
+        ours = [column for column in cls._columns_of(part) if column.name in schema]
         if nested := next((column.name for column in ours if schema[column.name].is_nested()), None):
             raise InputError(
                 f"{_label(part)}column {nested!r} contains lists or structs; give one plain value per row."
             )
         both = (typed(column, schema[column.name], divide_by) for column in ours)
         part = replace(part, rows=part.rows.with_columns(both)).held()
-        checks = [rule for column in ours for rule in rules(column, schema[column.name])]
+        checks = [
+            rule
+            for column in ours
+            for rule in rules(column, schema[column.name], is_free=cls._is_free(column, schema.names()))
+        ]
+        checks += cls._rules_between(schema.names())
         counts = part.collect(
             part.rows.select(pl.len().alias("#"), *(rule.bad.sum().alias(rule.name) for rule in checks))
         )
@@ -185,6 +202,21 @@ class Table:
             raise InputError("\n".join(faults))
         extra = [name for name in schema.names() if name not in {column.name for column in ours}]
         return part.rows.select(*(pl.col(typed_name(column)).alias(column.name) for column in ours), *extra)
+
+    @classmethod
+    def _columns_of(cls, part: Part) -> tuple[Column, ...]:
+        """What the columns of this part may hold."""
+        return cls.columns
+
+    @classmethod
+    def _is_free(cls, column: Column, names: Sequence[str]) -> pl.Expr | None:
+        """Where a column's range does not hold."""
+        return None
+
+    @classmethod
+    def _rules_between(cls, names: Sequence[str]) -> list[Rule]:
+        """What can be wrong between the columns of a row."""
+        return []
 
     @classmethod
     def _fault(cls, part: Part, rule: Rule, count: int) -> str:
@@ -209,6 +241,11 @@ class Table:
         where = part.where(first["#row"], first.get("source"))
         return f"{where}: {rule.column.name}{value} {rule.says}{context}{more}. {rule.remedy}".rstrip()
 
+    def _complete(self, parts: Sequence[Part]) -> list[str]:
+        """Check rows against each other, fill in what follows from all of them, and say what was done."""
+        self._check_groups(parts)
+        return []
+
     def _check_groups(self, parts: Sequence[Part]) -> None:
         """Refuse two rows with the same key, wherever they come from."""
         if not self.key:
@@ -232,53 +269,209 @@ class Table:
 
 
 class Attempts(Table):
-    """Attempts at tasks by models, people and baselines: one row per attempt, scored 0–1."""
+    """Attempts at tasks by models, people and baselines: one row per attempt, or per `n` attempts of which `n_success` succeeded.
+
+    Scores are 0–1 and higher is better, unless the row's ``scale`` is ``free`` or its ``better`` is ``lower``. Columns that are
+    not listed here, such as prompt, temperature or scaffold, are kept: they are the configuration of the attempt.
+    """
 
     columns = (
         _text("subject", "who made the attempt: a model, a person or a baseline", required=True),
-        _text("kind", "human, model or baseline", required=True, choices=("human", "model", "baseline")),
+        _text(
+            "kind",
+            "human, model or baseline",
+            required=True,
+            by_default="model",
+            choices=("human", "model", "baseline"),
+        ),
         _text("task", "the task that was attempted", required=True),
         Column(
-            "attempt", "1 for the first attempt of this subject at this task, then 2, …", "whole", required=True, low=1
+            "attempt",
+            "1 for the first attempt of this subject at this task, then 2, …",
+            "whole",
+            required=True,
+            by_default="1, 2, … in the order of the rows",
+            low=1,
         ),
-        _number("score", "0 to 1, higher is better", required=True, low=0, high=1, is_scaled=True, remedy=_PERCENT),
+        _number(
+            "score",
+            "0 to 1, higher is better",
+            required=True,
+            low=0,
+            high=1,
+            is_scaled=True,
+            remedy=_ANY_SCALE,
+        ),
         _text("family", "tasks that resemble each other"),
         _text("domain", "the field or the eval that the task belongs to"),
         _text("item_digest", "a hash of the item's content: equal where a task asks the same as another"),
         _number("minutes", "what an expert needs for the task", above=0),
         _number("seconds", "how long this attempt took", low=0),
         _DATE,
+        Column("n", "how many attempts the row stands for", "whole", low=1),
+        Column("n_success", "how many of these n attempts succeeded", "whole", low=0),
+        _text("scale", "0-1, or free: scores of any size, analysed as they are", choices=("0-1", "free")),
+        _text("better", "which scores are better: higher or lower", choices=("higher", "lower")),
+        _number("tokens", "tokens that the attempt used", low=0),
+        _number("cost", "what the attempt cost, in dollars", low=0),
+        _text("limit", "the limit that ended the attempt"),
+        _text("error", "the error that ended the attempt"),
+        _text("valid", "no where the attempt was declared invalid; such rows are excluded", choices=("yes", "no")),
+        _text("flag", "what a reviewer or a scanner said about the attempt"),
+        _text("log", "the log file that the attempt is in"),
         _SOURCE,
     )
     key = ("subject", "task", "attempt")
     told_by = ("subject", "task")
+
+    @cached_property
+    def n(self) -> pl.Expr:
+        """How many attempts a row stands for."""
+        return pl.col("n").fill_null(1) if self.has("n") else pl.lit(1, pl.Int64)
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether some scores are of any size, so that nothing made for shares applies to them."""
+        rows = self.lazy.select((pl.col("scale") == "free").any()) if self.has("scale") else None
+        return rows is not None and bool(rows.collect(engine="streaming").item())
+
+    @property
+    def config(self) -> list[str]:
+        """The columns that describe the configuration of an attempt: all that the table does not define, and ``log``."""
+        known = {column.name for column in self.columns} - {"log"}
+        return [name for name in self.lazy.collect_schema().names() if name not in known]
+
+    def sums(self) -> dict[str, pl.Expr]:
+        """Aggregations for a group of rows, where a row with n and n_success counts as n rows of 0 or 1.
+
+        ``n`` attempts, ``total`` of their scores and ``squares`` of them, their ``mean``, and ``spread``: the sum of squared deviations
+        from it.
+        """
+        score, n = pl.col("score"), self.n
+        if not self.has("n"):
+            return {
+                "n": pl.len().cast(pl.Int64),
+                "total": score.sum(),
+                "squares": (score * score).sum(),
+                "mean": score.mean(),
+                "spread": score.var(ddof=0) * pl.len(),
+            }
+        total = (score * n).sum()
+        # a row of n attempts at 0 or 1 varies in itself: n p (1 − p)
+        within = pl.when(pl.col("n_success").is_null()).then(0.0).otherwise(pl.col("n_success") * (1 - score))
+        mean = total / n.sum()
+        return {
+            "n": n.sum().cast(pl.Int64),
+            "total": total,
+            "squares": (n * score * score + within).sum(),
+            "mean": mean,
+            "spread": (n * (score - mean) ** 2 + within).sum(),
+        }
 
     def counts(self, *by: str) -> pl.DataFrame:
         """For each group: how many attempts, the sum of their scores and of the squares. One streaming pass."""
         for name in by:
             if not self.has(name):
                 raise OptionError.unknown("column in these attempts", name, self.lazy.collect_schema().names())
-        score = pl.col("score")
-        sums = (pl.len().alias("n"), score.sum().alias("total"), (score * score).sum().alias("squares"))
-        return self.lazy.group_by(by).agg(sums).sort(by).collect(engine="streaming")
+        sums = self.sums()
+        picked = (sums[name].alias(f"#{name}") for name in ("n", "total", "squares"))
+        named = {"#n": "n", "#total": "total", "#squares": "squares"}
+        return self.lazy.group_by(by).agg(picked).rename(named).sort(by).collect(engine="streaming")
+
+    @classmethod
+    def _with_defaults(cls, part: Part, rows: pl.LazyFrame, divide_by: float) -> pl.LazyFrame:
+        names = rows.collect_schema().names()
+        if "kind" not in names:
+            rows = rows.with_columns(pl.lit("model").alias("kind"))
+        lone = {"n", "n_success"} & set(names)
+        if len(lone) == 1:
+            there, absent = lone.pop(), ({"n", "n_success"} - set(names)).pop()
+            raise InputError(
+                f"{_label(part)}column {there!r} without {absent!r}. Counts need both: n attempts of which n_success succeeded."
+            )
+        if "n" in names and "score" not in names:
+            n, n_success = (pl.col(name).cast(pl.Float64, strict=False) for name in ("n", "n_success"))
+            rows = rows.with_columns((n_success / n * divide_by).alias("score"))
+        return rows
+
+    @classmethod
+    def _is_free(cls, column: Column, names: Sequence[str]) -> pl.Expr | None:
+        return pl.col("scale") == "free" if column.name == "score" and "scale" in names else None
+
+    @classmethod
+    def _rules_between(cls, names: Sequence[str]) -> list[Rule]:
+        if "n" not in names:
+            return []
+        column = cls.named("n_success")
+        n, n_success, score = (pl.col(f"#{name}") for name in ("n", "n_success", "score"))
+        checks = {
+            "is given without n": (n.is_null() & n_success.is_not_null(), "Give both, or neither for a single attempt."),
+            "is missing beside n": (
+                (n > 1) & n_success.is_null(),
+                "Say how many of the n attempts succeeded, or give one row per attempt.",
+            ),
+            "is above n": (n_success > n, "Correct one of them."),
+            "divided by n is not the score": (
+                (n_success <= n) & ((score - n_success / n).abs() > 1e-6),
+                "Correct one of them, or leave out score.",
+            ),
+        }
+        return [
+            Rule(f"{column.name}/{says}", column, bad.fill_null(False), says, remedy)
+            for says, (bad, remedy) in checks.items()
+        ]
+
+    def _complete(self, parts: Sequence[Part]) -> list[str]:
+        """Leave out invalid rows, and number attempts where the input does not."""
+        notes = []
+        if self.has("valid"):
+            is_invalid = (pl.col("valid") == "no").fill_null(False)
+            if invalid := int(self.lazy.select(is_invalid.sum()).collect(engine="streaming").item()):
+                rows = "1 row was" if invalid == 1 else f"{invalid:,} rows were"
+                notes.append(f"{rows} excluded because declared invalid (valid = no).")
+                self.lazy = self.lazy.filter(~is_invalid)
+                return [*notes, *self._numbered()]
+        if any("attempt" not in part.rows.collect_schema() for part in parts):
+            return [*notes, *self._numbered()]
+        schema = self.lazy.collect_schema()
+        config = [name for name in (*self.config, "domain") if name in schema and not schema[name].is_nested()]
+        # a subject that was run with two prompts has a first attempt with each
+        if config and len(self._misnumbered("subject", "task")) and not len(self._misnumbered("subject", "task", *config)):
+            note = f"Attempts are numbered anew, because they start again at 1 for each value of {', '.join(config)}."
+            return [*notes, note, *self._numbered()]
+        self._check_groups(parts)
+        return notes
+
+    def _numbered(self) -> list[str]:
+        """Number the attempts 1, 2, … in the order of the rows."""
+        number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("subject", "task").alias("attempt")
+        rows = self.lazy.with_columns(number)
+        names = rows.collect_schema().names()
+        known = [column.name for column in self.columns if column.name in names]
+        self.lazy = rows.select(*known, *(name for name in names if name not in known))
+        return []
 
     def _check_groups(self, parts: Sequence[Part]) -> None:
-        """Attempts of a subject at a task are 1, 2, …, n, each once.
-
-        Instead of remembering all keys, a hash of the attempt numbers is summed for each subject and task and compared with
-        the sum that 1…n gives: memory grows with the groups, not with the rows.
-        """
-        number = pl.col("attempt")
-        per_group = self.lazy.group_by("subject", "task").agg(
-            pl.len().cast(pl.Int64).alias("n"), number.hash(7).sum().alias("sum"), number.max().alias("last")
-        )
-        groups = per_group.collect(engine="streaming")
-        longest = int(groups["n"].max() or 0)  # type: ignore[arg-type]
-        right = pl.DataFrame({"n": range(1, longest + 1)}, schema={"n": pl.Int64})
-        right = right.with_columns(pl.col("n").hash(7).cum_sum().alias("right"))
-        wrong = groups.join(right, on="n").filter(pl.col("sum") != pl.col("right")).sort("subject", "task")
+        """Refuse attempts of a subject at a task that are not 1, 2, …, n, each once."""
+        wrong = self._misnumbered("subject", "task")
         if len(wrong):
             raise InputError(self._told_gap(parts, wrong))
+
+    def _misnumbered(self, *by: str) -> pl.DataFrame:
+        """The groups whose attempts are not 1, 2, …, n.
+
+        Instead of remembering all keys, a hash of the attempt numbers is summed for each group and compared with the sum that
+        1…n gives: memory grows with the groups, not with the rows.
+        """
+        number = pl.col("attempt")
+        per_group = self.lazy.group_by(by).agg(
+            pl.len().cast(pl.Int64).alias("#n"), number.hash(7).sum().alias("#sum"), number.max().alias("#last")
+        )
+        groups = per_group.collect(engine="streaming")
+        longest = int(groups["#n"].max() or 0)  # type: ignore[arg-type]
+        right = pl.DataFrame({"#n": range(1, longest + 1)}, schema={"#n": pl.Int64})
+        right = right.with_columns(pl.col("#n").hash(7).cum_sum().alias("#right"))
+        return groups.join(right, on="#n").filter(pl.col("#sum") != pl.col("#right")).sort(by)
 
     def _told_gap(self, parts: Sequence[Part], wrong: pl.DataFrame) -> str:
         subject, task = wrong.row(0)[:2]
@@ -319,6 +512,7 @@ class Scores(Table):
             is_scaled=True,
             remedy=_PERCENT,
         ),
+        _text("domain", "the field that the benchmark belongs to"),
         _text("superseded_by", "the benchmark that replaces this one"),
         _text("distilled", "whether the model was trained on another's outputs: yes or no", choices=("yes", "no")),
         _SOURCE,
@@ -338,19 +532,53 @@ class Scores(Table):
 
 
 class Ratings(Table):
-    """Ratings of items by raters: one row per rater, item and dimension."""
+    """Ratings of items by raters: one row per rater, item and dimension. Values are numbers, or categories where one is not."""
 
     columns = (
         _text("rater", "the rater", required=True),
         _text("item", "the item that was rated", required=True),
         _text("dimension", "the quality that was rated", required=True),
-        _number("value", "the rating as a number", required=True),
+        _number("value", "the rating: numbers throughout, or categories throughout", required=True),
         _number("seconds", "how long it took", low=0),
         Column("revisions", "how often the answer was changed", "whole", low=0),
         Column("position", "when the rater saw the item: 1 is first", "whole", low=1),
+        _text("cluster", "items that resemble each other, such as answers to one question"),
+        _text("system", "the model or system whose answer the item is"),
     )
     key = ("rater", "item", "dimension")
     told_by = ("rater", "item")
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the values are categories."""
+        return self.lazy.collect_schema()["value"] == pl.String
+
+    def numeric(self) -> Self:
+        """The table, if its values are numbers."""
+        if self.is_categorical:
+            some = self.lazy.select(pl.col("value").unique().sort().head(_SHOWN)).collect()["value"].to_list()
+            raise InputError(
+                f"The ratings are categories ({', '.join(some)}, …), but this analysis needs numbers. Give each category a number."
+            )
+        return self
+
+    @classmethod
+    def _columns_of(cls, part: Part) -> tuple[Column, ...]:
+        """Values none of which is a number, nor true or false, are categories."""
+        if part.rows.collect_schema()["value"] not in (pl.String, pl.Categorical, pl.Enum):
+            return cls.columns
+        text = pl.col("value").cast(pl.String).str.strip_chars().replace("", None)
+        numbers = text.cast(pl.Float64, strict=False).is_not_null() | text.str.to_lowercase().is_in(["true", "false"])
+        like_numbers = text.str.contains(r"^[-+]?[\d.,]+\s*%?$")
+        is_number = part.collect(part.rows.select(numbers.any() | like_numbers.any() | text.is_null().all())).item()
+        if is_number:
+            return cls.columns
+        return tuple(replace(column, kind="text") if column.name == "value" else column for column in cls.columns)
+
+    def _complete(self, parts: Sequence[Part]) -> list[str]:
+        if len({column.kind for part in parts for column in self._columns_of(part) if column.name == "value"}) > 1:
+            raise InputError("The ratings are numbers in one input and categories in another; read them apart.")
+        return super()._complete(parts)
 
 
 class Votes(Table):

@@ -25,6 +25,7 @@ class Column:
     choices: tuple[str, ...] = ()
     remedy: str = ""
     is_scaled: bool = False  # divided by `divide_by`, as scores on another scale are
+    by_default: str = ""  # what a required column is filled with where the input lacks it
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,11 @@ class Rule:
     remedy: str
 
 
-def rules(column: Column, dtype: pl.DataType) -> list[Rule]:
-    """What can be wrong with a value, over the column as it was given and as `typed` makes it."""
+def rules(column: Column, dtype: pl.DataType, *, is_free: pl.Expr | None = None) -> list[Rule]:
+    """What can be wrong with a value, over the column as it was given and as `typed` makes it.
+
+    ``is_free`` says of which rows the range is not checked.
+    """
     raw, typed = _present(column, dtype), pl.col(typed_name(column))
     found: list[Rule] = []
 
@@ -62,8 +66,9 @@ def rules(column: Column, dtype: pl.DataType) -> list[Rule]:
     rule(~number.is_finite(), "is not a finite number", "Leave it out or correct it.")
     finite = number.is_finite()
     if column.high is not None:
+        outside = finite & ~number.is_between(column.low or 0, column.high)
         rule(
-            finite & ~number.is_between(column.low or 0, column.high),
+            outside if is_free is None else outside & ~is_free.fill_null(False),
             f"is not between {column.low:g} and {column.high:g}",
         )
     elif column.low is not None:
