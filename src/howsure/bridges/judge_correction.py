@@ -431,7 +431,9 @@ def _p(value: float) -> str:
 
 
 def _labels(labels: Ratings) -> pl.DataFrame:
-    known = labels.numeric().lazy.group_by("item", maintain_order=True).agg(pl.col("value").mean().alias("label")).collect()
+    known = (
+        labels.numeric().lazy.group_by("item", maintain_order=True).agg(pl.col("value").mean().alias("label")).collect()
+    )
     outside = known.filter(~pl.col("label").is_between(0, 1))
     if len(outside):
         raise InputError(

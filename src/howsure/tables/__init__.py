@@ -405,7 +405,10 @@ class Attempts(Table):
         column = cls.named("n_success")
         n, n_success, score = (pl.col(f"#{name}") for name in ("n", "n_success", "score"))
         checks = {
-            "is given without n": (n.is_null() & n_success.is_not_null(), "Give both, or neither for a single attempt."),
+            "is given without n": (
+                n.is_null() & n_success.is_not_null(),
+                "Give both, or neither for a single attempt.",
+            ),
             "is missing beside n": (
                 (n > 1) & n_success.is_null(),
                 "Say how many of the n attempts succeeded, or give one row per attempt.",
@@ -436,7 +439,11 @@ class Attempts(Table):
         schema = self.lazy.collect_schema()
         config = [name for name in (*self.config, "domain") if name in schema and not schema[name].is_nested()]
         # a subject that was run with two prompts has a first attempt with each
-        if config and len(self._misnumbered("subject", "task")) and not len(self._misnumbered("subject", "task", *config)):
+        if (
+            config
+            and len(self._misnumbered("subject", "task"))
+            and not len(self._misnumbered("subject", "task", *config))
+        ):
             note = f"Attempts are numbered anew, because they start again at 1 for each value of {', '.join(config)}."
             return [*notes, note, *self._numbered()]
         self._check_groups(parts)

@@ -92,7 +92,9 @@ def novice_counts(attempts: Attempts, *, last: int | None = None) -> NoviceCount
         raise OptionError(f"last is {last}; give the number of the last attempt to use, from 1 up.")
     rows = attempts.lazy.filter(pl.col("kind") == "human")
     if attempts.has("n") and int(rows.select(attempts.n.max()).collect().item() or 1) > 1:
-        raise InputError("A learning curve needs one row per attempt of a person, but some rows count several (n above 1).")
+        raise InputError(
+            "A learning curve needs one row per attempt of a person, but some rows count several (n above 1)."
+        )
     rows = rows if last is None else rows.filter(pl.col("attempt") <= last)
     names = pl.col("task", "subject").cast(pl.Categorical)
     frame = rows.select(names, "attempt", "score").collect(engine="streaming")
