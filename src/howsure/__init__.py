@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from howsure.estimates import Estimate as Estimate
     from howsure.evals.comparison import compare as compare
     from howsure.evals.interval_coverage import coverage as coverage
+    from howsure.evals.leaderboards import leaderboard as leaderboard
     from howsure.evals.planning import power as power
     from howsure.evals.summaries import summary as summary
     from howsure.sources import convert as convert
@@ -38,6 +39,7 @@ _HOMES = {
     "compare": "evals.comparison",
     "convert": "sources",
     "coverage": "evals.interval_coverage",
+    "leaderboard": "evals.leaderboards",
     "power": "evals.planning",
     "read": "sources",
     "summary": "evals.summaries",
@@ -46,7 +48,7 @@ _HOMES = {
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "power", "read", "summary"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "leaderboard", "power", "read", "summary"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

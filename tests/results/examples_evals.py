@@ -1,7 +1,7 @@
 """Summary, comparison, power and coverage."""
 
 import howsure
-from howsure.evals import Comparison, IntervalCoverage, PowerPlan, Summary, simulate
+from howsure.evals import Comparison, IntervalCoverage, Leaderboard, PowerPlan, Summary, simulate
 
 from .registry import example
 
@@ -28,3 +28,10 @@ def power():
 @example(IntervalCoverage)
 def coverage():
     return howsure.coverage(n_simulations=3, seed=1)
+
+
+@example(Leaderboard)
+def leaderboard():
+    return howsure.leaderboard(
+        simulate(abilities=ABILITIES, n_families=3, n_attempts=2, seed=1).attempts, n_replicates=200, seed=1
+    )

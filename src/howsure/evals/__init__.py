@@ -5,6 +5,7 @@
     summaries            the mean score of each subject: `summary`
     comparison           differences between subjects, paired by item: `compare`
     planning             items and repeats that a difference needs: `power`
+    leaderboards         tiers and rank intervals: `leaderboard`
     interval_coverage    how often each kind of interval contains the true value: `coverage`
     item_means           item means, from which means and differences are made
     simulator            attempts with known true means
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from howsure.evals.comparison import compare as compare
     from howsure.evals.interval_coverage import IntervalCoverage as IntervalCoverage
     from howsure.evals.interval_coverage import coverage as coverage
+    from howsure.evals.leaderboards import Leaderboard as Leaderboard
+    from howsure.evals.leaderboards import leaderboard as leaderboard
     from howsure.evals.planning import PowerPlan as PowerPlan
     from howsure.evals.planning import power as power
     from howsure.evals.simulator import simulate as simulate
@@ -28,10 +31,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "Comparison": "comparison",
     "IntervalCoverage": "interval_coverage",
+    "Leaderboard": "leaderboards",
     "PowerPlan": "planning",
     "Summary": "summaries",
     "compare": "comparison",
     "coverage": "interval_coverage",
+    "leaderboard": "leaderboards",
     "power": "planning",
     "simulate": "simulator",
     "summary": "summaries",

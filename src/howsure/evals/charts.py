@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     import altair as alt
 
     from howsure.evals.comparison import Comparison
+    from howsure.evals.leaderboards import Leaderboard
     from howsure.evals.planning import PowerPlan
     from howsure.evals.summaries import Summary
 
-__all__ = ["draw_comparison", "draw_power", "draw_summary"]
+__all__ = ["draw_comparison", "draw_leaderboard", "draw_power", "draw_ranks", "draw_summary"]
 
 _MOST_ROWS = 60  # more than this nobody reads in one picture
 
@@ -76,6 +77,49 @@ def draw_power(plan: PowerPlan) -> alt.LayerChart:
         high=None,
         group=Field("attempts", "Attempts of each model"),
         reference=Reference(plan.target_power, f"{plan.target_power:.0%}"),
+    )
+
+
+def draw_leaderboard(board: Leaderboard) -> alt.LayerChart:
+    """Mean score of each model, one colour per tier."""
+    shown = board.places[:_MOST_ROWS]
+    rows = estimate_rows((place.subject, place.mean) for place in shown).with_columns(
+        group=pl.Series([f"tier {place.tier}" for place in shown], dtype=pl.String)
+    )
+    is_tiered = len({place.tier for place in shown}) > 1
+    return interval_plot(
+        rows,
+        title="Models in tiers",
+        caption=Caption(
+            max(place.n_items for place in board.places),
+            "items at most",
+            board.provenance.settings["level"],
+            "per model; tiers come from tests of pairs, not from these bars",
+            _left_out(board.places),
+        ),
+        label=Field("label", "Model"),
+        value=Field("value", "Mean score", "0–1"),
+        group=Field("group", "Tier") if is_tiered else None,
+    )
+
+
+def draw_ranks(board: Leaderboard) -> alt.LayerChart:
+    """The rank of each model with its simultaneous interval."""
+    shown = board.places[:_MOST_ROWS]
+    rows = estimate_rows((place.subject, place.rank) for place in shown)
+    return interval_plot(
+        rows,
+        title="Ranks",
+        caption=Caption(
+            len(board.places),
+            "models",
+            board.provenance.settings["level"],
+            "simultaneous: all true ranks together",
+            _left_out(board.places),
+        ),
+        label=Field("label", "Model"),
+        value=Field("value", "Rank", "1 is the best", domain=(0.5, len(board.places) + 0.5)),
+        is_sorted=False,
     )
 
 

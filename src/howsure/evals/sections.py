@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from howsure.estimates import Estimate, chance
 from howsure.evals.comparison import Comparison
+from howsure.evals.leaderboards import Leaderboard
 from howsure.evals.planning import PowerPlan
 from howsure.evals.summaries import ALL, Summary
 from howsure.outside_text import csv_text
-from howsure.results.blocks import Cell, ChartBlock, Download, Method, Section, TableBlock, Text
+from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
 
-__all__ = ["Truth", "comparison_section", "power_section", "summary_section"]
+__all__ = ["Truth", "comparison_section", "leaderboard_section", "power_section", "rank_text", "summary_section"]
 
 Truth = Mapping[tuple[str, ...], float]
 """True values of simulated data, by the labels of a row."""
@@ -106,6 +108,67 @@ def power_section(plan: PowerPlan) -> Section:
     return Section(
         "How many items does the next eval need?", [Text(text), ChartBlock(plan.chart()), table, Method(method)]
     )
+
+
+def leaderboard_section(board: Leaderboard) -> Section:
+    """Models in tiers, their rank intervals, and what would separate neighbours."""
+    settings = board.provenance.settings
+    rows: list[dict[str, Cell]] = [
+        {
+            "Model": place.subject,
+            "Tier": place.tier,
+            "Mean": place.mean,
+            "Rank": rank_text(place.rank),
+            "Rank, this model alone": rank_text(place.rank_marginal),
+            "Items": place.n_items,
+        }
+        for place in board.places
+    ]
+    neighbours = [
+        next(pair for pair in board.pairs if {pair.a, pair.b} == {first.subject, second.subject})
+        for first, second in itertools.pairwise(board.places)
+    ]
+    pairs: list[dict[str, Cell]] = [
+        {
+            "A": pair.a,
+            "B": pair.b,
+            "A − B": pair.difference,
+            "p, corrected": chance(pair.p_adjusted),
+            "Separated": "yes" if pair.is_separated else "no",
+            "Items needed": pair.items_needed,
+            "Items": pair.n_items,
+        }
+        for pair in neighbours
+    ]
+    level, power = settings["level"], settings["power"]
+    method = (
+        f"All pairs of models are tested together by {board.method}, with the correction by the largest statistic of all pairs "
+        f"(step-down, Romano and Wolf 2005): the probability of any wrong order is at most {1 - level:.0%}. Tier 1 are the models "
+        "that no model is significantly better than; tier 2 are those of the rest that no model of the rest is significantly "
+        "better than; and so on. A rank interval runs from 1 + the number of significantly better models to the number of models − "
+        "the number of significantly worse ones; the intervals in the column Rank contain all true ranks together, those of the "
+        "last column hold for one model alone. Items needed: items with which a test of this pair detects the observed difference with "
+        f"{power:.0%} power, if the true difference is as observed; the interval comes from the interval of the difference. "
+        f"Shown: {board.estimand}."
+    )
+    top = [place.subject for place in board.places if place.tier == 1]
+    told = f"Tier 1, which contains the best model with {level:.0%} confidence: {len(top)} of {len(board.places)} models ({', '.join(top[:5])}{', …' if len(top) > 5 else ''})."
+    first = board.first_from_second
+    separated = f"{first.a} and {first.b}, first and second, are {'separated' if first.is_separated else 'not separated'} (p = {chance(first.p_adjusted)}, corrected); items needed: {first.items_needed}."
+    blocks: list[Block] = [
+        ChartBlock(board.chart()),
+        _table(rows, "Models by mean score."),
+        ChartBlock(board.chart("leaderboard_ranks")),
+        _table(pairs, "Neighbours: what would separate them."),
+        Method(method),
+        *(Download(f"{name}.csv", csv_text(frame)) for name, frame in board.tables.items()),
+    ]
+    return Section("Which models can be told apart?", blocks, found=[told, separated])
+
+
+def rank_text(rank: Estimate) -> str:
+    """A rank with its interval, in whole numbers."""
+    return f"{rank.value:.0f} [{rank.low:.0f}, {rank.high:.0f}]"
 
 
 def _table(rows: Sequence[Mapping[str, Cell]], caption: str) -> TableBlock:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from howsure.errors import InputError
 from howsure.stats._arrays import Floats, finite
 
-__all__ = ["benjamini_hochberg", "holm"]
+__all__ = ["benjamini_hochberg", "holm", "step_down_max"]
 
 
 def holm(p: ArrayLike) -> Floats:
@@ -36,6 +36,46 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(values, method="bh"))
+
+
+def step_down_max(statistics: ArrayLike, draws: ArrayLike) -> Floats:
+    r"""P-values of many correlated directional tests, by the maximum of their statistics under the null hypothesis.
+
+    Each statistic belongs to two one-sided hypotheses, θ ≤ 0 and θ ≥ 0. The probability that any true one of all of these is
+    rejected is at most the level, so the direction of a significant difference may be stated too. With the statistics ordered
+    :math:`t_1 \ge t_2 \ge \dots` by size, each oriented so that it is positive, the k-th p-value is the share of draws with
+
+    .. math:: \max\big( \max_{l \ge k} |t^*_l|, \; \max_{l < k} -t^*_l \big) \ge t_k
+
+    and never below an earlier one: hypotheses that are rejected already leave the maximum. It uses the correlation of the
+    tests, so it rejects more than Holm's correction. Westfall and Young (1993), Romano and Wolf (2005).
+
+    Parameters
+    ----------
+    statistics : array, shape (n_tests,)
+        Standardised estimates, 0 under the null hypothesis.
+    draws : array, shape (n_draws, n_tests)
+        The statistics in data sets drawn under the null hypothesis, all tests together in each.
+
+    Returns
+    -------
+    array, shape (n_tests,)
+        Adjusted p-values, in the order given; 1 / (n_draws + 1) is the smallest.
+    """
+    observed, drawn = finite(statistics, "statistics"), np.asarray(draws)
+    if drawn.ndim != 2 or drawn.shape[1] != len(observed):
+        raise InputError(f"draws: shape {drawn.shape} where (n_draws, {len(observed)}) is needed.")
+    order = np.argsort(-np.abs(observed), kind="stable")
+    oriented = drawn[:, order] * np.where(observed[order] < 0, -1, 1).astype(drawn.dtype)
+    largest = np.maximum.accumulate(np.abs(oriented)[:, ::-1], axis=1)[:, ::-1]
+    opposite = np.maximum.accumulate(-oriented[:, :-1], axis=1)
+    largest[:, 1:] = np.maximum(largest[:, 1:], opposite)
+    # the same sum in another order may differ by rounding
+    sizes = np.abs(observed[order]) * (1 - 1e-6)
+    p = (1 + (largest >= sizes).sum(axis=0)) / (1 + len(drawn))
+    adjusted = np.empty(len(observed))
+    adjusted[order] = np.maximum.accumulate(p)
+    return adjusted
 
 
 def _checked(p: ArrayLike) -> Floats:

@@ -1,0 +1,563 @@
+"""Tiers and rank intervals instead of ranks: which models can be told apart, all pairs tested together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.evals.item_means import ALL, Items, items_of
+from howsure.results import Provenance, Result, columns_of
+from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
+from howsure.stats.multiplicity import step_down_max
+from howsure.stats.power import PairedDesign, items_needed
+from howsure.stats.proportions import score_bounds
+from howsure.tables import Attempts, Scores
+
+if TYPE_CHECKING:
+    import altair
+
+    from howsure.tables.frames import Source
+
+__all__ = ["Leaderboard", "Place", "Separation", "items_behind", "leaderboard"]
+
+_BLOCK = 20_000_000  # numbers held in memory at a time
+_MOST_DECIMALS = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where one model stands.
+
+    ``rank`` has the simultaneous interval (all models' true ranks are inside with the stated probability), ``rank_marginal`` the
+    narrower one for a reader who looks at this model only.
+    """
+
+    subject: str
+    tier: int
+    mean: Estimate
+    rank: Estimate
+    rank_marginal: Estimate
+    n_items: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Separation:
+    """Two models, a with the higher mean, and whether all tests together tell them apart."""
+
+    a: str
+    b: str
+    difference: Estimate
+    p_adjusted: float | None
+    is_separated: bool
+    items_needed: Estimate
+    n_items: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaderboard(Result):
+    """Models in tiers.
+
+    Table ``leaderboard``: one row per model, the highest mean first.
+
+    =================  ==================================================================================================
+    subject            the model
+    tier               1: no model is significantly better; 2: a model of tier 1 is significantly better; and so on
+    mean               mean of item means, or the published score, with its interval and state
+    rank               rank by the mean, with the simultaneous interval of the true rank
+    rank_marginal      the same with the interval for this model alone, which is narrower
+    n_items            number of items
+    =================  ==================================================================================================
+
+    Table ``leaderboard_pairs``: one row per pair, a with the higher mean.
+
+    =================  ==================================================================================================
+    a, b               the two models
+    difference         mean of a minus mean of b, with its own interval (not corrected for the number of pairs)
+    p_adjusted         p-value, corrected for all pairs together
+    is_separated       whether p_adjusted is below 1 − level
+    items_needed       items that detect this difference with the planned power, if the true one is as observed; the interval
+                       comes from the difference's, and is open where that contains 0
+    n_items            number of items that both tried
+    =================  ==================================================================================================
+    """
+
+    name: ClassVar[str] = "leaderboard"
+    places: tuple[Place, ...]
+    pairs: tuple[Separation, ...]
+    estimand: str
+    method: str
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables ``leaderboard`` and ``leaderboard_pairs``."""
+        places = [
+            {"subject": p.subject, "tier": p.tier}
+            | columns_of(mean=p.mean, rank=p.rank, rank_marginal=p.rank_marginal)
+            | {"n_items": p.n_items}
+            for p in self.places
+        ]
+        pairs = [
+            {"a": p.a, "b": p.b}
+            | columns_of(difference=p.difference)
+            | {"p_adjusted": p.p_adjusted, "is_separated": p.is_separated}
+            | columns_of(items_needed=p.items_needed)
+            | {"n_items": p.n_items}
+            for p in self.pairs
+        ]
+        return {
+            "leaderboard": pl.DataFrame(places, infer_schema_length=None),
+            "leaderboard_pairs": pl.DataFrame(pairs, infer_schema_length=None),
+        }
+
+    @property
+    def first_from_second(self) -> Separation:
+        """The pair of the two highest means."""
+        first, second = (place.subject for place in self.places[:2])
+        return next(pair for pair in self.pairs if {pair.a, pair.b} == {first, second})
+
+    def charts(self) -> dict[str, altair.LayerChart]:
+        """``leaderboard``: means, one colour per tier; ``leaderboard_ranks``: rank intervals."""
+        from howsure.evals.charts import draw_leaderboard, draw_ranks
+
+        return {"leaderboard": draw_leaderboard(self), "leaderboard_ranks": draw_ranks(self)}
+
+
+@dataclass(frozen=True)
+class _Board:
+    """What both kinds of input are brought to. ``pairs`` are positions; statistics and draws have one entry per pair."""
+
+    names: Sequence[str]
+    means: Sequence[Estimate]
+    n_items: Sequence[int]
+    pairs: Sequence[tuple[int, int]]
+    differences: Sequence[Estimate]
+    n_shared: Sequence[int]
+    variance_per_item: Sequence[float]
+    statistics: Floats
+    draws: Floats
+    estimand: str
+    method: str
+    notes: Sequence[str] = field(default_factory=list)
+
+
+def leaderboard(
+    table: Attempts | Scores | Source,
+    *,
+    benchmark: str | None = None,
+    n_items: int | None = None,
+    cluster: str = "task",
+    level: float = 0.95,
+    power: float = 0.8,
+    n_replicates: int = 2000,
+    seed: int = 0,
+) -> Leaderboard:
+    r"""Models in tiers, with intervals of their ranks and the items that would separate neighbours.
+
+    All pairs are tested together. From attempts, the test of a pair flips the signs of whole clusters' differences, the same
+    flips for all pairs, and the largest statistic of all pairs corrects for their number (`howsure.stats.step_down_max`). So
+    the probability of any wrong order is at most 1 − ``level``. Then, at that level:
+
+    - **Tier 1** are the models that no model is significantly better than: it contains the truly best model. Tier 2 are those of
+      the rest that no model of the rest is significantly better than, and so on: no two models of one tier are separated.
+    - **The rank interval** of a model runs from 1 + the number of models significantly better to M − the number significantly
+      worse. The simultaneous intervals contain all true ranks together; the marginal one tests only the pairs with this model.
+      Mogstad, Romano, Shaikh and Wilhelm (2024), *Inference for ranks*.
+
+    From published scores the items of two models cannot be paired: the errors are taken as independent, which is cautious where
+    models fail at the same items.
+
+    Parameters
+    ----------
+    table : Attempts, Scores, frame or path
+        One row per attempt, or published scores with one row per model and benchmark.
+    benchmark : str, optional
+        Scores: this benchmark only. Without it, the mean over the benchmarks that all models have, each counting once.
+    n_items : int, optional
+        Scores: number of items of the benchmark, where the table has neither ``n_items`` nor ``se``. Without it, the smallest
+        number that gives all the rounded percentages (`items_behind`).
+    cluster : {"task", "family", "domain"}, default "task"
+        Attempts: items of one cluster are not independent.
+    level : float, default 0.95
+        Coverage of the intervals; 1 − level is the probability of any wrong order.
+    power : float, default 0.8
+        Probability with which ``items_needed`` items detect the observed difference.
+    n_replicates : int, default 2000
+        Random sign flips (attempts) or draws of the scores' errors (scores).
+    seed : int, default 0
+        The same seed gives the same numbers.
+
+    Returns
+    -------
+    Leaderboard
+        Tables ``leaderboard`` and ``leaderboard_pairs``.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two models, or no eval or benchmark that all of them have.
+    OptionError
+        If the benchmark does not exist, or an option does not fit the kind of table.
+
+    Examples
+    --------
+    >>> import howsure
+    >>> howsure.leaderboard("examples/evals/attempts.csv", cluster="family").places[0].tier  # doctest: +SKIP
+    1
+    """
+    if n_replicates < 100:
+        raise OptionError(f"n_replicates {n_replicates} are too few for a p-value of 0.05. Give at least 100.")
+    table = _table_of(table)
+    if isinstance(table, Scores):
+        board = _of_scores(table, benchmark, n_items, level, n_replicates, seed)
+    elif benchmark is not None or n_items is not None:
+        raise OptionError("benchmark and n_items are for published scores; these are attempts.")
+    else:
+        board = _of_attempts(table, cluster, level, n_replicates, seed)
+
+    tested, n_models = np.isfinite(board.statistics), len(board.names)
+    adjusted = _adjusted(board, tested)
+    is_better = np.zeros((n_models, n_models), dtype=np.bool_)  # [i, j]: i is significantly better than j
+    for (i, j), p, statistic in zip(board.pairs, adjusted, board.statistics, strict=True):
+        if p < 1 - level:
+            is_better[(i, j) if statistic > 0 else (j, i)] = True
+    tiers, has_cycle = _tiers(is_better)
+    values = np.array([-np.inf if mean.value is None else mean.value for mean in board.means])
+    order = sorted(range(n_models), key=lambda i: (-values[i], board.names[i]))
+    ranks = [1 + int((values > value).sum()) for value in values]
+    places = tuple(
+        Place(
+            subject=board.names[i],
+            tier=tiers[i],
+            mean=board.means[i],
+            rank=_rank(ranks[i], is_better[:, i].sum(), is_better[i].sum(), n_models, level),
+            rank_marginal=_marginal_rank(board, tested, i, ranks[i], level),
+            n_items=board.n_items[i],
+        )
+        for i in order
+    )
+    pairs = []
+    for index, (i, j) in enumerate(board.pairs):
+        is_swapped = order.index(i) > order.index(j)
+        difference = _negative(board.differences[index]) if is_swapped else board.differences[index]
+        a, b = (board.names[j], board.names[i]) if is_swapped else (board.names[i], board.names[j])
+        pair = Separation(
+            a=a,
+            b=b,
+            difference=difference,
+            p_adjusted=float(adjusted[index]) if tested[index] else None,
+            is_separated=bool(adjusted[index] < 1 - level),
+            items_needed=_items_needed(difference, board.variance_per_item[index], level, power),
+            n_items=board.n_shared[index],
+        )
+        pairs.append(((order.index(i), order.index(j))[:: -1 if is_swapped else 1], pair))
+    notes = list(board.notes)
+    if not tested.all():
+        few = f"{int((~tested).sum()):,} of {len(tested):,} pairs"
+        notes.append(f"{few} share fewer than 2 items or clusters, and are not tested: they count as not separated.")
+    if has_cycle:
+        notes.append("Pairs on different items contradict each other, so that some models share a tier.")
+    settings: dict[str, Any] = {"cluster": cluster, "level": level, "power": power, "n_replicates": n_replicates}
+    if isinstance(table, Scores):
+        settings |= {"benchmark": benchmark or "default", "n_items": n_items or "default"}
+        settings.pop("cluster")
+    return Leaderboard(
+        places=places,
+        pairs=tuple(pair for _, pair in sorted(pairs, key=lambda one: one[0])),
+        estimand=board.estimand,
+        method=board.method,
+        provenance=Provenance.of(table, seed=seed, notes=notes, **settings),
+    )
+
+
+def items_behind(scores: Sequence[float]) -> tuple[int, int]:
+    """The smallest number of items that gives all of these rounded scores, and how many numbers up to the finest do.
+
+    A score with k decimals in per cent is a count of successes divided by n, rounded. Every n above 10^(k + 2) gives any score,
+    so this is a lower limit of n; intervals made with it are too wide rather than too narrow. It is wrong where a score is a mean
+    over repeats or of partial credit.
+
+    Parameters
+    ----------
+    scores : sequence of float
+        Scores of several models on one benchmark, 0–1.
+
+    Returns
+    -------
+    (int, int)
+        The smallest number of items, and the number of candidates from it to 10^(k + 2).
+
+    Examples
+    --------
+    >>> items_behind([0.433, 0.267, 0.967])
+    (30, 261)
+    """
+    percent = [f"{100 * score:.{_MOST_DECIMALS}f}".rstrip("0") for score in scores]
+    decimals = max(len(text.partition(".")[2]) for text in percent)
+    finest = 10 ** min(decimals + 2, 6)
+    n = np.arange(1, finest + 1)
+    fits = np.ones(len(n), dtype=np.bool_)
+    for score in scores:
+        fits &= np.abs(np.round(score * n) / n - score) <= 0.5 * 10.0 ** -(decimals + 2) * (1 + 1e-9)
+    return int(n[fits.argmax()]) if fits.any() else finest, max(int(fits.sum()), 1)
+
+
+def _table_of(table: Attempts | Scores | Source) -> Attempts | Scores:
+    if isinstance(table, Attempts | Scores):
+        return table
+    if hasattr(table, "columns"):
+        return Scores(table) if "benchmark" in list(table.columns) else Attempts(table)
+    from howsure.sources import read
+
+    found = read(table)  # type: ignore[arg-type]
+    if not isinstance(found, Attempts | Scores):
+        raise InputError(f"A leaderboard needs attempts or scores; these are {type(found).__name__.lower()}.")
+    return found
+
+
+def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: int, seed: int) -> _Board:
+    if cluster == "none":
+        raise OptionError("cluster 'none' has no pairs of items to flip. Choose task, family or domain.")
+    (items,) = items_of(attempts, ALL, cluster=cluster)
+    names = _enough(items.subjects)
+    if items.frame.is_empty():
+        raise InputError(f"No eval was tried by all {len(names)} models. Leave out models or evals.")
+    scores, evals, clusters = _matrix(items)
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    sums = np.zeros((int(clusters.max()) + 1, len(pairs)))
+    differences, variances, n_shared = [], [], []
+    for index, (i, j) in enumerate(pairs):
+        shared = items.paired(names[i], names[j])
+        n_shared.append(len(shared))
+        if len(shared) < 2:
+            reason = f"{len(shared)} shared items; a difference needs 2"
+            differences.append(Estimate.without("too_few", reason, level=level))
+            variances.append(0.0)
+            continue
+        mean = items.difference_of(shared, level)
+        differences.append(mean.estimate)
+        variances.append((mean.se or 0.0) ** 2 * len(shared))
+        sums[:, index] = _cluster_sums(scores[:, i] - scores[:, j], evals, clusters, len(sums))
+    lengths = np.sqrt((sums**2).sum(axis=0))
+    # a pair without any difference has the statistic 0; one without shared items has none
+    statistics = np.divide(sums.sum(axis=0), lengths, out=np.zeros(len(pairs)), where=lengths > 0)
+    statistics[np.array(n_shared) < 2] = np.nan
+    units = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+    return _Board(
+        names=names,
+        means=[items.mean_of(name, level).estimate for name in names],
+        n_items=[len(items.only(name)) for name in names],
+        pairs=pairs,
+        differences=differences,
+        n_shared=n_shared,
+        variance_per_item=variances,
+        statistics=statistics,
+        draws=_flipped(units, n_replicates, seed),
+        estimand=items.estimand,
+        method=f"sign flips of whole clusters ({cluster}), paired by item",
+        notes=items.notes,
+    )
+
+
+def _matrix(items: Items) -> tuple[Floats, Ints, Ints]:
+    """Item means, one row per item and one column per subject (NaN: not tried), and the eval and cluster of each item."""
+    wide = items.frame.pivot("subject", index=["eval", "task", "cluster"], values="mean").sort("eval", "task")
+    scores = wide.select(items.subjects).to_numpy().astype(np.float64)
+    evals, clusters = (np.unique(wide[name].to_numpy(), return_inverse=True)[1] for name in ("eval", "cluster"))
+    return scores, evals.astype(np.int64), clusters.astype(np.int64)
+
+
+def _cluster_sums(difference: Floats, evals: Ints, clusters: Ints, n_clusters: int) -> Floats:
+    """What each cluster adds to the mean difference over evals, without what evals differ from each other."""
+    is_shared = np.isfinite(difference)
+    difference, evals, clusters = difference[is_shared], evals[is_shared], clusters[is_shared]
+    n = np.bincount(evals)
+    n_evals = int((n > 0).sum())
+    by_eval = np.bincount(evals, difference) / np.maximum(n, 1)
+    overall = by_eval.sum() / n_evals
+    parts = (difference - by_eval[evals] + overall) / n[evals] / n_evals
+    return np.asarray(np.bincount(clusters, parts, n_clusters), dtype=np.float64)
+
+
+def _flipped(units: Floats, n_replicates: int, seed: int) -> Floats:
+    """The statistics of all pairs after the signs of clusters were flipped at random, the same for all pairs."""
+    rng = np.random.default_rng(seed)
+    step = max(1, _BLOCK // len(units))
+    blocks = [min(step, n_replicates - start) for start in range(0, n_replicates, step)]
+    return np.concatenate(
+        [(2.0 * rng.integers(0, 2, (n, len(units)), dtype=np.int8) - 1) @ units for n in blocks], dtype=np.float32
+    )
+
+
+def _of_scores(
+    scores: Scores, benchmark: str | None, n_items: int | None, level: float, n_replicates: int, seed: int
+) -> _Board:
+    frame, notes = scores.frame, []
+    there = frame["benchmark"].unique().sort().to_list()
+    if benchmark is not None:
+        if benchmark not in there:
+            raise OptionError.unknown("benchmark", benchmark, there)
+        frame = frame.filter(pl.col("benchmark") == benchmark)
+    names = _enough(frame["model"].unique().sort().to_list())
+    if repeated := len(frame) - frame.select("model", "benchmark").n_unique():
+        notes.append(f"{repeated:,} further scores of a model on the same benchmark: the mean of its scores is used.")
+    optional = [
+        pl.col(name).mean() if name in frame.columns else pl.lit(None, pl.Float64).alias(name)
+        for name in ("se", "n_items")
+    ]
+    frame = frame.group_by("benchmark", "model").agg(pl.col("score").mean(), *optional).sort("benchmark", "model")
+    complete = frame.filter(pl.len().over("benchmark") == len(names))["benchmark"].unique().sort().to_list()
+    if not complete:
+        raise InputError(
+            f"No benchmark has scores of all {len(names)} models. Name one with benchmark, or leave out models."
+        )
+    if n_left := frame["benchmark"].n_unique() - len(complete):
+        notes.append(f"{n_left:,} benchmarks are excluded, because not all {len(names)} models have a score there.")
+    share, variance, total = (np.zeros(len(names)) for _ in range(3))
+    for one in complete:
+        rows = frame.filter(pl.col("benchmark") == one)
+        score = rows["score"].to_numpy()
+        n, told = _sizes(one, rows, n_items)
+        notes += told
+        # a success and a failure added: the variance of a score of 0 or 1 is not 0
+        smooth = (score * n + 1) / (n + 2)
+        published = rows["se"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        variance += np.where(np.isnan(published), smooth * (1 - smooth) / (n + 2), published**2) / len(complete) ** 2
+        share += score / len(complete)
+        total += n
+    quantile, se = normal_quantile(level), np.sqrt(variance)
+    has_se = frame.filter(pl.col("benchmark").is_in(complete))["se"].is_not_null().any()
+    if len(complete) == 1 and not has_se:
+        lows, highs = score_bounds(share, total, quantile)
+    else:
+        lows, highs = np.clip(share - quantile * se, 0, share), np.clip(share + quantile * se, share, 1)
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    first, second = np.array(pairs).T
+    spread = np.sqrt(variance[first] + variance[second])
+    statistics = np.divide(share[first] - share[second], spread, out=np.zeros(len(pairs)), where=spread > 0)
+    errors = np.random.default_rng(seed).standard_normal((n_replicates, len(names))) * se
+    draws = (errors[:, first] - errors[:, second]) / np.where(spread > 0, spread, 1.0)
+    # Newcombe's interval joins those of the two scores by squares
+    below = (share - lows)[first] ** 2 + (highs - share)[second] ** 2
+    above = (highs - share)[first] ** 2 + (share - lows)[second] ** 2
+    difference = share[first] - share[second]
+    return _Board(
+        names=names,
+        means=[Estimate(*one, level=level) for one in zip(share, lows, highs, strict=True)],
+        n_items=[round(n) for n in total],
+        pairs=pairs,
+        differences=[
+            Estimate(d, max(d - math.sqrt(lo), -1.0), min(d + math.sqrt(hi), 1.0), level=level)
+            for d, lo, hi in zip(difference, below, above, strict=True)
+        ],
+        n_shared=[round(min(total[i], total[j])) for i, j in pairs],
+        variance_per_item=(spread**2 * np.minimum(total[first], total[second])).tolist(),
+        statistics=statistics,
+        draws=draws.astype(np.float32),
+        estimand=f"published score on {complete[0]}"
+        if len(complete) == 1
+        else f"mean of {len(complete)} published scores",
+        method="published scores as independent estimates: their items cannot be paired",
+        notes=notes,
+    )
+
+
+def _sizes(benchmark: str, rows: pl.DataFrame, n_items: int | None) -> tuple[Floats, list[str]]:
+    """The number of items behind each score of one benchmark, and where it comes from if it was not published."""
+    told = rows["n_items"].cast(pl.Float64)
+    known = told.drop_nulls().unique().to_list()
+    if told.null_count() and len(known) != 1 and n_items is None and rows["se"].null_count():
+        n, n_candidates = items_behind(rows["score"].to_list())
+        note = (
+            f"{benchmark}: the number of items is not given. {n:,} is the smallest that gives all {len(rows)} rounded scores"
+            + (f" ({n_candidates - 1:,} larger ones do too)" if n_candidates > 1 else "")
+            + "; more items would make the intervals narrower. Give n_items if it is known."
+        )
+        return np.full(len(rows), float(n)), [note]
+    return told.fill_null(float(n_items or (known[0] if known else 1))).to_numpy(), []
+
+
+def _enough(names: Sequence[str]) -> list[str]:
+    if len(names) < 2:
+        raise InputError("A leaderboard needs at least two models. Add the results of another.")
+    return list(names)
+
+
+def _adjusted(board: _Board, is_used: Bools) -> Floats:
+    """P-values corrected for the pairs that are used together; 1 for others."""
+    adjusted = np.ones(len(board.pairs))
+    if is_used.any():
+        adjusted[is_used] = step_down_max(board.statistics[is_used], board.draws[:, is_used])
+    return adjusted
+
+
+def _marginal_rank(board: _Board, tested: Bools, i: int, rank: int, level: float) -> Estimate:
+    """The rank of one model with the interval from the tests of its own pairs only."""
+    adjusted = _adjusted(board, tested & np.array([i in pair for pair in board.pairs]))
+    signs = np.array([(pair[0] == i) - (pair[1] == i) for pair in board.pairs])
+    won = np.nan_to_num(board.statistics) * signs
+    is_significant = adjusted < 1 - level
+    worse, better = (is_significant & (won > 0)).sum(), (is_significant & (won < 0)).sum()
+    return _rank(rank, better, worse, len(board.names), level)
+
+
+def _rank(rank: int, n_better: int, n_worse: int, n_models: int, level: float) -> Estimate:
+    low, high = 1 + int(n_better), n_models - int(n_worse)
+    return Estimate(min(max(rank, low), high), low, high, level=level)
+
+
+def _tiers(is_better: Bools) -> tuple[list[int], bool]:
+    """The layers of "significantly better": those whom nobody left is better than, then the same of the rest."""
+    tiers, has_cycle, tier = np.zeros(len(is_better), dtype=np.int64), False, 0
+    while (left := tiers == 0).any():
+        tier += 1
+        is_top = left & ~is_better[left].any(axis=0)
+        if not is_top.any():  # each of the rest is worse than another of them: possible on different items only
+            is_top, has_cycle = left, True
+        tiers[is_top] = tier
+    return tiers.tolist(), has_cycle
+
+
+def _items_needed(difference: Estimate, variance: float, level: float, power: float) -> Estimate:
+    """Items that detect the difference, if it is as observed, and at the two ends of its interval."""
+    if not difference.value or not variance:
+        reason = "no difference was observed" if not difference.value else "the difference does not vary between items"
+        return Estimate.without("undefined", reason, level=level)
+    design = PairedDesign(variance, 0.0, 0.0)
+
+    def needed(effect: float | None) -> int | None:
+        try:
+            return items_needed(effect, design, power=power, level=level) if effect else None
+        except OptionError:
+            return None
+
+    low, high = difference.low or 0.0, difference.high or 0.0
+    near = min(abs(low), abs(high)) if low * high > 0 else None
+    value, least, most = needed(difference.value), needed(max(abs(low), abs(high))), needed(near)
+    if value is None:
+        return Estimate.without("unbounded", "the observed difference is too small", level=level)
+    return Estimate(
+        value, least and min(least, value), most, level=level, high_state="ok" if most is not None else "unbounded"
+    )
+
+
+def _negative(difference: Estimate) -> Estimate:
+    def turned(number: float | None) -> float | None:
+        return None if number is None else -number
+
+    return Estimate(
+        turned(difference.value),
+        turned(difference.high),
+        turned(difference.low),
+        level=difference.level,
+        state=difference.state,
+        reason=difference.reason,
+    )
