@@ -96,7 +96,7 @@ def test_the_order_of_names_changes_nothing():
 
 
 def test_items_needed_are_open_where_the_difference_may_be_zero():
-    board = leaderboard(attempts_of([3.0, 0.0, 0.0], n_items=120, seed=1))
+    board = leaderboard(attempts_of([3.0, 0.0, 0.0], n_items=120, seed=2))
     for pair in board.pairs:
         is_open = pair.difference.covers(0)
         assert (pair.items_needed.high is None) == is_open
