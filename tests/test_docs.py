@@ -1,4 +1,4 @@
-"""Every command and snippet in the README, the docs and the notebooks runs, and what they show is what commands print."""
+"""Every command and snippet in the README, the docs, the notebooks and the help runs, and what they show is what commands print."""
 
 import importlib.util
 import json
@@ -14,9 +14,12 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import polars as pl
 import pytest
+import typer
 import yaml
 
+from howsure.cli.app import app
 from howsure.evals.simulator import simulate
 from howsure.tables import Attempts
 from servers import readers_world
@@ -293,3 +296,83 @@ def test_the_search_works_from_a_folder(site, browser_page):
     found = page.locator("ul.search a")
     found.first.wait_for(state="attached")
     page.locator("ul.search a[href^='study']").first.wait_for(state="attached")
+
+
+# Verbs whose examples read what the examples before them wrote, in one folder.
+CHAINS = {
+    "stitch": [
+        *("stitch explore", "stitch fit", "stitch score", "stitch next", "stitch forecast", "stitch progress"),
+        *("stitch map", "stitch robustness", "stitch check", "stitch simulate", "stitch coverage"),
+        *("bridge place", "bridge map"),
+    ],
+    "horizon": [
+        *("horizon tasks", "horizon run", "horizon page", "horizon collect", "horizon simulate", "horizon curves"),
+        *("horizon attempts", "horizon size", "horizon time", "horizon trend", "horizon compare", "report"),
+    ],
+    "study": [
+        *("study plan", "study select", "study check", "study build", "study simulate", "study collect"),
+        *("study analyze", "study judge", "study validate", "study reliability", "serve"),
+    ],
+    "track": ["track estimate", "track run", "track report", "track page", "track collect", "bridge track"],
+}
+ELSEWHERE = {"demo": "tests/tour", "track human": "tests/track/test_terminal.py"}
+
+
+def verbs(command=None, words=()):
+    """The commands under `howsure` by what one types."""
+    command = command or typer.main.get_command(app)
+    if not hasattr(command, "list_commands"):
+        return {" ".join(words): command}
+    inner = (verbs(command.get_command(None, name), (*words, name)) for name in command.list_commands(None))
+    return {name: one for group in inner for name, one in group.items()}
+
+
+def example(verb):
+    """The example at the end of a verb's help."""
+    line = (verbs()[verb].epilog or "").removeprefix("\b\n")
+    assert line.startswith(f"Example: howsure {verb}"), f"the help of `howsure {verb}` ends with no example"
+    return line.removeprefix("Example: ")
+
+
+def test_every_verbs_help_ends_with_an_example():
+    assert {*ELSEWHERE, *(verb for chain in CHAINS.values() for verb in chain)} <= set(verbs())
+    for verb in verbs():
+        example(verb)
+
+
+def test_examples_in_help_stand_on_one_line(command):
+    assert command("horizon", "time", "--help").stdout.splitlines()[-1].strip() == f"Example: {example('horizon time')}"
+
+
+@pytest.mark.parametrize(
+    "verb", sorted(set(verbs()) - set(ELSEWHERE) - {v for chain in CHAINS.values() for v in chain})
+)
+def test_the_example_in_the_help_runs(verb, run):
+    run("bash", example(verb))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("chain", CHAINS)
+def test_the_examples_in_the_help_run_one_after_the_other(chain, run, desk):
+    for verb in CHAINS[chain]:
+        if verb == "bridge place":
+            done = pl.DataFrame(
+                {
+                    "subject": "new",
+                    "kind": "model",
+                    "task": [f"task-{i}" for i in range(20)],
+                    "attempt": 1,
+                    "score": [1, 0] * 10,
+                }
+            )
+            done.write_csv(desk / "attempts.csv")
+        if verb == "bridge map":
+            minutes = pl.read_csv(desk / "examples/stitch/horizons.csv").with_columns(
+                success_rate=0.5,
+                minutes_low=pl.col("minutes") / 2,
+                minutes_high=pl.col("minutes") * 2,
+                minutes_state=pl.lit("ok"),
+            )
+            (desk / "time").mkdir()
+            minutes.write_csv(desk / "time/time_horizons.csv")
+        run("bash", example(verb))

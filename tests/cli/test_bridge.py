@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,28 +76,3 @@ def test_what_does_not_fit_is_told_in_one_line(tmp_path, command):
     told = command("bridge", "map", tmp_path, tmp_path)
     assert told.returncode == 2
     assert told.stderr == f"howsure: {tmp_path}: holds no scale. Name a folder or file of models.csv, placed.csv, time_horizons.csv, horizons.csv.\n"  # fmt: skip
-
-
-@pytest.mark.parametrize("verb", ["scores", "judged", "map"])
-def test_help_ends_with_an_example_that_runs(verb, tmp_path, command):
-    two_scales(tmp_path)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    assert_the_example_runs(("bridge", verb), tmp_path, command)
-
-
-def assert_the_example_runs(verb, folder, command):
-    *_, last = command(*verb, "--help").stdout.split("Example: ")
-    program, *words = last.split()
-    assert (program, *words[: len(verb)]) == ("howsure", *verb)
-    done = command(*words, cwd=folder)
-    assert done.returncode == 0, done.stderr
-
-
-def test_the_examples_of_track_run_one_after_the_other(tmp_path, command):
-    for verb in ("estimate", "run", "report", "page"):
-        assert_the_example_runs(("track", verb), tmp_path, command)
-
-
-@pytest.mark.parametrize("verb", [("track", "human"), ("track", "collect"), ("bridge", "track"), ("bridge", "place")])
-def test_help_ends_with_an_example_also_where_it_needs_people_or_a_fit(verb, command):
-    assert f"Example: howsure {' '.join(verb)}" in command(*verb, "--help").stdout.splitlines()[-1]

@@ -100,15 +100,6 @@ def test_what_a_user_can_mend_is_one_line_and_exit_code_2(arguments, told, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("verb", ["summary", "compare", "power", "coverage", "convert"])
-def test_help_ends_with_an_example_that_runs(verb, tmp_path, command):
-    *_, last = command(verb, "--help").stdout.split("Example: ")
-    program, *words = last.split()
-    assert program == "howsure"
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    assert command(*words, cwd=tmp_path).returncode == 0
-
-
 def test_coverage_is_the_same_for_a_seed(as_json):
     first, second = (as_json("coverage", "-n", "20", "--seed", "3")["coverage"] for _ in range(2))
     assert first == second

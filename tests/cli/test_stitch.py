@@ -447,35 +447,10 @@ def test_new_scores_on_unknown_benchmarks_are_told(folder, tmp_path):
     assert "is on the scale" in refused("score", folder, written(tmp_path, [("new", "elsewhere", 0.5)]))
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_explains_itself_and_gives_an_example(verb):
-    text = told(verb, "--help")
-    assert f"howsure stitch {verb}" in text
-
-
 def test_the_group_lists_all_verbs():
     text = told("--help")
     assert all(f"  {verb} " in text for verb in VERBS)
     assert "..." not in text.split("Commands:")[1], "a first line is too long to be shown whole"
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory):
-    """A folder with the examples, and a fit of them."""
-    folder = tmp_path_factory.mktemp("desk")
-    (folder / "examples").symlink_to(ROOT / "examples")
-    told("fit", EXAMPLES / "scores.csv", "--replicates", 20, "-o", folder / "fit", "--quiet")
-    return folder
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_help_ends_with_an_example_that_runs(verb, desk, monkeypatch):
-    text = next(c.callback.__doc__ for c in app.registered_commands if (c.name or c.callback.__name__) == verb)
-    words = text.strip().splitlines()[-1].split()
-    assert words[:3] == ["howsure", "stitch", verb]
-    assert " ".join(words) in " ".join(told(verb, "--help").split())
-    monkeypatch.chdir(desk)
-    told(*words[2:], "--quiet")
 
 
 @pytest.mark.parametrize("verb", VERBS)

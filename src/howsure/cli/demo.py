@@ -20,7 +20,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure demo -o demo")
 @verb
 def demo(
     out: Annotated[
@@ -53,11 +53,6 @@ def demo(
     """The tour: a simulated world with a known truth, every estimate beside it, in one report that opens offline.
 
     Writes report.html, planted.csv (every estimate with its truth) and a folder of tables for each instrument.
-
-    \b
-    howsure demo -o demo --open
-    howsure demo --epoch epoch_data/ -o demo
-    howsure demo --coverage 20
     """
     console = Console(is_quiet=quiet, is_json=json)
     if coverage:

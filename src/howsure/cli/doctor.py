@@ -46,7 +46,7 @@ class DoctorCheck:
     message: str
 
 
-@app.command()
+@app.command(epilog="Example: howsure doctor")
 @verb
 def doctor(
     cluster: Annotated[
@@ -59,10 +59,6 @@ def doctor(
     """Check what Howsure needs: versions, encoding, disk, caches, extras, browser, cluster.
 
     Damaged caches are repaired. "note" marks what is missing but not needed by every verb; exit code 1 says that something fails.
-
-    \b
-    howsure doctor
-    howsure doctor --cluster tcp://localhost:8786 --json
     """
     checks = [*_versions(), _encoding(), *_disk(), _charts(), _kernels(), *_extras(), _browser()]
     if cluster:

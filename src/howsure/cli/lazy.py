@@ -1,4 +1,4 @@
-"""Groups of verbs that are found by name and imported when called, so that `--help` is quick."""
+"""Groups of verbs that are imported when called, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typer.core import TyperGroup
 __all__ = ["Panels", "lazy_app"]
 
 Panels = Mapping[str, Mapping[str, tuple[str, str]]]
-"""Title of a panel → name of a verb → its module and its one line."""
+"""Title of a panel → name of a verb → its module and a one-line summary."""
 
 
 def lazy_app(
     panels: Panels, line: str, examples: Sequence[tuple[str, str]] = (), *, add_completion: bool = False
 ) -> typer.Typer:
-    """A command whose verbs live in modules of their own; each module has an `app` that holds the verb."""
+    """A command with one module per verb; each module has an `app` that contains the verb."""
 
     class Group(TyperGroup):
         def list_commands(self, ctx: Any) -> list[str]:
@@ -27,14 +27,22 @@ def lazy_app(
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             for verbs in panels.values():
                 if cmd_name in verbs:
-                    loaded = typer.main.get_command(importlib.import_module(verbs[cmd_name][0]).app)
+                    module_app = importlib.import_module(verbs[cmd_name][0]).app
+                    module_app.rich_markup_mode, module_app._add_completion = None, False  # one style of help
+                    loaded = typer.main.get_command(module_app)
+                    for one in getattr(loaded, "commands", {"": loaded}).values():
+                        one.epilog = f"\b\n{one.epilog}"  # an example is one line, to be copied
                     return getattr(loaded, "commands", {}).get(cmd_name, loaded)
             return None
+
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+            self.commands = dict.fromkeys(self.list_commands(ctx))  # type: ignore[assignment] # suggested after a typo
+            return super().resolve_command(ctx, args)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
             for panel, verbs in panels.items():
                 with formatter.section(panel):
-                    formatter.write_dl([(name, told) for name, (_, told) in verbs.items()])
+                    formatter.write_dl([(name, summary) for name, (_, summary) in verbs.items()])
 
         def format_epilog(self, ctx: Any, formatter: Any) -> None:
             if examples:

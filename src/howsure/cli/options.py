@@ -140,7 +140,13 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
         _guarded(function, given)
 
     parameters = [p for name in inspect.signature(function).parameters for p in _spread(function, name, hints)]
-    parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
+    shared = [field.name for group in (Output, Reading) for field in dataclasses.fields(group)]
+    parameters.sort(
+        key=lambda p: (
+            p.default is not inspect.Parameter.empty,
+            (*shared, p.name).index(p.name) + 1 if p.name in shared else 0,
+        )
+    )
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {p.name: p.annotation for p in parameters}
     del call.__wrapped__

@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure report attempts time -o report.html")
 @verb
 def report(
     folders: Annotated[
@@ -35,9 +35,6 @@ def report(
 
     The front says in plain sentences what was found and what is not yet known; each result is a section; settings, seeds and digests stand at the
     end.
-
-    \b
-    howsure report track/ horizon/ study/ fit/ -o report.html
     """
     import datetime
 

@@ -25,7 +25,7 @@ app = typer.Typer()
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-@app.command()
+@app.command(epilog="Example: howsure serve packet")
 @verb
 def serve(
     packet: Annotated[Path, typer.Argument(help="A folder of pages, as `howsure study build` writes it.")],
@@ -49,10 +49,6 @@ def serve(
 
     This speaks plain HTTP on this machine. For people elsewhere put a proxy with TLS in front of it (one line of Caddy:
     `reverse_proxy 127.0.0.1:8000`), pass its address as --url, and keep its access log private, for links are secrets.
-
-    \b
-    howsure serve packet
-    howsure serve packet --export answers.jsonl
     """
     need("starlette", "serve", "howsure serve")
     need("uvicorn", "serve", "howsure serve")

@@ -41,7 +41,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(epilog="Example: howsure stitch explore examples/stitch/scores.csv")
 @verb
 def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
     """What a table of scores contains, before anything is fitted.
@@ -49,9 +49,6 @@ def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
     Counts, coverage, overlap of benchmarks, release dates, duplicates, and whether all can be linked on one scale.
 
     Writes coverage_models.csv, coverage_benchmarks.csv, coverage_least.csv, overlap.csv, months.csv, duplicates.csv, parts.csv, explore.json and the charts.
-
-    \b
-    howsure stitch explore examples/stitch/scores.csv
     """
     from howsure.stitch.exploration import explore as look
 
@@ -89,7 +86,7 @@ def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
     finish(found, output, "explore", "What the table holds", "stitch.sections.explore_section")
 
 
-@app.command()
+@app.command(epilog="Example: howsure stitch fit examples/stitch/scores.csv --replicates 50 -o fit")
 @verb
 def fit(
     inputs: Inputs,
@@ -119,11 +116,6 @@ def fit(
 
     Writes models.csv, benchmarks.csv, pairs.csv, scores.csv (the scores that were fitted), fit.json, fit.result.zip, the charts and a report. The other verbs take
     that folder as FIT.
-
-    \b
-    howsure stitch fit epoch/ --preset paper --anchor Winogrande -o fit
-    howsure stitch fit scores.csv --anchor-models "A=130,B=150" --exclude "A@MMLU"
-    howsure stitch fit examples/stitch/scores.csv --replicates 50 -o fit
     """
     from howsure.stitch.scale import fit as fit_scale
 
@@ -143,7 +135,7 @@ def fit(
     finish(compared, output, "fit", "The capability scale", "stitch.sections.scale_section")
 
 
-@app.command()
+@app.command(epilog="Example: howsure stitch score fit examples/stitch/new.csv")
 @verb
 def score(
     folder: Fit,
@@ -158,9 +150,6 @@ def score(
 
     The benchmarks stay as they are; the interval includes that they are estimates. Their names are matched without regard to case, spaces and punctuation.
     Writes placed.csv and placed.json.
-
-    \b
-    howsure stitch score fit examples/stitch/new.csv
     """
     from howsure.stitch.placing import match_benchmarks
 
@@ -176,7 +165,7 @@ def score(
     save_result(placed, output)
 
 
-@app.command("next")
+@app.command("next", epilog="Example: howsure stitch next fit --model ember-10.2")
 @verb
 def next_benchmark(
     folder: Fit,
@@ -187,9 +176,6 @@ def next_benchmark(
     """Which benchmark would say most about a model.
 
     What a score there would add to what its scores say already. Writes next.csv and next.json.
-
-    \b
-    howsure stitch next fit --model ember-10.2
     """
     scale = load_scale(folder)
     found = scale.next_benchmark(model)
@@ -209,14 +195,14 @@ def next_benchmark(
     save_result(found, output)
 
 
-app.command()(forecast)
-app.command()(progress)
-app.command("map")(map_horizons)
-app.command()(robustness)
-app.command()(check)
+app.command(epilog="Example: howsure stitch forecast fit --cutoff-date 2025-05-01")(forecast)
+app.command(epilog="Example: howsure stitch progress fit")(progress)
+app.command("map", epilog="Example: howsure stitch map fit examples/stitch/horizons.csv")(map_horizons)
+app.command(epilog="Example: howsure stitch robustness examples/stitch/scores.csv --replicates 20")(robustness)
+app.command(epilog="Example: howsure stitch check fit --models 20 --seed 1")(check)
 
 
-@app.command()
+@app.command(epilog="Example: howsure stitch simulate --models 36 --benchmarks 12 -o simulated")
 @verb
 def simulate(
     out: Annotated[
@@ -240,10 +226,6 @@ def simulate(
     Models that get better over time, on benchmarks whose difficulty is known.
 
     Writes scores.csv, the true values as true_models.csv and true_benchmarks.csv, and simulated_scores.json.
-
-    \b
-    howsure stitch simulate --like epoch/ -o simulated
-    howsure stitch simulate --models 36 --benchmarks 12 -o simulated
     """
     from howsure.stitch.cleaning import prepare_scores
     from howsure.stitch.simulator import simulate as draw
@@ -256,7 +238,7 @@ def simulate(
     console.wrote(written)
 
 
-@app.command()
+@app.command(epilog="Example: howsure stitch coverage --simulations 2 --replicates 20 --resample errors")
 @verb
 def coverage(
     output: Output,
@@ -278,10 +260,6 @@ def coverage(
     """How often the intervals contain the true value, by simulation.
 
     Of differences between two models, in simulated data sets. Writes coverage.csv and capability_coverage.json.
-
-    \b
-    howsure stitch coverage --like epoch/ -n 100 --resample errors
-    howsure stitch coverage --simulations 2 --replicates 20 --resample errors
     """
     from howsure.stitch.cleaning import prepare_scores
     from howsure.stitch.interval_coverage import coverage as measure

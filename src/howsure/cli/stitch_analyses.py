@@ -48,10 +48,6 @@ def forecast(
     Bands include the uncertainty of the capabilities; the validation says how accurate such forecasts have been.
 
     Writes forecast.csv, frontier.csv, saturation.csv, validation.csv and more of it, forecast.json and the charts.
-
-    \b
-    howsure stitch forecast fit --top-n-models 3 --forecast-years 2 --cutoff-date 2024-09-01 --reach 0.8
-    howsure stitch forecast fit --cutoff-date 2025-05-01
     """
     from howsure.stitch.forecasting.frontier_forecast import forecast as look_ahead
 
@@ -113,10 +109,6 @@ def progress(
     """How much is more compute, how much better algorithms.
 
     Writes progress.csv, compute_needed.csv, fixed_compute.csv and more tables, progress.json and the charts.
-
-    \b
-    howsure stitch progress fit --compute compute.csv -o progress
-    howsure stitch progress fit
     """
     from howsure.stitch.forecasting.scaling import QUANTITIES
     from howsure.stitch.forecasting.scaling import progress as separate
@@ -145,10 +137,6 @@ def map_horizons(
     A regression of published horizons on capability, and how well it predicts families it has not seen.
 
     Writes horizon_map.csv (a horizon for every model of the scale), horizon_points.csv, horizon_map.json and the chart.
-
-    \b
-    howsure stitch map fit external_benchmark_metr.csv -o map
-    howsure stitch map fit examples/stitch/horizons.csv
     """
     from howsure.stitch.forecasting.horizon_map import map_horizons as regress
 
@@ -199,10 +187,6 @@ def robustness(
     Drops benchmarks at random, excludes each benchmark and each organisation, changes the anchor, the rule for duplicates and the strength of the priors, and
     cross-validates other models of the scores. Writes robustness_factors.csv, robustness_refits.csv,
     robustness_ranks.csv, robustness_models.csv, robustness.json, the charts and a report.
-
-    \b
-    howsure stitch robustness epoch/ --preset paper --anchor Winogrande --replicates 1000
-    howsure stitch robustness examples/stitch/scores.csv --replicates 20
     """
     from howsure.stitch.sensitivity.analysis import robustness as vary
 
@@ -243,9 +227,6 @@ def check(
 
     Writes check.csv, check_scores.csv (the raw scores of the models and their neighbours), check_residuals.csv,
     check_supports.csv, check.json, the charts and a report.
-
-    \b
-    howsure stitch check fit --models 20 --seed 1
     """
     from howsure.stitch.sensitivity.inspection import check as draw
 

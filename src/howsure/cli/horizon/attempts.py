@@ -20,7 +20,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon attempts simulated/runs.jsonl --replicates 100 -o attempts")
 @verb
 def attempts(
     inputs: Inputs,
@@ -51,10 +51,6 @@ def attempts(
 
     RUNS contain novices (kind human, numbered attempts) and models at the same tasks. Writes horizons.csv, horizons.json, domains.csv,
     pairs.csv, tasks.csv, novices.csv, the charts and attempts_report.html.
-
-    \b
-    howsure horizon attempts runs.jsonl -o out
-    howsure horizon attempts runs.jsonl --definition all --success-rates 0.5,0.8 --replicates 1000
     """
     from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
     from howsure.horizon.attempt_horizon.horizons import attempt_horizons

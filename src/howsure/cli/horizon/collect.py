@@ -14,7 +14,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon collect novice.html answers/ -o novices")
 @verb
 def collect(
     page: Annotated[
@@ -35,10 +35,6 @@ def collect(
 
     Digests are verified; duplicates and strangers are refused, each with its reason. Writes attempts.csv and runs.jsonl (for the other verbs), learners.csv,
     review.csv (texts that somebody has to read) and novices.json.
-
-    \b
-    howsure horizon collect novice.html answers/ -o novices
-    howsure horizon curves novices/attempts.csv
     """
     from howsure.horizon.novices.answers import collect_novices
 

@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon compare time amber-2 amber-1")
 @verb
 def compare(
     folder: Annotated[
@@ -29,9 +29,6 @@ def compare(
     """The ratio of A's time horizon to B's, and the probability that A's is longer.
 
     Both are fitted to the same tasks in every replicate. Writes compare.csv, horizon_compare.json, the charts and compare_report.html.
-
-    \b
-    howsure horizon compare out "new model" "old model" -o compared
     """
     from howsure.estimates import chance
     from howsure.horizon.time_horizon.comparison import compare_horizons

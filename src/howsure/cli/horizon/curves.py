@@ -30,7 +30,7 @@ class NoviceReading(Reading):
     family: ClassVar[str | None] = None  # type: ignore[misc]
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon curves simulated/runs.jsonl --replicates 100 -o curves")
 @verb
 def curves(
     inputs: Inputs,
@@ -57,10 +57,6 @@ def curves(
 
     RUNS contain people (kind human) with numbered attempts. Writes curves.csv, curve_points.csv, families.csv, base_rates.csv,
     attrition.csv, presence.csv, curves.json, the charts and curves_report.html.
-
-    \b
-    howsure horizon curves runs.jsonl -o out
-    howsure horizon curves runs.jsonl --family exponential --success-rates 0.5,0.8,0.9 --last 15
     """
     from howsure.horizon.learning_curves.curves import fit_curves
 

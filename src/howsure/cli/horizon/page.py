@@ -21,7 +21,7 @@ _SAME = (
 )
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon page tasks.yaml --tasks 3 --attempts 5 -o novice.html")
 @verb
 def page(
     suite: Suite,
@@ -51,10 +51,6 @@ def page(
 
     One HTML file that needs no network. Beside it lies the key that says which tasks it shows; keep it, answers cannot be scored without. Mail
     the page, or hand it out with `howsure serve`; `howsure horizon collect` reads what comes back.
-
-    \b
-    howsure horizon page tasks.yaml -o novice.html --tasks 3 --attempts 5
-    howsure horizon page tasks.yaml -o pages --learners 50
     """
     from howsure.horizon.novices.pages import make_pages
 

@@ -20,7 +20,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon run tasks.yaml --model openai/gpt-5 --attempts 2 -o run")
 @verb
 def run(
     suite: Suite,
@@ -43,9 +43,6 @@ def run(
     Writes attempts.csv and runs.jsonl (scored attempts, for the other verbs), replies.csv (every attempt, its tokens, and why one has no score),
     review.csv (texts that somebody has to read) and run.json. Logs are in DIR/logs, for `inspect view`; replies are kept in DIR/cache, so that nothing is
     asked twice, whatever judge is named. Exit code 1 says that a server failed and attempts are missing.
-
-    \b
-    howsure horizon run tasks.yaml --model openai/gpt-5 --judge anthropic/claude-sonnet-4-5 -o run
     """
     asked = asking.into(output)
     tasks = read_suite(suite, domain)

@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon simulate -o simulated")
 @verb
 def simulate(
     output: Output,
@@ -44,10 +44,6 @@ def simulate(
 
     By default the data set of NAME: 100 tasks × 50 learners × 10 attempts, and 3 models × 20 runs × 100 tasks. Writes runs.jsonl, suite.csv (the
     planted curves) and truth.json.
-
-    \b
-    howsure horizon simulate -o sim
-    howsure horizon simulate -o sim --like 1.5 --like 3 --like 6 --suite hard
     """
     from howsure.horizon import simulator
 

@@ -16,7 +16,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon size --horizon 6 --learners 50,100 --tasks 100")
 @verb
 def size(
     output: Output,
@@ -35,10 +35,6 @@ def size(
     """How many learners and tasks a study needs, by simulation.
 
     Each learner tries each task. Writes size.csv, size.json, the chart and size_report.html.
-
-    \b
-    howsure horizon size -o plan
-    howsure horizon size --horizon 6 --width 0.1 --learners 50,100,200 --tasks 100,200
     """
     from howsure.horizon.attempt_horizon.study_size import size_study
 

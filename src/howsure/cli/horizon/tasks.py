@@ -18,7 +18,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon tasks -o tasks.yaml --n 20")
 @verb
 def tasks(
     suite: Annotated[
@@ -39,12 +39,7 @@ def tasks(
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
 ) -> None:
-    """Write a suite of tasks, each a generator of fresh instances, or check and look at one.
-
-    \b
-    howsure horizon tasks -o tasks.yaml --n 100
-    howsure horizon tasks tasks.yaml --show logic_puzzle/sudoku_01 --seed 3
-    """
+    """Write a suite of tasks, each a generator of fresh instances, or check and look at one."""
     from howsure.errors import OptionError
     from howsure.horizon.task_bank import DOMAINS, make_tasks, read_tasks, task_schema, write_tasks
 

@@ -21,7 +21,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon time examples/horizon/time_counts.csv --success-rates 0.5,0.8 -o time")
 @verb
 def time(
     inputs: Inputs,
@@ -62,10 +62,6 @@ def time(
 
     RUNS need the column minutes; counts of successes (n_successes, n_runs) for each model and task do as well. Writes time_horizons.csv, time_horizons.json,
     task_counts.csv, sensitivity.csv, replicates.parquet, the charts and time_report.html.
-
-    \b
-    howsure horizon time runs.jsonl -o out
-    howsure horizon time counts.csv --success-rates 0.5,0.8,0.95 --weights task --regularisation 0.1
     """
     from howsure.horizon.time_horizon.horizons import time_horizons
     from howsure.tables import Attempts

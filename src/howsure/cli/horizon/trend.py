@@ -17,7 +17,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog="Example: howsure horizon trend time --releases examples/horizon/releases.csv")
 @verb
 def trend(
     horizons: Annotated[
@@ -44,10 +44,6 @@ def trend(
     """How fast horizons double: a line through the models that had the longest horizon on the day of their release.
 
     Writes trend.csv, trend_line.csv, trend.json, the chart and trend_report.html.
-
-    \b
-    howsure horizon trend out --releases releases.csv -o trend
-    howsure horizon trend published_horizons_1_0.yaml --since 2023-01-01
     """
     from howsure.horizon.time_horizon.doubling import fit_horizon_trend
     from howsure.horizon.time_horizon.durations import duration

@@ -24,7 +24,9 @@ def _file(text: str) -> Any:
     return typer.Option(help=text, show_default=False)
 
 
-@app.command()
+@app.command(
+    epilog="Example: howsure study analyze examples/study/ratings.csv --study examples/study/study.yaml -o analysis"
+)
 @verb
 def analyze(
     ratings: Annotated[
@@ -55,9 +57,6 @@ def analyze(
     A criterion passes when its whole interval does, fails when none of it does, and is inconclusive otherwise. Raters who broke a
     rule are excluded, and every statistic is also given for all raters; without raters there is no verdict. Writes analysis.json,
     statistics.csv, pairs.csv, raters.csv, exclusions.csv, charts and analyze_report.html.
-
-    \b
-    howsure study analyze examples/study/ratings.csv --study examples/study/study.yaml -o analysis
     """
     from howsure.study.agreement import read_ratings
     from howsure.study.analysis import analyze as analyze_ratings

@@ -18,7 +18,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure study build examples/study/study.yaml --raters 8 -o packet")
 @verb
 def build(
     study: Annotated[Path, typer.Argument(help="The study (YAML).", show_default=False)],
@@ -36,10 +36,6 @@ def build(
 
     Orders and slots come from the study's seed and are balanced over raters. key.json says which response was which; only you may
     read it, and every page carries its SHA-256. Mail the pages, or hand them out with `howsure serve`.
-
-    \b
-    howsure study build examples/study/study.yaml --format csv -o form
-    howsure study build examples/study/study.yaml --raters 8 -o packet
     """
     from howsure.study.packet.building import build as build_packet
     from howsure.study.protocol import Study

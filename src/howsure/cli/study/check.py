@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure study check examples/study/study.yaml --raters 8")
 @verb
 def check(
     output: Output,
@@ -29,10 +29,6 @@ def check(
     """Check a study before anyone rates: what would reveal the conditions, bias the comparison or tire raters.
 
     Each check passes, warns or fails; the exit code is 1 if one fails. Writes check.csv and preflight.json.
-
-    \b
-    howsure study check --schema -o .
-    howsure study check examples/study/study.yaml --raters 8
     """
     if schema:
         _schema(output)

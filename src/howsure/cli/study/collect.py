@@ -18,7 +18,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure study collect simulated/answers --key packet/key.json -o collected")
 @verb
 def collect(
     files: Annotated[
@@ -43,10 +43,6 @@ def collect(
 
     Digests are verified; duplicates, strangers and unreadable files are refused, each with its reason, and the rest is read. Impossible times are
     flagged. Writes ratings.csv, raters.csv, refused.csv and collect.json.
-
-    \b
-    howsure study collect export.csv --key form/key.json --mapping form/form-1.yaml -o collected
-    howsure study collect simulated/answers --key packet/key.json -o collected
     """
     if key is None and not (mapping and study):
         raise OptionError("The answers are blind. Pass --key key.json (or, for a foreign form, --mapping and --study).")

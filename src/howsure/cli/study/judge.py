@@ -34,7 +34,7 @@ class Similar:
     embedding_model: Annotated[str | None, _embedding("The embedding model's name there.")] = None
 
 
-@app.command()
+@app.command(epilog="Example: howsure study judge examples/study/study.yaml -o similarity")
 @verb
 def judge(
     study: Annotated[Path, typer.Argument(help="The study's YAML file.", show_default=False)],
@@ -49,10 +49,6 @@ def judge(
     Writes judge.csv (ratings: the mean of both orders), judge_orders.csv (each order, and what failed), model_scores.csv (item, score 0–1) and
     similarity_scores.csv (how close each response is to the gold standard by embeddings, or by letters without an endpoint). Logs are in
     DIR/logs, for `inspect view`. The same command goes on with a run that was broken off. Exit code 1: a server failed, or no pair was rated.
-
-    \b
-    howsure study judge examples/study/study.yaml --model openai/gpt-5 -o judged
-    howsure study judge examples/study/study.yaml -o similarity
     """
     from howsure.study.protocol import Study
 

@@ -19,7 +19,9 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(
+    epilog="Example: howsure study plan --pairs 20 --raters 6 --icc 0.4 --design 40x5 --simulations 200 -o plan"
+)
 @verb
 def plan(
     output: Output,
@@ -56,10 +58,6 @@ def plan(
 
     Draws thousands of such studies if all is as assumed, when the model's scores are unrelated to fidelity, and if there is no effect at all, and
     judges each by the criteria. Writes plan.csv, plan_criteria.csv, plan.json, the charts and plan_report.html.
-
-    \b
-    howsure study plan --pairs 5 --raters 7
-    howsure study plan --pairs 20 --raters 6 --icc 0.4 --design 40x5 --simulations 200 -o plan
     """
     from howsure.study.planning.plans import DESIGNS, Pace, parse_design
     from howsure.study.planning.plans import plan as make

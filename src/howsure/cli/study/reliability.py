@@ -14,7 +14,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure study reliability examples/study/ratings.csv --dimension voice")
 @verb
 def reliability(
     table: Annotated[
@@ -34,9 +34,6 @@ def reliability(
     """Every coefficient of agreement of a table of ratings, with intervals, and which one to report.
 
     Pairs that were shown again are excluded. Writes reliability.csv and reliability.json.
-
-    \b
-    howsure study reliability examples/study/ratings.csv --dimension voice
     """
     from howsure.study.agreement import read_ratings
     from howsure.study.agreement import reliability as compute

@@ -14,7 +14,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure study select examples/study/candidates.csv --pairs 5 -o selection")
 @verb
 def select(
     model_scores: Annotated[
@@ -36,9 +36,6 @@ def select(
 
     Rows without a score, copies, and rows whose measured numbers repeat to the last digit (a dry run, placeholders) are refused, each with
     the reason. Writes pairs.yaml to fill in, model_scores.csv, refused.csv and selection.json.
-
-    \b
-    howsure study select examples/study/candidates.csv --pairs 5 -o selection
     """
     from howsure.study.packet.selection import select as choose
 

@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command()
+@app.command(epilog="Example: howsure study simulate --packet packet -o simulated")
 @verb
 def simulate(
     output: Output,
@@ -44,11 +44,6 @@ def simulate(
 
     Writes ratings.csv, raters.csv, model_scores.csv and study_truth.json (true fidelity of each pair, true reliability and
     correlation, who is a bot); with --packet also the files that raters would send back, in answers/, for `collect`.
-
-    \b
-    howsure study simulate --raters 9 --bots 1 --slot-one-pickers 1 -o simulated
-    howsure study simulate --study examples/study/study.yaml -o simulated
-    howsure study simulate --packet packet -o simulated
     """
     from howsure.study.packet.building import KEY, StudyKey
     from howsure.study.packet.rehearsal import fill_in

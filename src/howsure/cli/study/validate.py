@@ -19,7 +19,9 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command()
+@app.command(
+    epilog="Example: howsure study validate examples/study/judge/ratings.csv examples/study/judge/judge.csv --lengths examples/study/judge/lengths.csv -o validation"
+)
 @verb
 def validate(
     ratings: Annotated[
@@ -64,9 +66,6 @@ def validate(
     """Compare a judge with people: agreement on equal terms, may it replace a rater, corrected means, bias and calibration.
 
     Writes validation.json, validation.csv, calibration.csv, charts, and validate_report.html, which opens offline.
-
-    \b
-    howsure study validate examples/study/judge/ratings.csv examples/study/judge/judge.csv --lengths examples/study/judge/lengths.csv -o validation
     """
     from howsure.study.agreement import read_ratings
     from howsure.study.judging.validation import Lengths

@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command(epilog="Example: howsure track collect play.html sent/ -o people")
+@app.command(epilog="Example: howsure track collect play.html answers/ -o people")
 @verb
 def collect(
     played: Annotated[Path, typer.Argument(metavar="PAGE", help="The page that was played.", show_default=False)],
