@@ -279,7 +279,7 @@ def test_the_command_writes_what_the_other_verbs_read(tasks, tmp_path, command):
         told = command(*line, *judge, "--config", "temperature=0", env=ENVIRONMENT)
         assert {request.body.get("temperature") for request in server.requests if request.body["model"] == "m"} == {0}
     assert told.returncode == 0, told.stderr
-    assert "note: Replies to 1 tasks (2 attempts) are left for people to read.\n" in told.stderr
+    assert "note: Replies to 1 tasks (2 attempts) must be scored by people.\n" in told.stderr
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"attempts.csv", "cache", "logs", "replies.csv", "review.csv", "run.json", "runs.jsonl"}
     attempts = Attempts(tmp_path / "attempts.csv")

@@ -174,7 +174,7 @@ def test_where_the_rules_leave_no_rater_there_is_no_verdict(tmp_path):
     found.save(tmp_path)
     assert pl.read_csv(tmp_path / "pairs.csv")["pfi"].null_count() == len(PAIRS)
     assert [section.title for section in study_sections(found)] == [
-        "Do the criteria hold?",
+        "Are the criteria met?",
         "Which raters are included?",
     ]
 

@@ -142,7 +142,7 @@ def test_attention_that_does_not_state_its_answer_warns():
 def test_gaps_in_model_scores_warn():
     pairs = [{"id": i, "prompt": f"{i}?", "target": f"t{i}", "comparison": f"c{i}"} for i in "ab"]
     study = small_study(pairs=[pairs[0] | {"model_score": 0.5}, pairs[1]])
-    assert found(study, "model scores") == [("warn", "missing for b; the correlation would leave them out.")]
+    assert found(study, "model scores") == [("warn", "missing for b; the correlation would exclude them.")]
 
 
 def test_nothing_to_check_says_so(command):

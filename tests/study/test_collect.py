@@ -250,7 +250,7 @@ def test_live_signs_know_attention_repeats_and_minutes(example):
         result = FinishedAnswers.model_validate_json(json.dumps(rate(example, number, turning, ms=4_000)))
         told = signs(example.pages[number], result)
         assert "1 of 1 attention items wrong" in told
-        assert ("voice turned round when shown again (1 of 1)" in told) == (again.target == 2)
+        assert ("voice changed sign when shown again (1 of 1)" in told) == (again.target == 2)
         assert any("where 8 to 12 are expected" in one for one in told)
     fine = FinishedAnswers.model_validate_json(json.dumps(rate(example)))
     assert signs(example.pages[0], fine) == []

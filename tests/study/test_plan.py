@@ -49,7 +49,7 @@ def test_five_pairs_cannot_carry_the_claim(asked):
     told = " ".join(asked.sentences)
     assert "below 0.88 does not differ from 0" in told
     assert "the bar is therefore 0.88, not 0.7" in told
-    assert "cannot be told from a difference between two pairs" in told
+    assert "cannot be separated from a difference between two pairs" in told
     assert "cannot show that α is at least 0.75" in told
     assert f"Recommended: {asked.recommended}" in told
     assert asked.recommended.pairs >= 30
@@ -168,7 +168,7 @@ def test_the_command_writes_the_plan_and_a_report(command, tmp_path):
 def test_the_command_tells_a_wrong_option_in_one_line(command):
     told = command("study", "plan", "--icc", "1.5")
     assert (told.returncode, told.stdout) == (2, "")
-    assert told.stderr.startswith("howsure: icc lies between 0 and 1")
+    assert told.stderr.startswith("howsure: icc must be between 0 and 1")
     assert told.stderr.count("\n") == 1
 
 

@@ -8,7 +8,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command `howsure`.
 
-    The exit code is 0, 2 for what the user can mend (also when standard output could not be written), 130 or 143 after
+    The exit code is 0, 2 for errors that the user can fix (also when standard output could not be written), 130 or 143 after
     Ctrl-C or SIGTERM. A reader that left early, as `head` does, is no error.
     """
     import sys

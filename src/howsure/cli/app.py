@@ -1,4 +1,4 @@
-"""The root command. Verbs are found by name and imported when called, so that `howsure --help` is quick."""
+"""The root command. A verb's module is imported when the verb is called, so that `howsure --help` is fast."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["PANELS", "app"]
 
 PANELS: Panels = {
     "Evals": {
-        "convert": ("howsure.cli.convert", "Turn eval logs of any harness into one of Howsure's tables."),
+        "convert": ("howsure.cli.convert", "Convert the logs of an eval harness to one checked table."),
         "summary": ("howsure.cli.evals.summary", "Mean score of each model, with intervals over clusters."),
         "compare": ("howsure.cli.evals.compare", "Differences between models, paired by item, with tests."),
         "leaderboard": ("howsure.cli.evals.leaderboard", "Tiers and rank intervals of many models, instead of ranks."),
         "power": ("howsure.cli.evals.power", "How many items and repeats are needed to detect a difference."),
     },
     "Instruments": {
-        "stitch": ("howsure.cli.stitch", "Many benchmarks on one capability scale, and where it is going."),
+        "stitch": ("howsure.cli.stitch", "How capable is each model and how hard is each benchmark, on one scale?"),
         "horizon": ("howsure.cli.horizon", "How many attempts would a novice need? How many minutes an expert?"),
         "study": ("howsure.cli.study", "Do people agree, and does an automatic judge agree with them?"),
-        "track": ("howsure.cli.track", "For how many turns can a solver keep a statistic in its head?"),
+        "track": ("howsure.cli.track", "For how many turns can a model or a person track a running statistic?"),
     },
     "Together": {
         "bridge": ("howsure.cli.bridge", "From one instrument to another: games, attempts, verdicts, scales."),
@@ -31,7 +31,7 @@ PANELS: Panels = {
     },
     "The tool itself": {
         "serve": ("howsure.cli.serve", "Give each person a secret link to their page, and keep the answers."),
-        "demo": ("howsure.cli.demo", "The tour: a simulated world with a known truth, in one report."),
+        "demo": ("howsure.cli.demo", "A tour on simulated data with known true values, in one report."),
         "doctor": ("howsure.cli.doctor", "Check versions, encoding, disk, caches, extras, browser and cluster."),
         "coverage": ("howsure.cli.coverage", "Measure how often each kind of interval contains the true value."),
     },
@@ -46,7 +46,7 @@ _EXAMPLES = (
 )
 
 
-_LINE = "Howsure measures what AI can do, and says how sure one can be."
+_LINE = "What may you claim from the results of AI evaluations, and how sure can you be?"
 
 app = lazy_app(PANELS, _LINE, _EXAMPLES, add_completion=True)
 

@@ -57,7 +57,7 @@ def tell_errors(run: Run, output: Output, unfinished: str) -> None:
     """What servers failed with; and where something is left, that it is ``unfinished`` and how to go on."""
     output.console.notes(f"{count} × {line}" for line, count in run.errors.items())
     if run.exit_code:
-        output.console.notes([f"{unfinished} The same command goes on with the rest."])
+        output.console.notes([f"{unfinished} The same command continues with the rest."])
 
 
 def _display(output: Output) -> str:

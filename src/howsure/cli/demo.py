@@ -34,14 +34,14 @@ def demo(
         typer.Option(help="Epoch's tables, a folder or its zip, for the capability scale.", show_default=False),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Without Inspect, and with fewer replicates for the intervals.")
+        bool, typer.Option("--quick", help="Without Inspect, and with fewer bootstrap replicates.")
     ] = False,
     coverage: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="Instead of a page: the tours of N seeds, and how often their intervals contain the true value.",
+            help="Instead of the report: run N tours with different seeds and print how often the intervals contain the true value.",
             show_default=False,
         ),
     ] = None,
@@ -89,8 +89,8 @@ def _cover(n: int, seed: int, level: float, out: Path | None, console: Console) 
     with progress_bar("touring", console) as progress:
         found = cover(n, seed=seed, level=level, progress=progress)
     if found.n_tours > 1:
-        _tell(found.by_figure(), f"Each figure, over {n} tours.", console)
-    caption = f"{n} tours, seeds {seed} to {seed + n - 1}; ± is how far chance moves the share, from tour to tour."
+        _tell(found.by_figure(), f"Each statistic, over {n} tours.", console)
+    caption = f"{n} tours, seeds {seed} to {seed + n - 1}; ± is the Monte Carlo standard error of the share."
     _tell(found.by_instrument(), caption, console)
     console.json(found.as_dict())
     if out:

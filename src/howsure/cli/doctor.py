@@ -67,7 +67,7 @@ def doctor(
     for check in checks:
         console.say(f"{check.state:<5} {check.name:<21} {check.message}")
     is_usable = all(check.state != "fail" for check in checks)
-    console.say("Ready." if is_usable else "Not ready: mend what fails.")
+    console.say("Ready." if is_usable else "Not ready: fix what fails.")
     console.json({"is_usable": is_usable, "checks": [asdict(check) for check in checks]})
     if not is_usable:
         raise SystemExit(1)
@@ -93,7 +93,7 @@ def _encoding() -> DoctorCheck:
     name = (sys.stdout.encoding or "unknown").lower()
     if name.startswith("utf"):
         return DoctorCheck("encoding", "ok", f"standard output is {name}")
-    hint = "letters that it lacks are replaced; set PYTHONIOENCODING=utf-8 if the terminal can show more"
+    hint = "characters that it lacks are replaced; set PYTHONIOENCODING=utf-8 if the terminal can show more"
     return DoctorCheck("encoding", "note", f"standard output is {name}: {hint}")
 
 
@@ -121,7 +121,7 @@ def _charts() -> DoctorCheck:
         return DoctorCheck("charts", "ok", f"the script of pages with charts is whole, in {cache_folder()}")
     return _tried(
         "charts",
-        lambda: f"the script of pages with charts was made anew ({len(bundle()):,} letters), in {cache_folder()}",
+        lambda: f"the script of pages with charts was built again ({len(bundle()):,} letters), in {cache_folder()}",
     )
 
 
@@ -159,7 +159,7 @@ def _browser() -> DoctorCheck:
     found = os.environ.get("HOWSURE_CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
     if found:
         return DoctorCheck("browser", "ok", found)
-    return DoctorCheck("browser", "note", "none found; reports and pages open in any browser of any machine")
+    return DoctorCheck("browser", "note", "none found; reports and pages open in any browser on any machine")
 
 
 def _cluster(address: str) -> DoctorCheck:

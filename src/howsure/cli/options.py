@@ -38,7 +38,7 @@ Inputs = Annotated[
     list[str],
     typer.Argument(help="Files, folders or globs of any format that `howsure convert` knows.", show_default=False),
 ]
-Seed = Annotated[int, typer.Option(help="Same seed, same numbers.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 Level = Annotated[float, typer.Option(min=0.5, max=0.999, help="Coverage of the intervals.")]
 
 
@@ -116,7 +116,9 @@ class Output:
 
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Folder for tables (csv), figures (json) and charts.", show_default=False),
+        typer.Option(
+            "-o", "--out", help="Folder for tables (csv), numbers (json), charts and a report.", show_default=False
+        ),
     ] = None
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")] = False
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False
@@ -128,7 +130,7 @@ class Output:
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:
-    """Spread option groups into options, and turn what a user can mend into one line and exit code 2."""
+    """Spread option groups into options, and turn errors that a user can fix into one line and exit code 2."""
     hints = typing.get_type_hints(function, include_extras=True)
     hints.pop("return", None)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}

@@ -27,7 +27,7 @@ def report(
         ),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="The page to write.")] = Path("report.html"),
-    title: Annotated[str, typer.Option(help="What stands above it.")] = "What was measured, and how sure that is",
+    title: Annotated[str, typer.Option(help="Title of the report.")] = "What was measured, and how sure that is",
     show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes.")] = False,
 ) -> None:

@@ -29,8 +29,8 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 @verb
 def serve(
     packet: Annotated[Path, typer.Argument(help="A folder of pages, as `howsure study build` writes it.")],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any free port.")] = 8000,
-    host: Annotated[str, typer.Option(help="On which address of this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses any free port.")] = 8000,
+    host: Annotated[str, typer.Option(help="Network address of this machine to listen on.")] = "127.0.0.1",
     url: Annotated[
         str | None, typer.Option(help="The address under which people reach it, for the links.", show_default=False)
     ] = None,
@@ -83,7 +83,7 @@ def _run(packet: Packet, store: Store, host: str, port: int, url: str | None, co
     bound = listen(host, port)
     base = url or f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}"
     if host not in _LOCAL and not base.startswith("https://"):
-        console.notes(["answers travel unencrypted here; outside a trusted network put a proxy with TLS in front"])
+        console.notes(["answers are sent unencrypted; outside a trusted network put a proxy with TLS in front"])
     with contextlib.suppress(KeyboardInterrupt):
         _print_links(packet, base.rstrip("/"), console)
         serve(collector, bound)

@@ -47,7 +47,7 @@ __all__ = ["Collector", "export"]
 
 Checks: TypeAlias = Callable[[BuiltPage, FinishedAnswers], Sequence[str]]
 
-_NO_LINK = "There is nothing here. Check the link: it must be whole."
+_NO_LINK = "No such page. Check that the link is complete."
 _HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -126,7 +126,7 @@ class Collector:
         invitation = self._who(request)
         kept = await run_in_threadpool(self._keep_draft, invitation, await self._body(request))
         if not kept:
-            raise HTTPException(409, "A later draft or the final answers are already here.")
+            raise HTTPException(409, "A later draft or the final answers were already received.")
         return JSONResponse({"kept": True})
 
     def _keep_draft(self, invitation: Invitation, data: bytes) -> bool:

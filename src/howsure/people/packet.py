@@ -106,7 +106,7 @@ def _invited(
         return
     if len(pages) > 1:
         raise InputError(
-            f"{folder}: {shared[0]}.html is made for everyone and cannot be served beside others. Give it a folder of its own."
+            f"{folder}: {shared[0]}.html is made for everyone and cannot be served beside others. Move it to another folder."
         )
     n_links = max(n_raters or 0, len(kept.tokens))
     if not n_links:

@@ -345,9 +345,9 @@ def _is_among(salt: str, part: str | int, question: Question, answer: str | int,
 
 
 def refuse_twice(what: str, names: Iterable[str]) -> None:
-    """Raise a ValueError when a name is there twice."""
+    """Raise a ValueError when a name appears twice."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"{what} {name!r} is there twice")
+            raise ValueError(f"{what} {name!r} appears twice")
         seen.add(name)

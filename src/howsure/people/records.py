@@ -138,7 +138,7 @@ def read_result(data: bytes, pages: Mapping[str, BuiltPage]) -> FinishedAnswers:
     body = parse(data)
     result = _validated(FinishedAnswers, body)
     if body.pop("digest") != digest(body):
-        raise InputError("its digest does not fit its content; it was cut off or changed on the way. Ask for it again")
+        raise InputError("its digest does not match its content: it was cut off or changed. Ask for it again")
     if result.page not in pages:
         raise InputError(f"it answers another page ({result.page[:8]}…) than those given")
     if not result.rater.strip():

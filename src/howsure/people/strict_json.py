@@ -49,17 +49,17 @@ def parse(data: bytes) -> Any:
 
 
 def _refuse_number(text: str) -> NoReturn:
-    raise InputError(f"holds the number {text[:20]}; only whole numbers travel")
+    raise InputError(f"contains the number {text[:20]}; only whole numbers are allowed")
 
 
 def _whole(text: str) -> int:
     if len(text) > 17 or abs(int(text)) > _HIGHEST:
-        raise InputError(f"holds the number {text[:20]}…, which is too large")
+        raise InputError(f"contains the number {text[:20]}…, which is too large")
     return int(text)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise InputError("holds a key twice")
+        raise InputError("contains a key twice")
     return found

@@ -74,8 +74,8 @@ def draw_agreement(analysis: Analysis) -> alt.LayerChart:
             first.n_items,
             f"pairs × {len(found.raters)} raters",
             found.settings.level,
-            "from F for ICC and Cronbach's alpha, over pairs for the others",
-            "1 is perfect agreement, 0 what chance would give",
+            "from the F distribution for ICC and Cronbach's alpha, jackknife over pairs for the others",
+            "1 is perfect agreement, 0 is agreement by chance",
         ),
         label=Field("label", "Dimension"),
         value=Field("value", "Coefficient", "−1 to 1", domain=(-1.03, 1.03)),
@@ -117,7 +117,7 @@ def draw_human_model(analysis: Analysis) -> alt.LayerChart:
     pearson = model.correlations["pearson"].estimate
     return points_with_trend(
         rows,
-        title="People against the model",
+        title="People and the model",
         caption=Caption(
             len(both),
             "pairs",
@@ -138,17 +138,17 @@ def draw_correlations(analysis: Analysis) -> alt.LayerChart:
     model = analysis.findings.model
     assert model is not None
     told = {kind.capitalize(): one.estimate for kind, one in model.correlations.items()}
-    told |= {"Pearson, free of noise": model.disattenuated, "Noise ceiling": model.ceiling}
+    told |= {"Pearson, disattenuated": model.disattenuated, "Noise ceiling": model.ceiling}
     at = model.ceiling.value
     return interval_plot(
         estimate_rows(told),
-        title="How far do people and the model go together?",
+        title="Do people and the model agree?",
         caption=Caption(
             model.n_pairs,
             "pairs",
             analysis.findings.settings.level,
-            "on Fisher's scale; of the ceiling from F",
-            f"The ceiling is √{_icc(model.ceiling_from)}: what a perfect score could be expected to reach",
+            "on Fisher's z scale; for the ceiling from the F distribution",
+            f"The ceiling is √{_icc(model.ceiling_from)}: the correlation expected of a perfect score",
         ),
         label=Field("label", "Measure"),
         value=Field("value", "Correlation", "−1 to 1", domain=(-1.03, 1.03)),
@@ -193,18 +193,18 @@ def draw_severity(analysis: Analysis) -> alt.LayerChart:
     rows = _grouped((row.rater, "excluded" if is_out[row.rater] else "included", row.severity) for row in shown)
     return interval_plot(
         rows.sort("group", maintain_order=True),
-        title="How severe is each rater?",
+        title="Rater bias (severity)",
         caption=Caption(
             len(analysis.raters),
             "raters",
             analysis.findings.settings.level,
             "over pairs",
-            f"Each against the mean of the others who count, pair by pair; below 0 is severe. {_cut(len(analysis.raters), 'raters')}".strip(),
+            f"Each rater minus the mean of the other included raters, averaged over pairs; below 0 is severe. {_cut(len(analysis.raters), 'raters')}".strip(),
         ),
         label=Field("label", "Rater"),
         value=Field("value", "PFI minus the others'", "0–1 scale"),
         group=Field("group", "Rater is") if any(is_out.values()) else None,
-        reference=Reference(0, "as the others"),
+        reference=Reference(0, "same same as the others"),
     )
 
 

@@ -79,7 +79,7 @@ class Dimension(_Part):
     def _fit(self) -> Self:
         refuse_twice("label", self.labels)
         if self.name in _TAKEN:
-            raise ValueError(f"{self.name!r} is a name that Howsure uses itself; choose another")
+            raise ValueError(f"{self.name!r} is reserved by Howsure; choose another name")
         if not self.low < self.high:
             raise ValueError(f"low {self.low:g} is not below high {self.high:g}")
         if self.kind == "choice":
@@ -185,7 +185,7 @@ class ResponsePair(_Part):
         if self.target.strip() == self.comparison.strip():
             raise ValueError(f"both responses of pair {self.id!r} are the same text")
         if self.id == "attention":
-            raise ValueError("'attention' is a name that Howsure uses itself; choose another")
+            raise ValueError("'attention' is reserved by Howsure; choose another name")
         return self
 
 
@@ -279,7 +279,7 @@ class Study(_Part):
             raise ValueError(f"repeats {self.repeats} is above the {len(self.pairs)} pairs")
         low, high = self.target_minutes or (1, 1)
         if not 0 < low <= high:
-            raise ValueError(f"target_minutes {low:g} to {high:g} is not a span of time")
+            raise ValueError(f"target_minutes {low:g} to {high:g} is not an increasing range")
         return self
 
     @classmethod
@@ -322,7 +322,7 @@ class Study(_Part):
         pairs = made["properties"]["pairs"]
         made["properties"]["pairs"] = {
             "description": pairs.pop("description"),
-            "anyOf": [pairs, {"type": "string", "description": "Name of a YAML file that holds the pairs."}],
+            "anyOf": [pairs, {"type": "string", "description": "Name of a YAML file that contains the pairs."}],
         }
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
@@ -392,8 +392,8 @@ def _fault(error: ValidationError, document: Document, pairs_in: Document) -> st
 
 _REMEDY = {
     "missing": "is missing; every study needs it",
-    "extra_forbidden": "is no field of a study; `howsure study check --schema` lists them",
-    "string_pattern_mismatch": "is blank, or holds letters that a name may not hold (a–z, 0–9, _ for dimensions; also A–Z . - for ids)",
+    "extra_forbidden": "is not a field of a study; `howsure study check --schema` lists them",
+    "string_pattern_mismatch": "is blank, or has characters that a name may not have (a–z, 0–9, _ for dimensions; also A–Z . - for ids)",
     "string_too_short": "is empty; fill it in",
     "string_type": "must be text; put it in quotes",
 }

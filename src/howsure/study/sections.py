@@ -61,7 +61,7 @@ def _verdict(found: Analysis) -> Section:
         if one.verdict in ("inconclusive", "no verdict")
     ]
     return Section(
-        "Do the criteria hold?", [*_summary(found), table, Method(method)], found=[found.sentence], unknown=open_
+        "Are the criteria met?", [*_summary(found), table, Method(method)], found=[found.sentence], unknown=open_
     )
 
 
@@ -84,7 +84,7 @@ def _quality(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
         "Quiz",
         "Severity",
         "Agreement",
-        "To look at",
+        "To check",
     ]
     kept = f"{len(quality.kept)} of {len(quality.raters)} raters broke no rule. " if quality.raters else ""
     blocks: list[Block] = [
@@ -113,14 +113,13 @@ def _checks(one: CheckedRater) -> list[Cell]:
 def _quality_method(found: Analysis) -> str:
     rules = found.quality.rules
     haste = (
-        f"took less than {rules.fewest_minutes:g} minutes (a third of the time that reading every text once and answering takes; without a study file, of the median rater's time), "
+        f"took less than {rules.fewest_minutes:g} minutes (a third of the time that reading every text once and answering takes; without a study file, a third of the median rater's time), "
         if rules.fewest_minutes is not None
         else ""
     )
     return (
-        f"Excluded: who answered less than {rules.complete:.0%}, {haste}had less than {rules.attention:.0%} of the "
-        f"attention items or {rules.quiz:.0%} of the quiz right, answered swapped repeats alike by less than {rules.consistency:g} (1 the same, 0 the opposite), or gave one and the "
-        "same answer to every question. Nobody is excluded for disagreeing: that would manufacture agreement. Rater bias (severity) is a rater's PFI minus the others', pair by pair; "
+        f"Excluded are raters who answered less than {rules.complete:.0%}, {haste}had less than {rules.attention:.0%} of the "
+        f"attention items or {rules.quiz:.0%} of the quiz right, had a consistency on swapped repeats below {rules.consistency:g} (1: the same answers, 0: the opposite), or gave the same answer to every question. No rater is excluded for disagreeing: that would inflate agreement. Rater bias (severity) is a rater's PFI minus the others', pair by pair; "
         "agreement is the correlation with their mean."
     )
 
@@ -129,7 +128,7 @@ def _fidelity(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
     findings = found.findings
     parts = [name for name in findings.statistics if name in ("pfi", "pfi_lite") or _is_score(found, name)]
     rows: list[list[Cell]] = [[name, findings.statistics[name], found.everyone.statistics.get(name)] for name in parts]
-    columns = ["Statistic", "Raters who count", "All raters"]
+    columns = ["Statistic", "Included raters", "All raters"]
     scored: list[list[Cell]] = [
         [row.item, row.domain, row.pfi, row.n_raters, row.model, row.combined] for row in findings.pairs
     ]
@@ -153,11 +152,11 @@ def _fidelity(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
 
 
 _FIDELITY = (
-    "PFI is the mean of the parts, each brought to 0–1, so that 0.5 is neutral. A dimension asked of both responses counts with the target's answer; its advantage is target − comparison. "
-    "A dimension asked of the preferred response counts where the target was preferred, is 0.5 on a tie, and at most 0.5 where the comparison was. Continuity is a statistic of its own.\n\n"
-    "The interval of a mean carries that other raters and other pairs might have been drawn: se² = σ²(pair)/n + σ²(rater)/k + σ²(rest)/nk, t on Satterthwaite's degrees of freedom, as a score interval that stays "
-    "within the scale. In simulations it holds 94–98 % at 5 pairs × 7 raters, and more where pairs were chosen over domains or neither pairs nor raters differ.\n\n"
-    "The order of domains is tested with pairs as units (Jonckheere and Terpstra) and, for just these pairs, with raters as blocks (Page); both by all arrangements where they are few."
+    "PFI (persona fidelity index) is the mean of its parts, each rescaled to 0–1, so that 0.5 is neutral. A dimension asked of both responses counts with the target's answer; its advantage is target − comparison. "
+    "A dimension asked of the preferred response counts where the target was preferred, is 0.5 on a tie, and at most 0.5 where the comparison was. Continuity is reported separately.\n\n"
+    "The interval of a mean includes the sampling of raters and of pairs: se² = σ²(pair)/n + σ²(rater)/k + σ²(residual)/nk, t on Satterthwaite's degrees of freedom, as a score interval that stays "
+    "within the scale. In simulations its coverage is 94–98 % with 5 pairs × 7 raters, and higher where pairs were chosen over domains or where neither pairs nor raters differ.\n\n"
+    "The order of domains is tested with pairs as units (Jonckheere and Terpstra) and, for just these pairs, with raters as blocks (Page); both are exact permutation tests where there are few permutations."
 )
 
 
@@ -173,7 +172,7 @@ def _agreement(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
         for name, one in findings.reliability.items()
         for key, estimate in one.coefficients.items()
     ]
-    columns = ["Dimension", "Coefficient", "Raters who count", "All raters", "Note"]
+    columns = ["Dimension", "Coefficient", "Included raters", "All raters", "Note"]
     variances: list[list[Cell]] = [
         [name, one.item, one.rater, one.residual, one.method.upper()] for name, one in findings.components.items()
     ]
@@ -182,11 +181,11 @@ def _agreement(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
         Text(first.sentence),
         charts["agreement"],
         TableBlock(columns, rows, "Every coefficient of agreement, pairs as items."),
-        TableBlock(["Dimension", "Pairs", "Raters", "Rest", "By"], variances, "Where the variance of one rating lies."),
+        TableBlock(["Dimension", "Pairs", "Raters", "Rest", "By"], variances, "Variance components of one rating."),
     ]
     method = (
-        "Items are pairs by name, wherever a rater met them. Intervals of ICC and Cronbach's alpha come from F; Krippendorff's are the wider of F and a jackknife over pairs; Gwet's are his own. Variance "
-        "components are by analysis of variance, and by REML where answers are missing. A coefficient that nothing defines, such as one of ratings that never vary, is a state with its reason."
+        "Items are pairs, identified by name. Intervals of ICC and Cronbach's alpha come from the F distribution; those of Krippendorff's alpha are the wider of F and a jackknife over pairs; those of Gwet's coefficients are as he published them. Variance "
+        "components are by analysis of variance, and by REML where answers are missing. A coefficient that is undefined, for example because the ratings do not vary, is shown as a state with its reason."
     )
     return Section("Do raters agree?", [*blocks, Method(method)])
 
@@ -203,7 +202,7 @@ def _model(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
     rows: list[list[Cell]] = [
         [kind.capitalize(), one.estimate, chance(one.p)] for kind, one in model.correlations.items()
     ]
-    rows += [["Pearson, free of noise", model.disattenuated, None], ["Noise ceiling", model.ceiling, None]]
+    rows += [["Pearson, disattenuated", model.disattenuated, None], ["Noise ceiling", model.ceiling, None]]
     critical = (
         ""
         if model.critical is None
@@ -211,10 +210,7 @@ def _model(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
     )
     text = f"Combined fidelity, half model and half people, is {in_words(model.combined)}: the model gives {in_words(model.model)}, people {in_words(model.human)}, on {model.n_pairs} pairs.{critical}"
     ceiling = model.ceiling_from
-    method = (
-        f"The noise ceiling is √ICC({ceiling[4]},{ceiling[6]}), the correlation that a perfect score could be expected to reach with the mean of these raters; r divided by it is free of noise in "
-        "the ratings. Where the same raters rated all pairs, severity moves all pairs alike and lowers no correlation. Intervals of correlations are on Fisher's scale."
-    )
+    method = f"The noise ceiling is √ICC({ceiling[4]},{ceiling[6]}), the correlation expected between a perfect score and the mean of these raters; r divided by it is disattenuated (corrected for the unreliability of the ratings). Where the same raters rated all pairs, rater bias (severity) is the same for all pairs and does not lower the correlation. Intervals of correlations are computed on Fisher's z scale."
     table = TableBlock(["Correlation", "Value", "p"], rows, "Mean human PFI with the model's score, over pairs.")
     return Section(
         "Do people and the model agree?",

@@ -56,9 +56,9 @@ def blinding_words(index: Estimate) -> str:
     if index.low is None or index.high is None:
         return f"{told}."
     if index.low > 0:
-        return f"{told}: raters recognised the target more often than by chance. Its voice alone may have told them, which is the effect under study; the index cannot separate that from a leak."
+        return f"{told}: raters recognised the target more often than by chance. They may have recognised its voice, which is the effect under study; the index cannot separate that from a failure of blinding."
     if index.high < 0:
-        return f"{told}: raters took the comparison for the target more often than by chance."
+        return f"{told}: raters guessed that the comparison was the target more often than by chance."
     return f"{told}: the interval includes chance level."
 
 

@@ -85,9 +85,11 @@ class Crowd:
         if min(self.n_raters - 1, self.bots, self.straight_liners, self.slot_one_pickers) < 0:
             raise OptionError("There must be at least one rater, and no count may be below 0.")
         if self.bots + self.straight_liners + self.slot_one_pickers > self.n_raters:
-            raise OptionError(f"{self.n_raters} raters cannot hold so many bots, straight-liners and slot-one pickers.")
+            raise OptionError(
+                f"{self.n_raters} raters are fewer than the bots, straight-liners and slot-one pickers together."
+            )
         if min(self.severity, self.noise) < 0 or not 0 <= self.attrition <= 1:
-            raise OptionError("severity and noise start at 0, and attrition lies between 0 and 1.")
+            raise OptionError("severity and noise must be at least 0, and attrition between 0 and 1.")
 
     @property
     def kinds(self) -> list[str]:
@@ -214,7 +216,7 @@ def placeholder_study(n_pairs: int, seed: int = 0) -> Study:
     )
     return Study(
         title="A simulated study",
-        consent="Nobody is asked.",
+        consent="No person is asked.",
         gold="A text.",
         pairs=tuple(pairs),
         attention=(attention,),
@@ -239,7 +241,7 @@ class _Pairs:
         if all(dimension.kind == "choice" for dimension in self.study.dimensions):
             raise OptionError("The study asks only choices, which make no fidelity score. Add a comparison.")
         if self.spread < 0 or not 0 <= self.fidelity <= 1:
-            raise OptionError("fidelity lies between 0 and 1, and spread starts at 0.")
+            raise OptionError("fidelity must be between 0 and 1, and spread at least 0.")
 
     @property
     def ids(self) -> list[str]:

@@ -127,7 +127,7 @@ def read_criteria(path: str | os.PathLike[str]) -> tuple[Criterion, ...]:
     found = tuple(_criterion(document, place, entry) for place, entry in enumerate(listed))
     names = [one.name for one in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"{path}: two criteria are called {twice!r}. Give each a name of its own.")
+        raise InputError(f"{path}: two criteria are called {twice!r}. Give each a different name.")
     return found
 
 
@@ -142,7 +142,7 @@ def _criterion(document: Document, place: int, entry: Any) -> Criterion:
         "direction": str,
     }
     if strange := next((name for name in entry if name not in fields), None):
-        raise InputError(f"{where}: {strange!r} is no field of a criterion. Choose from: {', '.join(fields)}.")
+        raise InputError(f"{where}: {strange!r} is not a field of a criterion. Choose from: {', '.join(fields)}.")
     given = {"direction": "at_least", **entry}
     for name, kind in fields.items():
         if not isinstance(given.get(name), kind) or isinstance(given[name], bool):

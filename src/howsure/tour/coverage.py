@@ -64,7 +64,9 @@ def cover(
 ) -> Coverage:
     """The tours of the seeds from `seed` on. Games are played without Inspect, which gives the same."""
     if n_tours < 1:
-        raise OptionError(f"{n_tours} tours show nothing. Give at least 1; 20 leave an error of about 0.02.")
+        raise OptionError(
+            f"{n_tours} tours are too few. Give at least 1; with 20 the Monte Carlo standard error is about 0.02."
+        )
     frames = []
     for number in range(n_tours):
         frames.append(frame_of(measure_all(seed=seed + number, level=level), seed + number))

@@ -16,10 +16,7 @@ __all__ = ["evals_part"]
 
 _MEAN = Figure("Mean score", "0–1", of="Model, domain")
 _DIFFERENCE = Figure("Difference of two models", "score", of="Models, domain")
-_ABOUT = (
-    "Four models try 150 tasks in each of two domains, three times each. Tasks come in families that resemble each other. What is planted is the mean score "
-    "over endlessly many such tasks, so the intervals must carry that other families might have been asked."
-)
+_ABOUT = "Four models try 150 tasks in each of two domains, three times each. Tasks of one family are correlated. The true value is the expected score over all such tasks, so the intervals must include the sampling of families."
 
 
 def evals_part(settings: TourSettings) -> TourStop:

@@ -38,10 +38,7 @@ def game_part(world: World, games: Games, settings: TourSettings) -> TourStop:
     everyone = Samples.union([draw_people(settings.seed), games.samples])
     found = track_horizons(everyone, min_turns=AT, **_asked(settings))
     truth = {actor.name: horizon_of((1 - actor.slip) ** AT, AT) for actor in world.cast}
-    about = (
-        f"{N_PEOPLE} people play the same game {N_GAMES} times and err less each time; a success is {AT} right turns. A model is worth the game in which people succeed as "
-        "often as it does. Both sides' chances are planted, so that game is known. A model above all games that people played, or below the first, has no number."
-    )
+    about = f"{N_PEOPLE} people play the same game {N_GAMES} times and make fewer errors each time; a success is {AT} correct turns. A model's horizon is the game in which people succeed as often as the model does. The probabilities of success are simulated for both, so the true horizon is known. A model above or below the observed range has no number."
 
     def save(folder: Path) -> list[Path]:
         return [learning_attempts(everyone, min_turns=AT).write(folder / "attempts.csv"), *found.save(folder)]
@@ -64,10 +61,7 @@ def name_part(world: World, settings: TourSettings) -> TourStop:
         seed=settings.seed,
     )
     found = attempt_horizons(drawn.attempts, **_asked(settings))
-    about = (
-        f"{_N_LEARNERS} novices try each of {_N_TASKS} tasks {_N_ATTEMPTS} times and learn. The models behave like a novice on the attempt that is planted, and the strongest like nobody yet: "
-        "it should come out above the range."
-    )
+    about = f"{_N_LEARNERS} novices try each of {_N_TASKS} tasks {_N_ATTEMPTS} times and learn. Each model behaves like a novice on a known attempt; the strongest is better than any novice, so its estimate should be above the observed range."
 
     def save(folder: Path) -> list[Path]:
         return [drawn.attempts.write(folder / "attempts.csv"), *found.save(folder)]
@@ -89,8 +83,7 @@ def time_part(world: World, settings: TourSettings) -> TourStop:
     )
     about = (
         f"The {len(world.cast)} models of the tour and {len(world.minutes) - len(world.cast)} others, which have benchmark scores, make eight runs at each of 160 tasks in 40 families that take "
-        "an expert from a minute to two working days. Success falls with length as planted; families and tasks are easier or harder "
-        "than their length says. The truth is the length at which a model does half, or four fifths, of all such tasks."
+        "an expert from a minute to two working days. Success falls with the length of the task; families and tasks also differ in difficulty at the same length. The true value is the length at which a model solves half, or 80 %, of all such tasks."
     )
     planted = tuple(
         Planted(_MINUTES[rate], fit.model, estimate, drawn.truth(fit.model, rate))

@@ -60,7 +60,7 @@ def place_part(world: World, games: Games, scale: Scale, settings: TourSettings)
     )
     about = (
         f"Track the Stat is one of the benchmarks, {BENCHMARK}. The six models of the tour are on no other: their games become scores with standard errors, and these a place on the finished scale. "
-        "The interval includes the errors of the games, the benchmark's noise and that its curve is itself an estimate."
+        "The interval includes the errors of the games, the benchmark's noise and the uncertainty of its curve."
     )
 
     def save(folder: Path) -> list[Path]:
@@ -69,7 +69,7 @@ def place_part(world: World, games: Games, scale: Scale, settings: TourSettings)
     def sections() -> list[Section]:
         cells = [[r["model"], r["score"], r["se"], r["n_items"]] for r in scores.frame.to_dicts()]
         table = TableBlock(
-            ["Model", "Score", "Standard error", "Games"], cells, "The games as scores: the share of right turns."
+            ["Model", "Score", "Standard error", "Games"], cells, "The games as scores: the share of correct turns."
         )
         return [Section("The games as scores", [Text("\n\n".join(scores.notes)), table])]
 
@@ -87,10 +87,7 @@ def read_epoch(path: Path) -> Scores:
 def epoch_part(scores: Scores, settings: TourSettings) -> TourStop:
     """Epoch's real tables instead: a scale and a forecast, and no truth to hold them against."""
     scale = _fitted(scores, settings, min_benchmarks=4)
-    about = (
-        f"Epoch AI's published scores (CC BY 4.0): {scale.quality.n_observations:,} of {scale.quality.n_models:,} models on {scale.quality.n_benchmarks:,} benchmarks. Nobody planted them, so nothing "
-        "here is counted."
-    )
+    about = f"Epoch AI's published scores (CC BY 4.0): {scale.quality.n_observations:,} of {scale.quality.n_models:,} models on {scale.quality.n_benchmarks:,} benchmarks. Their true values are unknown, so these intervals are not counted."
 
     def sections() -> list[Section]:
         ahead = forecast(scale, level=settings.level, seed=settings.seed)

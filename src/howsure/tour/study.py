@@ -12,13 +12,10 @@ from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
 
 __all__ = ["study_part"]
 
-_FIGURE = Figure("Figure of the study", "0–1", of="Figure")
+_FIGURE = Figure("Statistic of the study", "0–1", of="Figure")
 _PAIR = Figure("Fidelity of a pair", "PFI, 0–1", of="Pair")
 _N_PAIRS, _CROWD = 20, Crowd(n_raters=10, bots=1)
-_ABOUT = (
-    f"Nine raters, and one who answers at random, compare {_N_PAIRS} pairs of responses. Planted are how faithful each target is (PFI), how severe and how noisy raters are, and how far an automatic "
-    "score goes with the truth; so what endlessly many honest raters would show is known. Rules fixed beforehand decide whose answers count."
-)
+_ABOUT = f"Nine raters, and one who answers at random, compare {_N_PAIRS} pairs of responses. Simulated are the fidelity of each target (PFI, persona fidelity index), the bias (severity) and noise of the raters, and the correlation of an automatic score with the true fidelity; so the expected result with honest raters is known. Rules fixed in advance decide which raters are included."
 
 
 def study_part(settings: TourSettings) -> TourStop:
@@ -46,7 +43,7 @@ def _planted(found: Analysis, truth: Truth) -> tuple[Planted, ...]:
         "Fidelity (PFI)": ("pfi", truth.fidelity),
         "Agreement of one rater (ICC 2,1)": ("pfi.icc_2_1", truth.icc_2_1),
         "Agreement of the mean (alpha)": ("pfi.cronbach_alpha", truth.alpha),
-        "Correlation with the score, free of noise": ("pearson_disattenuated", truth.correlation),
+        "Correlation with the score, disattenuated": ("pearson_disattenuated", truth.correlation),
     }
     whole = [Planted(_FIGURE, name, found.findings.statistics[key], value) for name, (key, value) in statistics.items()]
     pairs = [Planted(_PAIR, row.item, row.pfi, truth.fidelity_by_pair[row.item]) for row in found.findings.pairs]

@@ -16,16 +16,14 @@ __all__ = ["track_part", "window_turns"]
 
 _TURNS = Figure("Right turns", "number")
 _DRAWS = 20_000  # leave an error of 0.1 turns, where one run of the tour has 1
-_ABOUT = (
-    f"Six models keep a running median in their head, over {N_SAMPLES} sequences of {LENGTH} numbers each; a game ends with the first error. Each model errs with a chance of "
-    "its own in every turn, so the right turns over endlessly many games are known: some slip soon, one is strong. A yardstick, window-8, remembers only the last 8 "
-    "numbers; its games are the same whatever the seed, so it stands in the table and is not counted.\n\n"
-)
+_ABOUT = f"Six models track a running median over {N_SAMPLES} sequences of {LENGTH} numbers each; a game ends with the first error. Each model has its own probability of an error per turn, so the expected number of correct turns is known. A baseline, window-8, remembers only the last 8 numbers; it is in the table but its interval is not counted.\n\n"
 _PLAYED = (
-    "All was played through Inspect, as any model would: its logs are in the folder track/logs beside this page, for “inspect view”. "
-    "One of the runs by hand: howsure track run --model howsure/{player} --length {length} --samples {n} -o track"
+    "All games were played through Inspect, as with any model: the logs are in the folder track/logs beside this page, for “inspect view”. "
+    "To repeat one of the runs: howsure track run --model howsure/{player} --length {length} --samples {n} -o track"
 )
-_DIRECT = "The games were played without Inspect, which would give the same; it comes with: pip install 'howsure[run]'"
+_DIRECT = (
+    "The games were played without Inspect; the results are the same. To install Inspect: pip install 'howsure[run]'"
+)
 
 
 def track_part(world: World, games: Games, settings: TourSettings) -> TourStop:

@@ -8,14 +8,14 @@ VERBS: Panels = {
     "Runs": {
         "tasks": ("howsure.cli.horizon.tasks", "Write a suite of tasks, each a generator of fresh instances."),
         "run": ("howsure.cli.horizon.run", "Run a model on the tasks, through Inspect."),
-        "page": ("howsure.cli.horizon.page", "The page on which novices attempt the tasks."),
-        "collect": ("howsure.cli.horizon.collect", "Novices' files → a table of attempts."),
-        "simulate": ("howsure.cli.horizon.simulate", "Draw novices and models with a known truth."),
+        "page": ("howsure.cli.horizon.page", "Write the page on which novices attempt the tasks."),
+        "collect": ("howsure.cli.horizon.collect", "Read novices' answers into a table of attempts."),
+        "simulate": ("howsure.cli.horizon.simulate", "Simulate novices and models with known true values."),
     },
     "Attempts (NAME)": {
-        "curves": ("howsure.cli.horizon.curves", "How novices learn each task."),
+        "curves": ("howsure.cli.horizon.curves", "Learning curves: novices' success by attempt, per task."),
         "attempts": ("howsure.cli.horizon.attempts", "How many attempts a novice would need to match each model."),
-        "size": ("howsure.cli.horizon.size", "How many learners and tasks an interval needs."),
+        "size": ("howsure.cli.horizon.size", "Sample size: learners and tasks for a given width of the interval."),
     },
     "Time": {
         "time": ("howsure.cli.horizon.time", "The expert minutes at which each model succeeds half the time."),

@@ -36,7 +36,7 @@ def attempts(
         int, typer.Option(min=1, help="Bootstrap replicates of families, tasks and learners.")
     ] = 1000,
     threshold: Annotated[
-        float | None, typer.Option(help="The score from which an attempt is a success.", show_default=False)
+        float | None, typer.Option(help="Smallest score that is a success.", show_default=False)
     ] = None,
     last: Annotated[
         int | None, typer.Option(min=2, help="Exclude novices' attempts after this one.", show_default=False)
@@ -96,7 +96,7 @@ def _tell(found: AttemptHorizons, console: Console) -> None:
         console.table("Pairs", ("A", "B", "definition", "success rate", "A / B", "P(A > B)"), pairs)
 
 
-_CAPTION = "A model with horizon n does as well as novices on their n-th attempt; × first: its success over that on their first."
+_CAPTION = "A model with horizon n succeeds as often as novices on their n-th attempt; × first: its success rate divided by that of novices on their first attempt."
 
 
 def _row(row: Horizon) -> tuple[object, ...]:

@@ -28,7 +28,7 @@ def collect(
     ],
     output: Output,
     key: Annotated[
-        Path | None, typer.Option(help="The key of the page. [the one beside it]", show_default=False)
+        Path | None, typer.Option(help="The key of the page. [default: the one beside it]", show_default=False)
     ] = None,
 ) -> None:
     """Novices' files → a table of attempts, scored by the tasks themselves.
@@ -44,7 +44,7 @@ def collect(
         (learner, f"{minutes:.1f}", tasks, attempts, None if success is None else f"{success:.0%}")
         for learner, minutes, tasks, attempts, success in found.learners.iter_rows()
     ]
-    caption = f"{len(found.review)} texts have to be read by somebody." if len(found.review) else ""
+    caption = f"{len(found.review)} texts must be read and scored by a person." if len(found.review) else ""
     title = f"{len(found.rows):,} attempts of {len(rows)} learner{'' if len(rows) == 1 else 's'}, {len(found.refused)} files refused"
     output.console.table(title, ("learner", "minutes", "tasks", "attempts", "right"), rows, caption)
     output.console.json(found.as_dict())

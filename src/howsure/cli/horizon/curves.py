@@ -43,8 +43,10 @@ def curves(
     last: Annotated[
         int | None, typer.Option(min=2, help="Exclude attempts after this one.", show_default=False)
     ] = None,
-    min_answers: Annotated[int, typer.Option(min=1, help="Answers that make an attempt count.")] = 1,
-    min_attempts: Annotated[int, typer.Option(min=2, help="Exclude tasks with fewer attempts that count.")] = 2,
+    min_answers: Annotated[
+        int, typer.Option(min=1, help="Smallest number of answers for an attempt to be included.")
+    ] = 1,
+    min_attempts: Annotated[int, typer.Option(min=2, help="Exclude tasks with fewer included attempts.")] = 2,
     min_first: Annotated[int, typer.Option(min=1, help="Exclude tasks with fewer first answers.")] = 1,
     replicates: Annotated[int, typer.Option(min=20, help="Bootstrap replicates of learners.")] = 500,
     level: Level = 0.95,
@@ -100,7 +102,7 @@ def _tell(found: LearningCurves, console: Console) -> None:
     console.say(f"Correlation of a learner's answers to a task: {found.correlation}.")
     left = found.attrition.overall
     told = f"First attempt, early leavers − stayers: {left.difference} ({left.n_leavers:,} left early)."
-    console.say(told if left.n_leavers else "Nobody left early.")
+    console.say(told if left.n_leavers else "No learner left early.")
 
 
 def _reached(found: Estimate) -> object:

@@ -16,9 +16,7 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-_SAME = (
-    "Everyone sees the same instances, so one that is hard by chance bends the curve. For a study pass --learners N."
-)
+_SAME = "All learners see the same instances, so an unusually hard instance distorts the learning curve. For a study pass --learners N."
 
 
 @app.command(epilog="Example: howsure horizon page tasks.yaml --tasks 3 --attempts 5 -o novice.html")
@@ -34,12 +32,15 @@ def page(
     learners: Annotated[
         int | None,
         typer.Option(
-            min=1, max=10_000, help="A page for each of so many learners, with tasks of their own.", show_default=False
+            min=1,
+            max=10_000,
+            help="Number of learners: one page per learner, each with different tasks.",
+            show_default=False,
         ),
     ] = None,
     domain: Domains = None,
     judged: Annotated[
-        bool, typer.Option("--judged", help="Also tasks that have to be judged; they are asked without feedback.")
+        bool, typer.Option("--judged", help="Include tasks that a person must score; they give no feedback.")
     ] = False,
     seed: Seed = 0,
     json: Annotated[

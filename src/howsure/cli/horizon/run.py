@@ -30,7 +30,7 @@ def run(
     attempts: Annotated[int, typer.Option(min=1, help="Attempts at each task, each a fresh instance.")] = 20,
     judge: Annotated[
         str | None,
-        typer.Option(help="PROVIDER/MODEL that judges by rubric what no program checks.", show_default=False),
+        typer.Option(help="PROVIDER/MODEL of a judge, for replies that no program can check.", show_default=False),
     ] = None,
     judge_base_url: Annotated[str | None, asking_option("Address of the judge's server.", show_default=False)] = None,
     shots: Annotated[int, typer.Option(min=0, help="Worked examples shown before each task.")] = 0,
@@ -66,7 +66,7 @@ def _warn(tasks: Sequence[Task], attempts: int, judge: str | None, output: Outpu
     if unread:
         remedy = "" if judge else " Name a judge with --judge, or choose other domains with --domain."
         output.console.notes(
-            [f"Replies to {len(unread)} tasks ({len(unread) * attempts} attempts) are left for people to read.{remedy}"]
+            [f"Replies to {len(unread)} tasks ({len(unread) * attempts} attempts) must be scored by people.{remedy}"]
         )
 
 

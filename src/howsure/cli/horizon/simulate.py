@@ -22,14 +22,14 @@ def simulate(
     tasks: Annotated[
         Path | None,
         typer.Option(
-            help="A suite that `howsure horizon tasks` wrote; without it, tasks are invented.", show_default=False
+            help="A suite that `howsure horizon tasks` wrote; without it, tasks are simulated.", show_default=False
         ),
     ] = None,
-    n_tasks: Annotated[int, typer.Option("--n-tasks", min=1, help="Tasks to invent.")] = 100,
-    suite: Annotated[str, typer.Option(help="How hard invented tasks are: mixed, easy or hard.")] = "mixed",
-    learners: Annotated[int, typer.Option(min=1, help="Novices, each at all tasks.")] = 50,
-    attempts: Annotated[int, typer.Option(min=1, help="Attempts of a novice at a task.")] = 10,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of a model at a task.")] = 20,
+    n_tasks: Annotated[int, typer.Option("--n-tasks", min=1, help="Number of tasks to simulate.")] = 100,
+    suite: Annotated[str, typer.Option(help="Difficulty of the simulated tasks: mixed, easy or hard.")] = "mixed",
+    learners: Annotated[int, typer.Option(min=1, help="Number of novices; each attempts all tasks.")] = 50,
+    attempts: Annotated[int, typer.Option(min=1, help="Attempts per novice and task.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="Runs per model and task.")] = 20,
     like: Annotated[
         list[float] | None,
         typer.Option(
@@ -37,13 +37,15 @@ def simulate(
             show_default=False,
         ),
     ] = None,
-    sameness: Annotated[float, typer.Option(min=0.01, max=1, help="How alike learners are; 1: all the same.")] = 0.85,
+    sameness: Annotated[
+        float, typer.Option(min=0.01, max=1, help="Similarity of the learners; 1: all the same.")
+    ] = 0.85,
     seed: Seed = 0,
 ) -> None:
-    """Draw novices who learn and models that do not, with a known truth.
+    """Simulate novices who learn and models that do not, with known true values.
 
     By default the data set of NAME: 100 tasks × 50 learners × 10 attempts, and 3 models × 20 runs × 100 tasks. Writes runs.jsonl, suite.csv (the
-    planted curves) and truth.json.
+    true curves) and truth.json.
     """
     from howsure.horizon import simulator
 
@@ -66,6 +68,6 @@ def simulate(
         for (model, horizon), success in zip(world.truth.items(), world.chances.mean(axis=1), strict=True)
     ]
     caption = f"{world.practice.size:,} attempts of novices and {world.runs.size:,} runs of models."
-    output.console.table("The truth", ("model", "horizon", "success"), rows, caption)
+    output.console.table("True values", ("model", "horizon", "success"), rows, caption)
     output.console.json({"horizon": {m: n if abs(n) < 1e300 else None for m, n in world.truth.items()}, "seed": seed})
     output.console.wrote(world.save(output.out))

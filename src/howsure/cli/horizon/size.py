@@ -21,14 +21,18 @@ app = typer.Typer(rich_markup_mode=None)
 def size(
     output: Output,
     horizon: Annotated[float, typer.Option(min=1, help="The horizon that you expect, in attempts.")] = 3.0,
-    width: Annotated[float, typer.Option(min=0.01, help="How far the interval may reach: 0.2 is ± 20 %.")] = 0.2,
+    width: Annotated[
+        float, typer.Option(min=0.01, help="Half-width of the interval, relative to the horizon: 0.2 is ± 20 %.")
+    ] = 0.2,
     learners: Annotated[str, typer.Option(help="Numbers of learners to try.")] = "10,20,30,50,100",
     tasks: Annotated[str, typer.Option(help="Numbers of tasks to try.")] = "20,50,100,200",
-    attempts: Annotated[int, typer.Option(min=2, help="Attempts of a novice at a task.")] = 10,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of a model at a task.")] = 20,
-    suite: Annotated[str, typer.Option(help="How hard the tasks are: mixed, easy or hard.")] = "mixed",
-    sameness: Annotated[float, typer.Option(min=0.01, max=1, help="How alike learners are; 1: all the same.")] = 0.85,
-    simulations: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 200,
+    attempts: Annotated[int, typer.Option(min=2, help="Attempts per novice and task.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="Runs per model and task.")] = 20,
+    suite: Annotated[str, typer.Option(help="Difficulty of the tasks: mixed, easy or hard.")] = "mixed",
+    sameness: Annotated[
+        float, typer.Option(min=0.01, max=1, help="Similarity of the learners; 1: all the same.")
+    ] = 0.85,
+    simulations: Annotated[int, typer.Option(min=20, help="Simulated studies per size.")] = 200,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -64,5 +68,5 @@ def size(
         else f"None of these reaches ± {width:.0%}."
     )
     columns = ("tasks", "learners", "learners × tasks", "interval")
-    output.console.table(f"How well a horizon of {horizon:g} attempts would be known", columns, rows, told)
+    output.console.table(f"Precision of a horizon of {horizon:g} attempts", columns, rows, told)
     finish(found, output, "size", "Size of a novice study", "horizon.attempt_horizon.sections.size_sections")

@@ -22,10 +22,10 @@ app = typer.Typer(rich_markup_mode=None)
 @verb
 def tasks(
     suite: Annotated[
-        Path | None, typer.Argument(help="A suite to look at and check, instead of making one.", show_default=False)
+        Path | None, typer.Argument(help="A suite to read and check, instead of writing one.", show_default=False)
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="The YAML file to write.", show_default=False)] = None,
-    n: Annotated[int, typer.Option("--n", min=1, help="Tasks to make, shared among the domains.")] = 100,
+    n: Annotated[int, typer.Option("--n", min=1, help="Number of tasks, divided evenly among the domains.")] = 100,
     domain: Annotated[
         list[str] | None, typer.Option(help="Only this domain; may be repeated.", show_default=False)
     ] = None,
@@ -78,7 +78,7 @@ def _show(task: Task, seed: int, console: Console) -> None:
     }
     console.say(instance.prompt)
     if instance.answer is not None:
-        console.say(f"\n[a right answer] {instance.answer}")
+        console.say(f"\n[a correct answer] {instance.answer}")
     if instance.rubric is not None:
         console.say(f"\n[rubric] {instance.rubric}")
     console.json(shown | {"accepted": instance.accepted()})
@@ -91,7 +91,7 @@ def _tell(held: tuple[Task, ...], console: Console) -> None:
         groups.setdefault((task.domain, kind, task.verification_type), []).append(task)
     rows = [(*group, _range(members), len(members)) for group, members in groups.items()]
     n_automated = sum(task.is_verifiable for task in held)
-    caption = f"{n_automated} are checked by a program, {len(held) - n_automated} have to be judged."
+    caption = f"{n_automated} are scored by a program, {len(held) - n_automated} must be scored by a person or a judge."
     console.table(f"{len(held)} tasks", ("domain", "generator", "verification", "difficulty", "tasks"), rows, caption)
     console.json({"tasks": [task.model_dump() for task in held]})
 

@@ -31,7 +31,7 @@ def time(
     weights: Annotated[
         str,
         typer.Option(
-            help="What counts alike: invsqrt (families by the root of their size), equal (runs), task (tasks)."
+            help="Weights of the runs: invsqrt (a family counts with the square root of its size), equal (every run), task (every task)."
         ),
     ] = "invsqrt",
     regularisation: Annotated[float, typer.Option(min=0, help="Penalty on the squared slope.")] = 1e-5,
@@ -43,7 +43,7 @@ def time(
         str, typer.Option(help="Whose runs: model, human, or both with a comma, as in human,model.")
     ] = "model",
     threshold: Annotated[
-        float | None, typer.Option(help="The score from which a run is a success.", show_default=False)
+        float | None, typer.Option(help="Smallest score that is a success.", show_default=False)
     ] = None,
     censored: Annotated[
         Path | None,
@@ -68,7 +68,7 @@ def time(
 
     runs = reading.read(inputs, output.console)
     if not isinstance(runs, Attempts):
-        raise InputError(f"{', '.join(inputs)}: holds {type(runs).__name__.lower()}; time horizons need attempts.")
+        raise InputError(f"{', '.join(inputs)}: contains {type(runs).__name__.lower()}; time horizons need attempts.")
     with progress_bar("refitting", output.console) as progress:
         found = time_horizons(
             runs,

@@ -6,7 +6,7 @@ __all__ = ["VERBS", "app"]
 
 VERBS: Panels = {
     "Before": {
-        "plan": ("howsure.cli.study.plan", "What a design can show, before anyone rates."),
+        "plan": ("howsure.cli.study.plan", "Power analysis: what a design can show, before anyone rates."),
         "select": ("howsure.cli.study.select", "Select pairs over domains and score levels."),
         "check": ("howsure.cli.study.check", "Check a study before anyone rates."),
         "simulate": ("howsure.cli.study.simulate", "Simulate raters with known true values."),
@@ -23,4 +23,4 @@ VERBS: Panels = {
     },
 }
 
-app = lazy_app(VERBS, "Blind, calibrated human ratings that say what they can show.")
+app = lazy_app(VERBS, "Do people agree, and does an automatic judge agree with them?")

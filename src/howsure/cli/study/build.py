@@ -25,7 +25,9 @@ def build(
     output: Output,
     raters: Annotated[
         int | None,
-        typer.Option(min=1, max=10_000, help="How many pages, or forms. [7 pages; 1 form]", show_default=False),
+        typer.Option(
+            min=1, max=10_000, help="Number of pages or forms. [default: 7 pages; 1 form]", show_default=False
+        ),
     ] = None,
     one_page: Annotated[bool, typer.Option("--one-page", help="One page for everyone, which asks for a name.")] = False,
     format: Annotated[  # noqa: A002 - what it is called on the command line

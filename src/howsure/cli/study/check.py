@@ -20,7 +20,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def check(
     output: Output,
     study: Annotated[Path | None, typer.Argument(help="The study (YAML).", show_default=False)] = None,
-    raters: Annotated[int, typer.Option(min=1, max=10_000, help="How many people will rate.")] = 7,
+    raters: Annotated[int, typer.Option(min=1, max=10_000, help="Number of raters.")] = 7,
     schema: Annotated[
         bool,
         typer.Option("--schema", help="Print the JSON schema of a study, for editors; -o writes study.schema.json."),

@@ -28,11 +28,11 @@ def collect(
     output: Output,
     key: Annotated[Path | None, typer.Option(help="The key.json of the build.", show_default=False)] = None,
     pages: Annotated[
-        Path | None, typer.Option(help="Folder of the pages. [the key's folder]", show_default=False)
+        Path | None, typer.Option(help="Folder of the pages. [default: the key's folder]", show_default=False)
     ] = None,
     mapping: Annotated[
         list[Path] | None,
-        typer.Option(help="Forms: which column holds what (YAML); may be repeated.", show_default=False),
+        typer.Option(help="Forms: the meaning of each column (YAML); may be repeated.", show_default=False),
     ] = None,
     study: Annotated[
         Path | None, typer.Option(help="Forms built without a key: the study (YAML).", show_default=False)

@@ -66,7 +66,7 @@ def _similarity(study: Study, similar: Similar, output: Output) -> Similarity:
     from howsure.study.judging.embeddings import Endpoint, measure_similarity
 
     if bool(similar.embeddings) != bool(similar.embedding_model):
-        raise OptionError("--embeddings URL and --embedding-model NAME go together; give both or none.")
+        raise OptionError("--embeddings URL and --embedding-model NAME are used together; give both or neither.")
     embed = (
         Endpoint(similar.embeddings, similar.embedding_model)
         if similar.embeddings and similar.embedding_model

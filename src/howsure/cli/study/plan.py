@@ -26,11 +26,11 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def plan(
     output: Output,
     pairs: Annotated[int, typer.Option(min=3, help="Pairs that each rater rates.")] = 5,
-    raters: Annotated[int, typer.Option(min=2, help="How many rate them.")] = 7,
+    raters: Annotated[int, typer.Option(min=2, help="Number of raters.")] = 7,
     design: Annotated[
         list[str] | None,
         typer.Option(
-            help="Compare with this one too, pairs x raters, as in 25x6; may be repeated.", show_default=False
+            help="Another design to compare, pairs x raters, as in 25x6; may be repeated.", show_default=False
         ),
     ] = None,
     correlation: Annotated[
@@ -44,12 +44,14 @@ def plan(
         Path | None,
         typer.Option(help="Criteria (yaml), as for `analyze`. [default: the bundled protocol's]", show_default=False),
     ] = None,
-    power: Annotated[float, typer.Option(help="How often all criteria shall pass if all is as assumed.")] = 0.8,
+    power: Annotated[
+        float, typer.Option(help="Required probability that all criteria pass, if all is as assumed.")
+    ] = 0.8,
     minutes_before: Annotated[float, typer.Option(help="Minutes before the first pair.")] = 2.0,
     minutes_a_pair: Annotated[float, typer.Option(help="Minutes per pair.")] = 1.5,
-    sitting: Annotated[float, typer.Option(help="Minutes of one sitting at the most.")] = 12.0,
+    sitting: Annotated[float, typer.Option(help="Longest sitting, in minutes.")] = 12.0,
     simulations: Annotated[
-        int, typer.Option("-n", "--simulations", min=100, help="Studies drawn for a statistic.")
+        int, typer.Option("-n", "--simulations", min=100, help="Simulated studies per statistic.")
     ] = 2000,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -91,9 +93,9 @@ def _tell(made: StudyPlan, console: Console) -> None:
         (f"{one.true_r:g}", *map(share, (one.noiseless, one.noisy, one.joint.met, one.joint.passed)))
         for one in made.power
     ]
-    columns = ("true r", "r suffices, no noise", f"with {made.asked.design.raters} raters", "all met", "all pass")
+    columns = ("true r", "r significant, no noise", f"with {made.asked.design.raters} raters", "all met", "all pass")
     needed = ", ".join(f"{n} for {target:g}" for target, n in made.raters_for.items())
-    title = f"{made.asked.design}: chances at a true correlation"
+    title = f"{made.asked.design}: power by true correlation"
     console.table(title, columns, power, f"Raters for the reliability of their mean: {needed}.")
     for sentence in made.sentences:
         console.say(f"- {sentence}")

@@ -24,19 +24,23 @@ def simulate(
         typer.Option(help="Rate the pairs of this study.yaml. [default: placeholders]", show_default=False),
     ] = None,
     pairs: Annotated[int, typer.Option(min=1, max=200, help="Without a study: how many pairs.")] = 5,
-    raters: Annotated[int, typer.Option(min=1, help="How many raters, bots and all.")] = 7,
+    raters: Annotated[int, typer.Option(min=1, help="Number of raters, including bots.")] = 7,
     fidelity: Annotated[float, typer.Option(min=0, max=1, help="Mean fidelity of targets; 0.5 is none.")] = 0.8,
-    spread: Annotated[float, typer.Option(min=0, help="Its standard deviation over pairs.")] = 0.1,
-    correlation: Annotated[float, typer.Option(min=-1, max=1, help="Of the model's scores with it.")] = 0.9,
-    severity: Annotated[float, typer.Option(min=0, help="How far raters differ in what they grant (sd).")] = 0.05,
-    noise: Annotated[float, typer.Option(min=0, help="How far one view of a pair strays (sd).")] = 0.1,
+    spread: Annotated[float, typer.Option(min=0, help="Standard deviation of fidelity over pairs.")] = 0.1,
+    correlation: Annotated[
+        float, typer.Option(min=-1, max=1, help="Correlation of the model's scores with the true fidelity.")
+    ] = 0.9,
+    severity: Annotated[
+        float, typer.Option(min=0, help="Rater bias (severity): standard deviation between raters.")
+    ] = 0.05,
+    noise: Annotated[float, typer.Option(min=0, help="Noise: standard deviation of one rating of a pair.")] = 0.1,
     bots: Annotated[int, typer.Option(min=0, help="Raters who answer at random.")] = 0,
     straight_liners: Annotated[int, typer.Option(min=0, help="Raters who tick the same places throughout.")] = 0,
     slot_one_pickers: Annotated[int, typer.Option(min=0, help="Raters who always prefer the first response.")] = 0,
     attrition: Annotated[float, typer.Option(min=0, max=1, help="Probability that a rater stops early.")] = 0.0,
     packet: Annotated[
         Path | None,
-        typer.Option(help="Fill in the pages of this packet too, as its raters would.", show_default=False),
+        typer.Option(help="Also fill in the pages of this packet.", show_default=False),
     ] = None,
     seed: Seed = 0,
 ) -> None:

@@ -30,7 +30,7 @@ def validate(
     judge: Annotated[list[Path], typer.Argument(help="Judges' ratings, in the same form.", show_default=False)],
     output: Output,
     study: Annotated[
-        Path | None, typer.Option(help="The study's file: names scales and lengths.", show_default=False)
+        Path | None, typer.Option(help="The study file, for scales and lengths.", show_default=False)
     ] = None,
     orders: Annotated[
         list[Path] | None,
@@ -54,12 +54,13 @@ def validate(
     cluster: Annotated[
         str | None,
         typer.Option(
-            help="Column of the ratings that says which items belong together, such as their prompt.",
+            help="Column that groups correlated items, for example their prompt.",
             show_default=False,
         ),
     ] = None,
     epsilon: Annotated[
-        float, typer.Option(min=0, max=1, help="How much worse than a rater the judge may be for being cheaper.")
+        float,
+        typer.Option(min=0, max=1, help="Margin: how much worse than a rater the judge may be, because it is cheaper."),
     ] = 0.2,
     level: Level = 0.95,
 ) -> None:
@@ -86,7 +87,7 @@ def validate(
         level=level,
     )
     _tell(found, output)
-    finish(found, output, "validate", "A judge against people", "study.judging.sections.judge_sections")
+    finish(found, output, "validate", "A judge compared with people", "study.judging.sections.judge_sections")
 
 
 def _orders(named: list[Path] | None, judges: list[Path]) -> Orders | None:
@@ -121,7 +122,7 @@ _TERMS = {
     "correlation": "r with the mean",
     "noise_ceiling": "ceiling",
 }
-_TERMS_CAPTION = "Each rater in turn is left out; rater and judge are compared with the rest."
+_TERMS_CAPTION = "Each rater in turn is excluded; rater and judge are compared with the other raters."
 _SWAYS = {
     "judge_too_high": "judge − people",
     "position_shift": "slot 1 − slot 2",

@@ -9,7 +9,7 @@ VERBS: Panels = {
         "estimate": ("howsure.cli.track.estimate", "Tokens and cost of a run, before it is started."),
     },
     "Playing": {
-        "run": ("howsure.cli.track.run", "Let models or scripted players play."),
+        "run": ("howsure.cli.track.run", "Run models or scripted baselines."),
         "human": ("howsure.cli.track.human", "Play it yourself in the terminal."),
         "page": ("howsure.cli.track.page", "The same game as a page for a browser."),
         "collect": ("howsure.cli.track.collect", "Read the files that players sent back."),

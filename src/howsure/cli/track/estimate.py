@@ -31,16 +31,18 @@ def estimate(
         ),
     ] = None,
     input_price: Annotated[
-        float | None, typer.Option(help="Price per million tokens read.", show_default=False)
+        float | None, typer.Option(help="Price per million input tokens.", show_default=False)
     ] = None,
     output_price: Annotated[
-        float | None, typer.Option(help="Price per million tokens written.", show_default=False)
+        float | None, typer.Option(help="Price per million output tokens.", show_default=False)
     ] = None,
     cached_price: Annotated[
         float | None,
-        typer.Option(help="Price per million tokens read again, where that is cheaper.", show_default=False),
+        typer.Option(help="Price per million cached input tokens, where that is lower.", show_default=False),
     ] = None,
-    extra_output: Annotated[float, typer.Option(help="Tokens written per turn beside the answer (reasoning).")] = 0,
+    extra_output: Annotated[
+        float, typer.Option(help="Output tokens per turn in addition to the answer (reasoning).")
+    ] = 0,
 ) -> None:
     """Tokens and cost of a run, before it is started. No model is called.
 
@@ -74,7 +76,7 @@ def estimate(
         for e in result.rows
     ]
     columns = ("variant", "solver", "correct turns", "input", "of it repeated", "output", *(["cost"] if prices else []))
-    caption = f"{samples:,} games each. Repeated: read the turn before, which many providers charge less for."
+    caption = f"{samples:,} games each. Repeated: the same as in the turn before; many providers charge less for it."
     output.console.table("Tokens of a run", columns, rows, caption)
     output.console.json(result.as_dict())
     if output.out:

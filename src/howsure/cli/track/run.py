@@ -54,7 +54,7 @@ def run(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Let models or scripted players play; the same command continues a run that was interrupted.
+    """Run models or scripted baselines; the same command continues a run that was interrupted.
 
     Writes samples.csv (one row per game) and track.csv (the metrics) and keeps the games of other players in the folder.
     A model's logs are in DIR/logs, for `inspect view`. Exit code 1 means that a server failed and games are missing.

@@ -41,17 +41,17 @@ def draw_agreement(validation: Validation, judge: str) -> alt.LayerChart:
     """How well judge and people agree with the raters who are left, dimension by dimension."""
     rows = validation.of(judge)
     measure = rows[0].terms.kind
-    sides = {"the judge": "judge_with_others", "the rater left out": "people_with_others"}
+    sides = {"the judge": "judge_with_others", "the excluded rater": "people_with_others"}
     told = _rows(rows, {side: [row.statistics[name] for row in rows] for side, name in sides.items()})
-    unit = "share of the others who say the same" if measure == "match" else f"{measure.capitalize()} correlation"
+    unit = "share of the other raters who agree" if measure == "match" else f"{measure.capitalize()} correlation"
     return interval_plot(
         told,
-        title=f"{judge}: does it agree with people as they agree with one another?",
+        title=f"{judge}: does the judge agree with people as much as people agree with each other?",
         caption=_caption(
             rows,
             validation,
             f"jackknife over {_units(validation)}",
-            "Each rater in turn is left out, and both meet the rest",
+            "Each rater in turn is excluded; that rater and the judge are both compared with the other raters",
         ),
         label=_DIMENSION,
         value=Field("value", "Agreement with the other raters", unit),
@@ -66,7 +66,7 @@ def draw_bias(validation: Validation, judge: str) -> alt.LayerChart:
     causes = {
         "judge − people": "judge_too_high",
         "slot 1 − slot 2": "position_shift",
-        "length × 2, beyond people": "length_excess",
+        "twice the length: judge − people": "length_excess",
     }
     known = {
         cause: [_in_widths(row, name) for row in rows]
@@ -94,7 +94,7 @@ def draw_calibration(validation: Validation, judge: str) -> alt.LayerChart | Non
         return None
     return captioned(
         _curve(rows),
-        title=f"{judge}: do people mean the same by a rating?",
+        title=f"{judge}: calibration of the judge's ratings",
         caption=_caption(
             validation.of(judge),
             validation,

@@ -34,34 +34,34 @@ __all__ = [
 STATISTICS = {
     "correlation": "Pearson's r of the judge with people's mean",
     "rank_correlation": "Spearman's ρ of the same",
-    "noise_ceiling": "the r that a perfect judge could expect",
-    "disattenuated": "r as it would be without people's noise",
-    "judge_with_others": "how well the judge agrees with the raters but one, each left out in turn",
-    "people_with_others": "how well the one left out agrees with them",
-    "judge_minus_people": "the difference of these two",
+    "noise_ceiling": "the correlation expected of a perfect judge (noise ceiling)",
+    "disattenuated": "r disattenuated (corrected for the unreliability of people's ratings)",
+    "judge_with_others": "agreement of the judge with all raters but one, each excluded in turn",
+    "people_with_others": "agreement of the excluded rater with the same raters",
+    "judge_minus_people": "judge minus excluded rater",
     "winning_rate": "share of raters whom the judge may replace",
     "winning_rate_of_constant": "the same share for a judge that always gives people's commonest rating",
-    "advantage": "chance that the judge is at least as close to the others as a rater is",
+    "advantage": "probability that the judge is at least as close to the others as a rater is",
     "mean_people": "people's mean rating",
-    "mean_judge": "the judge's, of the same items",
-    "judge_too_high": "how far the judge rates above people",
-    "mean_powered": "people's mean over all items, with the judge's help (PPI++)",
-    "rate_people": "share of items that people put above the middle",
-    "rate_judge": "share that the judge puts there, of the same items",
-    "sensitivity": "of the items that people put there, the judge's share",
-    "specificity": "of the others, the share that the judge leaves below",
+    "mean_judge": "the judge's mean rating of the same items",
+    "judge_too_high": "the judge's mean minus people's mean",
+    "mean_powered": "people's mean over all items, estimated with the judge's ratings (prediction-powered inference, PPI++)",
+    "rate_people": "share of items that people rate above the middle",
+    "rate_judge": "share of the same items that the judge rates above the middle",
+    "sensitivity": "sensitivity: of the items that people rate above the middle, the share that the judge also does",
+    "specificity": "specificity: of the other items, the share that the judge also rates below the middle",
     "rate_corrected": "people's share of the items that only the judge saw (Rogan and Gladen)",
     "position_shift": "how much higher the same response is rated in slot 1",
     "position_consistency": "share of items with the same verdict in both orders",
-    "position_slot_one": "of favourites that changed with the order, the share that went with slot 1",
-    "length_judge": "what the judge gives to twice the length",
-    "length_people": "what people give to it",
-    "length_excess": "the difference: length that people do not reward",
-    "calibration_error": "mean distance from judge to people at the same rating of the judge (ECE), of the scale's width",
-    "brier_score": "mean squared distance, of the width squared",
-    "brier_reliability": "of it, what miscalibration costs",
-    "brier_resolution": "what telling items apart brings",
-    "brier_uncertainty": "how far items differ",
+    "position_slot_one": "of the preferences that changed with the order, the share that followed slot 1",
+    "length_judge": "change of the judge's rating per doubling of the length",
+    "length_people": "change of people's rating per doubling of the length",
+    "length_excess": "the difference: judge minus people",
+    "calibration_error": "expected calibration error (ECE): mean distance between judge and people at the same rating of the judge, as a share of the scale's width",
+    "brier_score": "mean squared distance between judge and people, as a share of the squared width",
+    "brier_reliability": "the part of it that is due to miscalibration",
+    "brier_resolution": "resolution: the part explained by differences between the judge's ratings",
+    "brier_uncertainty": "variance of people's ratings between items",
 }
 """What is told of a judge on a dimension."""
 
@@ -70,7 +70,7 @@ STATISTICS = {
 class JudgeComparison:
     """One judge against people on one dimension.
 
-    ``statistics`` are the estimates of `STATISTICS`; ``may_replace`` says whether the judge may stand in for a rater (None: unknown).
+    ``statistics`` are the estimates of `STATISTICS`; ``may_replace`` says whether the judge may replace a rater (None: unknown).
     ``constant`` is people's commonest rating. ``n_items`` were rated by people and judge, ``n_judge_only`` by the judge alone.
     """
 
@@ -92,9 +92,9 @@ class JudgeComparison:
         """The finding in words."""
         who, test = f"{self.judge} on {self.dimension}", self.alternative
         if self.may_replace is None:
-            return f"{who}: whether it may stand in for a rater is unknown ({test.winning_rate.reason})."
+            return f"{who}: whether it may replace a rater is unknown ({test.winning_rate.reason})."
         won, among = sum(one.is_beaten for one in test.by_rater), len(test.by_rater)
-        can = "may stand in for a rater" if self.may_replace else "may not stand in for a rater"
+        can = "may replace a rater" if self.may_replace else "may not replace a rater"
         told = f"{who}: {can}; it passes the alternative-annotator test against {won} of {among} raters (ε = {test.epsilon:g})."
         blind = f" A judge that always gives {self.constant:g} passes too, so the test shows little here."
         return told + (blind if self.is_easy else "")

@@ -22,9 +22,9 @@ __all__ = ["FAILURES", "JudgeRatings", "Orders", "Reply", "in_slots", "judge", "
 
 FAILURES = {
     "api": "the server failed, or the question was not asked yet",
-    "format": "the reply does not end as it was told to",
+    "format": "the reply does not end in the requested form",
     "length": "the reply was cut off",
-    "null": "the reply holds no text",
+    "null": "the reply is empty",
     "refusal": "the model or a filter declined",
 }
 """Why a question has no rating: only ``api`` is asked again."""
@@ -37,7 +37,7 @@ class Orders(Table):
         Column("rater", "which model", required=True),
         Column("item", "the pair", required=True),
         Column("dimension", "in which respect", required=True),
-        Column("target_slot", "where the target stood", "whole", required=True, low=1, high=2),
+        Column("target_slot", "slot of the target", "whole", required=True, low=1, high=2),
         Column("value", "the rating", "number"),
         Column("failure", "why there is none", choices=tuple(FAILURES)),
     )
@@ -82,7 +82,7 @@ class JudgeRatings(Result):
     def table(self) -> Ratings:
         """The ratings as a checked table."""
         if self.ratings.is_empty():
-            raise InputError(f"{self.model} rated no pair in both orders. Look into the replies with: inspect view")
+            raise InputError(f"{self.model} rated no pair in both orders. Read the replies with: inspect view")
         return Ratings(self.ratings)
 
     def as_dict(self) -> dict[str, Any]:

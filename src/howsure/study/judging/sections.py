@@ -61,7 +61,7 @@ def _agreement(validation: Validation, judge: str, rows: list[JudgeComparison]) 
         *tested,
         Method(_AGREEMENT_METHOD),
     ]
-    return Section(f"{judge}: does it agree with people as they agree with one another?", blocks)
+    return Section(f"{judge}: does the judge agree with people as much as people agree with each other?", blocks)
 
 
 _TESTED = "The alternative-annotator test, rater by rater."
@@ -71,24 +71,22 @@ _AGREEMENT = {
     "judge_minus_people": "Difference",
     "correlation": "r with people's mean",
     "noise_ceiling": "Ceiling",
-    "disattenuated": "r without people's noise",
-    "winning_rate": "Raters it may replace",
-    "winning_rate_of_constant": "A constant would",
+    "disattenuated": "r, disattenuated",
+    "winning_rate": "Share of raters it may replace",
+    "winning_rate_of_constant": "A constant rating would replace",
 }
 _AGREEMENT_METHOD = (
-    "Each rater in turn is left out. The judge and that rater are compared with the mean of the others on the same items, so that neither meets a "
-    "reference with less noise; intervals come from a jackknife over items, or over clusters of items where these were named. For categories, agreement is the share of "
+    "Each rater in turn is excluded. The judge and that rater are compared with the mean of the other raters on the same items, so that both are compared with the same reference; intervals come from a jackknife over items, or over clusters of items where these were named. For categories, agreement is the share of "
     "the others who gave the same category.\n\n"
-    "The ceiling is the root of the reliability of people's mean: what a perfect judge could expect to reach with these raters.\n\n"
+    "The noise ceiling is the square root of the reliability of people's mean: the correlation expected of a perfect judge with these raters.\n\n"
     "The alternative-annotator test (Calderon, Reichart and Dror 2025) asks whether the judge is worse than a rater by ε or more, with "
-    "Benjamini and Yekutieli's correction; it needs 30 items and 3 raters. Closeness to the other raters is the squared distance, for categories the share of exact matches. From half of the raters on, the judge may stand in. Where most ratings "
-    "are alike, a judge that always gives the commonest one passes too, and the test then shows little."
+    "Benjamini and Yekutieli's correction; it needs 30 items and 3 raters. Closeness to the other raters is the squared distance, for categories the share of exact matches. If it passes for at least half of the raters, the judge may replace a rater. Where most ratings are equal, a judge that always gives the most common rating passes too, and the test then shows little."
 )
 
 
 def _corrections(judge: str, rows: list[JudgeComparison]) -> Section:
     return Section(
-        f"{judge}: what do its ratings come to, once people correct them?",
+        f"{judge}: its ratings, corrected with people's ratings",
         [
             _table(rows, _LEVELS, "Means, in units of the rating."),
             _table(rows, _RATES, "Items above the middle of the scale."),
@@ -111,9 +109,9 @@ _RATES = {
     "rate_corrected": "Items of the judge alone, corrected",
 }
 _CORRECTION_METHOD = (
-    "Where the judge rated items that people did not, its ratings sharpen people's mean: ȳ + λ(mean of the judge on those − mean of the judge on people's), with λ chosen to "
+    "Where the judge rated items that people did not, its ratings make people's mean more precise: ȳ + λ(mean of the judge on those − mean of the judge on people's), with λ chosen to "
     "give the smallest error (PPI++). Its share of items above the middle is corrected by its measured errors, (p + specificity − 1)/(sensitivity + specificity − 1), after "
-    "Rogan and Gladen, with the interval of Lang and Reiczigel. Both assume that people's items and the others are of one kind."
+    "Rogan and Gladen, with the interval of Lang and Reiczigel. Both assume that the items that people rated and the other items come from the same population."
 )
 
 
@@ -124,7 +122,7 @@ def _bias(validation: Validation, judge: str, rows: list[JudgeComparison]) -> Se
         _table(rows, _POSITION, "Position bias, in units of the rating."),
         _table(rows, _LENGTH, "Effect of twice the length, in units of the rating."),
         *([ChartBlock(curve)] if curve else []),
-        _table(rows, _CALIBRATION, "Calibration, on the unit scale.", noise="Error by chance alone"),
+        _table(rows, _CALIBRATION, "Calibration, on the unit scale.", noise="Error expected by chance"),
         Method(_BIAS_METHOD),
         Download("calibration.csv", csv_text(validation.to_frame("calibration"))),
     ]
@@ -134,7 +132,7 @@ def _bias(validation: Validation, judge: str, rows: list[JudgeComparison]) -> Se
 _POSITION = {
     "position_shift": "Slot 1 − slot 2",
     "position_consistency": "Same in both orders",
-    "position_slot_one": "Changed favourites: with slot 1",
+    "position_slot_one": "Changed preferences: share for slot 1",
 }
 _LENGTH = {
     "length_judge": "From the judge",
@@ -146,20 +144,19 @@ _CALIBRATION = {
     "brier_score": "Squared error",
     "brier_reliability": "of it miscalibration",
     "brier_resolution": "Resolution",
-    "brier_uncertainty": "Spread of the items",
+    "brier_uncertainty": "Variance between items",
 }
 _BIAS_METHOD = (
     "Every pair is judged in both orders; the shift is the mean difference of the two ratings of the same response. Length: slope of judge − people on the "
-    "logarithm of length (for two responses, of their ratio), so that only what people do not reward counts; standard errors HC3.\n\n"
-    "Calibration: items are put in bins by the judge's rating; in each, people's mean rating is held against the judge's. The expected calibration error is the mean distance. Even a "
-    "perfect judge shows some, by chance alone; the interval allows for that. Squared error = miscalibration − resolution + spread, up to what differs within bins."
+    "logarithm of length (for two responses, of their ratio), so that only an effect that people do not share is counted; standard errors HC3.\n\n"
+    "Calibration: items are put in bins by the judge's rating; in each bin, people's mean rating is compared with the judge's. The expected calibration error is the mean distance. Even a perfect judge has some calibration error by chance; the interval takes this into account. Squared error = miscalibration − resolution + variance between items, up to differences within bins."
 )
 
 
 def _everything(validation: Validation) -> Section:
     words = "\n".join(f"{name}: {told}" for name, told in STATISTICS.items())
     download = Download("validation.csv", csv_text(validation.to_frame()))
-    return Section("All statistics", [Method(words, "What each statistic is"), download])
+    return Section("All statistics", [Method(words, "What each statistic means"), download])
 
 
 def _table(rows: list[JudgeComparison], titles: dict[str, str], caption: str, *, noise: str = "") -> TableBlock:

@@ -125,7 +125,7 @@ def _gold(study: Study, name: str) -> ReadingScreen:
     listed = "\n".join(f"• {line}" for line in study.characteristics)
     passages = [Passage(label="Gold standard", text=study.gold)]
     passages += [Passage(label="What characterises it", text=listed)] if listed else []
-    text = "Read this text until you have a feel for it. It stays at hand while you rate."
+    text = "Read this text until you know how it sounds. You can look at it again while you rate."
     return ReadingScreen(id=name, title="The gold standard", text=text, passages=tuple(passages), at_hand=True)
 
 
@@ -138,7 +138,7 @@ def _quiz(quiz: Quiz, name: str, salt: str) -> people.QuizScreen:
         salt=salt,
         id=name,
         title="A short quiz",
-        text="These questions help you to check whether you have the feel. You can look at the gold standard.",
+        text="These questions help you to check whether you know how it sounds. You can look at the gold standard.",
         pass_mark=quiz.pass_mark,
         tries=quiz.tries,
     )

@@ -113,7 +113,9 @@ def check(study: Study | str | os.PathLike[str], *, n_raters: int = 7) -> Prefli
 def _gold(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     name = "gold standard"
     if (n_words := _n_words(study.gold)) < _SHORT_GOLD:
-        yield PreflightCheck(name, "warn", f"{n_words} words are little to get a feel for. Give {_SHORT_GOLD} or more.")
+        yield PreflightCheck(
+            name, "warn", f"{n_words} words are few for raters to learn the style from. Give {_SHORT_GOLD} or more."
+        )
     runs = _runs(study.gold)
     shared = [f"{pair.id} ({role})" for pair in study.pairs for role, text in _both(pair) if runs & _runs(text)]
     same = [
@@ -134,7 +136,7 @@ def _gold(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
         yield PreflightCheck(name, "pass", f"{n_words} words, and no response repeats it.")
     if not study.characteristics:
         yield PreflightCheck(
-            "characteristics", "warn", "none are given. Say in a line or two what raters should listen for."
+            "characteristics", "warn", "none are given. Say in a line or two what raters should look for."
         )
 
 
@@ -159,7 +161,7 @@ def _balance(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
         yield PreflightCheck("randomisation", "pass", told + odd)
     if not study.seed:
         yield PreflightCheck(
-            "seed", "warn", "0 is what everyone has: who knows it can work out the slots. Choose a number of your own."
+            "seed", "warn", "0 is the default, so anyone can work out the slots. Choose another number."
         )
 
 
@@ -192,7 +194,7 @@ def _lengths(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     state: State = "fail" if worse > _LENGTH_FAIL else "warn" if worse > _LENGTH_WARN else "pass"
     told = f"targets have {ratio:.2f} times the words of comparisons"
     remedy = (
-        "." if state == "pass" else "; length alone would tell them apart. Choose or trim responses of like length."
+        "." if state == "pass" else "; length alone would give the target away. Choose responses of similar length."
     )
     yield PreflightCheck("length", state, told + remedy)
     far = [
@@ -226,7 +228,7 @@ def _repetition(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     prompts = Counter(_plain(pair.prompt) for pair in study.pairs)
     if again := [pair.id for pair in study.pairs if prompts[_plain(pair.prompt)] > 1]:
         yield PreflightCheck(
-            "repetition", "warn", f"pairs {_some(again)} have the same prompt; their ratings hang together."
+            "repetition", "warn", f"pairs {_some(again)} have the same prompt; their ratings are correlated."
         )
 
 
@@ -257,7 +259,7 @@ def _keyboard(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
             "keyboard", "warn", f"{_some(many)}: digits reach {_DIGITS}, the rest only the arrow keys."
         )
     else:
-        yield PreflightCheck("keyboard", "pass", "one digit answers every dimension.")
+        yield PreflightCheck("keyboard", "pass", "one digit key answers every dimension.")
 
 
 def _attention(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
@@ -271,14 +273,16 @@ def _attention(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
             "attention", "pass", f"{len(study.attention)} attention items and {study.repeats} swapped repeats."
         )
     else:
-        yield PreflightCheck("attention", "warn", "neither attention items nor repeats: nothing will show who reads.")
+        yield PreflightCheck(
+            "attention", "warn", "neither attention items nor repeats: careless raters cannot be detected."
+        )
 
 
 def _scores(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
     without = [pair.id for pair in study.pairs if pair.model_score is None]
     if 0 < len(without) < len(study.pairs):
         yield PreflightCheck(
-            "model scores", "warn", f"missing for {_some(without)}; the correlation would leave them out."
+            "model scores", "warn", f"missing for {_some(without)}; the correlation would exclude them."
         )
 
 

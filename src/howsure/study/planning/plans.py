@@ -58,7 +58,9 @@ class Pace:
 
     def __post_init__(self) -> None:
         if self.before < 0 or self.pair <= 0 or self.sitting < self.before + self.pair:
-            raise OptionError("A sitting must hold the time before the first pair and one pair, and a pair takes time.")
+            raise OptionError(
+                "A sitting must be longer than the time before the first pair plus one pair, and the time per pair must be above 0."
+            )
 
     def minutes(self, design: RatingDesign) -> float:
         """What one rater needs, in all sittings."""
@@ -202,7 +204,7 @@ def plan(
     """
     assumptions, pace = assumptions or Assumptions(), pace or Pace()
     if not 0 < power < 1 or n_simulations < 100:
-        raise OptionError("power lies between 0 and 1, and at least 100 simulations are needed.")
+        raise OptionError("power must be between 0 and 1, and at least 100 simulations are needed.")
     asked = RatingDesign(pairs, raters)
     listed = sorted({asked, *designs})
     rows = []

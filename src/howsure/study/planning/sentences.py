@@ -67,7 +67,7 @@ def _correlation(row: DesignRow, power: Sequence[CorrelationPower], criterion: C
     bar = f"; the bar is therefore {critical:.2f}, not {least:g}" if critical > least else ""
     reached = ", ".join(f"{share(one.noisy)} of studies at a true r of {one.true_r:g}" for one in power)
     sure = row.as_assumed.by_criterion[criterion.name]
-    remedy = " More raters do not mend this; more pairs do." if power[-1].noiseless < _OFTEN else ""
+    remedy = " More raters do not help; more pairs do." if power[-1].noiseless < _OFTEN else ""
     return (
         f"With {n} pairs a correlation below {critical:.2f} does not differ from 0 at the {level:.0%} level{bar}. It is reached in {reached}. "
         f"That r is at least {least:g} is shown by its interval in {share(sure.passed)} even if all is as assumed.{remedy}"
@@ -78,7 +78,7 @@ def _ceiling(row: DesignRow, criterion: Criterion) -> str:
     stands_for = disattenuate(Estimate(criterion.threshold), Estimate(row.reliability)).value
     return (
         f"The mean of {row.design.raters} raters has a reliability of {row.reliability:.2f}, so even a perfect score would correlate "
-        f"{row.ceiling:.2f} with it (the noise ceiling), and an observed {criterion.threshold:g} stands for a true {stands_for:.2f}."
+        f"{row.ceiling:.2f} with it (the noise ceiling), and an observed {criterion.threshold:g} corresponds to a true {stands_for:.2f}."
     )
 
 
@@ -106,7 +106,7 @@ def _domains(row: DesignRow, criterion: Criterion) -> str:
     fewest = min(_counts(row.design))
     if fewest < 2:
         return (
-            "With one pair in a domain, a difference between domains cannot be told from a difference between two pairs: the domain "
+            "With one pair in a domain, a difference between domains cannot be separated from a difference between two pairs: the domain "
             "pattern stays inconclusive."
         )
     found = row.as_assumed.by_criterion[criterion.name]

@@ -83,11 +83,11 @@ class Assumptions:
 
     def __post_init__(self) -> None:
         if not 0 < self.icc < 1 or not 0 <= self.severity < 1:
-            raise OptionError("icc lies between 0 and 1, and severity is a share from 0 to below 1.")
+            raise OptionError("icc must be between 0 and 1, and severity is a share from 0 to below 1.")
         if not -1 < self.correlation < 1:
             raise OptionError(f"correlation {self.correlation:g} is not between −1 and 1.")
         if self.spread <= 0 or not 0 <= self.fidelity <= 1:
-            raise OptionError("fidelity lies between 0 and 1, and spread is above 0.")
+            raise OptionError("fidelity must be between 0 and 1, and spread above 0.")
 
     @property
     def noise(self) -> float:
@@ -159,7 +159,7 @@ def _judged(
 ) -> tuple[Bools, Bools, Bools]:
     """Whether each study meets a criterion by the estimate, passes it, fails it; as `judge_criterion` has it of one."""
     if criterion.statistic not in found:
-        raise OptionError.unknown("statistic that a plan can foretell", criterion.statistic, STATISTICS)
+        raise OptionError.unknown("statistic that a plan can predict", criterion.statistic, STATISTICS)
     value, low, high = found[criterion.statistic]
     least = criterion.threshold
     if criterion.direction == "at_most":

@@ -340,7 +340,7 @@ def _odd(study: Study, one: AnswerSet) -> Iterator[str]:
         first = {item: value for (item, name), value in values.items() if name == dimension.name and value}
         turned = [item for item in first if first.get(item + AGAIN, first[item]) * first[item] < 0]
         if dimension.kind == "comparison" and turned:
-            yield f"{dimension.name} turned round when shown again ({len(turned)} of {study.repeats})"
+            yield f"{dimension.name} changed sign when shown again ({len(turned)} of {study.repeats})"
     low, high = study.usual_minutes
     if one.minutes is not None and not low / 2 <= one.minutes <= high * 2:
         yield f"{one.minutes:.1f} min, where {low:g} to {high:g} are expected"

@@ -128,7 +128,7 @@ def _row(scored: Scored, name: str, pairs: list[str], scores: Mapping[str, float
         human = crossed_mean(table, level=level).estimate
     else:
         human = mean(table[~np.isnan(table)], level=level).estimate
-        human = replace(human, reason=human.reason or "1 pair: the interval speaks of this pair, not of its domain")
+        human = replace(human, reason=human.reason or "1 pair: the interval is for this pair, not for its domain")
     return DomainRow(name, len(pairs), human, float(np.mean(known)) if known else None)
 
 
@@ -136,7 +136,7 @@ def _difference(first: Floats, last: Floats, ends: tuple[str, str], level: float
     found = crossed_difference(first, last, level=level).estimate
     if found.state != "too_few" or min(len(first), len(last)) > 1:
         return found
-    reason = f"pairs: {len(first)} of {ends[0]}, {len(last)} of {ends[1]}; a domain with 1 cannot be told from its pair, so give each 2"
+    reason = f"pairs: {len(first)} of {ends[0]}, {len(last)} of {ends[1]}; with one pair, the domain and the pair cannot be separated; give each domain at least 2"
     return replace(found, reason=reason)
 
 

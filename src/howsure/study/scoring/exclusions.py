@@ -251,9 +251,9 @@ def _broken(rater: str, facts: Mapping[str, Any], rules: Rules, *, is_straight: 
     limits: dict[str, tuple[float | None, str]] = {
         "complete": (rules.complete, "answered {:.0%} of the questions; at least {:.0%} are needed"),
         "minutes": (rules.fewest_minutes, "took {:.1f} minutes; at least {:.1f} are needed to read and answer it all"),
-        "attention": (rules.attention, "had {:.0%} of the attention items right; at least {:.0%} are needed"),
-        "consistency": (rules.consistency, "answered swapped repeats alike by {:.2f}; at least {:.2f} is needed"),
-        "quiz": (rules.quiz, "had {:.0%} of the calibration quiz right; the pass mark is {:.0%}"),
+        "attention": (rules.attention, "answered {:.0%} of the attention items correctly; at least {:.0%} are needed"),
+        "consistency": (rules.consistency, "consistency on swapped repeats was {:.2f}; at least {:.2f} is needed"),
+        "quiz": (rules.quiz, "answered {:.0%} of the calibration quiz correctly; the pass mark is {:.0%}"),
     }
     found = [
         Exclusion(rater, name, facts[name], limit, words.format(facts[name], limit))
@@ -261,7 +261,7 @@ def _broken(rater: str, facts: Mapping[str, Any], rules: Rules, *, is_straight: 
         if limit is not None and facts[name] is not None and facts[name] < limit - 1e-9
     ]
     if is_straight and rules.straight:
-        found.append(Exclusion(rater, "straight-lining", 1.0, 0.0, "gave one and the same answer to every question"))
+        found.append(Exclusion(rater, "straight-lining", 1.0, 0.0, "gave the same answer to every question"))
     return found
 
 

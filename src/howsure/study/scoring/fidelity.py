@@ -156,7 +156,9 @@ def _told(parts: list[ScoredDimension]) -> tuple[str, ...]:
     """A note on scales whose ends had to be taken from the answers."""
     listed = ", ".join(f"{part.name} {part.low:g}–{part.high:g}" for part in parts)
     return (
-        (f"Scales taken to run as far as answers go: {listed}. Name their ends in a study file if they run further.",)
+        (
+            f"The ends of these scales were taken from the answers: {listed}. Name the ends in a study file if the scales are longer.",
+        )
         if parts
         else ()
     )
@@ -180,7 +182,7 @@ def _from_study(seen: dict[str, tuple[float, float]], study: Study) -> tuple[Sco
     for column, (low, high) in seen.items():
         if column not in ends:
             raise InputError(
-                f"The ratings have a dimension {column!r} that the study does not ask. It asks: {', '.join(ends)}."
+                f"The ratings have a dimension {column!r} that is not in the study. The study asks: {', '.join(ends)}."
             )
         part = ends[column]
         if low < part.low or high > part.high:
@@ -210,7 +212,7 @@ def _part(part: ScoredDimension, parts: tuple[ScoredDimension, ...]) -> pl.Expr:
     comparison = next((other for other in parts if other.kind == "comparison"), None)
     if comparison is None:
         raise InputError(
-            f"{part.name} was asked of the preferred response, but no comparison tells which that was. Add one to the study."
+            f"{part.name} was asked of the preferred response, but no comparison says which one that was. Add one to the study."
         )
     preference = pl.col(comparison.columns[0])
     middle = (comparison.low + comparison.high) / 2

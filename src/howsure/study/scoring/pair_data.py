@@ -22,7 +22,7 @@ class Raters(Table):
         Column("rater", "who judged", required=True),
         Column("minutes", "from the first page to the last", "number", low=0),
         Column("complete", "share of the questions answered", "number", low=0, high=1),
-        Column("quiz", "share of the calibration quiz that was right", "number", low=0, high=1),
+        Column("quiz", "share of the calibration quiz answered correctly", "number", low=0, high=1),
         Column("slot_one", "share of the pairs whose target was shown first", "number", low=0, high=1),
     )
     key = ("rater",)
@@ -35,9 +35,15 @@ class ModelScores(Table):
     columns = (
         Column("item", "the pair", required=True),
         Column(
-            "score", "0 to 1, higher is better", "number", required=True, low=0, high=1, remedy="Bring it to 0–1 first."
+            "score",
+            "0 to 1, higher is better",
+            "number",
+            required=True,
+            low=0,
+            high=1,
+            remedy="Rescale it to 0–1 first.",
         ),
-        Column("domain", "the field the pair is from"),
+        Column("domain", "the domain of the pair"),
     )
     key = ("item",)
     told_by = ("item", "score")
