@@ -11,9 +11,11 @@ from howsure.evals.simulator import SimulatedEval, simulate
 from howsure.evals.summaries import Summary, summary
 from howsure.results.blocks import Section
 from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
+from howsure.tour.world import NAMES
 
 __all__ = ["evals_part"]
 
+_ABILITIES = {NAMES[0]: -0.6, NAMES[2]: 0.4, NAMES[1]: 0.1, NAMES[3]: 1.2}
 _MEAN = Figure("Mean score", "0–1", of="Model, domain")
 _DIFFERENCE = Figure("Difference of two models", "score", of="Models, domain")
 _ABOUT = "Four models try 150 tasks in each of two domains, three times each. Tasks of one family are correlated. The true value is the expected score over all such tasks, so the intervals must include the sampling of families."
@@ -21,7 +23,7 @@ _ABOUT = "Four models try 150 tasks in each of two domains, three times each. Ta
 
 def evals_part(settings: TourSettings) -> TourStop:
     """Means and differences on a simulated eval."""
-    world = simulate(seed=settings.seed)
+    world = simulate(abilities=_ABILITIES, seed=settings.seed)
     means = summary(world.attempts, by="domain", cluster="family", level=settings.level)
     comparison = compare(world.attempts, by="domain", cluster="family", level=settings.level, seed=settings.seed)
 

@@ -29,12 +29,15 @@ from howsure.stitch.simulator import FIRST_DAY, PER_LOG10_FLOP, PER_YEAR, Simula
 from howsure.tables import Scores
 from howsure.tour.games import LENGTH
 
-__all__ = ["BENCHMARK", "BEYOND", "Actor", "World", "plant", "share_of_turns"]
+__all__ = ["BENCHMARK", "BEYOND", "NAMES", "Actor", "World", "plant", "share_of_turns"]
 
 BENCHMARK = f"track/median/{LENGTH}"
 """The board that the models of the tour play, as a benchmark."""
 BEYOND = 40
 """The attempt that the strongest model is worth, more than novices are seen to make."""
+
+NAMES = ("Aster", "Birch", "Cedar", "Dahlia", "Elm", "Fern")
+"""The models of the tour, from the weakest to the strongest; the same in all instruments."""
 
 _ATTEMPTS = (2, 3, 4, 5, 7, BEYOND)
 _RELEASED = (-0.8, -0.5, -0.2, 0.2, 0.5, 0.8)  # years from the day for which Track the Stat is right
@@ -106,12 +109,12 @@ def plant(seed: int) -> World:
     track = benchmarks.row(by_predicate=pl.col("benchmark") == BENCHMARK, named=True)
     chosen = _of_its_time(drawn.models, track["difficulty"])
     cast: list[Actor] = []
-    for row, attempts in zip(chosen, _ATTEMPTS, strict=True):
-        actor = _actor(row, attempts, track, rng)
+    for name, row, attempts in zip(NAMES, chosen, _ATTEMPTS, strict=True):
+        actor = _actor(name, row, attempts, track, rng)
         while actor.slip in [other.slip for other in cast]:  # one player stands for one model
             actor = replace(actor, slip=round(actor.slip + 1e-5, 5))
         cast.append(actor)
-    names = [actor.name for actor in cast]
+    names = [row["model"] for row in chosen]
     renamed = drawn.scores.frame.with_columns(pl.col("benchmark").replace(track["was"], BENCHMARK))
     others = Scores(renamed.filter(~pl.col("model").is_in(names)))
     rest = drawn.models.filter(~pl.col("model").is_in(names))
@@ -145,7 +148,9 @@ def _of_its_time(models: pl.DataFrame, difficulty: float) -> list[dict[str, Any]
     return sorted(chosen, key=lambda one: float(one["capability"]))
 
 
-def _actor(model: Mapping[str, Any], attempts: float, track: Mapping[str, float], rng: np.random.Generator) -> Actor:
+def _actor(
+    name: str, model: Mapping[str, Any], attempts: float, track: Mapping[str, float], rng: np.random.Generator
+) -> Actor:
     capability = float(model["capability"])
     beyond = track["slope"] * (capability - track["difficulty"])
     minutes = _minutes(capability - track["difficulty"], rng)
@@ -153,7 +158,7 @@ def _actor(model: Mapping[str, Any], attempts: float, track: Mapping[str, float]
     share = float(np.clip(rng.beta(expit(beyond) * size, expit(-beyond) * size), _LEAST_SHARE, 1 - _LEAST_SHARE))
     slip = round(float(brentq(lambda p: share_of_turns(p) - share, 1e-6, 1 - 1e-6)), 5)
     return Actor(
-        str(model["model"]),
+        name,
         model["date"],
         capability,
         slip,
