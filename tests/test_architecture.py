@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,28 @@ def test_the_front_door_is_pleasant(tmp_path):
     assert {"model", "capability"} <= set(scale.models.columns)
     page = scale.chart().save(tmp_path / "scale.html").read_text()
     assert "https://cdn" not in page
+
+
+def public_names():
+    import howsure
+
+    rooms = ("bridges", "charts", "evals", "horizon", "people", "reporting", "stats", "stitch", "study", "track")
+    for module in (howsure, *(importlib.import_module(f"howsure.{room}") for room in rooms)):
+        yield from ((f"{module.__name__}.{name}", getattr(module, name)) for name in module.__all__)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_parameter_of_every_public_function_and_class_is_documented():
+    """Under Parameters, in numpydoc's form; what a class inherits may be documented there."""
+    numpydoc = pytest.importorskip("numpydoc.docscrape", reason="no numpydoc: pip install numpydoc")
+    missing = []
+    for name, thing in public_names():
+        if not callable(thing) or (inspect.isclass(thing) and issubclass(thing, Exception)):
+            continue
+        texts = [one.__doc__ for one in getattr(thing, "__mro__", [thing]) if one.__module__.startswith("howsure")]
+        parsed = [numpydoc.NumpyDocString(inspect.cleandoc(text)) for text in texts if text]
+        documented = {part.strip("* ") for doc in parsed for row in doc["Parameters"] for part in row.name.split(",")}
+        parameters = inspect.signature(thing).parameters.values()
+        named = {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        missing += [f"{name}: {parameter}" for parameter in sorted(named - documented)]
+    assert missing == []

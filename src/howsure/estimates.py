@@ -33,6 +33,25 @@ class Estimate:
     too few (one cluster; two are needed)
     >>> float(Estimate(0.7812, 0.731, 0.829))
     0.7812
+
+    Parameters
+    ----------
+    value : float | None
+        The estimate; None where it is not defined.
+    low : float | None
+        Lower end of the interval; None where it is open or unknown.
+    high : float | None
+        Upper end of the interval; None where it is open or unknown.
+    level : float
+        Coverage of the interval, between 0 and 1.
+    state : State
+        State of the value.
+    reason : str
+        Why there is no value or no interval, in words.
+    low_state : State
+        State of the lower end.
+    high_state : State
+        State of the upper end.
     """
 
     value: float | None

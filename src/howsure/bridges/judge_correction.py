@@ -60,11 +60,20 @@ class CorrectedRow:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Corrected(Result):
-    """Corrected success rates of all models, and the judged attempts with people's labels.
+    """Success rates of all models, corrected for the errors of an automatic judge.
 
-    ``frame`` has the judged attempts with the column ``label`` (null where no person rated the attempt); ``p_alike`` is the p value of the
-    hypothesis that the judge's sensitivity and specificity are the same for all models (None with one model); ``horizons`` are there
-    where `correct_verdicts` was given novices.
+    Parameters
+    ----------
+    rows : tuple[CorrectedRow, ...]
+        One entry per model: success rate as judged and as corrected.
+    frame : pl.DataFrame
+        The judged attempts with the column ``label`` (null where no person rated the attempt).
+    p_alike : float | None
+        p value of the hypothesis that the judge's sensitivity and specificity are the same for all models; None with one model.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    horizons : JudgedHorizons | None
+        Horizons in attempts, if novices were given to `correct_verdicts`.
     """
 
     name = "corrected"
@@ -229,7 +238,15 @@ class JudgedHorizon:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class JudgedHorizons(Result):
-    """N-attempt horizons of all models, with the judge's errors in the intervals."""
+    """N-attempt horizons of all models, with the judge's errors in the intervals.
+
+    Parameters
+    ----------
+    rows : tuple[JudgedHorizon, ...]
+        One entry per model.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
 
     name = "judged_horizons"
 

@@ -70,7 +70,19 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScaleMap(Result):
-    """Every pair of scales, in both directions; ``models`` has each model's values on all scales."""
+    """How capability, time horizon and attempt horizon predict each other.
+
+    Parameters
+    ----------
+    links : tuple[Link, ...]
+        One entry per ordered pair of scales.
+    models : pl.DataFrame
+        One row per model, with its values on all scales.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
 
     name = "scales"
 

@@ -26,7 +26,15 @@ _made: ContextVar[dict[int, tuple[Any, Spec]] | None] = ContextVar("specificatio
 
 
 def save_chart(chart: ChartType, path: str | os.PathLike[str]) -> Path:
-    """Write a chart by the name's ending: ``.html`` (interactive, offline), ``.png`` (two dots a pixel), ``.svg``, ``.json``."""
+    """Write a chart; the ending of the name sets the format: ``.html`` (interactive, offline), ``.png`` (two dots per pixel), ``.svg``, ``.json``.
+
+    Parameters
+    ----------
+    chart : ChartType
+        The chart.
+    path : str or path
+        The file to write.
+    """
     target = Path(path)
     writer = _WRITERS.get(target.suffix.lower())
     if writer is None:
@@ -35,7 +43,13 @@ def save_chart(chart: ChartType, path: str | os.PathLike[str]) -> Path:
 
 
 def to_spec(chart: ChartType) -> Spec:
-    """The chart in Vega-Lite, with its data inside; independent of themes and transformers the session has set."""
+    """The chart in Vega-Lite, with its data inside; independent of the session's themes and transformers.
+
+    Parameters
+    ----------
+    chart : ChartType
+        The chart.
+    """
     made = _made.get()
     if made is None:
         return _to_spec(chart)

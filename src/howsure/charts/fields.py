@@ -32,11 +32,24 @@ _PROPERTIES = frozenset(
 
 @dataclass(frozen=True)
 class Field:
-    """A column, and how the reader is told about it.
+    """A column of a chart's data, and how it is labelled.
 
-    ``unit`` stands in brackets after the title, and every column of numbers has one (``0–1``, ``minutes``, ``log-odds``).
-    ``format`` is a d3 number format, ``domain`` the two ends of the axis, ``ticks`` the marks on it with their labels,
-    such as ``{1: "1 min", 60: "1 h"}``.
+    Parameters
+    ----------
+    column : str
+        Name of the column.
+    title : str
+        Title of the axis, legend or tooltip.
+    unit : str
+        Unit in brackets after the title (``0–1``, ``minutes``, ``log-odds``); every numeric column has one.
+    format : str
+        d3 number format.
+    scale : Literal['linear', 'log2', 'log10']
+        Scale of the axis.
+    domain : tuple[float, float] | None
+        The two ends of the axis.
+    ticks : Mapping[float, str]
+        Marks on the axis and their labels, such as ``{1: "1 min", 60: "1 h"}``.
     """
 
     column: str
@@ -57,13 +70,25 @@ class Field:
 
 @dataclass(frozen=True)
 class Caption:
-    """How many observations a chart rests on, and how sure it is.
+    """Number of observations behind a chart, and the level and method of its intervals.
 
-    ``n`` counts ``of`` (attempts, models, ratings), ``level`` is the interval's (0.95) and ``method`` how it was made.
     A chart without intervals has ``level=None`` and a ``method`` that says why.
 
     >>> Caption(1204, "attempts", 0.95, "bootstrap over task families").told("Bars")
     'n = 1,204 attempts. Bars: 95 % interval, bootstrap over task families.'
+
+    Parameters
+    ----------
+    n : int
+        Number of observations.
+    of : str
+        What is counted: attempts, models, ratings.
+    level : float | None
+        Coverage of the intervals; None without intervals.
+    method : str
+        How the intervals were computed.
+    note : str
+        A further sentence.
     """
 
     n: int
@@ -92,14 +117,28 @@ class Caption:
 
 @dataclass(frozen=True)
 class Reference:
-    """A line to compare with, such as chance or no difference."""
+    """A line to compare with, such as chance level or no difference.
+
+    Parameters
+    ----------
+    value : float
+        Position of the line.
+    label : str
+        Text beside the line.
+    """
 
     value: float
     label: str = ""
 
 
 def estimate_rows(by_label: Mapping[str, Estimate] | Iterable[tuple[str, Estimate]]) -> pl.DataFrame:
-    """Estimates as rows for a chart: ``label``, ``value``, ``low``, ``high``, ``state``, ``text`` (as they print)."""
+    """Estimates as rows for a chart: ``label``, ``value``, ``low``, ``high``, ``state``, ``text`` (as printed).
+
+    Parameters
+    ----------
+    by_label : Mapping[str, Estimate] | Iterable[tuple[str, Estimate]]
+        Label → estimate, or pairs of them.
+    """
     import polars as pl
 
     pairs = list(by_label.items() if isinstance(by_label, Mapping) else by_label)
@@ -110,7 +149,15 @@ def estimate_rows(by_label: Mapping[str, Estimate] | Iterable[tuple[str, Estimat
 
 
 def bins(values: Iterable[float], n_bins: int = 40) -> pl.DataFrame:
-    """How many values lie in each of `n_bins` equal steps: ``start``, ``end``, ``count``. Drop what is not finite first."""
+    """Number of values in each of `n_bins` equal steps: ``start``, ``end``, ``count``.
+
+    Parameters
+    ----------
+    values : Iterable[float]
+        Finite numbers.
+    n_bins : int
+        Number of steps.
+    """
     import numpy as np
     import polars as pl
 

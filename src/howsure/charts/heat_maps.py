@@ -33,10 +33,30 @@ def heat_map(
     high: str | None = None,
     midpoint: float | None = None,
 ) -> alt.LayerChart:
-    """A value for each pair of `x` and `y`, in the order of the rows; a cell without a row stays empty.
+    """One coloured cell per pair of `x` and `y`, in the order of the rows; a cell without a row stays empty.
 
-    With a `midpoint` (0 for correlations, 0.5 for win rates) the colours diverge from it. Cells show their number while
-    they are few enough to be read; a pointer is told the interval where `low` and `high` are given.
+    Cells show their number while they are large enough to read it.
+
+    Parameters
+    ----------
+    rows : pl.DataFrame
+        One row per cell.
+    title : str
+        Title of the chart.
+    caption : Caption
+        Number of observations, level and method.
+    x : Field
+        Column of the horizontal axis.
+    y : Field
+        Column of the vertical axis.
+    value : Field
+        Column of the colour.
+    low : str | None
+        Column with the lower end of the interval, for tooltips.
+    high : str | None
+        Column with the upper end of the interval, for tooltips.
+    midpoint : float | None
+        Colours diverge from this value (0 for correlations, 0.5 for win rates); None for a sequential scale.
     """
     import altair as alt
 

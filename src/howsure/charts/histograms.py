@@ -29,9 +29,26 @@ def histogram(
     estimate: Estimate | None = None,
     reference: Reference | None = None,
 ) -> alt.LayerChart:
-    """Counts in steps of `x`, as `bins` makes them; `x` names where a step starts and `end` where it ends.
+    """Counts in steps of `x`, as computed by `bins`.
 
-    An `estimate` of the same quantity is drawn as a line over a band from its low to its high end.
+    Parameters
+    ----------
+    rows : pl.DataFrame
+        One row per step.
+    title : str
+        Title of the chart.
+    caption : Caption
+        Number of observations, level and method.
+    x : Field
+        Column with the start of a step.
+    count : Field
+        Column with the counts.
+    end : str
+        Column with the end of a step.
+    estimate : Estimate | None
+        An estimate of the same quantity, drawn as a line over the band of its interval.
+    reference : Reference | None
+        A vertical line to compare with.
     """
     import altair as alt
 

@@ -35,11 +35,32 @@ def interval_plot(
     reference: Reference | None = None,
     is_sorted: bool = True,
 ) -> alt.LayerChart:
-    """Estimates with their intervals, one row per label, the largest on top; for means, differences and rankings.
+    """Estimates with their intervals, one line per label, the largest on top: means, differences, rankings.
 
-    A missing `low` or `high` is an open end and gets an arrow to the edge. Where the rows have the columns ``state`` and
-    ``text`` of `estimate_rows`, a value at the edge of what was observed is drawn as an arrowhead, and a row without
-    value says why. Rows of one label and several groups lie beside each other; `is_sorted=False` keeps the rows' order.
+    A missing `low` or `high` is an open end and gets an arrow. Where the rows have the columns ``state`` and ``text`` of `estimate_rows`, a value at the edge of the observed range is drawn as an arrowhead, and a row without value says why.
+
+    Parameters
+    ----------
+    rows : pl.DataFrame
+        One row per estimate.
+    title : str
+        Title of the chart.
+    caption : Caption
+        Number of observations, level and method.
+    label : Field
+        Column of the labels.
+    value : Field
+        Column of the estimates.
+    low : str
+        Column with the lower ends.
+    high : str
+        Column with the upper ends.
+    group : Field | None
+        Column of the groups, which are drawn side by side in different colours.
+    reference : Reference | None
+        A vertical line to compare with.
+    is_sorted : bool
+        Whether to sort by value; False keeps the order of the rows.
     """
     import altair as alt
 

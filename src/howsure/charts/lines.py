@@ -33,8 +33,30 @@ def line_with_band(
 ) -> alt.LayerChart:
     """Lines with bands: learning curves, survival curves (`is_step`), forecasts.
 
-    One line a group; groups differ in colour and in dashes. `reference` is a level of `y`. Lines that are computed and not
-    estimated, such as the power of a design, have no band: `low=None, high=None`.
+    One line per group; groups differ in colour and dashes. Lines that are computed and not estimated, such as power curves, have no band: ``low=None, high=None``.
+
+    Parameters
+    ----------
+    rows : pl.DataFrame
+        One row per point of a line.
+    title : str
+        Title of the chart.
+    caption : Caption
+        Number of observations, level and method.
+    x : Field
+        Column of the horizontal axis.
+    y : Field
+        Column of the vertical axis.
+    low : str | None
+        Column with the lower end of the band.
+    high : str | None
+        Column with the upper end of the band.
+    group : Field | None
+        Column of the groups.
+    reference : Reference | None
+        A horizontal line to compare with.
+    is_step : bool
+        Whether the line is a step function.
     """
     import altair as alt
 

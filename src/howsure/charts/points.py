@@ -33,10 +33,34 @@ def points_with_trend(
     named: Collection[str] = (),
     reference: Reference | None = None,
 ) -> alt.LayerChart:
-    """Labelled points with vertical intervals, over a trend with its band; capability by date, horizon by release.
+    """Labelled points with vertical intervals, over a trend with its band: capability by date, horizon by release.
 
-    Both frames have the columns of `x`, `y`, `low` and `high`; the points also `label` and `group`. A pointer is told every
-    label; those `named` are also written beside their points.
+    Parameters
+    ----------
+    points : pl.DataFrame
+        One row per point, with the columns of `x`, `y`, `low`, `high`, `label` and `group`.
+    trend : pl.DataFrame | None
+        One row per point of the trend, with the columns of `x`, `y`, `low` and `high`.
+    title : str
+        Title of the chart.
+    caption : Caption
+        Number of observations, level and method.
+    x : Field
+        Column of the horizontal axis.
+    y : Field
+        Column of the vertical axis.
+    label : Field
+        Column with the name of each point, for tooltips.
+    low : str
+        Column with the lower ends.
+    high : str
+        Column with the upper ends.
+    group : Field | None
+        Column of the groups.
+    named : Collection[str]
+        Labels that are also written beside their points.
+    reference : Reference | None
+        A horizontal line to compare with.
     """
     import altair as alt
 

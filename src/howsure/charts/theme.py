@@ -77,10 +77,20 @@ _TITLE_LINE, _CAPTION_LINE = 72, 106  # characters that fit the width
 
 
 def captioned(chart: Chart, *, title: str, caption: Caption, mark: str = "") -> Chart:
-    """The chart in our look, with its title and a caption that says n and the intervals' level.
+    """The chart in Howsure's theme, with its title and a caption that states n and the level of the intervals.
 
-    Every chart ends here. ``mark`` names what draws the intervals (Bars, Bands). A chart that has been captioned can
-    no longer be layered or joined with others, so join first.
+    Every chart passes through this function last: a captioned chart cannot be layered or concatenated any more.
+
+    Parameters
+    ----------
+    chart : Chart
+        The chart.
+    title : str
+        Its title.
+    caption : Caption
+        Number of observations, level and method.
+    mark : str
+        The marks that draw the intervals (Bars, Bands).
     """
     import altair as alt
 

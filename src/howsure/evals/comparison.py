@@ -71,6 +71,13 @@ class Comparison(Result):
     within_item_share      share of the squared standard error from repeats of an item, with its interval and state
     estimand               what the difference is a mean of
     =====================  ==============================================================================================
+
+    Parameters
+    ----------
+    pairs : tuple[Difference, ...]
+        One entry per pair and group of tasks.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "compare"

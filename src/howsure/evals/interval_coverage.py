@@ -20,6 +20,13 @@ class IntervalCoverage(Result):
 
     Table ``coverage``: method, design, level, coverage (share of simulated data sets whose interval contains the true value),
     monte_carlo_se (standard error of that share), mean_width (of the intervals with two ends).
+
+    Parameters
+    ----------
+    rows : tuple[CoverageRow, ...]
+        One entry per method and design.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "coverage"

@@ -51,6 +51,23 @@ class PowerPlan(Result):
     detectable         smallest true difference that ``n_items`` detect with the target power
     power              probability that ``n_items`` detect a true difference of ``effect``
     =================  ==================================================================================================
+
+    Parameters
+    ----------
+    design : PairedDesign | Pilot
+        Assumed variances, or those estimated from a pilot.
+    effect : float
+        True difference to detect.
+    target_power : float
+        Required probability to detect it.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    n_items : int | None
+        Number of items that is available, if given.
+    rows : tuple[PowerRow, ...]
+        One entry per number of attempts per item.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "power"

@@ -52,6 +52,13 @@ class Summary(Result):
     design_effect      variance of the mean divided by the variance if all attempts were independent
     estimand           what the mean is a mean of
     =================  ==================================================================================================
+
+    Parameters
+    ----------
+    rows : tuple[SummaryRow, ...]
+        One entry per subject and group of tasks.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "summary"

@@ -186,6 +186,27 @@ def simulate(
     A learner is better or worse than others at all tasks by z ~ N(0, 1); s is ``sameness``, 1 for learners who are all alike. Over
     learners the success is P_t(n) exactly. ``planted`` models instead of ``abilities`` behave like a novice on the attempt that is given:
     their horizon is that number, whatever the tasks.
+
+    Parameters
+    ----------
+    suite : Suite | None
+        The tasks with their true curves; by default 100 of mixed difficulty.
+    abilities : Mapping[str, float]
+        Model → ability.
+    planted : Mapping[str, float] | None
+        Model → attempt number; the model behaves like a novice on that attempt, so that this number is its true horizon. Replaces ``abilities``.
+    steepness : float
+        The factor k.
+    n_learners : int
+        Number of novices.
+    n_attempts : int
+        Attempts per novice and task.
+    n_runs : int
+        Runs per model and task.
+    sameness : float
+        Similarity s of the learners; 1: all the same.
+    seed : int
+        Seed of the random numbers.
     """
     _check(n_learners=n_learners, n_attempts=n_attempts, n_runs=n_runs)
     suite = suite or draw_suite(seed=seed)

@@ -23,10 +23,15 @@ _NUMBER = re.compile(r"([+-]?)([0-9]{1,15})(?:[.,]([0-9]{0,15}))?")
 
 
 def opaque_id(secret: str, *parts: object) -> str:
-    """A name of 16 letters and digits that is always the same for these parts and says nothing without the secret.
+    """An id of 16 letters and digits that is always the same for these parts and reveals nothing without the secret.
 
     >>> opaque_id("s3cret", "rater 1", "pair 4") == opaque_id("s3cret", "rater 1", "pair 4")
     True
+
+    Parameters
+    ----------
+    secret : str
+        The secret.
     """
     message = "\x1f".join(map(str, parts)).encode()
     return base64.b32encode(hmac.digest(secret.encode(), message, "sha256")[:10]).decode().lower()

@@ -50,7 +50,15 @@ _LARGEST = 64 * 2**20
 
 @dataclass(frozen=True)
 class BuiltPage:
-    """A page with its content fixed: ``digest`` names it in every answer that it brings."""
+    """A page with fixed content; every answer to it names its ``digest``.
+
+    Parameters
+    ----------
+    page : Page
+        The page.
+    content : str
+        Its content as canonical JSON.
+    """
 
     page: Page
     content: str
@@ -78,12 +86,24 @@ class BuiltPage:
 
 
 def build_page(page: Page) -> BuiltPage:
-    """Fix the content of a page: ``build_page(page).save("rater-1.html")``."""
+    """Fix the content of a page: ``build_page(page).save("rater-1.html")``.
+
+    Parameters
+    ----------
+    page : Page
+        The page.
+    """
     return BuiltPage(page, canonical(page.model_dump(mode="json")))
 
 
 def read_page(path: str | os.PathLike[str]) -> BuiltPage:
-    """A page from the file that `BuiltPage.save` wrote."""
+    """A page from the file that `BuiltPage.save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    """
     path = Path(path)
     found = _CONTENT.search(_text(path))
     if not found:
@@ -100,7 +120,13 @@ def read_page(path: str | os.PathLike[str]) -> BuiltPage:
 
 
 def read_pages(folder: str | os.PathLike[str]) -> dict[str, BuiltPage]:
-    """Every page of a folder by its file's name without the ending, in order of the names."""
+    """All pages of a folder, by file name without the ending, in order of the names.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+    """
     folder = Path(folder)
     paths = sorted(folder.glob("*.html")) if folder.is_dir() else []
     if not paths:

@@ -58,7 +58,15 @@ def open_packet(folder: str | os.PathLike[str], n_raters: int | None = None) -> 
 
 
 def write_private(path: Path, text: str) -> Path:
-    """Write a whole file that only its owner may read."""
+    """Write a file that only its owner may read, completely or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    text : str
+        Its content.
+    """
     try:
         handle, name = tempfile.mkstemp(prefix=".", dir=path.parent)  # made with mode 0600
         try:

@@ -57,13 +57,33 @@ class _Content(BaseModel):
 
 
 class Passage(_Content):
-    """A text under a label; it is shown as it is written, never as markup."""
+    """A text under a label, shown as written, without markup.
+
+    Parameters
+    ----------
+    label : Line
+        The label.
+    text : Prose
+        The text.
+    """
 
     label: Line
     text: Prose
 
 
 class _Question(_Content):
+    """A question.
+
+    Parameters
+    ----------
+    name : QuestionName
+        Name of the answer in the results.
+    text : Line
+        The question.
+    required : bool
+        Whether it must be answered.
+    """
+
     name: QuestionName
     text: Line
     required: bool = True
@@ -82,7 +102,17 @@ class _Question(_Content):
 
 
 class ScaleQuestion(_Question):
-    """Steps with a label each; the first is worth `low`, the next one more."""
+    """A rating scale with one label per step.
+
+    Parameters
+    ----------
+    kind : Literal['scale']
+        Always ``scale``.
+    low : int
+        Value of the first step; each next step is one more.
+    labels : tuple[Line, ...]
+        The labels.
+    """
 
     kind: Literal["scale"] = "scale"
     low: int = -2
@@ -94,14 +124,30 @@ class ScaleQuestion(_Question):
 
 
 class Option(_Content):
-    """One answer of a list: the value that is recorded, and what is shown."""
+    """One option of a choice.
+
+    Parameters
+    ----------
+    value : QuestionName
+        The value that is recorded.
+    label : Line
+        The text that is shown.
+    """
 
     value: QuestionName
     label: Line
 
 
 class ChoiceQuestion(_Question):
-    """One answer of a list."""
+    """A question with a list of options, one of which is chosen.
+
+    Parameters
+    ----------
+    kind : Literal['choice']
+        Always ``choice``.
+    options : tuple[Option, ...]
+        The options.
+    """
 
     kind: Literal["choice"] = "choice"
     options: tuple[Option, ...] = Field(min_length=2, max_length=20)
@@ -117,7 +163,21 @@ class ChoiceQuestion(_Question):
 
 
 class NumberQuestion(_Question):
-    """A typed number, recorded as text in its shortest form."""
+    """A typed number, recorded as text in its shortest form.
+
+    Parameters
+    ----------
+    kind : Literal['number']
+        Always ``number``.
+    low : int | None
+        Smallest number allowed.
+    high : int | None
+        Largest number allowed.
+    decimals : int
+        Decimal places allowed.
+    unit : str
+        Unit shown after the field.
+    """
 
     kind: Literal["number"] = "number"
     low: int | None = None
@@ -134,7 +194,19 @@ class NumberQuestion(_Question):
 
 
 class TextQuestion(_Question):
-    """A typed text, on one line or on several."""
+    """A typed text, on one line or several.
+
+    Parameters
+    ----------
+    kind : Literal['text']
+        Always ``text``.
+    required : bool
+        Whether it must be answered.
+    lines : int
+        Height of the field, in lines.
+    max_chars : int
+        Longest text allowed.
+    """
 
     kind: Literal["text"] = "text"
     required: bool = False
@@ -159,20 +231,50 @@ Question = Annotated[ScaleQuestion | ChoiceQuestion | NumberQuestion | TextQuest
 
 
 class _Screen(_Content):
+    """A screen.
+
+    Parameters
+    ----------
+    id : OpaqueId
+        Name of the screen, unique on the page.
+    title : Line
+        Heading.
+    text : Prose
+        Text below the heading.
+    """
+
     id: OpaqueId
     title: Line
     text: Prose = ""
 
 
 class Consent(_Screen):
-    """A text to agree to before anything else."""
+    """A text that a person must agree to first.
+
+    Parameters
+    ----------
+    kind : Literal['consent']
+        Always ``consent``.
+    agree : Line
+        The sentence beside the box.
+    """
 
     kind: Literal["consent"] = "consent"
     agree: Line = "I have read this and agree to take part."
 
 
 class ReadingScreen(_Screen):
-    """Texts to read; with `at_hand` they can be looked at again on every later screen."""
+    """Texts to read.
+
+    Parameters
+    ----------
+    kind : Literal['reading']
+        Always ``reading``.
+    passages : tuple[Passage, ...]
+        The texts.
+    at_hand : bool
+        Whether the texts can be opened again on later screens.
+    """
 
     kind: Literal["reading"] = "reading"
     passages: tuple[Passage, ...] = ()
@@ -180,7 +282,21 @@ class ReadingScreen(_Screen):
 
 
 class Item(_Screen):
-    """Up to four texts side by side in blinded order, and questions about them; without texts, questions alone."""
+    """Up to four texts side by side in blinded order, and questions about them; without texts, questions only.
+
+    Parameters
+    ----------
+    kind : Literal['item']
+        Always ``item``.
+    is_one_way : bool
+        Whether earlier screens are closed once this one is shown, because it reveals something.
+    prompt : Prose
+        Text above the passages.
+    passages : tuple[Passage, ...]
+        The texts.
+    questions : tuple[Question, ...]
+        The questions.
+    """
 
     kind: Literal["item"] = "item"
     is_one_way: bool = False
@@ -196,7 +312,23 @@ class Item(_Screen):
 
 
 class QuizScreen(_Screen):
-    """Questions that are marked at once. After `tries` tries the page goes on, whatever the mark: who counts is decided later."""
+    """Questions that are marked at once. After `tries` tries the page continues, whatever the mark; exclusion is decided later.
+
+    Parameters
+    ----------
+    kind : Literal['quiz']
+        Always ``quiz``.
+    questions : tuple[Question, ...]
+        The questions.
+    rights : dict[QuestionName, tuple[Hidden, ...]]
+        Question name → hidden correct answers.
+    salt : str
+        Random text that protects the hidden answers.
+    pass_mark : int
+        Number of correct answers that passes.
+    tries : int
+        Number of tries.
+    """
 
     kind: Literal["quiz"] = "quiz"
     questions: tuple[Question, ...] = Field(min_length=1, max_length=40)
@@ -237,7 +369,17 @@ class QuizScreen(_Screen):
 
 
 class Step(_Content):
-    """One value of a game, the hidden right answers to it (none: not marked), and its own question if it has one."""
+    """One value of a game.
+
+    Parameters
+    ----------
+    show : Prose
+        The value.
+    rights : tuple[Hidden, ...]
+        Hidden correct answers; empty: not marked.
+    answer : Question | None
+        The question at this step, if it differs from the game's.
+    """
 
     show: Prose
     rights: tuple[Hidden, ...] = ()
@@ -245,11 +387,26 @@ class Step(_Content):
 
 
 class GameScreen(_Screen):
-    """Values shown one at a time, an answer to each, and never a way back to an earlier one.
+    """Values shown one at a time, with one answer to each; earlier values cannot be seen again.
 
-    ``stop`` says after what the game ends before its last step: the first ``wrong`` answer, the first ``right`` one, or
-    nothing (``end``). With ``tells`` each answer is followed by right or wrong. ``unit`` is what a step is called. With
-    ``fixed_width`` all letters of what is shown are equally wide, as grids and programs need it.
+    Parameters
+    ----------
+    kind : Literal['game']
+        Always ``game``.
+    steps : tuple[Step, ...]
+        The values.
+    answer : Question
+        The question asked at each step.
+    salt : str
+        Random text that protects the hidden answers.
+    stop : Literal['wrong', 'right', 'end']
+        When the game ends before its last step: at the first ``wrong`` answer, at the first ``right`` one, or never (``end``).
+    tells : bool
+        Whether each answer is marked right or wrong at once.
+    unit : Line
+        Name of a step, such as number or attempt.
+    fixed_width : bool
+        Whether to show values in a fixed-width font, for grids and programs.
     """
 
     kind: Literal["game"] = "game"
@@ -310,11 +467,28 @@ Screen = Annotated[Consent | ReadingScreen | Item | QuizScreen | GameScreen, Fie
 
 
 class Page(_Content):
-    """Everything one page shows.
+    """Everything that one page shows.
 
-    ``rater`` names the person the page was made for; a page without one asks for a name. ``commitment`` is the digest of a
-    sealed key, so that it can be shown later that the key was fixed before anyone answered. ``settings`` are what the
-    instrument needs for scoring and everyone may see.
+    Parameters
+    ----------
+    instrument : QuestionName
+        The instrument that reads the answers.
+    title : Line
+        Title of the page.
+    screens : tuple[Screen, ...]
+        The screens in order.
+    rater : str
+        The person for whom the page was made; empty: the page asks for a name.
+    language : str
+        Language code of the texts.
+    thanks : Prose
+        Text at the end.
+    sending : Prose
+        How to send the answers back.
+    commitment : str
+        Digest of a sealed key, which proves later that the key was fixed before anyone answered.
+    settings : dict[QuestionName, str | int]
+        Public settings that the instrument needs for scoring.
     """
 
     instrument: QuestionName

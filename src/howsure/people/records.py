@@ -106,7 +106,27 @@ class Draft(_Progress):
 
 
 class FinishedAnswers(_Progress):
-    """A whole set of answers, with the digest of all the rest."""
+    """A complete set of answers, with a digest of its content.
+
+    Parameters
+    ----------
+    format : Literal['howsure-result/1']
+        Version of the format.
+    page
+        Digest of the page.
+    rater : str
+        Who answered.
+    started
+        When the page was opened first.
+    finished : _Instant
+        When the answers were finished.
+    reloads
+        How often the page was reloaded.
+    screens
+        Screen id → what was recorded there.
+    digest : _Digest
+        SHA-256 of everything else.
+    """
 
     format: Literal["howsure-result/1"]
     rater: str = Field(min_length=1, max_length=60)

@@ -38,7 +38,17 @@ _CLOCK_SLACK = 60.0  # seconds by which two clocks of one device may differ
 
 @dataclass(frozen=True)
 class Received:
-    """A result that counts, the page it answers, and where it came from."""
+    """An accepted answer set, the page that it answers, and its source.
+
+    Parameters
+    ----------
+    result : FinishedAnswers
+        The answers.
+    page : BuiltPage
+        The page.
+    source : str
+        File (and line) of the answers.
+    """
 
     result: FinishedAnswers
     page: BuiltPage
@@ -57,7 +67,15 @@ class Received:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A file, or a line of one, that does not count, and why."""
+    """A file, or a line of one, that was refused.
+
+    Parameters
+    ----------
+    source : str
+        File (and line).
+    reason : str
+        Why it was refused.
+    """
 
     source: str
     reason: str
@@ -73,18 +91,31 @@ class Refusal:
 
 @dataclass(frozen=True)
 class CollectedAnswers:
-    """The results that count and those that do not."""
+    """The answer sets that were accepted and those that were refused.
+
+    Parameters
+    ----------
+    results : tuple[Received, ...]
+        Accepted answer sets.
+    refused : tuple[Refusal, ...]
+        Refused files, with reasons.
+    """
 
     results: tuple[Received, ...]
     refused: tuple[Refusal, ...]
 
 
 def read_results(paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltPage]) -> CollectedAnswers:
-    """Results from ``.json`` files as mailed, ``.jsonl`` files as exported by the collector, and folders of them.
+    """Answer sets from ``.json`` files as mailed, ``.jsonl`` files as exported by the collector, and folders of them.
 
-    A result counts when it is whole, answers one of `pages`, and its rater gave no other. The same result twice counts
-    once; two different ones from one rater count not at all, until someone decides which to keep. A file that cannot be read, or is
-    too large, is refused like any other, and the rest is read.
+    An answer set is accepted if it is complete, answers one of `pages`, and is the only one of its rater. Identical copies count once; different answer sets from one rater are refused until one of them is removed. A file that cannot be read, or is too large, is refused, and the others are read.
+
+    Parameters
+    ----------
+    paths : Iterable[str or path]
+        Files and folders.
+    pages : Iterable[BuiltPage]
+        The pages that were answered.
     """
     by_digest = {page.digest: page for page in pages}
     received: list[Received] = []
@@ -102,8 +133,13 @@ def read_results(paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltP
 
 
 def answer_rows(results: Iterable[Received]) -> list[dict[str, Any]]:
-    """One row an answered question of an item: who, which screen (opaque) and question, the value, seconds on the screen,
-    revisions of this answer, and the item's place in the order in which this person saw the items."""
+    """One row per answered question of an item: rater, screen (opaque id), question, value, seconds on the screen, revisions of the answer, and the item's position in the order in which this person saw the items.
+
+    Parameters
+    ----------
+    results : Iterable[Received]
+        Accepted answer sets.
+    """
     rows = []
     for received in results:
         items = _answered(received.page, received.result, Item, ItemRecord)
@@ -116,8 +152,13 @@ def answer_rows(results: Iterable[Received]) -> list[dict[str, Any]]:
 
 
 def step_rows(results: Iterable[Received]) -> list[dict[str, Any]]:
-    """One row a step of a game: who, which screen (opaque), the step from 1, the answer, seconds, and whether the page
-    took it for right (None where it could not tell). What counts as right is for the instrument to say."""
+    """One row per step of a game: rater, screen (opaque id), step from 1, answer, seconds, and whether the page marked it as correct (None where it was not marked). The instrument decides what is correct.
+
+    Parameters
+    ----------
+    results : Iterable[Received]
+        Accepted answer sets.
+    """
     rows = []
     for received in results:
         for screen, record in _answered(received.page, received.result, GameScreen, GameRecord):
@@ -129,9 +170,16 @@ def step_rows(results: Iterable[Received]) -> list[dict[str, Any]]:
 
 
 def quality_signs(page: BuiltPage, result: FinishedAnswers) -> list[str]:
-    """What a researcher should look at while people can still be asked: reading too fast, one answer throughout, a failed quiz.
+    """Warnings about one answer set, for the researcher: reading too fast, the same answer to every item, a failed quiz.
 
-    Signs, not verdicts: whether a rater counts is decided by rules that were written down before.
+    These are warnings, not exclusions: exclusion follows rules that are fixed in advance.
+
+    Parameters
+    ----------
+    page : BuiltPage
+        The page.
+    result : FinishedAnswers
+        The answers to it.
     """
     return [*_haste(page, result), *_sameness(page, result), *_failures(page, result), *impossible_times(result)]
 

@@ -18,12 +18,24 @@ _HIGHEST = 2**53 - 1  # beyond this a browser rounds whole numbers
 
 
 def canonical(value: Any) -> str:
-    """The one text of a JSON value: keys sorted, no spaces, letters as they are."""
+    """The canonical text of a JSON value: keys sorted, no spaces, characters not escaped.
+
+    Parameters
+    ----------
+    value : Any
+        A JSON value without fractional numbers.
+    """
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest(value: Any) -> str:
-    """The SHA-256 of a value's canonical text, or of a text as it is."""
+    """The SHA-256 of a value's canonical text, or of a text as it is.
+
+    Parameters
+    ----------
+    value : Any
+        A JSON value or a text.
+    """
     text = value if isinstance(value, str) else canonical(value)
     return hashlib.sha256(text.encode()).hexdigest()
 

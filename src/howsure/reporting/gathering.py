@@ -19,7 +19,17 @@ _MANY = 40  # sections that a page still holds
 def together(
     reports: Mapping[Path, Report], *, date: datetime.date, title: str = "What was measured, and how sure that is"
 ) -> Report:
-    """One report of many, in the order in which they are given; a result that is there twice is told once."""
+    """One report from several, in the given order; a result that occurs twice is shown once.
+
+    Parameters
+    ----------
+    reports : Mapping[Path, Report]
+        File → report.
+    date : datetime.date
+        Date of the new report.
+    title : str
+        Its title.
+    """
     sections = _distinct([section for report in reports.values() for section in report.sections])
     if len(sections) > _MANY:
         raise InputError(

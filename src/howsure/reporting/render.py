@@ -27,14 +27,28 @@ __all__ = ["render", "save_report"]
 
 
 def save_report(report: Report, path: str | os.PathLike[str]) -> Path:
-    """Write the report as one HTML file, and beside it its sections, from which `howsure report` makes one page of many."""
+    """Write the report as one HTML file, and its sections beside it, which `howsure report` combines.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+    path : str or path
+        The file to write.
+    """
     target = Path(path)
     save_sections(report, target.with_name(target.stem + ENDING))
     return write_atomic(target, render(report))
 
 
 def render(report: Report) -> str:
-    """The report as HTML: style, scripts, charts and downloads inside, nothing fetched; same report, same bytes."""
+    """The report as one HTML text: styles, scripts, charts and downloads are inside. The same report gives the same bytes.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+    """
     from markupsafe import Markup
 
     from howsure.charts.page import policy, scripts, style

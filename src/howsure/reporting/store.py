@@ -85,7 +85,13 @@ def load_sections(path: Path) -> Report:
 
 
 def find_reports(folders: Iterable[Path]) -> dict[Path, Report]:
-    """Every saved report in these folders and below, by its file, in the order of the folders."""
+    """All saved reports in these folders and their subfolders, by file, in the order of the folders.
+
+    Parameters
+    ----------
+    folders : Iterable[Path]
+        The folders.
+    """
     found: dict[Path, Report] = {}
     for folder in folders:
         files = [folder] if folder.is_file() else sorted(folder.rglob(f"*{ENDING}"))

@@ -24,21 +24,43 @@ Cell = str | int | float | bool | datetime.date | Estimate | None
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs, parted by blank lines. Shown as they are: no markup."""
+    """Paragraphs, separated by blank lines, shown without markup.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    """
 
     text: str
 
 
 @dataclass(frozen=True)
 class KeyNumbers:
-    """The few numbers that a reader came for, each under its name and with its interval."""
+    """The most important numbers, each with its name and interval.
+
+    Parameters
+    ----------
+    numbers : Mapping[str, Estimate | str]
+        Name → estimate or text.
+    """
 
     numbers: Mapping[str, Estimate | str]
 
 
 @dataclass(frozen=True)
 class TableBlock:
-    """A table that the reader can sort. The caption says what a row is."""
+    """A table that the reader can sort.
+
+    Parameters
+    ----------
+    columns : Sequence[str]
+        Column titles.
+    rows : Sequence[Sequence[Cell]]
+        The rows.
+    caption : str
+        What one row is.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -58,7 +80,15 @@ class TableBlock:
 
 @dataclass(frozen=True)
 class ChartBlock:
-    """A chart of `howsure.charts`; `alt` tells a reader who cannot see it what it shows, by default its title and caption."""
+    """A chart of `howsure.charts`.
+
+    Parameters
+    ----------
+    chart : ChartType
+        The chart.
+    alt : str
+        Text for readers who cannot see the chart; by default its title and caption.
+    """
 
     chart: ChartType
     alt: str = ""
@@ -66,7 +96,15 @@ class ChartBlock:
 
 @dataclass(frozen=True)
 class Method:
-    """How it was done: folded away on the screen, open on paper. Line breaks stay, so a formula may have its own line."""
+    """How a result was computed: folded on the screen, open in print. Line breaks are kept, so a formula may have its own line.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    title : str
+        The heading.
+    """
 
     text: str
     title: str = "Method"
@@ -74,7 +112,17 @@ class Method:
 
 @dataclass(frozen=True)
 class Download:
-    """A file inside the page, given out under `filename`."""
+    """A file inside the page, which the reader can save.
+
+    Parameters
+    ----------
+    filename : str
+        Its name.
+    data : bytes | str
+        Its content.
+    mime : str
+        Its media type.
+    """
 
     filename: str
     data: bytes | str
@@ -92,9 +140,18 @@ Block = Text | KeyNumbers | TableBlock | ChartBlock | Method | Download
 
 @dataclass(frozen=True)
 class Section:
-    """One subject: a heading and what stands under it.
+    """One subject: a heading and the blocks below it.
 
-    ``found`` and ``unknown`` are plain sentences for a page that gathers many sections: who leads and how sure that is, and what is not yet known.
+    Parameters
+    ----------
+    title : str
+        The heading.
+    blocks : Sequence[Block]
+        Text, tables, charts.
+    found : Sequence[str]
+        Result sentences for a page that combines several sections: who has the highest value, and how sure that is.
+    unknown : Sequence[str]
+        Sentences on what is not known.
     """
 
     title: str
@@ -105,10 +162,20 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole page: what was found, section by section, and what made it.
+    """A whole page: sections with results, and the provenance in the footer.
 
-    `made` gives the footer its settings, seed, input digest and version. `date` is when the report was made; it is passed in
-    so that the same report gives the same bytes.
+    Parameters
+    ----------
+    title : str
+        Title of the page.
+    sections : Sequence[Section]
+        The sections in order.
+    made : Provenance
+        Provenance: settings, seed, input digest and version, for the footer.
+    date : datetime.date
+        Date of the report; an argument, so that the same report gives the same bytes.
+    summary : Sequence[Block]
+        Blocks above the first section.
     """
 
     title: str

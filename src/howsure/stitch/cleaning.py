@@ -43,13 +43,26 @@ def prepare_scores(
     floors: Floors | None = None,
     by_family: bool = False,
 ) -> Problem:
-    """The scores to be fitted; too few of them, and parts that no model joins, are refused.
+    """The scores to fit. Too few scores, and groups that no model links, are refused.
 
-    ``include`` keeps only the models and benchmarks it names and ``exclude`` leaves out those it names, or single scores as
-    ``model@benchmark``. Models on fewer than ``min_benchmarks`` benchmarks are left out, and with ``since`` those that are older or
-    have no date. Several scores of a model on a benchmark become their mean, max or min. ``floors`` give the score of
-    guessing, by benchmark or in a file with columns benchmark, floor and, if known, ceiling; they replace the table's own.
-    ``by_family`` takes the versions of a family as one model, as old as the first of them.
+    Parameters
+    ----------
+    scores : Scores
+        The table.
+    min_benchmarks : int
+        Exclude models on fewer benchmarks.
+    since : str | datetime.date | None
+        Exclude models that are older or have no date.
+    duplicates : Duplicates
+        Several scores of one model on one benchmark become their mean, max or min.
+    include : Sequence[str]
+        Keep only these models and benchmarks.
+    exclude : Sequence[str]
+        Exclude these models, benchmarks, or single scores (``model@benchmark``).
+    floors : Floors | None
+        Score of guessing by benchmark, or a file with the columns benchmark, floor and, if known, ceiling; replaces the table's own.
+    by_family : bool
+        Whether the versions of a family are one model, with the date of the first.
     """
     notes = list(scores.notes)
     frame = _chosen(_known(scores, floors, notes), include, exclude, notes)

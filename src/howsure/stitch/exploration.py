@@ -45,12 +45,28 @@ class Overview:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Exploration(Result):
-    """What a table of scores holds.
+    """What a table of scores contains.
 
-    ``models`` and ``benchmarks`` are sorted by how much they are covered; ``least`` says how many models and scores remain when models need at
-    least so many benchmarks; ``overlap`` has the number of models that two benchmarks share, every pair twice and each benchmark with
-    itself; ``months`` counts scores and models by the model's release; ``duplicates`` are pairs with several scores, the widest spread
-    first; ``parts`` are what is linked by scores, the largest first, each with what would join it to the first.
+    Parameters
+    ----------
+    overview : Overview
+        Counts.
+    models : pl.DataFrame
+        One row per model, sorted by its number of benchmarks.
+    benchmarks : pl.DataFrame
+        One row per benchmark, sorted by its number of models.
+    least : pl.DataFrame
+        Models and scores that remain for each minimum number of benchmarks per model.
+    overlap : pl.DataFrame
+        Number of models that two benchmarks share; both orders of a pair, and each benchmark with itself.
+    months : pl.DataFrame
+        Scores and models by month of the model's release.
+    duplicates : pl.DataFrame
+        Model–benchmark pairs with several scores, the largest range first.
+    parts : pl.DataFrame
+        Groups of models and benchmarks that are linked by scores, the largest first, and a score that would link each to the first.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "explore"

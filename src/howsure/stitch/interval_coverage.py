@@ -31,9 +31,14 @@ _MOST_PAIRS = 3000
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CapabilityCoverage(Result):
-    """How often intervals for the difference of two capabilities contain the true one.
+    """Coverage of the intervals for differences of two capabilities, in simulations.
 
-    ``rows`` has resample, pairs, level, coverage (should be ``level``), monte_carlo_se (the simulation's own standard error) and mean_width, in units of the scale.
+    Parameters
+    ----------
+    rows : pl.DataFrame
+        resample, pairs, level, coverage (should equal ``level``), monte_carlo_se and mean_width (in units of the scale).
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "capability_coverage"

@@ -37,7 +37,14 @@ _FAR = 20.0  # beyond the models and benchmarks there are, in units of the capab
 class PlacedModels(Result):
     """New models on a finished scale, best first.
 
-    ``models`` has model, capability with its interval at ``level`` and its states, n_benchmarks, and the benchmarks that are not on the scale (unmatched).
+    Parameters
+    ----------
+    models : pl.DataFrame
+        model, capability with interval and states, n_benchmarks, and the benchmarks that are not on the scale (unmatched).
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "placed"
@@ -54,10 +61,16 @@ class PlacedModels(Result):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NextBenchmark(Result):
-    """What a score on each benchmark that a model lacks would add to what is known of its capability, the most informative first.
+    """The benchmarks that a model lacks, by how much a score would tell about its capability.
 
-    ``benchmarks`` has benchmark, expected (score), information, sd_now, sd_after (standard deviation of the capability without and with the score, the
-    benchmarks being known) and n_items (null where it is unknown).
+    Parameters
+    ----------
+    model : str
+        The model.
+    benchmarks : pl.DataFrame
+        benchmark, expected (score), information, sd_now and sd_after (standard deviation of the capability without and with the score, given the benchmarks' parameters), n_items (null where unknown); the most informative first.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "next"

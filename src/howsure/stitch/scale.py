@@ -75,11 +75,34 @@ class CapabilityPrior:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scale(Result):
-    """A fitted scale: what it says of models and benchmarks, and what made it.
+    """A fitted capability scale.
 
-    ``models`` (best first) and ``benchmarks`` (easiest first) are the tables to read; ``estimate`` holds the same numbers in the order of
-    ``problem``, the scores that were fitted. Intervals are at ``level`` and need ``replicates``. ``compared`` names the models whose pairs are in the
-    table ``pairs``; without it each model is compared with the next in rank.
+    Parameters
+    ----------
+    models : pl.DataFrame
+        One row per model, best first.
+    benchmarks : pl.DataFrame
+        One row per benchmark, easiest first.
+    quality : FitQuality
+        Goodness of fit.
+    problem : Problem
+        The scores that were fitted.
+    estimate : Aligned
+        The parameters in the order of ``problem``.
+    noise : ScoreNoise
+        Noise of the scores, per benchmark.
+    prior : CapabilityPrior
+        Prior of the capabilities.
+    is_by_noise : bool
+        Whether scores were weighted by their noise.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    replicates : ScaleReplicates | None
+        Bootstrap refits; None without intervals.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    compared : tuple[str, ...] | None
+        Models whose pairs are in the table ``pairs``; by default each model and the next in rank.
     """
 
     name: ClassVar[str] = "fit"

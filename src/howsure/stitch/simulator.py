@@ -36,10 +36,18 @@ _TRIES = 20
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SimulatedScores(Result):
-    """Simulated scores and the true values behind them.
+    """Simulated scores and their true parameters. Compare differences, or anchor both sides in the same way: the scale is arbitrary.
 
-    ``models`` has model, capability, date, family, organisation, compute; ``benchmarks`` has benchmark, difficulty, slope, noise_sd, floor, date.
-    Capabilities and difficulties are on a scale of their own: compare differences, or anchor both sides alike.
+    Parameters
+    ----------
+    scores : Scores
+        The scores.
+    models : pl.DataFrame
+        model, capability, date, family, organisation, compute.
+    benchmarks : pl.DataFrame
+        benchmark, difficulty, slope, noise_sd, floor, date.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "simulated_scores"

@@ -33,10 +33,26 @@ _NUMBER = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
 
 @dataclass(frozen=True, kw_only=True)
 class Reliability(Result):
-    """All coefficients of agreement by name, and which one fits the design.
+    """All coefficients of agreement, and which one fits the design.
 
-    Table ``reliability``: one row per coefficient (coefficient, value, value_low, value_high, value_state). ``report`` names the
-    coefficient to report, and ``sentence`` says why.
+    Table ``reliability``: one row per coefficient (coefficient, value, value_low, value_high, value_state).
+
+    Parameters
+    ----------
+    coefficients : Mapping[str, Estimate]
+        Name → estimate.
+    report : str
+        Name of the coefficient to report.
+    sentence : str
+        Why that one.
+    n_items : int
+        Number of items.
+    n_raters : int
+        Number of raters.
+    n_missing : int
+        Number of missing ratings.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "reliability"

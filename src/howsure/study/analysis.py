@@ -50,16 +50,32 @@ class RaterRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis(Result):
-    """What a study shows.
+    """Results of a rating study.
 
-    ``findings`` are of the raters who broke no rule, ``everyone`` the same statistics of all raters; ``judgements`` compare the
-    criteria with ``findings``, ``judgements_everyone`` with the others. Where the rules leave no rater, the statistics are states and
-    every judgement is ``no verdict``. ``sentence`` is what a paper may say.
+    The table ``statistics`` has one row per statistic: statistic, value, value_low, value_high, value_state, reason, then the same for all raters (value_all, …). ``pairs`` has one row per pair: item, domain, n_raters, pfi with its interval, the other scores, model, combined. ``raters`` has one row per rater: what was checked, which rules were broken, and the comparison with the other raters. ``exclusions`` has one row per broken rule: rater, rule, measured, limit, reason.
 
-    The table ``statistics`` has one row per statistic: statistic, value, value_low, value_high, value_state, reason, then the same of all raters
-    (value_all, …). ``pairs`` has one row per pair: item, domain, n_raters, pfi with its interval, the other scores, model, combined. ``raters`` has one row
-    per rater: what was checked, which rules were broken, and how they compare with the others. ``exclusions`` has one row per broken rule: rater, rule,
-    measured, limit, reason.
+    If the rules exclude every rater, the statistics are states and every judgement is ``no verdict``.
+
+    Parameters
+    ----------
+    findings : Findings
+        Statistics of the included raters.
+    everyone : Findings
+        The same statistics of all raters.
+    quality : Quality
+        Checks of each rater, and the rules.
+    parts : tuple[ScoredDimension, ...]
+        The dimensions of the index.
+    raters : tuple[RaterRow, ...]
+        One entry per rater.
+    judgements : tuple[Judgement, ...]
+        The criteria compared with ``findings``.
+    judgements_everyone : tuple[Judgement, ...]
+        The criteria compared with ``everyone``.
+    sentence : str
+        The result in words, for a paper.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "analysis"

@@ -234,7 +234,41 @@ class Attention(Question):
 
 
 class Study(_Part):
-    """A whole study. `Study.read` takes it from a file."""
+    """A whole study. `Study.read` reads it from a file.
+
+    Parameters
+    ----------
+    title : _Line
+        Title of the study.
+    consent : _Prose
+        Text of the consent.
+    gold : _Prose
+        The gold standard.
+    characteristics : tuple[_Line, ...]
+        What raters should look for.
+    instructions : _Prose
+        Instructions for raters.
+    quiz : Quiz | None
+        Calibration quiz.
+    pairs : tuple[ResponsePair, ...]
+        The pairs of responses.
+    dimensions : tuple[Dimension, ...]
+        The questions about each pair.
+    attention : tuple[Attention, ...]
+        Attention items.
+    repeats : int
+        Number of pairs shown again with swapped slots.
+    ask_guess : bool
+        Whether to ask at the end which response was the target.
+    target_minutes : tuple[float, float] | None
+        Expected shortest and longest time, in minutes.
+    seed : int
+        Seed of the blinding.
+    language : str
+        Language code of the texts.
+    thanks : _Prose
+        Text at the end.
+    """
 
     title: _Line
     """What raters see on top of every page; it must not tell what is compared."""

@@ -65,12 +65,24 @@ _BEFORE_RATING = 130.0  # seconds for consent, gold standard and quiz, in the me
 
 @dataclass(frozen=True)
 class Crowd:
-    """Who rates.
+    """Simulated raters.
 
-    Of ``n_raters``, so many are ``bots`` (answer at random), ``straight_liners`` (tick the same places throughout) and
-    ``slot_one_pickers`` (always prefer the first response); the others are honest. ``severity`` is how far honest raters differ in
-    what they grant a target, ``noise`` how far one rater's view of a pair strays, both as standard deviations on the 0–1 scale of
-    fidelity. Any rater stops early with the chance ``attrition``.
+    Parameters
+    ----------
+    n_raters : int
+        Number of raters.
+    severity : float
+        Rater bias (severity): standard deviation between honest raters, on the 0–1 scale of fidelity.
+    noise : float
+        Standard deviation of one rating of a pair, on the same scale.
+    bots : int
+        Raters who answer at random.
+    straight_liners : int
+        Raters who always choose the same positions.
+    slot_one_pickers : int
+        Raters who always prefer the first response.
+    attrition : float
+        Probability that a rater stops early.
     """
 
     n_raters: int = 7
@@ -119,9 +131,20 @@ class Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedStudy(Result):
-    """Simulated ratings as `howsure study collect` would give them, what is known of the raters, the model's scores, and the true values.
+    """Simulated ratings as `howsure study collect` would give them, with their true values.
 
-    Tables: ``ratings``, ``raters``, ``model_scores`` (item, score, domain).
+    Parameters
+    ----------
+    ratings : Ratings
+        The ratings.
+    raters : pl.DataFrame
+        One row per rater.
+    model_scores : pl.DataFrame
+        item, score, domain.
+    truth : Truth
+        The true values.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "study_truth"
@@ -152,18 +175,29 @@ def simulate(
     correlation: float = 0.9,
     seed: int = 0,
 ) -> SimulatedStudy:
-    r"""Ratings of a study by a crowd.
+    r"""Simulated ratings of a study.
 
     .. math:: f_i = \text{fidelity} + \text{spread}\,\big(\rho\, u_i + \sqrt{1 - \rho^2}\, z_i\big), \qquad
               v_{ij} = f_i + \text{severity}_j + \text{noise}_{ij}
 
-    u is the model's score of pair i in standard deviations (the study's own, or drawn with half of its variance between domains), ρ the
-    ``correlation``, and v_ij how rater j sees the pair: 1 means that the target is all that it should be and the comparison nothing
-    of it, 0.5 that both are alike, 0 the reverse. Each answer is the step of its scale that is nearest to v_ij with a little noise of its own. The
-    steps and their ends blur what people see, so the truth of the ratings is found by drawing many more honest raters.
+    u is the model's score of pair i in standard deviations, ρ the ``correlation``, and v_ij the fidelity that rater j perceives: 1 means that only the target has the quality, 0.5 that both responses are equal, 0 the reverse. Each answer is the step of its scale nearest to v_ij plus a little noise. Because scales are discrete and bounded, the true values of the ratings are computed by simulating many more honest raters.
 
-    Without ``study``: ``n_pairs`` placeholder pairs over five domains, with the default dimensions, one pair shown again, one attention
-    item, and the question which response was the target.
+    Parameters
+    ----------
+    study : Study | str or path | None
+        The study or its file; by default ``n_pairs`` placeholder pairs over five domains, with the default dimensions, one repeated pair, one attention item and the question which response was the target.
+    n_pairs : int
+        Number of pairs, without a study.
+    crowd : Crowd | None
+        The raters.
+    fidelity : float
+        Mean fidelity.
+    spread : float
+        Standard deviation of fidelity over pairs.
+    correlation : float
+        Correlation of the model's scores with fidelity.
+    seed : int
+        Seed of the random numbers.
     """
     rng = np.random.default_rng(seed)
     crowd = crowd or Crowd()

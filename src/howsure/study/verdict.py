@@ -48,7 +48,19 @@ def judge_criterion(estimate: Estimate, threshold: float, direction: Direction =
 
 @dataclass(frozen=True)
 class Criterion:
-    """A statistic of an analysis, and what it must reach."""
+    """A statistic of an analysis and the threshold that it must reach.
+
+    Parameters
+    ----------
+    name : str
+        Name of the criterion.
+    statistic : str
+        Name of the statistic.
+    threshold : float
+        The threshold.
+    direction : Direction
+        ``at_least`` or ``at_most``.
+    """
 
     name: str
     statistic: str
@@ -117,7 +129,13 @@ def overall(judgements: Sequence[Judgement]) -> Verdict:
 
 
 def read_criteria(path: str | os.PathLike[str]) -> tuple[Criterion, ...]:
-    """Criteria from a YAML file: a list of ``name``, ``statistic``, ``threshold`` and ``direction`` (at_least when left out)."""
+    """Criteria from a YAML file: a list of ``name``, ``statistic``, ``threshold`` and ``direction`` (default: at_least).
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    """
     document = read_yaml(Path(path))
     listed = document.value
     if not isinstance(listed, list) or not listed:

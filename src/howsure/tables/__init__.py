@@ -45,9 +45,20 @@ _SOURCE = _text("source", "where the row comes from")
 class Table:
     """Checked rows: from polars, pandas, pyarrow, or csv, jsonl and parquet files (also ``.gz``, lists and globs).
 
-    ``rename`` maps our column names to the input's, ``fill`` gives a column one value for all rows, ``divide_by`` brings
-    scores on another scale to 0–1, ``notes`` say what the maker of the rows left out.
-    Parquet files and lazy frames stay lazy; `frame` brings them into memory.
+    Parquet files and lazy frames stay lazy; `frame` reads them into memory.
+
+    Parameters
+    ----------
+    rows : Source | Table
+        A frame, a file name, a list or glob of file names, or another table.
+    rename : Mapping[str, str] | None
+        Our column name → the input's column name.
+    fill : Mapping[str, Any] | None
+        Column name → one value for all rows.
+    divide_by : float
+        Scores are divided by this number, for example 100 for percentages.
+    notes : Sequence[str]
+        Messages about rows that were excluded before.
     """
 
     columns: ClassVar[tuple[Column, ...]]

@@ -99,10 +99,22 @@ class TrackRow:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TrackResult(Result):
-    """How long each player lasted, with intervals: what `howsure.track.run` and `howsure.track.report` return.
+    """Correct answers before the first error, with intervals.
 
-    ``rows`` has one entry per player, solver and board, ``gains`` what showing the state adds, ``differences`` every pair of players,
-    ``baselines`` what to compare with, and ``samples`` the games.
+    Parameters
+    ----------
+    rows : tuple[TrackRow, ...]
+        One entry per player, solver and variant.
+    gains : tuple[Gain, ...]
+        What showing the state adds.
+    differences : tuple[PlayerDifference, ...]
+        Every pair of players.
+    baselines : tuple[Baseline, ...]
+        Baselines to compare with.
+    samples : Samples
+        The games.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name = "track"

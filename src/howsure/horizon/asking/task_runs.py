@@ -118,12 +118,30 @@ def run_tasks(
     judge_base_url: str | None = None,
     **asking: Any,
 ) -> TaskRun:
-    """Let `model` (``provider/name``, as Inspect spells it) attempt every task, or go on with that run in the folder `out`.
+    """Run a model on every task through Inspect, or continue that run.
 
-    Each of the ``attempts`` is a fresh instance; another ``seed`` gives others. ``shots`` worked examples are shown before it. ``judge`` is the model that
-    goes by the rubric where no program can check; without one those replies are left for people to read. Nothing is asked twice: replies are kept in
-    ``cache`` beside the logs, also for a run with another judge or more attempts. ``asking`` is more on how to ask (`howsure.running.Asking`):
-    ``base_url``, ``config``, ``max_samples``, ….
+    No question is asked twice: replies are kept in ``cache`` beside the logs, also for a run with another judge or more attempts.
+
+    Parameters
+    ----------
+    tasks : Sequence[Task]
+        The tasks.
+    model : str
+        ``provider/name``, as Inspect spells it.
+    out : str or path
+        Folder of the run; an interrupted run in it is continued.
+    attempts : int
+        Attempts per task; each is a new instance.
+    judge : str | None
+        Model that scores by rubric what no program can check; without it people must score those replies.
+    shots : int
+        Number of worked examples shown before each task.
+    seed : int
+        Seed of the instances.
+    judge_base_url : str | None
+        Address of the judge's server.
+    **asking
+        Further settings of `howsure.running.Asking`: ``base_url``, ``config``, ``max_samples``, ….
     """
     if attempts < 1 or shots < 0 or not tasks:
         raise OptionError("A run needs at least 1 task and 1 attempt, and 0 or more shots.")

@@ -73,10 +73,26 @@ class HorizonPair:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AttemptHorizons(Result):
-    """Horizons of all models over all tasks, by group of tasks, and ratios of pairs of models.
+    """Horizons in attempts of all models, over all tasks and by group of tasks, and ratios between models.
 
-    ``novices`` is their success over all tasks by attempt (attempt, success, success_low, success_high, answers); ``tasks`` has one row per
-    task: success of novices on the first attempt, and the attempt on which half of them succeed.
+    Parameters
+    ----------
+    rows : tuple[Horizon, ...]
+        One entry per model, definition and success rate.
+    domains : tuple[Horizon, ...]
+        The same per group of tasks.
+    pairs : tuple[HorizonPair, ...]
+        Ratios of the horizons of two models.
+    novices : pl.DataFrame
+        Success rate of novices over all tasks by attempt: attempt, success, success_low, success_high, answers.
+    tasks : pl.DataFrame
+        One row per task: success rate of novices on the first attempt, and the attempt on which half of them succeed.
+    counts : SharedTasks
+        Successes of novices and models on the tasks that both tried.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "horizons"

@@ -47,7 +47,19 @@ class CandidateSize:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudySize(Result):
-    """Designs with the width of the interval that each would give, and the cheapest that is narrow enough."""
+    """Width of the interval for each design, and the cheapest design that is narrow enough.
+
+    Parameters
+    ----------
+    designs : tuple[CandidateSize, ...]
+        One entry per design.
+    horizon : float
+        Assumed horizon, in attempts.
+    wanted : float
+        Required half-width of the interval, relative to the horizon.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
 
     name: ClassVar[str] = "size"
 

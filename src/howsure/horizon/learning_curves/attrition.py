@@ -47,11 +47,22 @@ class Leaving:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Attrition(Result):
-    """Who leaves early, on all tasks together and on each.
+    """Learners who leave early, over all tasks and per task.
 
-    An early leaver made fewer attempts at a task than its average learner. Over all tasks, leavers and stayers are compared within tasks,
-    each weighted n_leavers·n_stayers/(n_leavers + n_stayers). ``presence`` has one row per attempt: how many courses are still going on (n, share), and by
-    how much those had more or less success on their first attempt than all who began the same tasks (shift, shift_low, shift_high).
+    An early leaver made fewer attempts at a task than the average learner. Over all tasks, leavers and stayers are compared within tasks, each task weighted n_leavers·n_stayers/(n_leavers + n_stayers).
+
+    Parameters
+    ----------
+    overall : Leaving
+        The comparison over all tasks.
+    tasks : tuple[Leaving, ...]
+        One entry per task.
+    presence : pl.DataFrame
+        One row per attempt: number and share of learners still present (n, share), and their success on the first attempt minus that of all learners of the same tasks (shift, shift_low, shift_high).
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "attrition"

@@ -59,10 +59,22 @@ class TaskCurve:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LearningCurves(Result):
-    """The learning curves of all tasks.
+    """Novices' success rate as a function of the attempt, for each task.
 
-    ``points`` has one row per task and attempt: what was observed (n, share with interval), and the curve with the interval at that
-    attempt (p, p_low, p_high) and with the band for the curve as a whole (band, band_low, band_high). ``families`` has every family on every task.
+    Parameters
+    ----------
+    rows : tuple[TaskCurve, ...]
+        One entry per task.
+    points : pl.DataFrame
+        One row per task and attempt: the observed share with its interval (n, share, …), the curve with its pointwise interval (p, p_low, p_high) and with its simultaneous band (band, band_low, band_high).
+    families : pl.DataFrame
+        One row per task and curve family.
+    attrition : Attrition
+        Learners who leave early.
+    correlation : Estimate
+        Correlation of a learner's answers to one task.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "curves"

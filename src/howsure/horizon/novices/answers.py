@@ -38,7 +38,21 @@ _ROWS = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Novices(Result):
-    """What novices did: ``rows`` has their scored attempts, ``review`` the texts that somebody has to read, without names; who was refused and why."""
+    """Attempts of novices, read from their answer files.
+
+    Parameters
+    ----------
+    rows : pl.DataFrame
+        One row per scored attempt.
+    learners : pl.DataFrame
+        One row per learner.
+    review : pl.DataFrame
+        Texts that a person must score, without names.
+    refused : tuple[Refusal, ...]
+        Files that were refused, and why.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
 
     name: ClassVar[str] = "novices"
 
@@ -89,10 +103,18 @@ def collect_novices(
     *,
     key: str | os.PathLike[str] | None = None,
 ) -> Novices:
-    """The attempts in novices' files, from the page (or the folder of pages) that they answered and its key, which lies beside it.
+    """Attempts in novices' answer files.
 
-    Answers are scored again by the tasks' own check, whatever the page took them for. A task that stays the same is over once it was solved: the attempts
-    that were left count as right, without a time.
+    Answers are scored again by the tasks' own checks; the mark that the page gave is ignored. A fixed task ends once it is solved: the remaining attempts count as correct, without a time.
+
+    Parameters
+    ----------
+    pages : str or path
+        The page that was answered, or the folder of pages.
+    files : Iterable[str or path]
+        Answer files (.json), exports of `howsure serve` (.jsonl), or folders of them.
+    key : str or path | None
+        The key of the pages; by default the one in the same folder.
     """
     path = Path(pages)
     opened = NovicesKey.read(key or key_beside(path))

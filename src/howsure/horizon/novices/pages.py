@@ -68,10 +68,26 @@ def make_pages(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> NovicePages:
-    """A page for each of `n_learners`, with tasks and instances of their own; or one page for everyone, which asks for a name.
+    """One page per learner, each with different tasks and instances; or one page for everyone, which asks for a name.
 
-    Everybody attempts `n_tasks` tasks `n_attempts` times each. Tasks are dealt out so that all domains come up and every task has as many learners
-    as any other, give or take one. Tasks that have to be judged are left out, or with ``with_judged`` are asked without feedback.
+    Tasks are assigned so that all domains occur and the numbers of learners per task differ by at most one.
+
+    Parameters
+    ----------
+    tasks : Sequence[Task]
+        The tasks to choose from.
+    n_tasks : int
+        Tasks per learner.
+    n_attempts : int
+        Attempts per task.
+    n_learners : int | None
+        Number of pages; None for one page for everyone.
+    with_judged : bool
+        Whether to include tasks that a person must score; they give no feedback.
+    seed : int
+        Seed of the random numbers.
+    progress : Callable[[int, int], None] | None
+        Called with the number of steps done and the total.
     """
     if not (
         1 <= n_attempts <= MOST_ATTEMPTS and 1 <= n_tasks <= MOST_TASKS and (n_learners is None or n_learners >= 1)

@@ -23,10 +23,17 @@ _HEAD = """\
 
 
 def make_tasks(n: int = 100, *, domains: Sequence[str] = DOMAINS) -> tuple[Task, ...]:
-    """A suite of `n` tasks, as many in each domain, with difficulties spread evenly from easy to hard in each.
+    """A suite of `n` tasks, equally many per domain, with difficulties spread evenly from easy to hard in each.
 
     >>> [task.id for task in make_tasks(5)][:2]
     ['logic_puzzle/sudoku_01', 'code_completion/fill_the_blank_01']
+
+    Parameters
+    ----------
+    n : int
+        Number of tasks.
+    domains : Sequence[str]
+        The domains.
     """
     if n < 1:
         raise OptionError(f"{n} tasks are too few. Ask for at least 1.")
@@ -37,7 +44,15 @@ def make_tasks(n: int = 100, *, domains: Sequence[str] = DOMAINS) -> tuple[Task,
 
 
 def write_tasks(tasks: Sequence[Task], path: str | os.PathLike[str]) -> Path:
-    """Write a suite as YAML that `read_tasks` takes."""
+    """Write a suite as YAML that `read_tasks` accepts.
+
+    Parameters
+    ----------
+    tasks : Sequence[Task]
+        The tasks.
+    path : str or path
+        The file to write.
+    """
     import yaml
 
     held = yaml.safe_dump({"tasks": [_entry(task) for task in tasks]}, sort_keys=False, allow_unicode=True, width=120)
@@ -45,7 +60,13 @@ def write_tasks(tasks: Sequence[Task], path: str | os.PathLike[str]) -> Path:
 
 
 def read_tasks(path: str | os.PathLike[str]) -> tuple[Task, ...]:
-    """The tasks of a YAML file: a list, or a list under ``tasks``. What does not fit is named by line and field."""
+    """The tasks of a YAML file: a list, or a list under ``tasks``. An error message names line and field.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    """
     file = Path(path)
     nodes = list(_entries(file, read_yaml(file, is_text=True).tree))
     if not nodes:

@@ -41,9 +41,22 @@ class HorizonRatio:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HorizonComparison(Result):
-    """The ratio of A's horizon to B's at each success rate.
+    """The ratio of A's time horizon to B's at each success rate.
 
-    ``drawn`` has log₂ of the ratio in each replicate (axis 0) at each success rate (axis 1); NaN where there is none.
+    Parameters
+    ----------
+    a : str
+        The first model.
+    b : str
+        The second model.
+    rows : tuple[HorizonRatio, ...]
+        One entry per success rate.
+    n_shared_tasks : int
+        Number of tasks that both models tried.
+    drawn : Floats
+        log₂ of the ratio, shape (n_replicates, n_success_rates); NaN where it is undefined.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "horizon_compare"

@@ -41,6 +41,23 @@ class HorizonTrend(Result):
     true horizons around the line, which is the scatter of the residuals e less what the horizons' own errors Σ explain (M takes residuals). In a replicate a
     model beyond the shortest or longest task is censored there, and a model without a horizon says nothing. ``plain`` has the scatter of the
     residuals alone. ``models`` has all models (model, released, minutes, minutes_low, minutes_high, is_frontier), ``path`` the line with its band.
+
+    Parameters
+    ----------
+    doubling : Estimate
+        Doubling time in days.
+    plain : Estimate
+        Doubling time with an interval from the residuals alone.
+    line : Line
+        The fitted line.
+    models : pl.DataFrame
+        One row per model: model, released, minutes, minutes_low, minutes_high, is_frontier.
+    path : pl.DataFrame
+        The line with its band, by date.
+    success_rate : float
+        Success rate of the horizons.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "trend"

@@ -58,8 +58,24 @@ class ModelFit:
 class TimeHorizons(Result):
     """Time horizons of models, with intervals over families, tasks and runs.
 
-    ``drawn`` has the replicates' curves, or None without replicates. ``sensitivity`` says what noise in the minutes, censored baselines,
-    the regularisation and the weights would change.
+    Parameters
+    ----------
+    fits : tuple[ModelFit, ...]
+        One entry per model.
+    success_rates : tuple[float, ...]
+        Success rates at which horizons are read, between 0 and 1.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    data : Timed
+        Successes per model and task, with minutes and weights.
+    curves : SuccessCurves
+        The fitted curves.
+    drawn : SuccessCurves | None
+        The curves of the bootstrap replicates; None without replicates.
+    sensitivity : Sensitivity
+        How noise in the minutes, censored minutes, regularisation and weights change the horizons.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "time_horizons"

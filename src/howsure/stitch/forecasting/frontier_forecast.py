@@ -31,10 +31,24 @@ _BANDS = ("confidence", "prediction")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Forecast(Result):
-    """The frontier, its trend into the future, and how accurate such forecasts have been.
+    """The frontier, its trend into the future, and the accuracy of earlier forecasts.
 
-    ``models`` are all dated models with ``is_frontier``; ``path`` is the trend at each month's end, with bands at ``trend.level``: ``capability`` with the
-    confidence band of the line, ``prediction`` with the band for one new frontier model, and both by ordinary least squares alone under ``…_ols``.
+    Parameters
+    ----------
+    models : pl.DataFrame
+        All dated models, with ``is_frontier``.
+    trend : Trend
+        The fitted trend.
+    path : pl.DataFrame
+        The trend at each month's end: ``capability`` with the confidence band of the line, ``prediction`` with the prediction band for one new frontier model, and both by ordinary least squares under ``…_ols``.
+    backtest : Backtest
+        Forecasts made from earlier data, compared with what happened.
+    break_test : BreakTest
+        Test of a change of the slope.
+    saturation : tuple[Saturation, ...]
+        Dates at which benchmarks are expected to saturate.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "forecast"

@@ -40,11 +40,24 @@ _FEWEST_FAMILIES = 3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HorizonMap(Result):
-    """Time horizons by capability: ln(minutes) = a + b·capability.
+    """Time horizons as a function of capability: ln(minutes) = a + b·capability.
 
-    ``line`` is plain least squares. ``slope`` is its b with an interval that also allows for versions of one family that resemble each other and
-    for capabilities that are estimates; ``correlation`` is that of ln(minutes) and capability, its interval for families too. ``held_out_r2`` is the share of variance explained in families that the line has not seen; it is
-    below 0 where the line does worse than the mean. ``points`` have the models with a published horizon, ``models`` what the line says of all.
+    Parameters
+    ----------
+    line : Line
+        Ordinary least squares.
+    slope : Estimate
+        The slope b; its interval includes the correlation within families and the errors of the capabilities.
+    correlation : Estimate
+        Correlation of ln(minutes) and capability, with an interval over families.
+    held_out_r2 : Estimate
+        Share of variance explained in families that were not used for the fit; below 0 where the line is worse than the mean.
+    points : pl.DataFrame
+        Models with a published horizon.
+    models : pl.DataFrame
+        Predicted horizons of all models.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "horizon_map"

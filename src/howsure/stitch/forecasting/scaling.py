@@ -61,10 +61,26 @@ class ProgressRate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Progress(Result):
-    """Scaling and algorithms, apart.
+    """Progress from compute and from algorithms, separated.
 
-    ``rates`` are the numbers, by method. ``needed`` is the compute for some fixed capabilities over time and ``cheapest`` the models that
-    needed least so far; ``fixed`` is the capability at fixed compute over time and ``gains`` its slope within each order of magnitude alone.
+    Parameters
+    ----------
+    models : pl.DataFrame
+        The models that were used.
+    rates : tuple[ProgressRate, ...]
+        The estimates, by method.
+    needed : pl.DataFrame
+        Compute needed for fixed capabilities over time.
+    cheapest : pl.DataFrame
+        Models that needed the least compute so far.
+    fixed : pl.DataFrame
+        Capability at fixed compute over time.
+    gains : pl.DataFrame
+        Its slope within each order of magnitude of compute.
+    r2 : float
+        Share of variance explained.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "progress"
@@ -119,15 +135,24 @@ def progress(
     keep_distilled: bool = False,
     level: float = 0.95,
 ) -> Progress:
-    r"""Scaling apart from algorithms.
+    r"""Progress from compute and from algorithms, separated.
 
     .. math:: C_i = a + k \log_{10} F_i + g\, t_i + e_i
 
-    k is what ten times the compute brings, g what a year brings at the same compute, g/k the orders of magnitude saved per year.
-    ``compute`` is a mapping, frame or file with columns model, compute (FLOP) and, if known, family; without it the scores' own column counts.
-    A family are models that were trained alike at different sizes; where none is given it is read from the scores' families, less
-    the size in their names. Models that the scores mark as distilled are excluded unless ``keep_distilled``, since their compute hides their teacher's;
-    ``exclude`` names others.
+    k is the gain from ten times the compute, g the gain per year at the same compute, g/k the orders of magnitude of compute saved per year.
+
+    Parameters
+    ----------
+    scale : Scale
+        The capability scale.
+    compute : Source | Mapping[str, float] | None
+        Mapping, frame or file with the columns model, compute (FLOP) and, if known, family (models of one training recipe at different sizes); by default the scores' own column.
+    exclude : Collection[str]
+        Models to exclude.
+    keep_distilled : bool
+        Whether to include distilled models, whose compute hides that of their teacher.
+    level : float
+        Coverage of the intervals, between 0 and 1.
     """
     check_level(level)
     distilled = frozenset[str]() if keep_distilled else scale.problem.distilled

@@ -31,9 +31,18 @@ class LinkedGroup:
 def find_parts(
     model: Ints, benchmark: Ints, models: Sequence[str], benchmarks: Sequence[str]
 ) -> tuple[LinkedGroup, ...]:
-    """The parts into which the scores fall, the largest first; one part is what a scale needs.
+    """Groups of models and benchmarks that are linked by scores, the largest first; a scale needs exactly one.
 
-    ``model`` and ``benchmark`` hold each score's index into the names.
+    Parameters
+    ----------
+    model : Ints
+        Index of each score's model.
+    benchmark : Ints
+        Index of each score's benchmark.
+    models : Sequence[str]
+        Names of the models.
+    benchmarks : Sequence[str]
+        Names of the benchmarks.
     """
     n_models, size = len(models), len(models) + len(benchmarks)
     links = coo_array((np.ones(len(model)), (model, n_models + benchmark)), shape=(size, size))

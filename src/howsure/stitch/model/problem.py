@@ -23,10 +23,42 @@ _EDGE = 0.1  # items right, at least, and wrong: an expected score of exactly 0 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is fitted: one score a pair of model and benchmark, sorted by model and then benchmark.
+    """The scores to fit: one per model–benchmark pair, sorted by model and then benchmark. Unknown numbers are NaN, unknown dates NaT.
 
-    ``model`` and ``benchmark`` are each score's index into ``models`` and ``benchmarks``, which are sorted by name. ``n_effective`` is the number of
-    independent items that would give a score its standard error; ``distilled`` names the models that were trained on another's outputs. What is unknown is NaN, of dates NaT.
+    Parameters
+    ----------
+    models : tuple[str, ...]
+        Names of the models, sorted.
+    benchmarks : tuple[str, ...]
+        Names of the benchmarks, sorted.
+    model : Ints
+        Index of each score's model.
+    benchmark : Ints
+        Index of each score's benchmark.
+    score : Floats
+        The scores, between 0 and 1.
+    se : Floats
+        Their standard errors.
+    n_effective : Floats
+        Number of independent items that would give this standard error.
+    floors : Floats
+        Score of guessing, per benchmark.
+    ceilings : Floats
+        Highest possible score, per benchmark.
+    dates : NDArray[np.datetime64]
+        Release date per model.
+    benchmark_dates : NDArray[np.datetime64]
+        Release date per benchmark.
+    families : tuple[str, ...]
+        Family per model.
+    organisations : tuple[str | None, ...]
+        Organisation per model.
+    compute : Floats
+        Training compute per model, in FLOP.
+    notes : tuple[str, ...]
+        What was excluded or combined.
+    distilled : frozenset[str]
+        Models that were trained on the outputs of another.
     """
 
     models: tuple[str, ...]

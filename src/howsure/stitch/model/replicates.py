@@ -48,10 +48,22 @@ _Drawn = tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class ScaleReplicates(Aligned):
-    """Parameters of the refits, one row each, on the reported scale.
+    """Parameters of the bootstrap refits, one row per refit, on the reported scale.
 
-    A refit that did not converge, or left the constraint without a scale, is NaN throughout; so is a model's capability in a refit that drew none
-    of its scores. `howsure.stats.replicates` says how these count.
+    A refit that did not converge, or lost the identification constraint, is NaN; so is a model's capability in a refit without its scores. `howsure.stats.replicates` says how these count.
+
+    Parameters
+    ----------
+    capability
+        Shape (n_replicates, n_models).
+    difficulty
+        Shape (n_replicates, n_benchmarks).
+    slope
+        Shape (n_replicates, n_benchmarks).
+    trait
+        Second trait per model, in two dimensions.
+    loading
+        Loading of the second trait per benchmark, in two dimensions.
     """
 
     @classmethod

@@ -51,11 +51,24 @@ _STAGES = 4
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Robustness(Result):
-    """How the frontier's slope and the order of the models change, and in words what they depend on.
+    """Sensitivity of the frontier's slope and of the ranks to the choices of the analysis.
 
-    ``slope`` is that of the frontier, per year, with the interval that the scores' errors leave. ``factors`` has one row for each thing that was varied, ``variants``
-    (`howsure.stitch.sensitivity.variants.Variant`) one for each refit, ``ranks`` says between which ranks a model lies when benchmarks are dropped, ``validation`` how well each model
-    of the scores predicts what it has not seen, and by how much it differs from the one in use.
+    Parameters
+    ----------
+    slope : Estimate
+        Slope of the frontier per year, with an interval for the errors of the scores.
+    factors : tuple[Factor, ...]
+        One entry per choice that was varied.
+    variants : pl.DataFrame
+        One row per refit (`howsure.stitch.sensitivity.variants.Variant`).
+    ranks : pl.DataFrame
+        Range of each model's rank when benchmarks are dropped.
+    validation : pl.DataFrame
+        Held-out error of each statistical model of the scores, and its difference from the one in use.
+    summary : tuple[str, ...]
+        The results in sentences.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "robustness"

@@ -42,11 +42,28 @@ def compare_models(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
-    """Held-out error of each method, best first: method, rmse, rmse_low, rmse_high, difference, difference_low, difference_high, n.
+    """Held-out error of each statistical model of the scores, best first: method, rmse, rmse_low, rmse_high, difference, difference_low, difference_high, n.
 
-    ``folds`` is how many to make, or the fold of each score. ``anchor`` is the benchmark whose slope the ridge of the paper leaves alone, by
-    default the one that most models have. The difference is to the method ``against``: negative is better.
-    Intervals resample families and the models in them, since errors of siblings resemble each other.
+    Intervals are a cluster bootstrap over families and the models in them.
+
+    Parameters
+    ----------
+    problem : Problem
+        The scores.
+    methods : Sequence[str] | None
+        The methods to compare; by default all.
+    folds : int | Ints
+        Number of folds, or the fold of each score.
+    against : str
+        Method with which the others are compared; a negative difference is better.
+    anchor : str | None
+        Benchmark whose slope is not shrunk by the ridge of the paper; by default the one with most models.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    seed : int
+        Seed of the random numbers.
+    progress : Callable[[int, int], None] | None
+        Called with the number of steps done and the total.
     """
     check_level(level)
     names = list(dict.fromkeys([*(METHODS if methods is None else methods), against]))

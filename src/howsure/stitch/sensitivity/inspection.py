@@ -63,10 +63,20 @@ class Surprises:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScaleCheck(Result):
-    """A sample of models for a person to judge, best first, and the machine's own surprises.
+    """A sample of models for a person to check, best first, and the scores that the fit predicts badly.
 
-    ``sample`` names for each model the nearest better and the nearest worse one with three benchmarks in common, if there is one, how many they share, and
-    on how many of those the model scores more. ``scores`` holds the raw scores of them all beside the expected ones.
+    Parameters
+    ----------
+    sample : pl.DataFrame
+        For each model, the nearest better and worse model with three common benchmarks, the number of common benchmarks, and on how many of them the model scores higher.
+    scores : pl.DataFrame
+        Their raw and expected scores.
+    surprises : Surprises
+        Scores far from what is expected.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "check"

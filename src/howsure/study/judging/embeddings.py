@@ -42,10 +42,16 @@ _LARGEST = 256 * 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class Similarity(Result):
-    """The similarity of each pair's responses to the gold standard.
+    """Similarity of each pair's responses to the gold standard.
 
-    Table ``similarity_scores``, which `howsure study analyze --model-scores` takes: one row per pair (item, score: the target's similarity,
-    comparison: the other response's, domain, method). ``method`` names the embedding model, or says that the measure is lexical.
+    Parameters
+    ----------
+    frame : pl.DataFrame
+        Table ``similarity_scores``, which `howsure study analyze --model-scores` accepts: item, score (similarity of the target), comparison (of the other response), domain, method.
+    method : str
+        The embedding model, or the lexical measure.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "similarity"

@@ -59,9 +59,24 @@ class Reply:
 class JudgeRatings(Result):
     """A model's ratings of a study.
 
-    Tables: ``judge`` (rater, item, dimension, value: means of the two orders, for pairs that were rated in both), ``judge_orders``
-    (each order on its own, and what failed) and ``model_scores`` (item, score, domain). ``position`` has the position bias by dimension,
-    ``failures`` counts questions without a rating by their reason.
+    Parameters
+    ----------
+    model : str
+        The judge.
+    ratings : pl.DataFrame
+        Table ``judge``: rater, item, dimension, value (mean of the two orders, for pairs that were rated in both).
+    orders : pl.DataFrame
+        Table ``judge_orders``: each order separately, and failures.
+    scores : pl.DataFrame
+        Table ``model_scores``: item, score, domain.
+    position : Mapping[str, PositionBias]
+        Dimension → position bias.
+    failures : Mapping[str, int]
+        Reason → number of questions without a rating.
+    n_pairs : int
+        Number of pairs.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "judge"

@@ -55,6 +55,17 @@ class Validation(Result):
     Table ``validation``: one row per judge, dimension and statistic (judge, dimension, statistic, value, value_low, value_high,
     value_state, reason). Table ``calibration``: one row per bin of the calibration curves, on the unit scale (judge, dimension, bin_from,
     bin_to, predicted, people, people_low, people_high, people_state, n_items).
+
+    Parameters
+    ----------
+    rows : tuple[JudgeComparison, ...]
+        One entry per judge and dimension.
+    raters : tuple[str, ...]
+        The raters.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "validation"

@@ -103,7 +103,16 @@ class StudyKey:
 class StudyPacket(Result):
     """The pages of a study, one per rater or one for all, and their key.
 
-    Table ``packet``: one row per page (rater, n_pairs, n_repeats, n_attention, digest); nothing in it reveals where the target stands.
+    Table ``packet``: one row per page (rater, n_pairs, n_repeats, n_attention, digest); it does not reveal the slot of the target.
+
+    Parameters
+    ----------
+    key : StudyKey
+        The sealed key.
+    pages : tuple[BuiltPage, ...]
+        The pages.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "packet"

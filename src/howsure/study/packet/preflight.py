@@ -63,7 +63,17 @@ class PreflightCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Preflight(Result):
-    """All checks of a study; `is_ready` when nothing fails. Table ``check``: one row per check (check, state, message)."""
+    """All checks of a study; `is_ready` if none fails. Table ``check``: one row per check (check, state, message).
+
+    Parameters
+    ----------
+    checks : tuple[PreflightCheck, ...]
+        The checks.
+    minutes : float
+        Expected minutes per rater.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
 
     name: ClassVar[str] = "preflight"
     checks: tuple[PreflightCheck, ...]

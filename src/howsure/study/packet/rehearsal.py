@@ -26,10 +26,16 @@ _Rated = dict[str, tuple[float, float]]
 
 
 def fill_in(packet: str | os.PathLike[str], ratings: Ratings, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the files that raters with these ratings would send back from the pages in `packet`.
+    """Write the answer files that raters with these ratings would send back. A rater who left a question open sends nothing, because the page requires all answers.
 
-    The ratings are as `howsure study simulate --study` draws them for as many raters. Who left a question open sends nothing, for the
-    page would not have let them finish.
+    Parameters
+    ----------
+    packet : str or path
+        Folder of the pages.
+    ratings : Ratings
+        Ratings, as `howsure study simulate --study` draws them for the same number of raters.
+    folder : str or path
+        Folder for the answer files.
     """
     packet, key = Path(packet), StudyKey.read(Path(packet) / KEY)
     sent = _by_rater(ratings)

@@ -32,11 +32,24 @@ _LABELS_SHOWN = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Selection(Result):
-    """The selected pairs, the rows that were refused, and why.
+    """Selected pairs, refused rows and reasons.
 
-    Table ``model_scores``: one row per selected pair (item, score, domain, score_level, line, about). Table ``refused``: line, score,
-    reason. ``findings`` say in sentences what was wrong with the rows, and ``texts`` hold what the file knows of each pair's prompt and
-    responses.
+    Table ``model_scores``: one row per selected pair (item, score, domain, score_level, line, about). Table ``refused``: line, score, reason.
+
+    Parameters
+    ----------
+    pairs : pl.DataFrame
+        The selected pairs.
+    refused : pl.DataFrame
+        The refused rows.
+    findings : tuple[str, ...]
+        Problems of the rows, in sentences.
+    texts : tuple[Mapping[str, str], ...]
+        Prompt and responses of each pair, as far as the file has them.
+    n_rows : int
+        Number of rows in the file.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "selection"

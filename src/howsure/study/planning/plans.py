@@ -116,10 +116,38 @@ class CorrelationPower:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyPlan(Result):
-    """What the requested design can show, compared with other designs, and in ``sentences`` what it cannot.
+    """What a design can show, compared with other designs.
 
-    Table ``plan``: one row per design. Table ``plan_criteria``: the requested design, one row per scenario and criterion, with the
-    shares of simulated studies whose estimate meets the criterion (met) and whose interval passes, fails or is inconclusive.
+    Table ``plan``: one row per design. Table ``plan_criteria``: the requested design, one row per scenario and criterion, with the shares of simulated studies whose estimate meets the criterion (met) and whose interval passes, fails or is inconclusive.
+
+    Parameters
+    ----------
+    asked : DesignRow
+        The requested design.
+    rows : tuple[DesignRow, ...]
+        One entry per design.
+    power : tuple[CorrelationPower, ...]
+        Power of the correlation, by true correlation.
+    raters_for : Mapping[float, int]
+        Reliability of the mean → number of raters needed.
+    recommended : RatingDesign
+        The recommended design.
+    is_enough : bool
+        Whether some design reaches the required power.
+    sentences : tuple[str, ...]
+        The results in words.
+    assumptions : Assumptions
+        The assumed true values.
+    criteria : tuple[Criterion, ...]
+        The criteria.
+    pace : Pace
+        Minutes per pair and sitting.
+    wanted_power : float
+        Required probability that all criteria pass.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "plan"
@@ -197,10 +225,34 @@ def plan(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> StudyPlan:
-    """What ``pairs`` rated by ``raters`` can show, beside other ``designs``; the cheapest that holds all criteria with ``power`` is recommended.
+    """Power analysis of a rating study: what ``pairs`` rated by ``raters`` can show, and the cheapest design that is enough.
 
-    A criterion passes with its whole interval, as in `howsure study analyze`; ``met`` in the results is by the estimate alone. Statistics are
-    simulated with normal scores from the ``assumptions`` (what is assumed if all is as assumed); those of a correlation's power are exact.
+    A criterion passes if its whole interval meets the threshold, as in `howsure study analyze`; ``met`` in the results refers to the estimate alone. Results are simulated with normal scores; the power of the correlation is exact.
+
+    Parameters
+    ----------
+    pairs : int
+        Number of pairs.
+    raters : int
+        Number of raters.
+    assumptions : Assumptions | None
+        Assumed true values.
+    criteria : Sequence[Criterion]
+        The criteria.
+    pace : Pace | None
+        Minutes per pair and sitting.
+    designs : Sequence[RatingDesign]
+        Other designs to compare.
+    power : float
+        Required probability that all criteria pass.
+    n_simulations : int
+        Number of simulated studies per design and scenario.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    seed : int
+        Seed of the random numbers.
+    progress : Callable[[int, int], None] | None
+        Called with the number of steps done and the total.
     """
     assumptions, pace = assumptions or Assumptions(), pace or Pace()
     if not 0 < power < 1 or n_simulations < 100:

@@ -48,7 +48,15 @@ STATISTICS = ALPHA, PEARSON, FIDELITY, DIFFERENCE, COMBINED = (
 
 @dataclass(frozen=True, order=True)
 class RatingDesign:
-    """How many pairs are rated by how many raters, each rater all of them."""
+    """Number of pairs and of raters; each rater rates all pairs.
+
+    Parameters
+    ----------
+    pairs : int
+        Number of pairs.
+    raters : int
+        Number of raters.
+    """
 
     pairs: int
     raters: int
@@ -68,10 +76,22 @@ class RatingDesign:
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What is true of pairs, raters and model scores.
+    """Assumed true values of pairs, raters and model scores.
 
-    ``icc`` is the reliability of one rater's score, ICC(2,1); ``severity`` the share of its error that is the rater's severity;
-    ``fidelity`` the mean and ``spread`` the standard deviation of pairs; ``correlation`` that of model scores with fidelity.
+    Parameters
+    ----------
+    icc : float
+        Reliability of one rater's score, ICC(2,1).
+    severity : float
+        Share of its error that is rater bias (severity).
+    fidelity : float
+        Mean fidelity of the pairs.
+    spread : float
+        Standard deviation of fidelity over pairs.
+    correlation : float
+        Correlation of the model's scores with fidelity.
+    has_domains : bool
+        Whether half of the variance is between domains.
     """
 
     icc: float = 0.5

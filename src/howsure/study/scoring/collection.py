@@ -82,9 +82,18 @@ class AnswerSet:
 
 @dataclass(frozen=True, kw_only=True)
 class CollectedRatings(Result):
-    """The ratings of all included raters, one row per rater beside them, and what was refused and why.
+    """Ratings of all included raters, and what was refused.
 
-    Tables: ``ratings`` (rater, item, dimension, value, seconds, revisions, position), ``raters`` and ``refused`` (source, reason).
+    Parameters
+    ----------
+    ratings : Ratings
+        rater, item, dimension, value, seconds, revisions, position.
+    raters : pl.DataFrame
+        One row per rater.
+    refused : tuple[Refusal, ...]
+        Refused files, with reasons.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "collect"

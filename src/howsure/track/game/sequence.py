@@ -45,14 +45,25 @@ def distractors(seed: int, *, length: int = LENGTH, share: float = 1.0) -> list[
 
 @dataclass(frozen=True)
 class Setting:
-    """Under which conditions a variant is played; results of different settings are never pooled.
-
-    ``distractors`` is the chance of an irrelevant line before a number; ``is_brief`` forbids all but the answer in a reply.
+    """Conditions of a game; results of different settings are never pooled.
 
     >>> Setting(distractors=0.5).label
     'distractors=0.5'
     >>> Setting.of("distractors=0.5", length=50)
     Setting(length=50, low=0, high=100, distractors=0.5, is_brief=False)
+
+    Parameters
+    ----------
+    length : int
+        Numbers per sequence.
+    low : int
+        Smallest number.
+    high : int
+        One more than the largest number.
+    distractors : float
+        Probability of an irrelevant line before a number.
+    is_brief : bool
+        Whether replies may contain only the answer.
     """
 
     length: int = LENGTH

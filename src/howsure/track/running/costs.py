@@ -30,7 +30,17 @@ _TOKEN = re.compile(r"\d{1,3}|[^\W\d]{1,7}|[^\w\s]")
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices per million tokens, in any currency; ``cached`` for tokens that were read the turn before, where a provider gives a discount."""
+    """Prices per million tokens, in any currency.
+
+    Parameters
+    ----------
+    reading : float
+        Price of input tokens.
+    writing : float
+        Price of output tokens.
+    cached : float | None
+        Price of input tokens that were already sent in the turn before; None: no discount.
+    """
 
     reading: float
     writing: float
@@ -66,7 +76,17 @@ class TokenEstimate:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunEstimate(Result):
-    """What a run would use and cost, by variant, solver and how long games last: what `howsure.track.estimate` returns."""
+    """Expected tokens and cost of a run, by variant, solver and length of the games.
+
+    Parameters
+    ----------
+    rows : tuple[TokenEstimate, ...]
+        One entry per case.
+    prices : Prices | None
+        The prices, if given.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
 
     name = "estimate"
 

@@ -52,11 +52,32 @@ def run_model(
     epochs: int = 1,
     **asking: Any,
 ) -> ModelRun:
-    """Let `model` (``provider/name``, as Inspect spells it) play, or go on with the run of these settings in the folder `out`.
+    """Run a model on Track the Stat through Inspect, or continue the run with these settings.
 
-    Nothing is asked twice: finished games are taken from the log, and half-played ones are played again from the replies
-    that were kept. Where a server goes on failing, its game is given up and the others go on. ``asking`` is more on how to ask (`howsure.running.Asking`):
-    ``base_url``, ``config``, ``max_samples`` games at a time (a person's one after the other; memory grows with it), ….
+    No question is asked twice: finished games are read from the log, and interrupted games continue from the replies that were kept. If a server keeps failing, its game is censored and the others continue.
+
+    Parameters
+    ----------
+    model : str
+        ``provider/name``, as Inspect spells it.
+    out : str or path
+        Folder of the run.
+    variant : str
+        The statistic to track.
+    solver : str
+        ``direct``, or ``explicit`` (the state is shown).
+    setting : Setting | None
+        Length, range and distractors of the sequences.
+    n_samples : int
+        Number of sequences.
+    seed : int
+        Number of the first sequence.
+    state_role : str
+        Role of the message with the explicit state: user or assistant.
+    epochs : int
+        Games per sequence.
+    **asking
+        Further settings of `howsure.running.Asking`: ``base_url``, ``config``, ``max_samples`` (games at a time; memory grows with it), ….
     """
     asked = Asking(model, **asking)
     if model.startswith("human/"):  # who plays one game at a time and has the screen to himself

@@ -19,9 +19,12 @@ FILE = "samples.csv"
 
 
 def read_samples(paths: Sequence[str | os.PathLike[str]]) -> Samples:
-    """All games in these files and folders, and in the folders within.
+    """All games in these files, folders and subfolders. Where a folder has logs and a samples.csv made from them, the logs are read.
 
-    Where a folder has logs and a samples.csv made of them, the logs count.
+    Parameters
+    ----------
+    paths : Sequence[str or path]
+        Files and folders.
     """
     if not paths:
         raise InputError("No input was given: name a log, a samples.csv or a folder that holds them.")
