@@ -56,6 +56,49 @@ def test_imports_point_down(path):
         assert FLOOR[other] > FLOOR[room], f"{room} imports {other}, which is not on a lower floor"
 
 
+CHARTS = [path for path in MODULES if path.name == "charts.py" or room_of(path) == "charts"]
+STATISTICS = {
+    *(
+        "mean",
+        "nanmean",
+        "median",
+        "nanmedian",
+        "average",
+        "std",
+        "var",
+        "quantile",
+        "percentile",
+        "nanquantile",
+        "nanpercentile",
+    ),
+    *("corrcoef", "cov", "polyfit", "lstsq"),
+}
+
+
+def statistics_in(path: Path) -> list[str]:
+    """What a module computes that a result should hold: imports of statistics, calls of estimators, means and quantiles."""
+    found = [f"imports {room}" for room in imported_rooms(path) & {"stats", "compute"}]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+            if name in STATISTICS or name.startswith(("fit_", "bootstrap")):
+                found.append(f"line {node.lineno} calls {name}")
+    return found
+
+
+@pytest.mark.parametrize("path", CHARTS, ids=lambda path: str(path.relative_to(SRC)))
+def test_charts_compute_no_statistics(path):
+    assert statistics_in(path) == []
+
+
+def test_a_chart_that_computes_is_seen(tmp_path):
+    wrong = tmp_path / "charts.py"
+    wrong.write_text(
+        "import numpy as np\nfrom howsure.stats.proportions import wilson\nlow = np.percentile([1, 2], 5)\n"
+    )
+    assert statistics_in(wrong) == ["imports stats", "line 3 calls percentile"]
+
+
 def test_every_room_has_a_floor():
     assert {room_of(path) for path in MODULES} - {"__init__"} <= set(FLOOR)
 

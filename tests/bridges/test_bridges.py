@@ -10,7 +10,7 @@ from howsure.bridges.scales import read_scale, read_scales
 from howsure.bridges.simulator import JudgedSimulation, true_horizon
 from howsure.errors import InputError, OptionError
 from howsure.horizon.attempt_horizon.horizons import attempt_horizons
-from howsure.stitch.forecasting.horizon_map import clustered_correlation
+from howsure.stats.correlation import correlation
 from howsure.stitch.simulator import simulate as simulate_scores
 from howsure.tables import Attempts, Ratings
 from howsure.track.samples import GameSample, Samples
@@ -247,7 +247,7 @@ def test_the_correlation_of_both_maps_knows_that_versions_of_a_family_resemble_e
     )
     assert in_families.value == pytest.approx(alone.value)
     assert in_families.width > 1.5 * alone.width
-    same = clustered_correlation(capability, np.log(minutes), family, level=0.95)
+    same = correlation(capability, np.log(minutes), clusters=family).estimate
     assert (same.low, same.high) == pytest.approx((in_families.low, in_families.high))
 
 

@@ -195,3 +195,12 @@ def test_states():
 def test_wrong_calls_are_named(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_a_perfect_correlation_of_few_clusters_is_judged_by_the_clusters():
+    x = np.arange(40.0)
+    found = correlation(x, 2 * x, clusters=np.repeat(np.arange(4), 10))
+    assert found.p == pytest.approx(2 / 24)  # 4 clusters, two of 4! arrangements; the 40 pairs alone say p < 1e-40
+    assert correlation(x, 2 * x).p < 1e-40
+    two = correlation(x, x + np.sin(x), clusters=np.repeat([0, 1], 20))
+    assert (two.p, two.estimate.low_state) == (None, "too_few")

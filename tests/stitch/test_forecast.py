@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.errors import InputError, OptionError
+from howsure.stats.trends import is_frontier
 from howsure.stitch.forecasting.backtest import backtest, hold_out, refit_before
 from howsure.stitch.forecasting.breaks import find_break
-from howsure.stitch.forecasting.frontier import Dated, dates_of, fit_trend, frontier_frame, is_frontier, years_of
+from howsure.stitch.forecasting.frontier import Dated, dates_of, fit_trend, frontier_frame, years_of
 from howsure.stitch.forecasting.frontier_forecast import forecast
 from howsure.stitch.forecasting.saturation import crossing, saturate, saturation_frame
 from howsure.stitch.forecasting.shapes import FEWEST_POINTS, SHAPES, best_break, knots_between

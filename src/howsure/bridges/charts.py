@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from howsure.bridges.scales import SCALES, Link
 from howsure.charts import Caption, Field, estimate_rows, interval_plot, points_with_trend
-from howsure.stats._arrays import Floats
 
 if TYPE_CHECKING:
     import altair as alt
@@ -45,7 +45,7 @@ def draw_link(link: Link, level: float) -> alt.LayerChart:
     )
 
 
-def _axis(column: str, scale: str, points: Floats | None = None) -> Field:
+def _axis(column: str, scale: str, points: NDArray[np.float64] | None = None) -> Field:
     """The axis of a scale, with some room beside the points."""
     if scale != "capability":
         return Field(column, *SCALES[scale], scale="log2")

@@ -19,8 +19,8 @@ from howsure.outside_text import unguarded
 from howsure.results import Provenance, Result, columns_of
 from howsure.results.storage import ENDING
 from howsure.stats._arrays import Floats, Ints, check_level, codes
-from howsure.stats.trends import Line, fit_line
-from howsure.stitch.forecasting.horizon_map import clustered_correlation, clustered_slope
+from howsure.stats.correlation import correlation
+from howsure.stats.trends import Line, clustered_slope, fit_line
 from howsure.stitch.model.families import family_of
 from howsure.stitch.scale import Scale
 from howsure.tables.frames import parts_of
@@ -289,7 +289,7 @@ def _link(x: str, y: str, joined: pl.DataFrame, scales: Mapping[str, pl.DataFram
     family = _families(scales, models)
     slope = clustered_slope(across, up, family, level=level, drawn_x=drawn["x"], drawn_y=drawn["y"])
     line = fit_line(across, up, level=level)
-    return Link(x, y, line, slope, clustered_correlation(across, up, family, level=level), points)
+    return Link(x, y, line, slope, correlation(across, up, clusters=family, level=level).estimate, points)
 
 
 def _to(scale: str, value: float) -> float:

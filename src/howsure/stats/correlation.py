@@ -15,7 +15,7 @@ from scipy.special import gammaln, hyp2f1, stdtr
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.stats import jackknife
-from howsure.stats._arrays import Floats, aligned, check_level, normal_quantile, t_quantile
+from howsure.stats._arrays import Floats, Ints, aligned, check_level, normal_quantile, t_quantile
 from howsure.stats._ratings import certain
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
 Kind = Literal["pearson", "spearman", "kendall"]
 KINDS: tuple[Kind, ...] = ("pearson", "spearman", "kendall")
 _SPENT = {"pearson": 3, "spearman": 3, "kendall": 4}
+_FEWEST_CLUSTERS = 3
 _EXACT_BELOW = 10  # pairs: 9 have 362,880 arrangements
 
 
@@ -60,7 +61,8 @@ def correlation(
     from 0, ties included. Otherwise they are SciPy's, from t or from the normal distribution, and never below the exact p of a perfect correlation.
 
     ``clusters`` (one label per pair) are pairs that belong together. Interval and p-value then come from a jackknife over clusters on
-    Fisher's scale, with t on the number of clusters − 1 degrees of freedom.
+    Fisher's scale, with t on the number of clusters − 1 degrees of freedom; with fewer than 3 clusters there is neither. A perfect correlation
+    leaves the jackknife nothing to vary: its p-value is the exact one of as many pairs as there are clusters, 2/K!.
     """
     check_level(level)
     if kind not in KINDS:
@@ -74,12 +76,20 @@ def correlation(
     if n < needed:
         reason = f"{n} pairs; an interval needs {needed}"
         return Correlation(Estimate.without("too_few", reason, value=value, level=level), p, n, kind)
+    parts = None if clusters is None else jackknife.groups(n, clusters)
+    if parts is not None and len(parts) < _FEWEST_CLUSTERS:
+        reason = f"{len(parts)} clusters; an interval needs {_FEWEST_CLUSTERS}"
+        return Correlation(
+            Estimate(value, level=level, reason=reason, low_state="too_few", high_state="too_few"), None, n, kind
+        )
     if abs(value) == 1:
+        if parts is not None:
+            p = max(p, _p_of_perfect(np.arange(len(parts), dtype=np.float64)))
         return Correlation(
             certain(value, "no pair is off, so nothing tells how rarely one would be", level), p, n, kind
         )
-    if clusters is not None:
-        return _over_clusters(x, y, kind, value, clusters, level)
+    if parts is not None:
+        return _over_clusters(x, y, kind, value, parts, level)
     far = normal_quantile(level) * _spread(value, n, kind)
     low, high = (math.tanh(math.atanh(value) + end) for end in (-far, far))
     return Correlation(Estimate(value, low, high, level), p, n, kind)
@@ -198,10 +208,8 @@ def _p_of_perfect(y: Floats) -> float:
     return 2 * math.exp(float(gammaln(ties + 1.0).sum() - gammaln(len(y) + 1.0)))
 
 
-def _over_clusters(x: Floats, y: Floats, kind: Kind, value: float, clusters: Any, level: float) -> Correlation:
-    left_out = np.array(
-        [coefficient(np.delete(x, part), np.delete(y, part), kind) for part in jackknife.groups(len(x), clusters)]
-    )
+def _over_clusters(x: Floats, y: Floats, kind: Kind, value: float, parts: list[Ints], level: float) -> Correlation:
+    left_out = np.array([coefficient(np.delete(x, part), np.delete(y, part), kind) for part in parts])
     with np.errstate(divide="ignore"):
         turned = np.arctanh(left_out)
     found = jackknife.estimate(math.atanh(value), np.where(np.isfinite(turned), turned, np.nan), level)

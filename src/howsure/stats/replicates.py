@@ -5,8 +5,8 @@ A replicate is a number, or
 - ±inf: known to lie below or above the range. It is usable and counts beyond that end.
 - NaN: failed (no slope, no convergence, no data). It could lie anywhere, so it counts beyond both ends.
 
-The shares of both kinds are reported. With more than 10 % failed replicates there is no interval (state ``undefined``). In P(A > B) a failed
-replicate, and a pair beyond the same end, counts ½.
+The shares of both kinds are reported. With more than 10 % failed replicates there is no interval (state ``undefined``) and no probability. In P(A > B) a
+failed replicate, and a pair beyond the same end, counts ½.
 """
 
 from __future__ import annotations
@@ -187,18 +187,22 @@ def probability_greater(a: ArrayLike, b: ArrayLike) -> Floats:
     Returns
     -------
     array, shape (…)
-        Probabilities; NaN without replicates.
+        Probabilities; NaN without replicates, and where more than 10 % of them failed.
 
     Examples
     --------
     >>> inf, nan = float("inf"), float("nan")
+    >>> float(probability_greater([2.0, inf, inf, 4.0], [1.0, 5.0, inf, 3.0]))
+    0.875
     >>> float(probability_greater([2.0, inf, inf, nan], [1.0, 5.0, inf, 3.0]))
-    0.75
+    nan
     """
     first, second = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
     if not len(first):
         return np.full(first.shape[1:], np.nan)
-    return np.asarray((1 + (first > second).mean(axis=0) - (first < second).mean(axis=0)) / 2)
+    share_failed = (np.isnan(first) | np.isnan(second)).mean(axis=0)
+    shares = (1 + (first > second).mean(axis=0) - (first < second).mean(axis=0)) / 2
+    return np.where(share_failed > MOST_FAILED, np.nan, shares)
 
 
 def probability_best(draws: ArrayLike) -> Floats:
@@ -215,11 +219,11 @@ def probability_best(draws: ArrayLike) -> Floats:
     Returns
     -------
     array, shape (k,)
-        Probabilities that add up to 1; NaN without replicates.
+        Probabilities that add up to 1; NaN without replicates, and for a candidate of whose replicates more than 10 % failed.
 
     Examples
     --------
-    >>> probability_best([[3.0, 2.0], [1.0, 2.0], [float("nan"), 2.0], [4.0, 2.0]]).tolist()
+    >>> probability_best([[3.0, 2.0], [1.0, 2.0], [2.0, 2.0], [4.0, 2.0]]).tolist()
     [0.625, 0.375]
     """
     values = np.asarray(draws, dtype=np.float64)
@@ -231,7 +235,7 @@ def probability_best(draws: ArrayLike) -> Floats:
     is_best = ~failed & (known == known.max(axis=1, keepdims=True))
     left = 1 - failed.sum(axis=1, keepdims=True) / k
     shares = is_best * left / np.maximum(is_best.sum(axis=1, keepdims=True), 1)
-    return np.asarray((shares + failed / k).mean(axis=0))
+    return np.where(failed.mean(axis=0) > MOST_FAILED, np.nan, (shares + failed / k).mean(axis=0))
 
 
 def replicate_differences(a: ArrayLike, b: ArrayLike) -> Floats:

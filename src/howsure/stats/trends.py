@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.stats._arrays import Floats, aligned, check_level, t_quantile
+from howsure.stats._arrays import Bools, Floats, Ints, aligned, check_level, t_quantile
 from howsure.stats.replicates import Interval, replicate_interval
 
-__all__ = ["Line", "add_replicates", "fit_censored_lines", "fit_line"]
+__all__ = ["Line", "add_replicates", "clustered_slope", "fit_censored_lines", "fit_line", "is_frontier"]
 
 
 _MOST_STEPS = 500
 _TINY = 1e-300
+_FEWEST_CLUSTERS = 3
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,74 @@ def fit_censored_lines(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> tuple[F
     return filled @ dx / (dx**2).sum(), filled
 
 
+def clustered_slope(
+    x: Floats, y: Floats, cluster: Ints, *, level: float, drawn_x: Floats | None = None, drawn_y: Floats | None = None
+) -> Estimate:
+    """The slope of y on x, with an interval for points that come in clusters and for values that are estimates.
+
+    Parameters
+    ----------
+    x, y : array, shape (n,)
+        Plain least squares gives the slope.
+    cluster : array of int
+        The cluster of each point, numbered from 0: points of one cluster resemble each other.
+    level : float
+        Coverage, between 0 and 1.
+    drawn_x, drawn_y : array, shape (n_replicates, n), optional
+        Replicates of x and y, where they are estimates.
+
+    Returns
+    -------
+    Estimate
+        The variance is that of the jackknife over clusters plus that of the slope over the replicates, the interval that of t with one
+        degree of freedom less than there are clusters; its state is `too_few` with fewer than 3 clusters.
+    """
+    value, n = _raw_slope(x, y), int(cluster.max()) + 1
+    kept = [cluster != f for f in range(n)]
+    if n < _FEWEST_CLUSTERS or any(np.ptp(x[some]) == 0 for some in kept):
+        reason = f"{n} clusters; an interval needs {_FEWEST_CLUSTERS}"
+        return Estimate(value, level=level, reason=reason, low_state="too_few", high_state="too_few")
+    without = np.array([_raw_slope(x[some], y[some]) for some in kept])
+    variance = (n - 1) / n * ((without - without.mean()) ** 2).sum()
+    n_drawn = max(0 if drawn is None else len(drawn) for drawn in (drawn_x, drawn_y))
+    if n_drawn > 1:
+        each = [
+            np.resize(values if drawn is None or not len(drawn) else drawn, (n_drawn, len(values)))
+            for values, drawn in ((x, drawn_x), (y, drawn_y))
+        ]
+        variance += np.var([_raw_slope(*pair) for pair in zip(*each, strict=True)], ddof=1)
+    reach = t_quantile(level, n - 1) * math.sqrt(variance)
+    return Estimate(value, value - reach, value + reach, level)
+
+
+def is_frontier(days: Ints, values: Floats, top_n: int = 1) -> Bools:
+    """Which points were among the ``top_n`` highest on their day, of all up to the end of it.
+
+    Parameters
+    ----------
+    days : array of int, shape (n,)
+        When each point was made.
+    values : array, shape (…, n)
+        How high each is; leading axes are replicates.
+    top_n : int
+        How many are the frontier.
+
+    Returns
+    -------
+    array of bool, shape (…, n)
+    """
+    if top_n < 1:
+        raise OptionError(f"top_n is {top_n}; the frontier is at least the best 1.")
+    best = np.full((*values.shape[:-1], top_n), -np.inf)
+    found = np.zeros(values.shape, dtype=bool)
+    for day in np.unique(days):
+        today = days == day
+        new = values[..., today]
+        best = np.sort(np.concatenate([best, new], axis=-1), axis=-1)[..., -top_n:]
+        found[..., today] = new >= best[..., :1]
+    return found
+
+
 def _fill(x: Floats, low: Floats, high: Floats) -> Floats:
     """Expected values of censored points under the line of largest likelihood, starting from the line through the known ones."""
     is_known = low == high
@@ -194,6 +264,11 @@ def _truncated(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     mean = np.clip((density[0] - density[1]) / mass, low, high)
     variance = np.clip(1 + (moved[0] - moved[1]) / mass - mean**2, 0, 1)
     return np.where(is_right, -mean, mean), variance
+
+
+def _raw_slope(x: Floats, y: Floats) -> float:
+    away = x - x.mean()
+    return float(away @ y / (away @ away))
 
 
 def _checked(x: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, ...]:

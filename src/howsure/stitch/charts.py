@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from howsure.charts import Caption, Field, Reference, captioned, heat_map, histogram, interval_plot, points_with_trend
 from howsure.charts.encodings import MAX_ROWS, NAMES, ON_TOP, by_group, position, reference_line, roles, tooltips
 from howsure.charts.theme import LIGHT, PALETTE, ROW
-from howsure.errors import InputError
-from howsure.stats._arrays import Floats
-from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of, fit_trend, is_frontier
+from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of
 from howsure.stitch.model.curves import curve_frame, residual_frame
 
 if TYPE_CHECKING:
@@ -128,10 +127,10 @@ def draw_ranking(scale: Scale, n: int = 40) -> alt.LayerChart:
 def draw_capabilities(scale: Scale, *, top_n: int = 1, level: float | None = None) -> alt.LayerChart:
     """Capabilities by release date, the frontier marked, with its trend."""
     dated = Dated.of(scale)
-    chosen = is_frontier(dated.days, dated.capability, top_n)
+    chosen = dated.is_frontier(top_n)
     where = pl.DataFrame({"model": dated.models, "group": np.where(chosen, "frontier", "others").tolist()})
     points = scale.models.join(where, on="model").sort("group", "date", descending=True).head(MAX_ROWS)
-    trend = _trend(dated, top_n, level or scale.level)
+    trend = dated.trend(top_n=top_n, level=level or scale.level)
     told = "" if trend is None else f"The frontier rises by {trend.slope()} per year; the band is for its line"
     return points_with_trend(
         points,
@@ -153,7 +152,7 @@ def draw_difficulties(scale: Scale) -> alt.LayerChart:
     points = scale.benchmarks.drop_nulls("date").head(MAX_ROWS)
     has_dates = scale.models["date"].is_not_null().any()
     dated = Dated.of(scale) if has_dates else None
-    trend = None if dated is None else _trend(dated, 1, scale.level)
+    trend = None if dated is None else dated.trend(level=scale.level)
     told = "" if trend is None else "The line is the trend of the most capable models"
     ends = {f"capability{end}": f"difficulty{end}" for end in ("", "_low", "_high")}
     line = None if trend is None or dated is None else _line(trend, dated).rename(ends)
@@ -262,7 +261,7 @@ def readable(
     return list(taken)
 
 
-def _places(rows: pl.DataFrame, x: str, y: str) -> Floats:
+def _places(rows: pl.DataFrame, x: str, y: str) -> NDArray[np.float64]:
     return rows.select(pl.col(x, y).to_physical().cast(pl.Float64)).to_numpy()
 
 
@@ -286,13 +285,6 @@ def _caption(scale: Scale, note: str, of: str = "models", n: int | None = None) 
         return Caption(count, of, None, "the fit has no replicates", note)
     method = f"{len(scale.replicates):,} refits ({scale.provenance.settings['resample']} redrawn)"
     return Caption(count, of, scale.level, method, note)
-
-
-def _trend(dated: Dated, top_n: int, level: float) -> Trend | None:
-    try:
-        return fit_trend(dated, top_n=top_n, level=level)
-    except InputError:
-        return None
 
 
 def _line(trend: Trend, dated: Dated) -> pl.DataFrame:

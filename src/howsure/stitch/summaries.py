@@ -127,7 +127,6 @@ def pair_frame(
     first, second = (np.array([pair[side] for pair in pairs], dtype=int) for side in (0, 1))
     drawn = np.empty((0, len(models))) if replicates is None else replicates.capability
     found = replicate_interval(replicate_differences(drawn[:, first], drawn[:, second]), level)
-    better = probability_greater(drawn[:, first], drawn[:, second])
     return _closed(
         {
             "a": [models[i] for i in first],
@@ -136,7 +135,7 @@ def pair_frame(
             "difference_low": found.low,
             "difference_high": found.high,
             "difference_state": interval_state(found),
-            "p_a_greater": np.where(found.state == "ok", better, np.nan),
+            "p_a_greater": probability_greater(drawn[:, first], drawn[:, second]),
         }
     )
 
@@ -177,7 +176,7 @@ def rank_columns(capability: Floats, drawn: Floats, level: float) -> dict[str, F
         "rank": rank.astype(int),
         "rank_low": np.where(is_known, np.clip(np.floor(found.low), 1, n), np.nan),
         "rank_high": np.where(is_known, np.clip(np.ceil(found.high), 1, n), np.nan),
-        "p_best": np.where(is_known, probability_best(drawn), np.nan),
+        "p_best": probability_best(drawn),
     }
 
 

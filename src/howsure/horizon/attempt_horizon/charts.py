@@ -137,7 +137,7 @@ def draw_against_first(found: AttemptHorizons) -> alt.LayerChart:
     dots = base.mark_point(size=45, opacity=0.55).encode(**by_group(rows, model, "shape"))
     ends = alt.Chart(pl.DataFrame({"x": [0.0, 1.0], "value": [0.0, 1.0]})).encode(x="x:Q", y="value:Q")
     line = ends.mark_line(strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
-    runs = int(np.median(table["runs"].to_numpy()))
+    runs = found.runs_per_task
     note = "Dashed: equal" + (f". {len(shown):,} of them are shown" if len(shown) < len(table) else "")
     caption = Caption(len(table), "pairs of a model and a task", None, f"a dot is one task, mostly {runs} runs", note)
     return captioned(

@@ -111,6 +111,11 @@ class AttemptHorizons(Result):
         """The definitions, the headline's first."""
         return tuple(dict.fromkeys(row.definition for row in self.rows))
 
+    @property
+    def runs_per_task(self) -> int:
+        """How many runs a model has at a task that it tried, in the median."""
+        return int(np.median(self.counts.n[self.counts.n > 0]))
+
     def headline(self) -> dict[str, Horizon]:
         """Each model's horizon by the first definition at the first success rate."""
         first = self.rows[0]
@@ -317,15 +322,18 @@ def _pairs(estimator: HorizonEstimator, drawn: HorizonReplicates, settings: Hori
             definition=name,
             success_rate=rate,
             ratio=_ratio(estimator, drawn, (a, b), (place, rank), settings.level),
-            p_a_greater=None
-            if estimator.few(a) or estimator.few(b)
-            else float(probability_greater(*(drawn.horizons[:, row, place, rank] for row in (a, b)))),
+            p_a_greater=None if estimator.few(a) or estimator.few(b) else _p_a_greater(drawn, (a, b), (place, rank)),
             n_tasks=int((tried[a] & tried[b]).sum()),
         )
         for place, name in enumerate(settings.definitions)
         for rank, rate in enumerate(settings.success_rates)
         for a, b in itertools.combinations(order, 2)
     )
+
+
+def _p_a_greater(drawn: HorizonReplicates, pair: tuple[int, int], at: tuple[int, int]) -> float | None:
+    found = float(probability_greater(*(drawn.horizons[:, row, *at] for row in pair)))
+    return None if math.isnan(found) else found
 
 
 def _ratio(

@@ -10,8 +10,6 @@ import polars as pl
 from howsure.charts import Caption, Field, captioned, estimate_rows, interval_plot
 from howsure.charts.encodings import position, roles, tooltips
 from howsure.charts.theme import LIGHT, PALETTE
-from howsure.horizon.learning_curves.families import CONTEST
-from howsure.stats.proportions import wilson
 
 if TYPE_CHECKING:
     import altair as alt
@@ -57,9 +55,8 @@ def draw_curves(curves: LearningCurves) -> alt.FacetChart:
 def draw_wins(curves: LearningCurves) -> alt.LayerChart:
     """The share of tasks on which each family has the smallest AIC."""
     n = len(curves.rows)
-    won = {name: wilson(round(curves.wins.get(name, 0) * n), n, curves.level) for name in CONTEST}
     return interval_plot(
-        estimate_rows(won),
+        estimate_rows(curves.win_shares),
         title="Which family of curves suits a task best, by AIC",
         caption=Caption(n, "tasks", curves.level, "Wilson's, as if the tasks were a sample of such tasks"),
         label=Field("label", "Family"),

@@ -98,6 +98,12 @@ class LearningCurves(Result):
         return {} if won is None else {name: count / len(self.rows) for name, count in won.iter_rows()}
 
     @property
+    def win_shares(self) -> dict[str, Estimate]:
+        """`wins` of every family that competed, with Wilson's interval, as if the tasks were a sample of such tasks."""
+        n, wins = len(self.rows), self.wins
+        return {name: wilson(round(wins.get(name, 0) * n), n, self.level) for name in CONTEST}
+
+    @property
     def _is_contest(self) -> bool:
         return bool(self.provenance.settings["family"] == AUTO)
 

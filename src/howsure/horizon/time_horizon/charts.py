@@ -211,7 +211,8 @@ def _ratio_histogram(found: HorizonComparison, place: int) -> alt.LayerChart:
     row, drawn = found.rows[place], found.drawn[:, place]
     known = drawn[np.isfinite(drawn)]
     middle = known if len(known) else np.zeros(1)
-    near = middle[np.abs(middle - np.median(middle)) <= 8]  # doublings: a few far draws would flatten the rest
+    centre = np.sort(middle)[len(middle) // 2]
+    near = middle[np.abs(middle - centre) <= 8]  # doublings: a few far draws would flatten the rest
     rows = bins(near.tolist()).with_columns((pl.col("start", "end") * np.log(2)).exp())
     lost = f"{row.n_undefined} replicates have no ratio. " if row.n_undefined else ""
     beyond = len(drawn) - row.n_undefined - len(near)

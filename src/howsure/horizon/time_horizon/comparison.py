@@ -29,6 +29,7 @@ class HorizonRatio:
     """The ratio of A's horizon to B's at one success rate.
 
     ``p_a_greater`` is the share of replicates in which A's horizon is longer. A replicate without a ratio counts ½; ``n_undefined`` is their number.
+    It is None where more than 10 % of the replicates of either horizon failed.
     """
 
     success_rate: float
@@ -128,7 +129,8 @@ def _ratio(found: TimeHorizons, names: tuple[str, str], success_rate: float) -> 
     a, b = (found.minutes(name, success_rate) for name in names)
     ratio = _estimate(found, names, success_rate, drawn)
     p_a_greater = float(probability_greater(*crossings))
-    return HorizonRatio(success_rate, a, b, ratio, p_a_greater, int(np.isnan(drawn).sum())), drawn
+    p = None if math.isnan(p_a_greater) else p_a_greater
+    return HorizonRatio(success_rate, a, b, ratio, p, int(np.isnan(drawn).sum())), drawn
 
 
 def _estimate(found: TimeHorizons, names: tuple[str, str], success_rate: float, drawn: Floats) -> Estimate:

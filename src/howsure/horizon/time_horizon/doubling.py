@@ -16,9 +16,9 @@ from howsure.estimates import Estimate
 from howsure.horizon.time_horizon.horizons import TimeHorizons
 from howsure.horizon.time_horizon.published import DatedHorizons, dated_horizons
 from howsure.results import Provenance, Result, plain
-from howsure.stats._arrays import Bools, Floats, Ints, check_level, t_quantile
+from howsure.stats._arrays import Floats, Ints, check_level, t_quantile
 from howsure.stats.replicates import Interval
-from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_line
+from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_line, is_frontier
 
 if TYPE_CHECKING:
     import altair
@@ -132,7 +132,7 @@ def fit_horizon_trend(
     frame = horizons.frame
     days = frame["released"].to_physical().to_numpy().astype(np.int64)
     y = np.log2(frame["minutes"].to_numpy())
-    frontier = _is_frontier(days, y)
+    frontier = is_frontier(days, y)
     used = frontier & ((frame["released"] >= since).to_numpy() if since else True)
     n_days = len(np.unique(days[used]))
     if n_days < _FEWEST:
@@ -153,12 +153,6 @@ def fit_horizon_trend(
         success_rate=horizons.success_rate,
         provenance=Provenance(settings, horizons.digest, horizons.seed, horizons.notes),
     )
-
-
-def _is_frontier(days: Ints, y: Floats) -> Bools:
-    """Models with the longest horizon of all that were out by the end of their day."""
-    best = np.array([y[days <= day].max() for day in days])
-    return np.asarray(y >= best)
 
 
 @dataclass(frozen=True, eq=False)

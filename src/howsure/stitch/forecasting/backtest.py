@@ -12,7 +12,7 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.stats._arrays import Floats
 from howsure.stats.means import mean
-from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated, Trend, dates_of, fit_trend, is_frontier, years_of
+from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated, Trend, dates_of, fit_trend, years_of
 from howsure.stitch.forecasting.shapes import FEWEST_POINTS, SHAPES
 from howsure.stitch.scale import Scale, fit
 from howsure.tables import Scores
@@ -41,6 +41,11 @@ class HeldOut:
     known: pl.DataFrame
     errors: pl.DataFrame
     n_scores: int = 0
+
+    @property
+    def mean_absolute_error(self) -> float:
+        """How far off the line's forecasts were, on average over the later frontier models."""
+        return float(np.abs(self.errors.filter(shape="line")["error"].to_numpy()).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,7 @@ def backtest(
 
 def hold_out(dated: Dated, later: pl.DataFrame, cutoff: datetime.date, *, top_n: int, level: float) -> HeldOut:
     """Forecasts of ``later`` frontier models (model, date, capability) from the models known before ``cutoff``, in every shape."""
-    chosen = is_frontier(dated.days, dated.capability, top_n)
+    chosen = dated.is_frontier(top_n)
     if chosen.sum() < FEWEST_POINTS:
         raise InputError(f"{chosen.sum()} frontier models came before it; {FEWEST_POINTS} are needed.")
     trend = fit_trend(dated, top_n=top_n, level=level)
@@ -140,7 +145,7 @@ def refit_before(scale: Scale, cutoff: datetime.date, n_replicates: int = 0) -> 
 
 def monthly(dated: Dated, top_n: int) -> Iterator[datetime.date]:
     """The first of each month with enough frontier models before it and at least one after."""
-    days = np.sort(dated.days[is_frontier(dated.days, dated.capability, top_n)])
+    days = np.sort(dated.days[dated.is_frontier(top_n)])
     if len(days) <= FEWEST_POINTS:
         return
     first, last = dates_of(days[[FEWEST_POINTS - 1, -1]] / DAYS_A_YEAR)
@@ -174,7 +179,7 @@ def _attempt(scale: Scale, dated: Dated, cutoff: datetime.date, top_n: int, leve
 
 
 def _later(dated: Dated, cutoff: datetime.date, top_n: int) -> pl.DataFrame:
-    chosen = is_frontier(dated.days, dated.capability, top_n) & (dated.years >= years_of(cutoff))
+    chosen = dated.is_frontier(top_n) & (dated.years >= years_of(cutoff))
     columns = {"model": np.array(dated.models)[chosen], "date": dates_of(dated.years[chosen])}
     return pl.DataFrame(columns | {"capability": dated.capability[chosen]}).sort("date")
 
@@ -214,7 +219,7 @@ def _told(held: HeldOut) -> dict[str, object]:
         "slope_low": slope.low,
         "slope_high": slope.high,
         "n_later": len(line),
-        "mae": line["error"].abs().mean(),
+        "mae": held.mean_absolute_error,
         "coverage": line["is_covered"].mean(),
     }
 

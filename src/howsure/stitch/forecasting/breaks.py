@@ -11,7 +11,8 @@ import numpy as np
 from howsure.compute import replicate
 from howsure.estimates import Estimate, State
 from howsure.stats._arrays import Bools, Floats, Ints, t_quantile
-from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, is_frontier
+from howsure.stats.trends import is_frontier
+from howsure.stitch.forecasting.frontier import DAYS_A_YEAR
 from howsure.stitch.forecasting.shapes import FEWEST_POINTS, best_break
 
 __all__ = ["BreakTest", "find_break"]

@@ -74,7 +74,7 @@ def draw_validation(found: Forecast) -> alt.LayerChart:
     columns: dict[str, Any] = {"date": dates_of(years), "capability": held.trend.line.predict(years)}
     trend = pl.DataFrame(columns | {"low": low, "high": high})
     spanned = pl.concat([trend.select("date", pl.col(end).alias("capability")) for end in ("low", "high")])
-    kept, missed = int(errors["is_covered"].sum()), float(np.abs(errors["error"].to_numpy()).mean())
+    kept, missed = int(errors["is_covered"].sum()), held.mean_absolute_error
     note = (
         f"{kept} of {len(errors)} later frontier models lie in the band; mean absolute error {missed:.2f}. "
         f"The scale was fitted to the {held.n_scores:,} scores from before {held.cutoff} alone"

@@ -11,15 +11,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from howsure.errors import InputError, OptionError
+from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Bools, Floats, Ints, t_quantile
-from howsure.stats.trends import Line, add_replicates, fit_line
+from howsure.stats.trends import Line, add_replicates, fit_line, is_frontier
 
 if TYPE_CHECKING:
     from howsure.stitch.scale import Scale
 
-__all__ = ["DAYS_A_YEAR", "Dated", "Trend", "dates_of", "fit_trend", "frontier_frame", "is_frontier", "years_of"]
+__all__ = ["DAYS_A_YEAR", "Dated", "Trend", "dates_of", "fit_trend", "frontier_frame", "years_of"]
 
 DAYS_A_YEAR = 365.25
 _FEWEST = 3  # dates of which a line has an interval
@@ -56,6 +56,17 @@ class Dated:
     def years(self) -> Floats:
         """Release dates in years from 1970."""
         return self.days / DAYS_A_YEAR
+
+    def is_frontier(self, top_n: int = 1) -> Bools:
+        """Which models were among the ``top_n`` on the day of their release."""
+        return is_frontier(self.days, self.capability, top_n)
+
+    def trend(self, *, top_n: int = 1, level: float = 0.95) -> Trend | None:
+        """`fit_trend`, or None where the frontier has too few dates."""
+        try:
+            return fit_trend(self, top_n=top_n, level=level)
+        except InputError:
+            return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,26 +129,9 @@ class Trend:
         return below, above
 
 
-def is_frontier(days: Ints, capability: Floats, top_n: int = 1) -> Bools:
-    """Which models were among the ``top_n`` on the day of their release, of all that were out by the end of it.
-
-    Leading axes of ``capability`` are replicates.
-    """
-    if top_n < 1:
-        raise OptionError(f"top_n is {top_n}; the frontier is at least the best 1.")
-    best = np.full((*capability.shape[:-1], top_n), -np.inf)
-    found = np.zeros(capability.shape, dtype=bool)
-    for day in np.unique(days):
-        today = days == day
-        new = capability[..., today]
-        best = np.sort(np.concatenate([best, new], axis=-1), axis=-1)[..., -top_n:]
-        found[..., today] = new >= best[..., :1]
-    return found
-
-
 def fit_trend(dated: Dated, *, top_n: int = 1, level: float = 0.95) -> Trend:
     """The line through the frontier."""
-    chosen = is_frontier(dated.days, dated.capability, top_n)
+    chosen = dated.is_frontier(top_n)
     n_days = len(np.unique(dated.days[chosen]))
     if n_days < _FEWEST:
         raise InputError(
@@ -158,7 +152,7 @@ def frontier_frame(dated: Dated, top_n: int = 1) -> pl.DataFrame:
             "model": dated.models,
             "date": dates_of(dated.years),
             "capability": dated.capability,
-            "is_frontier": is_frontier(dated.days, dated.capability, top_n),
+            "is_frontier": dated.is_frontier(top_n),
             "p_frontier": drawn.mean(axis=0) if len(drawn) else [None] * len(dated.models),
         },
         schema_overrides={"p_frontier": pl.Float64},

@@ -13,11 +13,11 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
-from howsure.stats._arrays import Floats, Ints, check_level, codes, t_quantile
+from howsure.stats._arrays import Floats, Ints, check_level, codes
 from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.correlation import correlation
 from howsure.stats.replicates import replicate_interval
-from howsure.stats.trends import Line, fit_line
+from howsure.stats.trends import Line, clustered_slope, fit_line
 from howsure.stitch.scale import Scale
 from howsure.tables.frames import Part, parts_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from howsure.tables.frames import Source
 
-__all__ = ["HorizonMap", "clustered_correlation", "clustered_slope", "held_out_r2", "map_horizons", "read_horizons"]
+__all__ = ["HorizonMap", "held_out_r2", "map_horizons", "read_horizons"]
 
 _SPELLINGS = {
     "model": ("model", "Model version", "subject"),
@@ -150,7 +150,7 @@ def map_horizons(
     return HorizonMap(
         line=line,
         slope=clustered_slope(x, y, family, level=level, drawn_x=drawn),
-        correlation=clustered_correlation(x, y, family, level=level),
+        correlation=correlation(x, y, clusters=family, level=level).estimate,
         held_out_r2=_held_out(x, y, family, drawn, level, n_replicates, seed),
         points=_points(scale, rows, line, x, y, family),
         models=_predictions(scale, rows, line, level),
@@ -204,75 +204,6 @@ def held_out_r2(x: Floats, y: Floats, family: Ints, weights: Floats | None = Non
         slope = np.where(spread > 1e-12, (others(w * x * y) / n - x_mean * y_mean) / spread, np.nan)
         missed = (w * (y - y_mean - slope * (x - x_mean)) ** 2).sum(axis=-1)
         return np.asarray(1 - missed / (w * (y - y_mean) ** 2).sum(axis=-1))
-
-
-def clustered_slope(
-    x: Floats, y: Floats, family: Ints, *, level: float, drawn_x: Floats | None = None, drawn_y: Floats | None = None
-) -> Estimate:
-    """The slope of y on x, with an interval for models that come in families and for values that are estimates.
-
-    Parameters
-    ----------
-    x, y : array, shape (n_models,)
-        Plain least squares gives the slope.
-    family : array of int
-        The family of each model, numbered from 0: versions of one family resemble each other.
-    level : float
-        Coverage, between 0 and 1.
-    drawn_x, drawn_y : array, shape (n_replicates, n_models), optional
-        Replicates of x and y, where they are estimates.
-
-    Returns
-    -------
-    Estimate
-        The variance is that of the jackknife over families plus that of the slope over the replicates, the interval that of t with one
-        degree of freedom less than there are families; its state is `too_few` with fewer than 3 families.
-    """
-    value, n = _raw_slope(x, y), int(family.max()) + 1
-    kept = [family != f for f in range(n)]
-    if n < _FEWEST_FAMILIES or any(np.ptp(x[some]) == 0 for some in kept):
-        reason = f"models of {n} families; an interval needs {_FEWEST_FAMILIES}"
-        return Estimate(value, level=level, reason=reason, low_state="too_few", high_state="too_few")
-    without = np.array([_raw_slope(x[some], y[some]) for some in kept])
-    variance = (n - 1) / n * ((without - without.mean()) ** 2).sum()
-    n_drawn = max(0 if drawn is None else len(drawn) for drawn in (drawn_x, drawn_y))
-    if n_drawn > 1:
-        each = [
-            np.resize(values if drawn is None or not len(drawn) else drawn, (n_drawn, len(values)))
-            for values, drawn in ((x, drawn_x), (y, drawn_y))
-        ]
-        variance += np.var([_raw_slope(*pair) for pair in zip(*each, strict=True)], ddof=1)
-    reach = t_quantile(level, n - 1) * math.sqrt(variance)
-    return Estimate(value, value - reach, value + reach, level)
-
-
-def clustered_correlation(x: Floats, y: Floats, family: Ints, *, level: float) -> Estimate:
-    """The correlation of x and y, with an interval for models that come in families.
-
-    Parameters
-    ----------
-    x, y : array, shape (n_models,)
-        One pair per model.
-    family : array of int
-        The family of each model, numbered from 0: versions of one family resemble each other.
-    level : float
-        Coverage, between 0 and 1.
-
-    Returns
-    -------
-    Estimate
-        The interval is that of the jackknife over families on Fisher's scale; its state is `too_few` with fewer than 3 families.
-    """
-    found, n = correlation(x, y, clusters=family, level=level).estimate, int(family.max()) + 1
-    if n >= _FEWEST_FAMILIES or found.low is None:
-        return found
-    reason = f"models of {n} families; an interval needs {_FEWEST_FAMILIES}"
-    return Estimate(found.value, level=level, reason=reason, low_state="too_few", high_state="too_few")
-
-
-def _raw_slope(x: Floats, y: Floats) -> float:
-    away = x - x.mean()
-    return float(away @ y / (away @ away))
 
 
 def _held_out(

@@ -95,6 +95,12 @@ class Robustness(Result):
         """The refits in which one thing was varied."""
         return self.variants.filter(pl.col("kind") == kind)
 
+    @property
+    def dropped_slope(self) -> Estimate:
+        """The median slope of the refits without random benchmarks, with the middle of these refits."""
+        slopes, level = self.of("drop")["slope"].drop_nulls(), self.slope.level
+        return replicate_interval(slopes.to_numpy(), level).estimate(float(np.median(slopes)), level=level)
+
     def as_dict(self) -> dict[str, Any]:
         """The findings as sentences, the slope, the tables and the provenance as plain JSON."""
         return {"summary": list(self.summary), "slope": plain(self.slope), **super().as_dict()}

@@ -78,14 +78,13 @@ def draw_dropped(found: Robustness) -> alt.LayerChart:
     settings = found.provenance.settings
     slopes = found.of("drop")["slope"].drop_nulls()
     level = settings["level"]
-    middle, low, high = (slopes.quantile(q, "linear") for q in (0.5, (1 - level) / 2, (1 + level) / 2))
     return histogram(
         bins(slopes, n_bins=min(40, max(10, len(slopes) // 5))),
         title=f"Slope of the frontier without {settings['share']:.0%} of the benchmarks",
         caption=Caption(len(slopes), "refits", level, "the middle of the refits"),
         x=Field("start", "Slope", "capability per year"),
         count=Field("count", "Refits", "count"),
-        estimate=Estimate(middle, low, high, level),
+        estimate=found.dropped_slope,
         reference=Reference(found.slope.value or 0.0, "all benchmarks"),
     )
 

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, is_frontier
+from howsure.stats.trends import is_frontier
+from howsure.stitch.forecasting.frontier import DAYS_A_YEAR
 from howsure.stitch.model.layout import Floats
 
 __all__ = ["BaselineFit", "Variant", "frontier_slopes", "variant_frame"]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from howsure.charts import Caption, Field, Reference, estimate_rows, interval_plot, line_with_band
-from howsure.stats.proportions import wilson
 
 if TYPE_CHECKING:
     import altair as alt
@@ -20,11 +19,7 @@ __all__ = ["draw_designs", "draw_power"]
 def draw_designs(plan: StudyPlan) -> alt.LayerChart:
     """How often each design meets all criteria, if all is as assumed and when the model's scores are unrelated to fidelity."""
     n = plan.provenance.settings["simulations"]
-    rows = [
-        (_name(row, plan), world, wilson(round(share * n), n, plan.level))
-        for row in plan.rows
-        for world, share in _shares(row).items()
-    ]
+    rows = [(_name(row, plan), world, chance) for row in plan.rows for world, chance in plan.chances_of(row).items()]
     frame = estimate_rows((name, chance) for name, _, chance in rows)
     return interval_plot(
         frame.with_columns(group=pl.Series([world for _, world, _ in rows])),
@@ -73,14 +68,6 @@ def draw_power(plan: StudyPlan) -> alt.LayerChart:
 def _name(row: DesignRow, plan: StudyPlan) -> str:
     mark = "asked for: " if row.design == plan.asked.design else ""
     return f"{mark}{row.design}, {row.minutes:.0f} min"
-
-
-def _shares(row: DesignRow) -> dict[str, float]:
-    return {
-        "as assumed: intervals pass": row.as_assumed.joint.passed,
-        "as assumed: estimates meet": row.as_assumed.joint.met,
-        "scores unrelated: estimates meet": row.unrelated.joint.met,
-    }
 
 
 def _ticks(most: int) -> dict[float, str]:

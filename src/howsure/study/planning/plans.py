@@ -14,6 +14,7 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
 from howsure.stats.correlation import critical_r, power_of_correlation
+from howsure.stats.proportions import wilson
 from howsure.stats.reliability import cronbach_alpha, intraclass, noise_ceiling, raters_needed, spearman_brown
 from howsure.study.planning.sentences import sentences
 from howsure.study.planning.simulated_studies import (
@@ -180,6 +181,16 @@ class StudyPlan(Result):
             for name, one in {**simulated.by_criterion, "all": simulated.joint}.items()
         ]
         return {"plan": pl.DataFrame([_flat(row) for row in self.rows]), "plan_criteria": pl.DataFrame(criteria)}
+
+    def chances_of(self, row: DesignRow) -> dict[str, Estimate]:
+        """How often a design meets all criteria at once, in the scenarios that the chart shows, with the simulation's own (Wilson) interval."""
+        shares = {
+            "as assumed: intervals pass": row.as_assumed.joint.passed,
+            "as assumed: estimates meet": row.as_assumed.joint.met,
+            "scores unrelated: estimates meet": row.unrelated.joint.met,
+        }
+        n = self.provenance.settings["simulations"]
+        return {scenario: wilson(round(share * n), n, self.level) for scenario, share in shares.items()}
 
     def curve(self) -> pl.DataFrame:
         """The exact power of the correlation's criterion over the number of pairs, with the requested raters: pairs, true_r, power."""
