@@ -283,3 +283,13 @@ def test_clustered_mean_covers_in_realistic_designs(n_clusters, accuracy, correl
         return mean(*clustered_scores(rng, sizes, accuracy, correlation)).estimate.covers(accuracy)
 
     assert coverage(2000, draw) > 0.91
+
+
+def test_a_variance_that_few_clusters_carry_has_few_degrees_of_freedom():
+    scores = np.zeros(30)
+    scores[:2] = 0.4, 0.6
+    deviations = scores - scores.mean()
+    kurtosis = np.mean(deviations**4) / np.mean(deviations**2) ** 2
+    assert mean(scores).df == pytest.approx(2 * 29 / (kurtosis - 1) + 2)
+    assert mean(np.linspace(0, 1, 30)).df == pytest.approx(29)
+    assert mean(scores, bounds=None).df == pytest.approx(29)  # Student's own interval

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+import scipy.stats
 from statsmodels.stats.proportion import proportion_confint
 
 from howsure.errors import InputError, OptionError
+from howsure.stats.means import mean
 from howsure.stats.proportions import clopper_pearson, score_bounds, wilson
 
 # Newcombe (1998), Two-sided confidence intervals for the single proportion, table I, methods 3 and 5
@@ -52,3 +54,17 @@ def test_what_is_no_share_is_refused(successes, n):
 def test_level_is_checked():
     with pytest.raises(OptionError, match=r"95 is not between 0 and 1. Write 0.95"):
         wilson(1, 2, 95)
+
+
+def test_shares_next_to_a_bound_are_covered_where_wilsons_interval_leaves_them_out():
+    # by hand: 2 of 30 successes give the 5 % quantile of χ² with 4 degrees of freedom, 0.7107, over 2 · 30
+    found = mean([1, 1] + [0] * 28).estimate
+    assert found.low == pytest.approx(0.7107 / 60, rel=1e-3)
+    assert found.high == pytest.approx(wilson(2, 30).high)
+    mirrored = mean([0, 0] + [1] * 28).estimate
+    assert (mirrored.low, mirrored.high) == pytest.approx((1 - found.high, 1 - found.low))
+    n, truth = 30, 0.0179
+    chances = scipy.stats.binom.pmf(np.arange(n + 1), n, truth)
+    covers = [mean([1] * x + [0] * (n - x)).estimate.covers(truth) for x in range(n + 1)]
+    assert chances[covers].sum() >= 0.95
+    assert chances[[wilson(x, n).covers(truth) for x in range(n + 1)]].sum() < 0.91

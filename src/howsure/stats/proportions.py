@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betaincinv, gammaincinv
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats, check_level, normal_quantile
 
-__all__ = ["clopper_pearson", "score_bounds", "wilson"]
+__all__ = ["clopper_pearson", "near_bound", "score_bounds", "wilson"]
 
 
 def wilson(successes: float, n: float, level: float = 0.95) -> Estimate:
@@ -48,6 +48,24 @@ def score_bounds(share: float | Floats, n: float | Floats, quantile: float | Flo
     centre = share + stretch / 2
     reach = np.sqrt(stretch * (share * (1 - np.asarray(share)) + stretch / 4))
     return np.clip((centre - reach) / (1 + stretch), 0, share), np.clip((centre + reach) / (1 + stretch), share, 1)
+
+
+def near_bound(share: float, n: int, level: float, low: float, high: float) -> tuple[float, float]:
+    r"""Wilson's interval [low, high] with the end next to 0 or 1 replaced where 1 or 2 trials (3 of more than 50) differ from it.
+
+    .. math:: low = \tfrac{1}{2} \chi^2_{2x,\,1-level} / n \quad \text{for } x \text{ successes}, \qquad
+              high = 1 - \tfrac{1}{2} \chi^2_{2(n-x),\,1-level} / n \quad \text{for } n - x \text{ failures}
+
+    There Wilson's own end leaves out shares that give such counts often: with 30 trials, true shares near 0.02 are covered in
+    90 % of samples. Brown, Cai and DasGupta (2001), *Interval estimation for a binomial proportion*, section 4.1.1.
+    """
+    few = 3 if n > 50 else 2
+    for_low, for_high = round(share * n), n - round(share * n)
+    if 0 < for_low <= few:
+        low = min(low, float(gammaincinv(for_low, 1 - level)) / n)
+    if 0 < for_high <= few:
+        high = max(high, 1 - float(gammaincinv(for_high, 1 - level)) / n)
+    return low, high
 
 
 def _share(successes: float, n: float) -> float:
