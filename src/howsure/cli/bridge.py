@@ -27,7 +27,7 @@ Benchmark = Annotated[
 ]
 
 
-@app.command(epilog="Example: howsure bridge track runs -o out")
+@app.command(epilog="Example: howsure bridge track runs people -o out")
 @verb
 def track(
     inputs: Annotated[

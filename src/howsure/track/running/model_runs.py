@@ -71,7 +71,7 @@ def run_model(
     n_samples : int
         Number of sequences.
     seed : int
-        Number of the first sequence.
+        Seed of scripted players that draw random numbers; the sequences do not depend on it.
     state_role : str
         Role of the message with the explicit state: user or assistant.
     epochs : int
