@@ -87,6 +87,19 @@ class Leaderboard(Result):
                        comes from the difference's, and is open where that contains 0
     n_items            number of items that both tried
     =================  ==================================================================================================
+
+    Parameters
+    ----------
+    places : tuple[Place, ...]
+        One entry per model.
+    pairs : tuple[Separation, ...]
+        One entry per pair of models.
+    estimand : str
+        What the means are means of.
+    method : str
+        How the ranks and tests were computed.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "leaderboard"
