@@ -59,5 +59,9 @@ def need(package: str, extra: str, purpose: str) -> None:
     """Raise the install line unless `package` can be imported."""
     import importlib.util
 
-    if importlib.util.find_spec(package) is None:
+    try:
+        is_there = importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):  # found, but cannot be loaded
+        is_there = False
+    if not is_there:
         raise MissingExtraError(f"{purpose} needs the package {package!r}: pip install 'howsure[{extra}]'")

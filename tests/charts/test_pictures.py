@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from howsure.charts import Caption, Field, captioned, interval_plot, pictures, save_chart, to_spec
-from howsure.charts.export import specs_made_once
+from howsure.charts.drawing import Chart, quantitative
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -55,7 +55,7 @@ def test_the_file_shows_title_and_caption_above_the_picture(tmp_path):
 def test_a_picture_narrower_than_its_title_is_made_wider(tmp_path):
     frame = pl.DataFrame({"x": [1]})
     caption = Caption(1, "rows", None, "as reported")
-    narrow = alt.Chart(frame).mark_point().encode(x="x:Q").properties(width=60)
+    narrow = Chart(frame, width=60).mark("point").encode(x=quantitative("x"))
     chart = captioned(narrow, title="視野" * 10 + " and fifty letters beside them", caption=caption)
     root = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))
     assert 20 * 16 < int(root.get("width")) < 72 * 16
@@ -74,10 +74,8 @@ def test_a_chart_without_title_has_none(tmp_path):
     assert root.findall(f"{SVG}text") == []
 
 
-def test_within_a_run_a_chart_gets_its_specification_once():
+def test_a_chart_gets_its_specification_once():
     chart = bars("Rates")
-    with specs_made_once():
-        assert to_spec(chart) is to_spec(chart)
-        assert to_spec(bars("Others"))["title"] != to_spec(chart)["title"]
-    assert to_spec(chart) is not to_spec(chart)
-    assert to_spec(chart.properties(width=10)) != to_spec(chart)
+    assert to_spec(chart) is to_spec(chart)
+    assert to_spec(bars("Others"))["title"] != to_spec(chart)["title"]
+    assert to_spec(chart.having(width=10)) != to_spec(chart)

@@ -12,16 +12,15 @@ from howsure.bridges.scales import SCALES, Link
 from howsure.charts import Caption, Field, estimate_rows, interval_plot, points_with_trend
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from howsure.bridges.judge_correction import Corrected
+    from howsure.charts.drawing import Chart
 
 __all__ = ["draw_corrected", "draw_link"]
 
 _STEPS = 40
 
 
-def draw_link(link: Link, level: float) -> alt.LayerChart:
+def draw_link(link: Link, level: float) -> Chart:
     """Models by both scales, with the line between them and where one new model may lie."""
     points = link.points.rename({"y_low": "low", "y_high": "high"})
     known = points["x"].to_numpy()
@@ -55,7 +54,7 @@ def _axis(column: str, scale: str, points: NDArray[np.float64] | None = None) ->
     return Field(column, *SCALES[scale], domain=(float(points.min()) - room, float(points.max()) + room))
 
 
-def draw_corrected(found: Corrected) -> alt.LayerChart:
+def draw_corrected(found: Corrected) -> Chart:
     """Success of each model as judged and corrected in two ways."""
     ways = {"judged": "as judged", "powered": "PPI++", "corrected": "Rogan–Gladen"}
     pairs = [(row.model, getattr(row, name), told) for row in found.rows for name, told in ways.items()]

@@ -22,8 +22,7 @@ from howsure.stats.means import mean
 from howsure.tables import Attempts, Ratings
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = [
@@ -131,7 +130,7 @@ class Corrected(Result):
         tables = {name: value for name, value in super().as_dict().items() if name != "attempts"}
         return tables | {"p_alike": self.p_alike, "method": self.method}
 
-    def charts(self) -> dict[str, alt.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """Success rates as judged and corrected, by file name."""
         from howsure.bridges.charts import draw_corrected
 

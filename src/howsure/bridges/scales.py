@@ -26,8 +26,7 @@ from howsure.stitch.scale import Scale
 from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Rows
 
 __all__ = ["SCALES", "Link", "ScaleMap", "map_scales", "read_scale", "read_scales"]
@@ -102,7 +101,7 @@ class ScaleMap(Result):
         ]
         return {"scales": pl.DataFrame(rows, infer_schema_length=None), "scale_models": self.models}
 
-    def charts(self) -> dict[str, alt.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """One chart per pair, by file name."""
         from howsure.bridges.charts import draw_link
 

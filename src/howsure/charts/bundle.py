@@ -8,7 +8,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from howsure.errors import InputError
+from howsure.errors import InputError, need
 from howsure.safe_io import write_atomic
 
 __all__ = ["bundle", "cache_folder", "kept_bundle"]
@@ -60,6 +60,7 @@ def cache_folder() -> Path:
 
 
 def _version() -> str:
+    need("vl_convert", "charts", "A page with charts")
     from importlib.metadata import version
 
     return version("vl-convert-python")

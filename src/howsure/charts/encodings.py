@@ -7,17 +7,15 @@ data reaches Vega's expression language.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import polars as pl
 
+from howsure.charts.drawing import Chart, nominal, quantitative
 from howsure.charts.fields import Field, Reference
 from howsure.charts.theme import DASHES, LIGHT, PALETTE, SHAPES, WIDTH
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-
-if TYPE_CHECKING:
-    import altair as alt
 
 __all__ = [
     "MAX_ROWS",
@@ -74,13 +72,11 @@ def position(
     channel: Literal["x", "y"], rows: pl.DataFrame, role: str, field: Field, *, grid: bool = True
 ) -> dict[str, Any]:
     """The options of a position channel: field, type, title with unit, scale and ticks."""
-    import altair as alt
-
     sort = kind(rows, role)
     if sort == "quantitative" and not field.unit:
         raise ValueError(f"the field {field.column!r} draws numbers: give its unit")
-    shown = {"field": role, "type": sort, "title": field.label, "axis": alt.Axis(grid=grid, **_ticks(channel, field))}
-    return shown | ({"scale": alt.Scale(**_scale(field))} if sort == "quantitative" else {})
+    shown = {"field": role, "type": sort, "title": field.label, "axis": {"grid": grid, **_ticks(channel, field)}}
+    return shown | ({"scale": {**_scale(field)}} if sort == "quantitative" else {})
 
 
 def by_group(
@@ -90,53 +86,51 @@ def by_group(
 
     Groups keep the order of the rows. `symbol` is how the legend draws them.
     """
-    import altair as alt
-
     if group is None:
-        return {"color": alt.value(hue)}
+        return {"color": {"value": hue}}
     names = rows["group"].unique(maintain_order=True).drop_nulls().to_list()
-    kinds = {"color": (alt.Color, PALETTE), "shape": (alt.Shape, SHAPES), "strokeDash": (alt.StrokeDash, DASHES)}
+    values = {"color": PALETTE, "shape": SHAPES, "strokeDash": DASHES}
     return {
-        name: channel(
-            "group:N", title=group.label, sort=names, scale=_cycled(names, values), legend=_legend(names, symbol)
+        name: nominal(
+            "group",
+            title=group.label,
+            sort=names,
+            scale={"domain": names, "range": [values[name][i % len(values[name])] for i in range(len(names))]},
+            legend=_legend(names, symbol),
         )
-        for name, (channel, values) in kinds.items()
-        if name in ("color", *also)
+        for name in ("color", *also)
     }
 
 
-def tooltips(rows: pl.DataFrame, **fields: Field | None) -> list[alt.Tooltip]:
+def tooltips(rows: pl.DataFrame, **fields: Field | None) -> list[dict[str, Any]]:
     """What a pointer is told: each field by its title."""
-    import altair as alt
 
-    def tip(role: str, field: Field) -> alt.Tooltip:
+    def tip(role: str, field: Field) -> dict[str, Any]:
         shown: dict[str, Any] = {"format": field.format} if field.format else {}
-        return alt.Tooltip(field=role, type=kind(rows, role), title=field.label, **shown)
+        return {"field": role, "type": kind(rows, role), "title": field.label, **shown}
 
     return [tip(role, field) for role, field in fields.items() if field]
 
 
-def reference_line(reference: Reference | None, channel: Literal["x", "y"]) -> list[alt.Chart]:
+def reference_line(reference: Reference | None, channel: Literal["x", "y"]) -> list[Chart]:
     """A dashed line at the reference, with its label above the plot or at the line's start; nothing without reference."""
-    import altair as alt
-
     if reference is None:
         return []
-    at = alt.Chart(pl.DataFrame({"at": [float(reference.value)], "label": [reference.label]}))
+    at = Chart(pl.DataFrame({"at": [float(reference.value)], "label": [reference.label]}))
     other, look = ("y", _ABOVE) if channel == "x" else ("x", _INSIDE)
-    here: dict[str, Any] = {channel: alt.X("at:Q") if channel == "x" else alt.Y("at:Q")}
-    line = at.mark_rule(strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
-    start: dict[str, Any] = {other: alt.value(0)}
+    here: dict[str, Any] = {channel: quantitative("at")}
+    line = at.mark("rule", strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
+    start: dict[str, Any] = {other: {"value": 0}}
     return [
-        line.encode(tooltip=alt.Tooltip("label:N", title="Reference"), **here),
-        *haloed(at.encode(text=alt.Text("label:N"), **here, **start), **look),
+        line.encode(tooltip=nominal("label", title="Reference"), **here),
+        *haloed(at.encode(text=nominal("label"), **here, **start), **look),
     ]
 
 
-def haloed(chart: alt.Chart, **look: Any) -> list[alt.Chart]:
+def haloed(chart: Chart, **look: Any) -> list[Chart]:
     """Text over a rim in the colour of the ground, so that it can be read across lines."""
     rim = {"stroke": LIGHT["paper"], "strokeWidth": 3.5, "strokeJoin": "round", "color": LIGHT["paper"]}
-    return [chart.mark_text(**look | rim), chart.mark_text(**{"color": LIGHT["ink"]} | look)]
+    return [chart.mark("text", **look | rim), chart.mark("text", **{"color": LIGHT["ink"]} | look)]
 
 
 _ABOVE = {"align": "center", "baseline": "bottom", "dy": -3, "color": LIGHT["muted"]}
@@ -151,13 +145,11 @@ def _told(rows: pl.DataFrame) -> pl.Series:
 
 
 def _ticks(channel: Literal["x", "y"], field: Field) -> dict[str, Any]:
-    import altair as alt
-
     if field.ticks:
         places, labels = json.dumps(list(field.ticks)), json.dumps(list(field.ticks.values()))
         return {"values": list(field.ticks), "labelExpr": f"{labels}[indexof({places}, datum.value)]"}
     room = "width / 80" if channel == "x" else "height / 48"
-    return {"tickCount": alt.ExprRef(f"ceil({room})")} | ({"format": field.format} if field.format else {})
+    return {"tickCount": {"expr": f"ceil({room})"}} | ({"format": field.format} if field.format else {})
 
 
 def _scale(field: Field) -> dict[str, Any]:
@@ -169,15 +161,7 @@ def _scale(field: Field) -> dict[str, Any]:
     return types[field.scale] | ({"domain": list(field.domain), "nice": False} if field.domain else {})
 
 
-def _cycled(names: list[str], values: tuple[Any, ...]) -> alt.Scale:
-    import altair as alt
-
-    return alt.Scale(domain=names, range=[values[i % len(values)] for i in range(len(names))])
-
-
-def _legend(names: list[str], symbol: dict[str, Any]) -> alt.Legend:
+def _legend(names: list[str], symbol: dict[str, Any]) -> dict[str, Any]:
     """As many columns as the width has room for; a narrower page counts again."""
-    import altair as alt
-
     column = max(map(len, names), default=1) * _LETTER + _SYMBOL
-    return alt.Legend(columns=max(1, min(len(names), int(WIDTH / column))), **symbol)
+    return {"columns": max(1, min(len(names), int(WIDTH / column))), **symbol}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from weakref import WeakKeyDictionary
 
+from howsure.charts.drawing import Chart
 from howsure.charts.encodings import MAX_ROWS
 from howsure.charts.names import by_place
 from howsure.charts.pictures import Spec, png, svg
@@ -17,20 +17,17 @@ from howsure.errors import OptionError
 from howsure.outside_text import drawn
 from howsure.safe_io import write_atomic
 
-if TYPE_CHECKING:
-    from altair.typing import ChartType
+__all__ = ["save_chart", "to_spec"]
 
-__all__ = ["save_chart", "specs_made_once", "to_spec"]
-
-_made: ContextVar[dict[int, tuple[Any, Spec]] | None] = ContextVar("specifications", default=None)
+_made: WeakKeyDictionary[Chart, Spec] = WeakKeyDictionary()
 
 
-def save_chart(chart: ChartType, path: str | os.PathLike[str]) -> Path:
+def save_chart(chart: Chart, path: str | os.PathLike[str]) -> Path:
     """Write a chart; the ending of the name sets the format: ``.html`` (interactive, offline), ``.png`` (two dots per pixel), ``.svg``, ``.json``.
 
     Parameters
     ----------
-    chart : ChartType
+    chart : Chart
         The chart.
     path : str or path
         The file to write.
@@ -42,39 +39,31 @@ def save_chart(chart: ChartType, path: str | os.PathLike[str]) -> Path:
     return write_atomic(target, writer(to_spec(chart)))
 
 
-def to_spec(chart: ChartType) -> Spec:
-    """The chart in Vega-Lite, with its data inside; independent of the session's themes and transformers.
+def to_spec(chart: Any) -> Spec:
+    """The chart in Vega-Lite, with its data inside; made once for each chart.
 
     Parameters
     ----------
-    chart : ChartType
-        The chart.
+    chart : Chart
+        The chart; a chart of Altair is accepted too.
     """
-    made = _made.get()
-    if made is None:
-        return _to_spec(chart)
-    if id(chart) not in made:
-        made[id(chart)] = chart, _to_spec(chart)  # the chart stays alive, so no other takes its id
-    return made[id(chart)][1]
+    if isinstance(chart, Chart) and chart in _made:
+        return _made[chart]
+    given = chart.to_dict() if isinstance(chart, Chart) else by_place(_of_altair(chart))
+    spec: Spec = drawn(given)
+    _refuse_outside_data(spec)
+    _refuse_many_rows(spec)
+    if isinstance(chart, Chart):
+        _made[chart] = spec
+    return spec
 
 
-@contextmanager
-def specs_made_once() -> Iterator[None]:
-    """Within the block a chart gets its specification once, however many files show it; charts must not be changed there."""
-    token = _made.set({})
-    try:
-        yield
-    finally:
-        _made.reset(token)
-
-
-def _to_spec(chart: ChartType) -> Spec:
+def _of_altair(chart: Any) -> Spec:
+    """Altair's chart, independent of the themes and transformers that the session has set."""
     import altair as alt
 
     with alt.theme.enable("none"), alt.data_transformers.enable("default", max_rows=None):
-        spec: Spec = drawn(by_place(chart.to_dict(validate=False)))  # each part was checked when it was made
-    _refuse_outside_data(spec)
-    _refuse_many_rows(spec)
+        spec: Spec = chart.to_dict(validate=False)
     return spec
 
 

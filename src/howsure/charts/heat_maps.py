@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from howsure.charts.drawing import Chart, layered, quantitative
 from howsure.charts.encodings import NAMES, ON_TOP, kind, roles, tooltips
 from howsure.charts.fields import Caption, Field
 from howsure.charts.theme import DIVERGING, LIGHT, ROW, SEQUENTIAL, WIDTH, captioned
-
-if TYPE_CHECKING:
-    import altair as alt
 
 __all__ = ["heat_map"]
 
@@ -32,7 +30,7 @@ def heat_map(
     low: str | None = None,
     high: str | None = None,
     midpoint: float | None = None,
-) -> alt.LayerChart:
+) -> Chart:
     """One coloured cell per pair of `x` and `y`, in the order of the rows; a cell without a row stays empty.
 
     Cells show their number while they are large enough to read it.
@@ -58,20 +56,18 @@ def heat_map(
     midpoint : float | None
         Colours diverge from this value (0 for correlations, 0.5 for win rates); None for a sequential scale.
     """
-    import altair as alt
-
     drawn = roles(rows, x=x, y=y, value=value, low=low, high=high)
     ends = value.domain or _ends(drawn, midpoint)
     drawn = drawn.with_columns(is_dark=_is_dark(ends, is_diverging=midpoint is not None))
     told = Field("told", value.label) if low and high else None
     tips = tooltips(drawn, x=x, y=y, **({"told": told} if told else {"value": value}))
-    base = alt.Chart(drawn).encode(x=alt.X(**_side(drawn, "x", x)), y=alt.Y(**_side(drawn, "y", y)), tooltip=tips)
+    base = Chart(drawn).encode(x=_side(drawn, "x", x), y=_side(drawn, "y", y), tooltip=tips)
     layers = [
-        base.mark_rect(stroke=LIGHT["paper"], strokeWidth=1).encode(color=_cell(value, ends, midpoint)),
+        base.mark("rect", stroke=LIGHT["paper"], strokeWidth=1).encode(color=_cell(value, ends, midpoint)),
         *_numbers(base, drawn, value),
     ]
     n_across, n_down = drawn["x"].n_unique(), drawn["y"].n_unique()
-    chart = alt.LayerChart(layer=layers, width=min(WIDTH, n_across * _COLUMN), height=n_down * ROW)
+    chart = layered(layers, width=min(WIDTH, n_across * _COLUMN), height=n_down * ROW)
     return captioned(chart, title=title, caption=caption, mark="Tooltips" if told else "")
 
 
@@ -90,12 +86,10 @@ def _is_dark(ends: tuple[float, float], *, is_diverging: bool) -> pl.Expr:
 
 
 def _side(rows: pl.DataFrame, role: str, field: Field) -> dict[str, Any]:
-    import altair as alt
-
     names = _order(rows, role)
     is_long = max(len(str(name)) for name in names) > 8
     look = ON_TOP if role == "y" else {"labelAngle": -40 if is_long else 0, "labelLimit": 140}
-    axis = alt.Axis(labelOverlap=False, **NAMES, **look)
+    axis = {"labelOverlap": False, **NAMES, **look}
     ordered = "ordinal" if kind(rows, role) != "nominal" else "nominal"
     return {"field": role, "type": ordered, "sort": names, "title": field.label, "axis": axis}
 
@@ -106,23 +100,22 @@ def _order(rows: pl.DataFrame, role: str) -> list[Any]:
     return down if role == "y" or set(across) == set(down) else across
 
 
-def _cell(value: Field, ends: tuple[float, float], midpoint: float | None) -> alt.Color:
-    import altair as alt
+def _cell(value: Field, ends: tuple[float, float], midpoint: float | None) -> dict[str, Any]:
+    scale = {
+        "domain": list(ends),
+        "range": list(SEQUENTIAL if midpoint is None else DIVERGING),
+        "interpolate": "lab",
+        "clamp": True,
+    }
+    return quantitative("value", title=value.label, scale=scale, legend={**_format(value)})
 
-    scale = alt.Scale(
-        domain=list(ends), range=list(SEQUENTIAL if midpoint is None else DIVERGING), interpolate="lab", clamp=True
-    )
-    return alt.Color("value:Q", title=value.label, scale=scale, legend=alt.Legend(**_format(value)))
 
-
-def _numbers(base: alt.Chart, rows: pl.DataFrame, value: Field) -> list[alt.Chart]:
-    import altair as alt
-
+def _numbers(base: Chart, rows: pl.DataFrame, value: Field) -> list[Chart]:
     if len(rows) > _READABLE:
         return []
-    text = alt.Text("value:Q", format=value.format or ".2f")
-    ink = alt.condition("datum.is_dark", alt.value(_BRIGHT), alt.value(_DARK))
-    return [base.mark_text(fontSize=alt.ExprRef(_FIGURE)).encode(text=text, color=ink)]
+    text = quantitative("value", format=value.format or ".2f")
+    ink = {"condition": {"test": "datum.is_dark", "value": _BRIGHT}, "value": _DARK}
+    return [base.mark("text", fontSize={"expr": _FIGURE}).encode(text=text, color=ink)]
 
 
 def _format(value: Field) -> dict[str, Any]:

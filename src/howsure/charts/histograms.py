@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from howsure.charts.drawing import Chart, layered
 from howsure.charts.encodings import position, reference_line, roles, tooltips
 from howsure.charts.fields import Caption, Field, Reference, estimate_rows
 from howsure.charts.theme import LIGHT, PALETTE, captioned
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from howsure.estimates import Estimate
 
 __all__ = ["histogram"]
@@ -28,7 +27,7 @@ def histogram(
     end: str = "end",
     estimate: Estimate | None = None,
     reference: Reference | None = None,
-) -> alt.LayerChart:
+) -> Chart:
     """Counts in steps of `x`, as computed by `bins`.
 
     Parameters
@@ -50,32 +49,28 @@ def histogram(
     reference : Reference | None
         A vertical line to compare with.
     """
-    import altair as alt
-
     drawn = roles(rows, x=x, end=end, count=count)
     across, up = (
         position("x", drawn, "x", x, grid=False),
-        position("y", drawn, "count", count) | {"scale": alt.Scale(zero=True)},
+        position("y", drawn, "count", count) | {"scale": {"zero": True}},
     )
     tips = tooltips(drawn, x=x, end=Field("end", "up to", x.unit, x.format), count=count)
-    bars = alt.Chart(drawn).mark_bar(opacity=0.8, stroke=LIGHT["paper"], strokeWidth=0.5)
+    bars = Chart(drawn).mark("bar", opacity=0.8, stroke=LIGHT["paper"], strokeWidth=0.5)
     layers = [
         *_estimate(estimate, across, x),
-        bars.encode(x=alt.X(**across), x2=alt.X2("end"), y=alt.Y(**up), y2=alt.Y2(datum=0), tooltip=tips),
+        bars.encode(x=across, x2={"field": "end"}, y=up, y2={"datum": 0}, tooltip=tips),
         *reference_line(reference, "x"),
     ]
-    return captioned(alt.LayerChart(layer=layers), title=title, caption=caption, mark="Band" if estimate else "")
+    return captioned(layered(layers), title=title, caption=caption, mark="Band" if estimate else "")
 
 
-def _estimate(estimate: Estimate | None, across: dict[str, Any], x: Field) -> list[alt.Chart]:
+def _estimate(estimate: Estimate | None, across: dict[str, Any], x: Field) -> list[Chart]:
     """The estimate's value as a line, its interval as a band behind the bars."""
-    import altair as alt
-
     if estimate is None or estimate.value is None:
         return []
     row = roles(estimate_rows({x.title: estimate}), value="value", low="low", high="high", told="text")
-    base = alt.Chart(row).encode(tooltip=tooltips(row, told=Field("told", x.label)))
-    at = {role: alt.X(**across | {"field": role}) for role in ("value", "low")}
-    band = base.mark_rect(color=PALETTE[1], opacity=0.16).encode(x=at["low"], x2=alt.X2("high"))
-    line = base.mark_rule(color=PALETTE[1], strokeWidth=2).encode(x=at["value"])
+    base = Chart(row).encode(tooltip=tooltips(row, told=Field("told", x.label)))
+    at = {role: across | {"field": role} for role in ("value", "low")}
+    band = base.mark("rect", color=PALETTE[1], opacity=0.16).encode(x=at["low"], x2={"field": "high"})
+    line = base.mark("rule", color=PALETTE[1], strokeWidth=2).encode(x=at["value"])
     return [band, line] if estimate.width is not None else [line]

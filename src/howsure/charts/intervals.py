@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from howsure.charts.drawing import Chart, layered, nominal, quantitative
 from howsure.charts.encodings import NAMES, ON_TOP, by_group, position, reference_line, roles, tooltips
 from howsure.charts.fields import Caption, Field, Reference
 from howsure.charts.theme import LIGHT, ROW, captioned
-
-if TYPE_CHECKING:
-    import altair as alt
 
 __all__ = ["interval_plot"]
 
@@ -34,7 +32,7 @@ def interval_plot(
     group: Field | None = None,
     reference: Reference | None = None,
     is_sorted: bool = True,
-) -> alt.LayerChart:
+) -> Chart:
     """Estimates with their intervals, one line per label, the largest on top: means, differences, rankings.
 
     A missing `low` or `high` is an open end and gets an arrow. Where the rows have the columns ``state`` and ``text`` of `estimate_rows`, a value at the edge of the observed range is drawn as an arrowhead, and a row without value says why.
@@ -62,20 +60,18 @@ def interval_plot(
     is_sorted : bool
         Whether to sort by value; False keeps the order of the rows.
     """
-    import altair as alt
-
     known = {role: name for role, name in (("state", "state"), ("told", "text")) if name in rows.columns}
     drawn = roles(rows, label=label, value=value, low=low, high=high, group=group, **known)
     field = replace(value, domain=value.domain or _edges(drawn, value, reference))
     drawn = _with_ends(drawn, field)
-    base = alt.Chart(drawn).encode(
+    base = Chart(drawn).encode(
         y=_rows(drawn, label, is_sorted=is_sorted),
         tooltip=tooltips(drawn, label=label, group=group, told=Field("told", value.label)),
         **_grouped(drawn, group),
     )
     x = position("x", drawn, "value", field)
     layers = [*reference_line(reference, "x"), _bars(base, x), _heads(base, x, drawn), _words(base, x)]
-    chart = alt.LayerChart(layer=layers, height=_height(drawn))
+    chart = layered(layers, height=_height(drawn))
     return captioned(chart, title=title, caption=caption, mark="Bars")
 
 
@@ -103,37 +99,29 @@ def _with_ends(rows: pl.DataFrame, value: Field) -> pl.DataFrame:
     )
 
 
-def _rows(rows: pl.DataFrame, label: Field, *, is_sorted: bool) -> alt.Y:
-    import altair as alt
-
+def _rows(rows: pl.DataFrame, label: Field, *, is_sorted: bool) -> dict[str, Any]:
     best = rows.group_by("label", maintain_order=True).agg(pl.col("value").max())
     order = best.sort("value", descending=True, nulls_last=True, maintain_order=True) if is_sorted else best
-    axis = alt.Axis(grid=True, gridDash=[1, 3], labelPadding=10, **NAMES, **ON_TOP)
-    return alt.Y("label:N", title=label.label, sort=order["label"].to_list(), axis=axis)
+    axis = {"grid": True, "gridDash": [1, 3], "labelPadding": 10, **NAMES, **ON_TOP}
+    return nominal("label", title=label.label, sort=order["label"].to_list(), axis=axis)
 
 
 def _grouped(rows: pl.DataFrame, group: Field | None) -> dict[str, Any]:
-    import altair as alt
-
     colors = by_group(rows, group)
     if group is None or not rows["label"].is_duplicated().any():
         return colors
-    return colors | {"yOffset": alt.YOffset("group:N", sort=rows["group"].unique(maintain_order=True).to_list())}
+    return colors | {"yOffset": nominal("group", sort=rows["group"].unique(maintain_order=True).to_list())}
 
 
-def _bars(base: alt.Chart, x: dict[str, Any]) -> alt.Chart:
-    import altair as alt
-
-    bars: alt.Chart = base.transform_filter("datum.end != null").mark_rule(strokeWidth=2.5)
-    return bars.encode(x=alt.X(**x | {"field": "start"}), x2=alt.X2("end"))
+def _bars(base: Chart, x: dict[str, Any]) -> Chart:
+    bars: Chart = base.where("datum.end != null").mark("rule", strokeWidth=2.5)
+    return bars.encode(x=x | {"field": "start"}, x2={"field": "end"})
 
 
-def _heads(base: alt.Chart, x: dict[str, Any], rows: pl.DataFrame) -> alt.Chart:
-    import altair as alt
-
-    heads: alt.Chart = base.properties(data=_glyphs(rows)).mark_point(stroke=LIGHT["paper"], strokeWidth=1)
-    glyph = alt.Shape("glyph:N", scale=None)
-    return heads.encode(x=alt.X(**x | {"field": "place"}), shape=glyph, size=alt.Size("size:Q", scale=None))
+def _heads(base: Chart, x: dict[str, Any], rows: pl.DataFrame) -> Chart:
+    heads: Chart = base.having(data=_glyphs(rows)).mark("point", stroke=LIGHT["paper"], strokeWidth=1)
+    glyph = nominal("glyph", scale=None)
+    return heads.encode(x=x | {"field": "place"}, shape=glyph, size=quantitative("size", scale=None))
 
 
 def _glyphs(rows: pl.DataFrame) -> pl.DataFrame:
@@ -144,14 +132,12 @@ def _glyphs(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([at_value, at_low, at_high]).filter(pl.col("place").is_not_null())
 
 
-def _words(base: alt.Chart, x: dict[str, Any]) -> alt.Chart:
+def _words(base: Chart, x: dict[str, Any]) -> Chart:
     """Why a row has no value."""
-    import altair as alt
-
-    room = alt.ExprRef("width - 8")
-    words: alt.Chart = base.transform_filter("datum.value == null")
-    words = words.mark_text(align="left", dx=4, fontStyle="italic", limit=room)
-    return words.encode(x=alt.X(**x | {"field": "left"}), text=alt.Text("told:N"), color=alt.value(LIGHT["muted"]))
+    room = {"expr": "width - 8"}
+    words: Chart = base.where("datum.value == null")
+    words = words.mark("text", align="left", dx=4, fontStyle="italic", limit=room)
+    return words.encode(x=x | {"field": "left"}, text=nominal("told"), color={"value": LIGHT["muted"]})
 
 
 def _height(rows: pl.DataFrame) -> int:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from howsure.charts.drawing import Chart, layered
 from howsure.charts.encodings import by_group, position, reference_line, roles, tooltips
 from howsure.charts.fields import Caption, Field, Reference
 from howsure.charts.theme import PALETTE, captioned
-
-if TYPE_CHECKING:
-    import altair as alt
 
 __all__ = ["band", "line_with_band"]
 
@@ -30,7 +28,7 @@ def line_with_band(
     group: Field | None = None,
     reference: Reference | None = None,
     is_step: bool = False,
-) -> alt.LayerChart:
+) -> Chart:
     """Lines with bands: learning curves, survival curves (`is_step`), forecasts.
 
     One line per group; groups differ in colour and dashes. Lines that are computed and not estimated, such as power curves, have no band: ``low=None, high=None``.
@@ -58,30 +56,26 @@ def line_with_band(
     is_step : bool
         Whether the line is a step function.
     """
-    import altair as alt
-
     drawn = roles(rows, x=x, value=y, low=low, high=high, group=group)
     layers = [*band(drawn, x, y, group, is_step=is_step), *reference_line(reference, "y")]
-    return captioned(alt.LayerChart(layer=layers), title=title, caption=caption, mark="Bands" if low else "")
+    return captioned(layered(layers), title=title, caption=caption, mark="Bands" if low else "")
 
 
 def band(
     rows: pl.DataFrame, x: Field, y: Field, group: Field | None = None, *, is_step: bool = False, hue: str = PALETTE[0]
-) -> list[alt.Chart]:
+) -> list[Chart]:
     """A band, its line, and points that nobody sees but a pointer finds; for rows in the roles x, value, low, high."""
-    import altair as alt
-
     is_sure = "low" not in rows.columns
     told = {"value": y} if is_sure else {"told": Field("told", y.label)}
     up, tips = position("y", rows, "value", y), tooltips(rows, group=group, x=x, **told)
-    base = alt.Chart(rows).encode(x=alt.X(**position("x", rows, "x", x, grid=False)), y=alt.Y(**up))
+    base = Chart(rows).encode(x=position("x", rows, "x", x, grid=False), y=up)
     color = by_group(rows, group, hue=hue, **_STROKE)
     step: dict[str, Any] = {"interpolate": "step-after"} if is_step else {}
-    area = base.mark_area(opacity=0.18, **step).encode(
-        y=alt.Y(**up | {"field": "low"}), y2=alt.Y2("high"), tooltip=tips, **color
+    area = base.mark("area", opacity=0.18, **step).encode(
+        y=up | {"field": "low"}, y2={"field": "high"}, tooltip=tips, **color
     )
     return [
         *([] if is_sure else [area]),
-        base.mark_line(**step).encode(**by_group(rows, group, "strokeDash", hue=hue, **_STROKE)),
-        base.mark_point(size=120, opacity=0).encode(tooltip=tips, **color),
+        base.mark("line", **step).encode(**by_group(rows, group, "strokeDash", hue=hue, **_STROKE)),
+        base.mark("point", size=120, opacity=0).encode(tooltip=tips, **color),
     ]

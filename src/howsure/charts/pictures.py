@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from howsure.charts.theme import FONT, TITLE
+from howsure.errors import need
 
 __all__ = ["figure_svg", "png", "svg"]
 
@@ -50,9 +51,10 @@ def svg(spec: Spec) -> str:
 
 def png(spec: Spec) -> bytes:
     """The same picture with two dots per pixel."""
+    picture = svg(spec)
     import vl_convert
 
-    return bytes(vl_convert.svg_to_png(svg(spec), scale=2))
+    return bytes(vl_convert.svg_to_png(picture, scale=2))
 
 
 def _bare(spec: Spec) -> Spec:
@@ -66,6 +68,7 @@ def _parsed(spec: Spec) -> ElementTree.Element:
 
 @lru_cache(maxsize=_KEPT)
 def _through_vega(spec: str) -> str:
+    need("vl_convert", "charts", "Drawing a chart")
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import by_group, haloed, position, reference_line, roles, tooltips
 from howsure.charts.fields import Caption, Field, Reference
 from howsure.charts.lines import band
 from howsure.charts.theme import LIGHT, captioned
-
-if TYPE_CHECKING:
-    import altair as alt
 
 __all__ = ["points_with_trend"]
 
@@ -32,7 +29,7 @@ def points_with_trend(
     group: Field | None = None,
     named: Collection[str] = (),
     reference: Reference | None = None,
-) -> alt.LayerChart:
+) -> Chart:
     """Labelled points with vertical intervals, over a trend with its band: capability by date, horizon by release.
 
     Parameters
@@ -62,36 +59,26 @@ def points_with_trend(
     reference : Reference | None
         A horizontal line to compare with.
     """
-    import altair as alt
-
     drawn = roles(points, x=x, value=y, low=low, high=high, label=label, group=group)
     under = [] if trend is None else band(roles(trend, x=x, value=y, low=low, high=high), x, y, hue=LIGHT["muted"])
     over = [*_points(drawn, x, y, label, group), *_names(drawn, x, y, named), *reference_line(reference, "y")]
-    return captioned(
-        alt.LayerChart(layer=[*under, *over]), title=title, caption=caption, mark="Bars and bands" if under else "Bars"
-    )
+    return captioned(layered([*under, *over]), title=title, caption=caption, mark="Bars and bands" if under else "Bars")
 
 
-def _points(rows: pl.DataFrame, x: Field, y: Field, label: Field, group: Field | None) -> list[alt.Chart]:
-    import altair as alt
-
+def _points(rows: pl.DataFrame, x: Field, y: Field, label: Field, group: Field | None) -> list[Chart]:
     up, tips = (
         position("y", rows, "value", y),
         tooltips(rows, label=label, group=group, x=x, told=Field("told", y.label)),
     )
-    base = alt.Chart(rows).encode(x=alt.X(**position("x", rows, "x", x, grid=False)), y=alt.Y(**up), tooltip=tips)
-    bars = base.mark_rule(strokeWidth=1.5, opacity=0.55).encode(y=alt.Y(**up | {"field": "low"}), y2=alt.Y2("high"))
-    dots = base.mark_point(stroke=LIGHT["paper"], strokeWidth=0.8)
+    base = Chart(rows).encode(x=position("x", rows, "x", x, grid=False), y=up, tooltip=tips)
+    bars = base.mark("rule", strokeWidth=1.5, opacity=0.55).encode(y=up | {"field": "low"}, y2={"field": "high"})
+    dots = base.mark("point", stroke=LIGHT["paper"], strokeWidth=0.8)
     return [bars.encode(**by_group(rows, group)), dots.encode(**by_group(rows, group, "shape"))]
 
 
-def _names(rows: pl.DataFrame, x: Field, y: Field, named: Collection[str]) -> list[alt.Chart]:
-    import altair as alt
-
+def _names(rows: pl.DataFrame, x: Field, y: Field, named: Collection[str]) -> list[Chart]:
     shown = rows.filter(pl.col("label").is_in(list(named)))
     if shown.is_empty():
         return []
-    at = alt.Chart(shown).encode(
-        x=alt.X(**position("x", rows, "x", x, grid=False)), y=alt.Y(**position("y", rows, "value", y))
-    )
-    return haloed(at.encode(text=alt.Text("label:N")), align="right", dx=-8, dy=-7)
+    at = Chart(shown).encode(x=position("x", rows, "x", x, grid=False), y=position("y", rows, "value", y))
+    return haloed(at.encode(text=nominal("label")), align="right", dx=-8, dy=-7)

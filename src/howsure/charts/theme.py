@@ -9,18 +9,11 @@ each stands out from its ground (3:1), and no two merge under protanopia, deuter
 from __future__ import annotations
 
 import textwrap
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from howsure.charts.names import by_place
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from howsure.charts.drawing import Chart
     from howsure.charts.fields import Caption
-
-    Chart = TypeVar("Chart", bound=alt.TopLevelMixin)
 
 __all__ = ["DARK", "DIVERGING", "LIGHT", "PALETTE", "PALETTE_DARK", "SEQUENTIAL", "captioned", "color_css", "config"]
 
@@ -92,33 +85,9 @@ def captioned(chart: Chart, *, title: str, caption: Caption, mark: str = "") -> 
     mark : str
         The marks that draw the intervals (Bars, Bands).
     """
-    import altair as alt
-
     told = caption.told(mark)
-    head = alt.Title(textwrap.wrap(title, _TITLE_LINE), subtitle=textwrap.wrap(told, _CAPTION_LINE))
-    finished: Chart = chart.properties(title=head, description=f"{title.rstrip('.')}. {told}")
-    finished.config = config()  # type: ignore[attr-defined]  # `configure` would check the constant anew for every chart
-    kind: Any = type(finished)
-    object.__setattr__(finished, "__class__", _offline(kind))  # plainly set, it would become a part of the picture
-    return finished
-
-
-@cache
-def _offline(kind: type[Any]) -> type[Any]:
-    """The same kind of chart, whose ``save`` writes pages that need no network (Altair's own would fetch its scripts), and which
-    computes with places instead of names.
-    """
-
-    def save(self: Any, path: str) -> Path:
-        from howsure.charts.export import save_chart
-
-        return save_chart(self, path)
-
-    def to_dict(self: Any, *args: Any, **options: Any) -> dict[str, Any]:
-        return by_place(kind.to_dict(self, *args, **options))
-
-    own = {"save": save, "to_dict": to_dict, "__doc__": kind.__doc__, "_schema": kind._schema}
-    return type(kind.__name__, (kind,), own)
+    head = {"text": textwrap.wrap(title, _TITLE_LINE), "subtitle": textwrap.wrap(told, _CAPTION_LINE)}
+    return chart.having(title=head, description=f"{title.rstrip('.')}. {told}", config=config())
 
 
 def config() -> dict[str, Any]:

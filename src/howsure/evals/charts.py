@@ -9,8 +9,7 @@ import polars as pl
 from howsure.charts import Caption, Field, Reference, estimate_rows, interval_plot, line_with_band
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from howsure.charts.drawing import Chart
     from howsure.evals.comparison import Comparison
     from howsure.evals.leaderboards import Leaderboard
     from howsure.evals.planning import PowerPlan
@@ -21,7 +20,7 @@ __all__ = ["draw_comparison", "draw_leaderboard", "draw_power", "draw_ranks", "d
 _MOST_ROWS = 60  # more than this nobody reads in one picture
 
 
-def draw_summary(summary: Summary) -> alt.LayerChart:
+def draw_summary(summary: Summary) -> Chart:
     """Mean score of each subject, one colour per group of tasks."""
     shown = summary.rows[:_MOST_ROWS]
     groups = [row.task for row in shown]
@@ -41,7 +40,7 @@ def draw_summary(summary: Summary) -> alt.LayerChart:
     )
 
 
-def draw_comparison(comparison: Comparison) -> alt.LayerChart:
+def draw_comparison(comparison: Comparison) -> Chart:
     """Differences with intervals around the line of no difference, the largest on top."""
     shown = comparison.pairs[:_MOST_ROWS]
     is_split = len({pair.task for pair in comparison.pairs}) > 1
@@ -63,7 +62,7 @@ def draw_comparison(comparison: Comparison) -> alt.LayerChart:
     )
 
 
-def draw_power(plan: PowerPlan) -> alt.LayerChart:
+def draw_power(plan: PowerPlan) -> Chart:
     """Power as a function of the number of items, one line per number of attempts per item."""
     curve = plan.curve().with_columns(pl.format("{} per item", "epochs").alias("attempts"))
     most = int(curve["items"].to_numpy().max())
@@ -80,7 +79,7 @@ def draw_power(plan: PowerPlan) -> alt.LayerChart:
     )
 
 
-def draw_leaderboard(board: Leaderboard) -> alt.LayerChart:
+def draw_leaderboard(board: Leaderboard) -> Chart:
     """Mean score of each model, one colour per tier."""
     shown = board.places[:_MOST_ROWS]
     rows = estimate_rows((place.subject, place.mean) for place in shown).with_columns(
@@ -103,7 +102,7 @@ def draw_leaderboard(board: Leaderboard) -> alt.LayerChart:
     )
 
 
-def draw_ranks(board: Leaderboard) -> alt.LayerChart:
+def draw_ranks(board: Leaderboard) -> Chart:
     """The rank of each model with its simultaneous interval."""
     shown = board.places[:_MOST_ROWS]
     rows = estimate_rows((place.subject, place.rank) for place in shown)

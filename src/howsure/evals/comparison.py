@@ -19,8 +19,7 @@ from howsure.stats.permutation import mcnemar, permutation, sign_flip
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["CORRECTIONS", "Comparison", "Difference", "compare"]
@@ -98,7 +97,7 @@ class Comparison(Result):
         ]
         return {"compare": pl.DataFrame(rows, infer_schema_length=None)}
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """One chart, ``compare``: differences with intervals."""
         from howsure.evals.charts import draw_comparison
 

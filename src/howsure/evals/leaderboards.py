@@ -22,8 +22,7 @@ from howsure.stats.proportions import score_bounds
 from howsure.tables import Attempts, Scores
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["Leaderboard", "Place", "Separation", "items_behind", "leaderboard"]
@@ -137,7 +136,7 @@ class Leaderboard(Result):
         first, second = (place.subject for place in self.places[:2])
         return next(pair for pair in self.pairs if {pair.a, pair.b} == {first, second})
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """``leaderboard``: means, one colour per tier; ``leaderboard_ranks``: rank intervals."""
         from howsure.evals.charts import draw_leaderboard, draw_ranks
 

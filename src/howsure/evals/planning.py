@@ -18,8 +18,7 @@ from howsure.stats.power import power as power_of
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["PowerPlan", "PowerRow", "measure_pilot", "power"]
@@ -137,7 +136,7 @@ class PowerPlan(Result):
         given = {name: getattr(self, name) for name in ("effect", "target_power", "level", "n_items", "design")}
         return {**super().as_dict(), **plain(given), "assumptions": self.assumptions}
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """One chart, ``power``: power as a function of the number of items."""
         from howsure.evals.charts import draw_power
 

@@ -13,8 +13,7 @@ from howsure.results import Provenance, Result, columns_of
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["ALL", "GROUPS", "Summary", "SummaryRow", "groups_of", "summary"]
@@ -77,7 +76,7 @@ class Summary(Result):
         ]
         return {"summary": pl.DataFrame(rows, infer_schema_length=None)}
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """One chart, ``summary``: means with intervals."""
         from howsure.evals.charts import draw_summary
 

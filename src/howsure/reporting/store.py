@@ -6,10 +6,11 @@ import base64
 import datetime
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from howsure.charts.drawing import Chart
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.outside_text import json_text
@@ -33,16 +34,6 @@ __all__ = ["ENDING", "find_reports", "load_sections", "save_sections"]
 ENDING = ".sections.json"
 _FORM = 1
 _KINDS = {kind.__name__: kind for kind in (Text, KeyNumbers, TableBlock, ChartBlock, Method, Download)}
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """A chart that was drawn earlier."""
-
-    spec: dict[str, Any]
-
-    def to_dict(self, **_: Any) -> dict[str, Any]:
-        return self.spec
 
 
 def save_sections(report: Report, path: Path) -> Path:
@@ -123,7 +114,7 @@ def _packed(block: Block) -> dict[str, Any]:
 def _unpacked(told: Mapping[str, Any]) -> Block:
     kind, told = told["kind"], {key: value for key, value in told.items() if key != "kind"}
     if kind == "ChartBlock":
-        return ChartBlock(_Stored(told["spec"]), told["alt"])  # type: ignore[arg-type]
+        return ChartBlock(Chart(**told["spec"]), told["alt"])
     if kind == "Download":
         return Download(told["filename"], base64.b64decode(told["data"]), told["mime"])
     if kind == "KeyNumbers":

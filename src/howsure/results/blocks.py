@@ -14,7 +14,8 @@ from howsure.results import Provenance
 
 if TYPE_CHECKING:
     import polars as pl
-    from altair.typing import ChartType
+
+    from howsure.charts.drawing import Chart
 
 __all__ = ["Block", "Cell", "ChartBlock", "Download", "KeyNumbers", "Method", "Report", "Section", "TableBlock", "Text"]
 
@@ -84,13 +85,13 @@ class ChartBlock:
 
     Parameters
     ----------
-    chart : ChartType
+    chart : Chart
         The chart.
     alt : str
         Text for readers who cannot see the chart; by default its title and caption.
     """
 
-    chart: ChartType
+    chart: Chart
     alt: str = ""
 
 

@@ -9,14 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howsure.charts import Caption, Field, Reference, captioned, heat_map, histogram, interval_plot, points_with_trend
+from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import MAX_ROWS, NAMES, ON_TOP, by_group, position, reference_line, roles, tooltips
 from howsure.charts.theme import LIGHT, PALETTE, ROW
 from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of
 from howsure.stitch.model.curves import curve_frame, residual_frame
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from howsure.stitch.exploration import Exploration
     from howsure.stitch.scale import Scale
 
@@ -41,7 +40,7 @@ _LIT = 6  # curves that are told apart by colour
 _LETTER, _LINE = 0.0105, 0.06  # of a label, as shares of the picture
 
 
-def draw_scale(scale: Scale) -> dict[str, alt.LayerChart]:
+def draw_scale(scale: Scale) -> dict[str, Chart]:
     """All pictures of a fit, by file name; those over time where models or benchmarks have dates."""
     drawn = {
         "ranking": draw_ranking(scale),
@@ -55,7 +54,7 @@ def draw_scale(scale: Scale) -> dict[str, alt.LayerChart]:
     return drawn
 
 
-def draw_overlap(found: Exploration) -> alt.LayerChart:
+def draw_overlap(found: Exploration) -> Chart:
     """How many models two benchmarks share, the most covered benchmarks first."""
     names = found.benchmarks["benchmark"].to_list()[:_MOST_CELLS]
     rows = found.overlap.filter(pl.col("benchmark").is_in(names), pl.col("other").is_in(names))
@@ -69,7 +68,7 @@ def draw_overlap(found: Exploration) -> alt.LayerChart:
     )
 
 
-def draw_months(found: Exploration) -> alt.LayerChart:
+def draw_months(found: Exploration) -> Chart:
     """Scores by the month in which their model was released."""
     rows = found.months.with_columns(pl.col("month").dt.offset_by("1mo").alias("end"))
     undated = found.overview.n_undated
@@ -83,32 +82,30 @@ def draw_months(found: Exploration) -> alt.LayerChart:
     )
 
 
-def draw_coverage(found: Exploration) -> alt.LayerChart:
+def draw_coverage(found: Exploration) -> Chart:
     """How many models each benchmark has."""
-    import altair as alt
-
     shown = found.benchmarks.head(_MOST_ROWS)
     rows = roles(shown, label="benchmark", value="n_models", count="n_scores")
     names, counts = Field("label", "Benchmark"), Field("value", "Models", "number", format=",d")
-    across = position("x", rows, "value", counts) | {"scale": alt.Scale(zero=True)}
+    across = position("x", rows, "value", counts) | {"scale": {"zero": True}}
     bars = (
-        alt.Chart(rows)
-        .mark_bar(opacity=0.85)
+        Chart(rows)
+        .mark("bar", opacity=0.85)
         .encode(
-            x=alt.X(**across),
+            x=across,
             y=_names(rows["label"].to_list(), "Benchmark"),
-            color=alt.value(PALETTE[0]),
+            color={"value": PALETTE[0]},
             tooltip=tooltips(rows, label=names, value=counts, count=Field("count", "Scores", "number", format=",d")),
         )
     )
     four = int((found.models["n_benchmarks"] >= 4).sum())
     note = f"{four} of {found.overview.n_models} models are on four benchmarks or more. {_cut(len(found.benchmarks), _MOST_ROWS)}".strip()
     caption = Caption(found.overview.n_pairs, "pairs of model and benchmark", None, "counts", note)
-    chart = alt.LayerChart(layer=[bars], height=len(rows) * ROW * 0.75)
+    chart = layered([bars], height=len(rows) * ROW * 0.75)
     return captioned(chart, title="Models on each benchmark", caption=caption)
 
 
-def draw_ranking(scale: Scale, n: int = 40) -> alt.LayerChart:
+def draw_ranking(scale: Scale, n: int = 40) -> Chart:
     """The most capable models with their intervals."""
     rows = scale.models.head(n).select(
         "model", "capability", "capability_low", "capability_high", state="capability_state", text=_told(scale, n)
@@ -124,7 +121,7 @@ def draw_ranking(scale: Scale, n: int = 40) -> alt.LayerChart:
     )
 
 
-def draw_capabilities(scale: Scale, *, top_n: int = 1, level: float | None = None) -> alt.LayerChart:
+def draw_capabilities(scale: Scale, *, top_n: int = 1, level: float | None = None) -> Chart:
     """Capabilities by release date, the frontier marked, with its trend."""
     dated = Dated.of(scale)
     chosen = dated.is_frontier(top_n)
@@ -147,7 +144,7 @@ def draw_capabilities(scale: Scale, *, top_n: int = 1, level: float | None = Non
     )
 
 
-def draw_difficulties(scale: Scale) -> alt.LayerChart:
+def draw_difficulties(scale: Scale) -> Chart:
     """Difficulties by publication date, beside the trend of the frontier."""
     points = scale.benchmarks.drop_nulls("date").head(MAX_ROWS)
     has_dates = scale.models["date"].is_not_null().any()
@@ -170,10 +167,8 @@ def draw_difficulties(scale: Scale) -> alt.LayerChart:
     )
 
 
-def draw_curves(scale: Scale) -> alt.LayerChart:
+def draw_curves(scale: Scale) -> Chart:
     """The stitched picture: each benchmark's curve over the capability axis, with the scores of models on some of them."""
-    import altair as alt
-
     lit = _spread_out(scale)
     lines = roles(curve_frame(scale), x="capability", value="score", group="benchmark")
     points = residual_frame(scale).filter(pl.col("benchmark").is_in(lit)).head(MAX_ROWS)
@@ -182,18 +177,18 @@ def draw_curves(scale: Scale) -> alt.LayerChart:
     group = Field("benchmark", "Benchmark")
     over = lines.filter(pl.col("group").is_in(lit))
     over = over.sort(pl.col("group").replace_strict({name: i for i, name in enumerate(lit)}, return_dtype=pl.Int64))
-    places = {"x": alt.X(**position("x", lines, "x", x)), "y": alt.Y(**position("y", lines, "value", y))}
+    places = {"x": position("x", lines, "x", x), "y": position("y", lines, "value", y)}
     colour = by_group(over, group)["color"]
     dashed = by_group(over, group, "strokeDash", symbolType="stroke", symbolSize=500, symbolStrokeWidth=2.5)
     tips = tooltips(lines, group=group, x=x, value=y)
     layers = [
-        alt.Chart(lines.filter(~pl.col("group").is_in(lit)))
-        .mark_line(strokeWidth=1, opacity=0.5, color=LIGHT["edge"])
-        .encode(**places, detail=alt.Detail("group:N"), tooltip=tips),
-        alt.Chart(dots)
-        .mark_point(size=26, opacity=0.55)
+        Chart(lines.filter(~pl.col("group").is_in(lit)))
+        .mark("line", strokeWidth=1, opacity=0.5, color=LIGHT["edge"])
+        .encode(**places, detail=nominal("group"), tooltip=tips),
+        Chart(dots)
+        .mark("point", size=26, opacity=0.55)
         .encode(**places, color=colour, tooltip=[*tooltips(dots, label=Field("label", "Model")), *tips]),
-        alt.Chart(over).mark_line().encode(**places, **dashed, tooltip=tips),
+        Chart(over).mark("line").encode(**places, **dashed, tooltip=tips),
     ]
     grey = len(scale.benchmarks) - len(lit)
     note = (
@@ -202,13 +197,11 @@ def draw_curves(scale: Scale) -> alt.LayerChart:
         else "Dots: scores of models"
     )
     caption = Caption(scale.quality.n_observations, "scores", None, "curves as fitted", note)
-    return captioned(alt.LayerChart(layer=layers), title="All benchmarks on one scale", caption=caption)
+    return captioned(layered(layers), title="All benchmarks on one scale", caption=caption)
 
 
-def draw_residuals(scale: Scale) -> alt.LayerChart:
+def draw_residuals(scale: Scale) -> Chart:
     """How far each score lies from what the scale expects, benchmark by benchmark, the worst fitted on top."""
-    import altair as alt
-
     worst = scale.benchmarks.sort("rmse", "benchmark", descending=[True, False])["benchmark"].to_list()[:_MOST_ROWS]
     found = residual_frame(scale).filter(pl.col("benchmark").is_in(worst))
     found = found.sort(pl.col("residual").abs(), descending=True).head(MAX_ROWS)
@@ -222,18 +215,16 @@ def draw_residuals(scale: Scale) -> alt.LayerChart:
         "expected": Field("expected", "Expected", "0–1", format=".3f"),
     }
     marks = (
-        alt.Chart(rows)
-        .mark_point(size=34, opacity=0.45)
+        Chart(rows)
+        .mark("point", size=34, opacity=0.45)
         .encode(
-            x=alt.X(**position("x", rows, "value", x)),
+            x=position("x", rows, "value", x),
             y=_names(worst, "Benchmark", field="group"),
-            color=alt.value(PALETTE[0]),
+            color={"value": PALETTE[0]},
             tooltip=tooltips(rows, **fields),
         )
     )
-    chart = alt.LayerChart(
-        layer=[*reference_line(Reference(0, "as expected"), "x"), marks], height=len(worst) * ROW * 0.75
-    )
+    chart = layered([*reference_line(Reference(0, "as expected"), "x"), marks], height=len(worst) * ROW * 0.75)
     note = f"Root mean square {scale.quality.rmse:.3f}. {_cut(len(scale.benchmarks), _MOST_ROWS)}".strip()
     caption = Caption(scale.quality.n_observations, "scores", None, "single scores", note)
     return captioned(chart, title="How far scores lie from the fit", caption=caption)
@@ -269,10 +260,8 @@ def _cut(n: int, most: int) -> str:
     return f"The first {most} of {n} benchmarks" if n > most else ""
 
 
-def _names(order: list[str], title: str, field: str = "label") -> alt.Y:
-    import altair as alt
-
-    return alt.Y(f"{field}:N", title=title, sort=order, axis=alt.Axis(**NAMES, **ON_TOP))
+def _names(order: list[str], title: str, field: str = "label") -> dict[str, Any]:
+    return nominal(field, title=title, sort=order, axis={**NAMES, **ON_TOP})
 
 
 def _told(scale: Scale, n: int) -> pl.Series:

@@ -14,8 +14,7 @@ from howsure.stitch.model.connectivity import LinkedGroup, find_parts
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["Exploration", "Overview", "explore"]
@@ -98,7 +97,7 @@ class Exploration(Result):
         """The overview, the tables and the provenance as plain JSON."""
         return plain(self.overview) | super().as_dict()  # type: ignore[no-any-return]
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """Overlap, months and coverage, by file name; no months where no model has a date."""
         from howsure.stitch.charts import draw_coverage, draw_months, draw_overlap
 

@@ -29,8 +29,7 @@ from howsure.study.verdict import CRITERIA, Criterion, Judgement, Verdict, judge
 from howsure.tables import Ratings
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["Analysis", "RaterRow", "analyze"]
@@ -151,7 +150,7 @@ class Analysis(Result):
         )
         return super().as_dict() | more
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """The charts that the data allow, by file name."""
         from howsure.study.charts import draw_analysis
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from howsure.charts import Caption, Field, Reference, captioned, estimate_rows, interval_plot
+from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import NAMES, ON_TOP, by_group, position, roles, tooltips
 from howsure.charts.points import points_with_trend
 from howsure.charts.theme import LIGHT, PALETTE, ROW
 from howsure.study.sentences import in_words
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from howsure.estimates import Estimate
     from howsure.study.analysis import Analysis
 
@@ -39,7 +38,7 @@ _COEFFICIENTS = {
 _UNIT = (-0.02, 1.02)
 
 
-def draw_analysis(analysis: Analysis) -> dict[str, alt.LayerChart]:
+def draw_analysis(analysis: Analysis) -> dict[str, Chart]:
     """Every chart that the data allow, by file name."""
     drawn = {"agreement": draw_agreement(analysis)} if analysis.findings.reliability else {}
     drawn["severity"] = draw_severity(analysis)
@@ -54,7 +53,7 @@ def draw_analysis(analysis: Analysis) -> dict[str, alt.LayerChart]:
     return drawn
 
 
-def draw_agreement(analysis: Analysis) -> alt.LayerChart:
+def draw_agreement(analysis: Analysis) -> Chart:
     """How well raters agree on the index and on each dimension, by four coefficients."""
     found = analysis.findings
     told = [
@@ -85,7 +84,7 @@ def draw_agreement(analysis: Analysis) -> alt.LayerChart:
     )
 
 
-def draw_pairs(analysis: Analysis) -> alt.LayerChart:
+def draw_pairs(analysis: Analysis) -> Chart:
     """The index of each pair."""
     found = analysis.findings
     rows = estimate_rows((row.item, row.pfi) for row in found.pairs[:_MOST])
@@ -105,7 +104,7 @@ def draw_pairs(analysis: Analysis) -> alt.LayerChart:
     )
 
 
-def draw_human_model(analysis: Analysis) -> alt.LayerChart:
+def draw_human_model(analysis: Analysis) -> Chart:
     """Mean human fidelity against the model's score, pair by pair."""
     found, model = analysis.findings, analysis.findings.model
     assert model is not None
@@ -133,7 +132,7 @@ def draw_human_model(analysis: Analysis) -> alt.LayerChart:
     )
 
 
-def draw_correlations(analysis: Analysis) -> alt.LayerChart:
+def draw_correlations(analysis: Analysis) -> Chart:
     """Each correlation of people with the model, beside the ceiling that noise in the ratings sets."""
     model = analysis.findings.model
     assert model is not None
@@ -157,7 +156,7 @@ def draw_correlations(analysis: Analysis) -> alt.LayerChart:
     )
 
 
-def draw_domains(analysis: Analysis) -> alt.LayerChart:
+def draw_domains(analysis: Analysis) -> Chart:
     """Human fidelity of each domain in the expected order, beside the model's scores."""
     found = analysis.findings
     rows = estimate_rows((row.domain, row.human) for row in found.domains.rows)
@@ -186,7 +185,7 @@ def draw_domains(analysis: Analysis) -> alt.LayerChart:
     )
 
 
-def draw_severity(analysis: Analysis) -> alt.LayerChart:
+def draw_severity(analysis: Analysis) -> Chart:
     """How much lower or higher each rater rates than the others."""
     is_out = {one.rater: one.is_excluded for one in analysis.quality.raters}
     shown = sorted(analysis.raters, key=lambda row: row.severity.value or 0.0)[:_MOST]
@@ -208,10 +207,8 @@ def draw_severity(analysis: Analysis) -> alt.LayerChart:
     )
 
 
-def draw_timing(analysis: Analysis) -> alt.LayerChart:
+def draw_timing(analysis: Analysis) -> Chart:
     """Minutes of each rater, over the span that was planned."""
-    import altair as alt
-
     known = [one for one in analysis.quality.raters if one.minutes is not None][:_MOST]
     rows = pl.DataFrame(
         {
@@ -226,18 +223,18 @@ def draw_timing(analysis: Analysis) -> alt.LayerChart:
     drawn = roles(rows, label="label", x=field, group="group")
     groups = Field("group", "Rater is") if drawn["group"].n_unique() > 1 else None
     x = position("x", drawn, "x", field)
-    names = alt.Y(
-        "label:N",
+    names = nominal(
+        "label",
         title="Rater",
         sort=drawn["label"].to_list(),
-        axis=alt.Axis(grid=True, gridDash=[1, 3], **NAMES, **ON_TOP),
+        axis={"grid": True, "gridDash": [1, 3], **NAMES, **ON_TOP},
     )
     tips = tooltips(drawn, label=Field("label", "Rater"), x=field)
-    dots = alt.Chart(drawn).mark_point(size=90, stroke=LIGHT["paper"], strokeWidth=1)
-    chart = alt.LayerChart(
-        layer=[
+    dots = Chart(drawn).mark("point", size=90, stroke=LIGHT["paper"], strokeWidth=1)
+    chart = layered(
+        [
             *([_span(*target, x)] if target else []),
-            dots.encode(x=alt.X(**x), y=names, tooltip=tips, **by_group(drawn, groups, "shape")),
+            dots.encode(x=x, y=names, tooltip=tips, **by_group(drawn, groups, "shape")),
         ],
         height=max(len(drawn), 2) * ROW,
     )
@@ -250,11 +247,9 @@ def draw_timing(analysis: Analysis) -> alt.LayerChart:
     )
 
 
-def _span(low: float, high: float, x: dict[str, Any]) -> alt.Chart:
-    import altair as alt
-
-    span: alt.Chart = alt.Chart(pl.DataFrame({"x": [float(low)], "end": [float(high)]})).mark_rect(opacity=0.18)
-    return span.encode(x=alt.X(**x), x2=alt.X2("end"), color=alt.value(LIGHT["edge"]))
+def _span(low: float, high: float, x: dict[str, Any]) -> Chart:
+    span: Chart = Chart(pl.DataFrame({"x": [float(low)], "end": [float(high)]})).mark("rect", opacity=0.18)
+    return span.encode(x=x, x2={"field": "end"}, color={"value": LIGHT["edge"]})
 
 
 def _grouped(told: Iterable[tuple[str, str, Estimate]]) -> pl.DataFrame:

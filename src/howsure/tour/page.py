@@ -19,7 +19,7 @@ from howsure.results.leading import with_lead
 from howsure.tour.stops import Figure, Planted, TourStop
 
 if TYPE_CHECKING:
-    import altair as alt
+    from howsure.charts.drawing import Chart
 
 __all__ = ["page_of", "report_of"]
 
@@ -106,7 +106,7 @@ def _finite(one: Planted) -> Cell:
     return f"{one.truth:,.{one.found.decimals() + 1}f}"
 
 
-def _chart(figure: Figure, planted: Sequence[Planted]) -> alt.LayerChart:
+def _chart(figure: Figure, planted: Sequence[Planted]) -> Chart:
     """Each estimate with its interval, and the planted truth beside it."""
     shown = planted[:_MOST_ROWS]
     found = estimate_rows([(one.subject, one.found) for one in shown]).with_columns(group=pl.lit(_FOUND))

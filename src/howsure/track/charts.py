@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from howsure.charts import Caption, Field, captioned, line_with_band
+from howsure.charts.drawing import Chart, layered, nominal, quantitative
 from howsure.charts.encodings import NAMES, ON_TOP, position, roles, tooltips
 from howsure.charts.theme import DASHES, LIGHT, PALETTE, ROW
 from howsure.track.game.error_kinds import BROKEN_OFF, COMPLETE, NO_ANSWER
 from howsure.track.samples import DIRECT
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from howsure.estimates import Estimate
     from howsure.track.baselines import Board
     from howsure.track.results import TrackResult, TrackRow
@@ -37,10 +36,8 @@ _ORDER = ("model", "human", "baseline")
 _AVERAGE = Field("value", "Average", "correct answers")
 
 
-def draw_averages(results: TrackResult, board: Board) -> alt.LayerChart:
+def draw_averages(results: TrackResult, board: Board) -> Chart:
     """Correct answers of each model, with and without the state shown; guessing, baselines and people as lines with bands."""
-    import altair as alt
-
     shown = _with_bars(results, board)
     bars = _estimates((row.model, _solver(row), row.average) for row in shown)
     drawn = {"random", *(row.model for row in shown)}  # what `random` measured is there exactly
@@ -50,7 +47,7 @@ def draw_averages(results: TrackResult, board: Board) -> alt.LayerChart:
     x = position("x", bars, "value", field)
     n_rows = bars.select("label", "group").n_unique()
     (band, line), (bar, interval) = _lines(lines, x), _bars(bars, x)
-    chart = alt.LayerChart(layer=[band, bar, line, interval], height=max(n_rows, 2) * ROW)
+    chart = layered([band, bar, line, interval], height=max(n_rows, 2) * ROW)
     note = "Bands around the dashed lines: for guessing, the range of the average of one run; for others, the interval"
     caption = Caption(sum(row.n for row in shown), "games", results.level, "clustered by sequence", note)
     return captioned(
@@ -58,7 +55,7 @@ def draw_averages(results: TrackResult, board: Board) -> alt.LayerChart:
     )
 
 
-def draw_survival(results: TrackResult, board: Board) -> alt.LayerChart:
+def draw_survival(results: TrackResult, board: Board) -> Chart:
     """The share of games without an error so far, one curve per model and solver."""
     known = [(row, row.survival) for row in _sorted(results, board) if row.survival]
     shown, n_more = known[:_MOST_CURVES], len(known[_MOST_CURVES:])
@@ -78,10 +75,8 @@ def draw_survival(results: TrackResult, board: Board) -> alt.LayerChart:
     )
 
 
-def draw_errors(results: TrackResult, board: Board) -> alt.LayerChart:
+def draw_errors(results: TrackResult, board: Board) -> Chart:
     """How games ended, as shares of the games of each model and solver."""
-    import altair as alt
-
     known = [row for row in _sorted(results, board) if row.n][:_MOST_BARS]
     rows = pl.DataFrame(
         [
@@ -92,22 +87,22 @@ def draw_errors(results: TrackResult, board: Board) -> alt.LayerChart:
         ]
     )
     words = list(ERROR_WORDS.values())
-    scale = alt.Scale(domain=words, range=[*PALETTE[: len(words) - 1], LIGHT["line"]])
+    scale = {"domain": words, "range": [*PALETTE[: len(words) - 1], LIGHT["line"]]}
     told = {
         "label": Field("label", "Player"),
         "group": Field("group", "Ended by"),
         "count": Field("count", "Games", "number"),
     }
-    bars = alt.Chart(rows).encode(
-        x=alt.X(**position("x", rows, "value", Field("value", "Share of games", "0–1", domain=(0, 1)))),
+    bars = Chart(rows).encode(
+        x=position("x", rows, "value", Field("value", "Share of games", "0–1", domain=(0, 1))),
         y=_names(rows),
-        fill=alt.Fill("group:N", title=None, scale=scale, legend=alt.Legend(columns=len(words), symbolType="square")),
-        order=alt.Order("order:Q"),
+        fill=nominal("group", title=None, scale=scale, legend={"columns": len(words), "symbolType": "square"}),
+        order=quantitative("order"),
         tooltip=tooltips(rows, **told),
     )
-    layer = bars.mark_bar(stroke=LIGHT["paper"], strokeWidth=1)
+    layer = bars.mark("bar", stroke=LIGHT["paper"], strokeWidth=1)
     caption = Caption(sum(row.n for row in known), "games", None, "shares of these games, as counted")
-    chart = alt.LayerChart(layer=[layer], height=max(len(known), 2) * ROW)
+    chart = layered([layer], height=max(len(known), 2) * ROW)
     return captioned(chart, title=f"First errors: {board.title}", caption=caption)
 
 
@@ -132,48 +127,42 @@ def _estimates(told: Any) -> pl.DataFrame:
     return roles(frame, **{name: name for name in names})
 
 
-def _lines(rows: pl.DataFrame, x: dict[str, Any]) -> tuple[alt.Chart, alt.Chart]:
+def _lines(rows: pl.DataFrame, x: dict[str, Any]) -> tuple[Chart, Chart]:
     """Bands and lines of baselines, across all bars."""
-    import altair as alt
-
     names = rows["group"].to_list()
     hues, dashes = (
         [values[1:][place % (len(values) - 1)] for place in range(len(names))] for values in (PALETTE[1:], DASHES)
     )
-    legend = alt.Legend(symbolType="stroke", symbolSize=250, symbolStrokeWidth=2.5, columns=4)
+    legend = {"symbolType": "stroke", "symbolSize": 250, "symbolStrokeWidth": 2.5, "columns": 4}
     told: dict[str, Any] = {"title": "Baseline", "legend": legend}
-    stroke = alt.Stroke("group:N", scale=alt.Scale(domain=names, range=hues), **told)
-    dash = alt.StrokeDash("group:N", scale=alt.Scale(domain=names, range=dashes), **told)
-    base = alt.Chart(rows).encode(tooltip=tooltips(rows, group=Field("group", "Baseline"), told=_AVERAGE))
-    band = base.transform_filter("datum.low != null").mark_rect(color=LIGHT["edge"], opacity=0.25)
+    stroke = nominal("group", scale={"domain": names, "range": hues}, **told)
+    dash = nominal("group", scale={"domain": names, "range": dashes}, **told)
+    base = Chart(rows).encode(tooltip=tooltips(rows, group=Field("group", "Baseline"), told=_AVERAGE))
+    band = base.where("datum.low != null").mark("rect", color=LIGHT["edge"], opacity=0.25)
     return (
-        band.encode(x=alt.X(**x | {"field": "low"}), x2=alt.X2("high")),
-        base.mark_rule(strokeWidth=2).encode(x=alt.X(**x), stroke=stroke, strokeDash=dash),
+        band.encode(x=x | {"field": "low"}, x2={"field": "high"}),
+        base.mark("rule", strokeWidth=2).encode(x=x, stroke=stroke, strokeDash=dash),
     )
 
 
-def _bars(rows: pl.DataFrame, x: dict[str, Any]) -> tuple[alt.Chart, alt.Chart]:
+def _bars(rows: pl.DataFrame, x: dict[str, Any]) -> tuple[Chart, Chart]:
     """Bars, and their intervals."""
-    import altair as alt
-
     solvers = rows["group"].unique(maintain_order=True).to_list()
-    scale = alt.Scale(domain=solvers, range=list(PALETTE[: len(solvers)]))
-    legend = alt.Legend(symbolType="square") if solvers != [""] else None
-    offset: dict[str, Any] = {"yOffset": alt.YOffset("group:N", sort=solvers)} if len(solvers) > 1 else {}
+    scale = {"domain": solvers, "range": list(PALETTE[: len(solvers)])}
+    legend = {"symbolType": "square"} if solvers != [""] else None
+    offset: dict[str, Any] = {"yOffset": nominal("group", sort=solvers)} if len(solvers) > 1 else {}
     tips = tooltips(rows, label=Field("label", "Player"), group=Field("group", "State"), told=_AVERAGE)
-    base = alt.Chart(rows).encode(y=_names(rows), tooltip=tips, **offset)
-    interval = base.transform_filter("datum.low != null").mark_rule(strokeWidth=2.5, color=LIGHT["ink"])
+    base = Chart(rows).encode(y=_names(rows), tooltip=tips, **offset)
+    interval = base.where("datum.low != null").mark("rule", strokeWidth=2.5, color=LIGHT["ink"])
     return (
-        base.mark_bar().encode(x=alt.X(**x), fill=alt.Fill("group:N", title="State", scale=scale, legend=legend)),
-        interval.encode(x=alt.X(**x | {"field": "low"}), x2=alt.X2("high")),
+        base.mark("bar").encode(x=x, fill=nominal("group", title="State", scale=scale, legend=legend)),
+        interval.encode(x=x | {"field": "low"}, x2={"field": "high"}),
     )
 
 
-def _names(rows: pl.DataFrame) -> alt.Y:
-    import altair as alt
-
+def _names(rows: pl.DataFrame) -> dict[str, Any]:
     order = rows["label"].unique(maintain_order=True).to_list()
-    return alt.Y("label:N", title="Player", sort=order, axis=alt.Axis(grid=False, **NAMES, **ON_TOP))
+    return nominal("label", title="Player", sort=order, axis={"grid": False, **NAMES, **ON_TOP})
 
 
 def _solver(row: TrackRow) -> str:

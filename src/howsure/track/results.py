@@ -22,8 +22,7 @@ from howsure.track.samples import DIRECT, GROUP, Samples
 from howsure.track.survival import GameEnds, Hazard, Survival, average_turns, survival_of, violation_rate
 
 if TYPE_CHECKING:
-    from altair.typing import ChartType
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["TrackResult", "TrackRow", "Usage", "measure", "report_games"]
@@ -172,7 +171,7 @@ class TrackResult(Result):
         """The tables, without the single games, and the provenance as plain JSON values."""
         return {name: value for name, value in super().as_dict().items() if name != "samples"}
 
-    def charts(self) -> dict[str, ChartType]:
+    def charts(self) -> dict[str, Chart]:
         """Averages, survival curves and kinds of errors of every board, by the name of their file."""
         from howsure.track.charts import draw_averages, draw_errors, draw_survival
 

@@ -19,14 +19,13 @@ from howsure.charts import (
     line_with_band,
     points_with_trend,
 )
+from howsure.charts.drawing import Chart, layered, nominal, quantitative
 from howsure.charts.encodings import by_group, position, roles, tooltips
 from howsure.charts.lines import band
 from howsure.charts.theme import LIGHT
 from howsure.horizon.attempt_horizon.difficulty import rates_by_difficulty, sample_curves, success_table
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from howsure.horizon.attempt_horizon.horizons import AttemptHorizons
     from howsure.horizon.attempt_horizon.study_size import StudySize
 
@@ -48,7 +47,7 @@ _RESAMPLED = "bootstrap over families, tasks and learners"
 _SUCCESS = Field("success", "Success", "0–1", domain=(0, 1))
 
 
-def charts_of(found: AttemptHorizons) -> dict[str, alt.LayerChart]:
+def charts_of(found: AttemptHorizons) -> dict[str, Chart]:
     """Every chart by its name; the one over releases only where two models have a date and a horizon."""
     charts = {
         "crossing": draw_crossing(found),
@@ -62,10 +61,8 @@ def charts_of(found: AttemptHorizons) -> dict[str, alt.LayerChart]:
     return charts | ({"released": draw_released(found)} if found.trend else {})
 
 
-def draw_crossing(found: AttemptHorizons) -> alt.LayerChart:
+def draw_crossing(found: AttemptHorizons) -> Chart:
     """Novices' success over attempts, each model's success as a line across it, and the attempt where they meet."""
-    import altair as alt
-
     last = found.novices["attempt"].to_numpy()[-1]
     x = Field(
         "attempt", "Attempt", "number, log scale", scale="log2", domain=(0.95, last * 1.05), ticks=_attempts(int(last))
@@ -78,14 +75,14 @@ def draw_crossing(found: AttemptHorizons) -> alt.LayerChart:
         len(found.tasks), "tasks", found.level, _RESAMPLED, "Dots: where a model meets the novices' curve"
     )
     return captioned(
-        alt.LayerChart(layer=layers),
+        layered(layers),
         title="Novice-equivalent attempt of each model",
         caption=caption,
         mark="Grey band",
     )
 
 
-def draw_horizons(found: AttemptHorizons) -> alt.LayerChart:
+def draw_horizons(found: AttemptHorizons) -> Chart:
     """Horizons with intervals, one row per model, a colour per success rate or definition."""
     shown = found.rows[:_MOST]
     is_many = len(found.definitions) > 1
@@ -105,7 +102,7 @@ def draw_horizons(found: AttemptHorizons) -> alt.LayerChart:
     )
 
 
-def draw_curve_sample(found: AttemptHorizons) -> alt.LayerChart:
+def draw_curve_sample(found: AttemptHorizons) -> Chart:
     """How novices learn four tasks, from the easiest to the hardest."""
     rows = sample_curves(found.counts, found.tasks, found.level)
     return line_with_band(
@@ -118,10 +115,8 @@ def draw_curve_sample(found: AttemptHorizons) -> alt.LayerChart:
     )
 
 
-def draw_against_first(found: AttemptHorizons) -> alt.LayerChart:
+def draw_against_first(found: AttemptHorizons) -> Chart:
     """Each model's success at each task against novices' on their first attempt; on the line they are equal."""
-    import altair as alt
-
     x, y = (
         Field("first", "Novices' success on attempt 1", "0–1", domain=(0, 1)),
         Field("success", "Model's success", "0–1", domain=(0, 1)),
@@ -131,45 +126,41 @@ def draw_against_first(found: AttemptHorizons) -> alt.LayerChart:
     shown = table if len(table) <= 3000 else table.gather(np.linspace(0, len(table) - 1, 3000).astype(int))
     rows = roles(shown, x=x, value=y, label="task", group=model)
     tips = tooltips(rows, label=Field("task", "Task"), group=model, x=x, value=y)
-    base = alt.Chart(rows).encode(
-        x=alt.X(**position("x", rows, "x", x)), y=alt.Y(**position("y", rows, "value", y)), tooltip=tips
+    base = Chart(rows).encode(x=position("x", rows, "x", x), y=position("y", rows, "value", y), tooltip=tips)
+    dots = base.mark("point", size=45, opacity=0.55).encode(**by_group(rows, model, "shape"))
+    ends = Chart(pl.DataFrame({"x": [0.0, 1.0], "value": [0.0, 1.0]})).encode(
+        x=quantitative("x"), y=quantitative("value")
     )
-    dots = base.mark_point(size=45, opacity=0.55).encode(**by_group(rows, model, "shape"))
-    ends = alt.Chart(pl.DataFrame({"x": [0.0, 1.0], "value": [0.0, 1.0]})).encode(x="x:Q", y="value:Q")
-    line = ends.mark_line(strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
+    line = ends.mark("line", strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
     runs = found.runs_per_task
     note = "Dashed: equal" + (f". {len(shown):,} of them are shown" if len(shown) < len(table) else "")
     caption = Caption(len(table), "pairs of a model and a task", None, f"a dot is one task, mostly {runs} runs", note)
     return captioned(
-        alt.LayerChart(layer=[line, dots], height=420),
+        layered([line, dots], height=420),
         title="Models against novices' first attempt, task by task",
         caption=caption,
     )
 
 
-def draw_by_difficulty(found: AttemptHorizons) -> alt.LayerChart:
+def draw_by_difficulty(found: AttemptHorizons) -> Chart:
     """Success of each model on tasks that take novices few or many attempts, beside novices' on their first."""
-    import altair as alt
-
     rates = _ordered(rates_by_difficulty(found.counts, found.tasks, found.level), "who", found)
     who, step = Field("who", "Who"), Field("step", "Attempts that half of the novices need", "steps")
     rows = roles(rates, x=step, value=_SUCCESS, low="low", high="high", group=who, n="n_tasks")
     steps = rates.sort("order")["step"].unique(maintain_order=True).to_list()
     names = rates["who"].unique(maintain_order=True).to_list()
     tips = tooltips(rows, group=who, x=step, told=_SUCCESS, n=Field("n", "Tasks", "number"))
-    across = alt.X("x:N", sort=steps, title=step.title, axis=alt.Axis(labelAngle=0, grid=False))
-    base = alt.Chart(rows).encode(x=across, xOffset=alt.XOffset("group:N", sort=names), tooltip=tips)
+    across = nominal("x", sort=steps, title=step.title, axis={"labelAngle": 0, "grid": False})
+    base = Chart(rows).encode(x=across, xOffset=nominal("group", sort=names), tooltip=tips)
     up = position("y", rows, "value", _SUCCESS)
-    bars = base.mark_rule(strokeWidth=2).encode(
-        y=alt.Y(**up | {"field": "low"}), y2=alt.Y2("high"), **by_group(rows, who)
-    )
-    dots = base.mark_point(stroke=LIGHT["paper"], strokeWidth=0.8).encode(y=alt.Y(**up), **by_group(rows, who, "shape"))
+    bars = base.mark("rule", strokeWidth=2).encode(y=up | {"field": "low"}, y2={"field": "high"}, **by_group(rows, who))
+    dots = base.mark("point", stroke=LIGHT["paper"], strokeWidth=0.8).encode(y=up, **by_group(rows, who, "shape"))
     caption = Caption(len(found.tasks), "tasks", found.level, "clustered by task")
-    chart = alt.LayerChart(layer=[bars, dots], width=640)
+    chart = layered([bars, dots], width=640)
     return captioned(chart, title="Success on tasks that are easy and hard for novices", caption=caption, mark="Bars")
 
 
-def draw_difficulty(found: AttemptHorizons) -> alt.LayerChart:
+def draw_difficulty(found: AttemptHorizons) -> Chart:
     """How many tasks are how hard on the first attempt."""
     edges = np.linspace(0, 1, 21)
     counts = np.histogram(found.tasks["first"].to_numpy(), edges)[0]
@@ -182,7 +173,7 @@ def draw_difficulty(found: AttemptHorizons) -> alt.LayerChart:
     )
 
 
-def draw_censoring(found: AttemptHorizons) -> alt.LayerChart:
+def draw_censoring(found: AttemptHorizons) -> Chart:
     """In each domain, how many tasks novices can half do at once, learn to within their attempts, or never do."""
     last = int(found.tasks["n_attempts"].to_numpy().max())
     words = {"below_range": "at once", "ok": f"1–{last}", "above_range": f"> {last}"}
@@ -208,7 +199,7 @@ def draw_censoring(found: AttemptHorizons) -> alt.LayerChart:
     )
 
 
-def draw_released(found: AttemptHorizons) -> alt.LayerChart:
+def draw_released(found: AttemptHorizons) -> Chart:
     """Horizons by release, with the line of their doublings."""
     assert found.trend is not None
     last = float(found.novices["attempt"].to_numpy()[-1])
@@ -250,7 +241,7 @@ def draw_released(found: AttemptHorizons) -> alt.LayerChart:
     )
 
 
-def draw_size(found: StudySize) -> alt.LayerChart:
+def draw_size(found: StudySize) -> Chart:
     """How far the interval reaches, over the number of learners, one line per number of tasks."""
     known = found.to_frame().drop_nulls("half_width")
     percent = [pl.col(name) * 100 for name in ("half_width", "half_width_low", "half_width_high")]
@@ -297,10 +288,8 @@ def _levels(found: AttemptHorizons) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"model": pl.String, "success": pl.Float64, "at": pl.Float64, "told": pl.String})
 
 
-def _crossings(models: pl.DataFrame, x: Field, y: Field) -> list[alt.Chart]:
+def _crossings(models: pl.DataFrame, x: Field, y: Field) -> list[Chart]:
     """For each model a line at its success, a dot where it meets the curve, a line down to the axis, and its name."""
-    import altair as alt
-
     rows = roles(models.head(12), label="model", value=y, at="at", group="model", told="told")
     up, across = (
         position("y", rows, "value", y),
@@ -310,14 +299,10 @@ def _crossings(models: pl.DataFrame, x: Field, y: Field) -> list[alt.Chart]:
     color: dict[str, Any] = {
         name: channel for name, channel in by_group(rows, Field("group", "Model")).items() if name == "color"
     }
-    base = alt.Chart(rows).encode(tooltip=tips, **color)
-    lines = base.mark_rule(strokeWidth=1.5, strokeDash=[5, 3]).encode(y=alt.Y(**up))
-    drops = (
-        base.transform_filter("datum.at != null")
-        .mark_rule(strokeWidth=1.5)
-        .encode(x=alt.X(**across), y=alt.Y(**up), y2=alt.Y2(datum=0))
-    )
-    dots = base.transform_filter("datum.at != null").mark_point(size=90).encode(x=alt.X(**across), y=alt.Y(**up))
+    base = Chart(rows).encode(tooltip=tips, **color)
+    lines = base.mark("rule", strokeWidth=1.5, strokeDash=[5, 3]).encode(y=up)
+    drops = base.where("datum.at != null").mark("rule", strokeWidth=1.5).encode(x=across, y=up, y2={"datum": 0})
+    dots = base.where("datum.at != null").mark("point", size=90).encode(x=across, y=up)
     return [lines, drops, dots]
 
 

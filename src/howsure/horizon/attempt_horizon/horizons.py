@@ -27,8 +27,7 @@ from howsure.stats.trends import Line, fit_line
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
-    from altair.typing import ChartType
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["ALL", "AttemptHorizons", "Horizon", "HorizonPair", "HorizonSettings", "attempt_horizons", "horizons_on"]
@@ -162,7 +161,7 @@ class AttemptHorizons(Result):
         """The tables and the line of horizons over release dates, as plain JSON."""
         return {**super().as_dict(), "trend": plain(self.trend)}
 
-    def charts(self) -> Mapping[str, ChartType]:
+    def charts(self) -> Mapping[str, Chart]:
         """Every chart by its name."""
         from howsure.horizon.attempt_horizon.charts import charts_of
 

@@ -19,7 +19,7 @@ from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats, check_level, t_quantile
 
 if TYPE_CHECKING:
-    from altair.typing import ChartType
+    from howsure.charts.drawing import Chart
 
 __all__ = ["CandidateSize", "StudySize", "size_study"]
 
@@ -90,7 +90,7 @@ class StudySize(Result):
         asked = {"horizon": self.horizon, "wanted": self.wanted, "cheapest": plain(self.cheapest)}
         return {**asked, **super().as_dict()}
 
-    def charts(self) -> Mapping[str, ChartType]:
+    def charts(self) -> Mapping[str, Chart]:
         """The interval's width over the number of learners."""
         from howsure.horizon.attempt_horizon.charts import draw_size
 

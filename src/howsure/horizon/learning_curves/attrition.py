@@ -21,7 +21,7 @@ from howsure.stats._arrays import Bools, Floats
 from howsure.stats.replicates import replicate_interval
 
 if TYPE_CHECKING:
-    from altair.typing import ChartType
+    from howsure.charts.drawing import Chart
 
 __all__ = ["ALARMING", "Attrition", "Leaving", "measure_attrition"]
 
@@ -101,7 +101,7 @@ class Attrition(Result):
         """The tables and the warning as plain JSON."""
         return {**super().as_dict(), "warning": self.warning or None}
 
-    def charts(self) -> dict[str, ChartType]:
+    def charts(self) -> dict[str, Chart]:
         """How many are still there at each attempt, by file name."""
         from howsure.horizon.learning_curves.charts import draw_attrition
 

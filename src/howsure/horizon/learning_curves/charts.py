@@ -8,12 +8,11 @@ import numpy as np
 import polars as pl
 
 from howsure.charts import Caption, Field, captioned, estimate_rows, interval_plot
+from howsure.charts.drawing import Chart, above_each_other, layered, nominal, quantitative
 from howsure.charts.encodings import position, roles, tooltips
 from howsure.charts.theme import LIGHT, PALETTE
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from howsure.horizon.learning_curves.attrition import Attrition
     from howsure.horizon.learning_curves.curves import LearningCurves, TaskCurve
 
@@ -24,10 +23,8 @@ _PANEL: dict[str, Any] = {"width": 144, "height": 104}
 _SHARE = {0: "0", 0.5: "0.5", 1: "1"}
 
 
-def draw_curves(curves: LearningCurves) -> alt.FacetChart:
+def draw_curves(curves: LearningCurves) -> Chart:
     """Small multiples: the curve of each task with its bands over what was observed, dots as large as the number of answers."""
-    import altair as alt
-
     shown = _sample(curves)
     names = {curve.task: f"{_short(curve.task)} · n = {curve.n_learners:,}\n{curve.family}" for curve in shown}
     rows = curves.points.filter(pl.col("task").is_in(list(names))).with_columns(
@@ -37,9 +34,9 @@ def draw_curves(curves: LearningCurves) -> alt.FacetChart:
     last = int(drawn["x"].to_numpy().max())
     x = Field("x", "Attempt", "number", domain=(0.5, last + 0.5), ticks=_attempts(last))
     y = Field("value", "Success", "0–1", domain=(0, 1), ticks=_SHARE)
-    header = alt.Header(labelExpr="split(datum.value, '\\n')", labelFontSize=11, labelLimit=170, labelPadding=4)
-    facet = alt.Facet("group:N", title=None, sort=list(names.values()), header=header)
-    panel = alt.LayerChart(layer=_layers(drawn, x, y), **_PANEL)
+    header = {"labelExpr": "split(datum.value, '\\n')", "labelFontSize": 11, "labelLimit": 170, "labelPadding": 4}
+    facet = nominal("group", title=None, sort=list(names.values()), header=header)
+    panel = layered(_layers(drawn, x, y), **_PANEL)
     chart = panel.facet(data=drawn, facet=facet, columns=_COLUMNS, spacing={"row": 14, "column": 18})
     n = sum(curve.n_answers for curve in shown)
     left_out = f"{len(shown)} of {len(curves.rows)} tasks, evenly spread over first-attempt success" * (
@@ -52,7 +49,7 @@ def draw_curves(curves: LearningCurves) -> alt.FacetChart:
     return captioned(chart, title="How novices learn each task", caption=caption, mark="Bands")
 
 
-def draw_wins(curves: LearningCurves) -> alt.LayerChart:
+def draw_wins(curves: LearningCurves) -> Chart:
     """The share of tasks on which each family has the smallest AIC."""
     n = len(curves.rows)
     return interval_plot(
@@ -64,10 +61,8 @@ def draw_wins(curves: LearningCurves) -> alt.LayerChart:
     )
 
 
-def draw_attrition(attrition: Attrition) -> alt.VConcatChart:
+def draw_attrition(attrition: Attrition) -> Chart:
     """How many are still there at each attempt, and how they had done on their first compared with all who began."""
-    import altair as alt
-
     rows = attrition.presence.with_columns(
         attempt=pl.col("attempt").cast(pl.Float64),
         percent=100 * pl.col("shift"),
@@ -81,17 +76,23 @@ def draw_attrition(attrition: Attrition) -> alt.VConcatChart:
     shift = Field("value", "Shift at the first attempt", "points", ticks=_points(drawn))
     tips = tooltips(drawn, x=x, n=Field("n", "Courses", "number"), share=there, told=Field("told", shift.label))
     across = position("x", drawn, "x", x, grid=False)
-    base = alt.Chart(drawn).encode(x=alt.X(**across), tooltip=tips)
-    top = base.encode(x=alt.X(**across | {"title": None}), y=alt.Y(**position("y", drawn, "share", there)))
-    bars = top.mark_rule(strokeWidth=14, color=LIGHT["edge"]).encode(y2=alt.Y2(datum=0))
-    labels = top.mark_text(baseline="bottom", dy=-3, fontSize=10, color=LIGHT["muted"])
-    zero = alt.Chart(pl.DataFrame({"at": [0.0]})).mark_rule(strokeDash=[4, 3], color=LIGHT["edge"]).encode(y="at:Q")
+    base = Chart(drawn).encode(x=across, tooltip=tips)
+    top = base.encode(x=across | {"title": None}, y=position("y", drawn, "share", there))
+    bars = top.mark("rule", strokeWidth=14, color=LIGHT["edge"]).encode(y2={"datum": 0})
+    labels = top.mark("text", baseline="bottom", dy=-3, fontSize=10, color=LIGHT["muted"])
+    zero = (
+        Chart(pl.DataFrame({"at": [0.0]}))
+        .mark("rule", strokeDash=[4, 3], color=LIGHT["edge"])
+        .encode(y=quantitative("at"))
+    )
     up = position("y", drawn, "value", shift)
-    rule = base.mark_rule(strokeWidth=2.5, color=PALETTE[0]).encode(y=alt.Y(**up | {"field": "low"}), y2=alt.Y2("high"))
-    dots = base.mark_point(color=PALETTE[0], size=60).encode(y=alt.Y(**up))
-    chart = alt.vconcat(
-        alt.LayerChart(layer=[bars, labels.encode(text=alt.Text("n:Q", format=","))], height=120, width=600),
-        alt.LayerChart(layer=[zero, rule, dots], height=190, width=600),
+    rule = base.mark("rule", strokeWidth=2.5, color=PALETTE[0]).encode(y=up | {"field": "low"}, y2={"field": "high"})
+    dots = base.mark("point", color=PALETTE[0], size=60).encode(y=up)
+    chart = above_each_other(
+        [
+            layered([bars, labels.encode(text=quantitative("n", format=","))], height=120, width=600),
+            layered([zero, rule, dots], height=190, width=600),
+        ],
         spacing=18,
     )
     note = "Shift: success on the first attempt of those still there, above all who began the same tasks; below 0, the able left"
@@ -106,10 +107,8 @@ _ROLES = {"x": "attempt", "value": "p", "low": "p_low", "high": "p_high", "band_
 }  # fmt: skip
 
 
-def _layers(rows: pl.DataFrame, x: Field, y: Field) -> list[alt.Chart]:
+def _layers(rows: pl.DataFrame, x: Field, y: Field) -> list[Chart]:
     """A band for the whole curve, one for each attempt, the curve, and what was observed."""
-    import altair as alt
-
     seen = Field("share", "Observed", "0–1", format=".3f")
     tips = tooltips(
         rows,
@@ -119,17 +118,17 @@ def _layers(rows: pl.DataFrame, x: Field, y: Field) -> list[alt.Chart]:
         share=seen,
         n=Field("n", "Answers", "number"),
     )
-    base = alt.Chart().encode(x=alt.X(**position("x", rows, "x", x, grid=False)), tooltip=tips)
+    base = Chart().encode(x=position("x", rows, "x", x, grid=False), tooltip=tips)
     up = position("y", rows, "value", y)
     bands = [
-        base.mark_area(color=PALETTE[0], opacity=opacity).encode(y=alt.Y(**up | {"field": low}), y2=alt.Y2(high))
+        base.mark("area", color=PALETTE[0], opacity=opacity).encode(y=up | {"field": low}, y2={"field": high})
         for low, high, opacity in (("band_low", "band_high", 0.12), ("low", "high", 0.2))
     ]
-    size = alt.Size("n:Q", legend=None, scale=alt.Scale(type="sqrt", range=[6, 90], zero=True))
-    dots = base.mark_point(filled=True, color=PALETTE[1], opacity=0.85, strokeWidth=0).encode(
-        y=alt.Y(**up | {"field": "share"}), size=size
+    size = quantitative("n", legend=None, scale={"type": "sqrt", "range": [6, 90], "zero": True})
+    dots = base.mark("point", filled=True, color=PALETTE[1], opacity=0.85, strokeWidth=0).encode(
+        y=up | {"field": "share"}, size=size
     )
-    return [*bands, base.mark_line(color=PALETTE[0], strokeWidth=2).encode(y=alt.Y(**up)), dots]
+    return [*bands, base.mark("line", color=PALETTE[0], strokeWidth=2).encode(y=up), dots]
 
 
 def _sample(curves: LearningCurves) -> list[TaskCurve]:

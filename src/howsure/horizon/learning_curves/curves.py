@@ -24,8 +24,7 @@ from howsure.stats.proportions import wilson
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
-    from altair.typing import ChartType
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["AUTO", "LearningCurves", "TaskCurve", "fit_curves"]
@@ -133,11 +132,11 @@ class LearningCurves(Result):
         more = {"wins": self.wins, "learner_correlation": self.correlation, "warning": self.attrition.warning or None}
         return {**kept, **plain(more)}
 
-    def charts(self) -> dict[str, ChartType]:
+    def charts(self) -> dict[str, Chart]:
         """Curves, family wins and attrition, by file name."""
         from howsure.horizon.learning_curves.charts import draw_curves, draw_wins
 
-        drawn: dict[str, ChartType] = {"curves": draw_curves(self)}
+        drawn: dict[str, Chart] = {"curves": draw_curves(self)}
         drawn |= {"family_wins": draw_wins(self)} if self._is_contest else {}
         return drawn | self.attrition.charts()
 

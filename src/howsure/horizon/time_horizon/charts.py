@@ -19,14 +19,13 @@ from howsure.charts import (
     interval_plot,
     points_with_trend,
 )
+from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import position, tooltips
 from howsure.charts.theme import LIGHT, PALETTE
 from howsure.horizon.time_horizon.durations import duration_ticks, times, told
 from howsure.horizon.time_horizon.paths import success_bins, success_paths
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from howsure.estimates import Estimate
     from howsure.horizon.time_horizon.comparison import HorizonComparison
     from howsure.horizon.time_horizon.doubling import HorizonTrend
@@ -51,16 +50,16 @@ _MANNER = {"hierarchy": "bootstrap over families, tasks and runs", "families": "
 _FACTOR_WORDS = {"regularisation": "penalty", "weights": "weights:", "noise": "noise", "censored": "longest"}
 
 
-def draw_time(found: TimeHorizons) -> dict[str, alt.LayerChart | alt.FacetChart]:
+def draw_time(found: TimeHorizons) -> dict[str, Chart]:
     """Every chart of a result, by file name."""
-    drawn: dict[str, alt.LayerChart | alt.FacetChart] = {"time_horizons": draw_horizons(found)}
+    drawn: dict[str, Chart] = {"time_horizons": draw_horizons(found)}
     if any(fit.outcome == "fitted" for fit in found.fits):
         drawn |= {"success_by_length": draw_success(found), "sensitivity": draw_sensitivity(found)}
         drawn |= {"replicates": draw_replicates(found)} if found.drawn is not None else {}
     return drawn
 
 
-def draw_horizons(found: TimeHorizons) -> alt.LayerChart:
+def draw_horizons(found: TimeHorizons) -> Chart:
     """Every model's horizon at each success rate, the longest on top."""
     shown = found.ranked[:_MOST_ROWS]
     low, high = _span(found)
@@ -81,10 +80,8 @@ def draw_horizons(found: TimeHorizons) -> alt.LayerChart:
     )
 
 
-def draw_success(found: TimeHorizons) -> alt.FacetChart:
+def draw_success(found: TimeHorizons) -> Chart:
     """Success against the length of tasks: binned runs, the curve with its band, and where it crosses the first success rate."""
-    import altair as alt
-
     shown = _fitted(found)[:_MOST_PANELS]
     names = [fit.model for fit in shown]
     rate = found.success_rates[0]
@@ -100,9 +97,7 @@ def draw_success(found: TimeHorizons) -> alt.FacetChart:
     x = _minutes("minutes", "Length of task", low, high, thin=True)
     y = Field("success", "Success", "0–1", domain=(0, 1), ticks={0: "0", 0.5: "0.5", 1: "1"})
     layers = [*_success_layers(rows, x, y), *_crossing_layers(rows, x, y)]
-    chart = alt.LayerChart(layer=layers, **_PANEL).facet(
-        data=rows, facet=_panel("model", names), columns=_columns(names)
-    )
+    chart = layered(layers, **_PANEL).facet(data=rows, facet=_panel("model", names), columns=_columns(names))
     note = f"Dots: weighted success in steps of length. Vermilion: the {_percent(rate)} horizon with its interval"
     return captioned(
         chart,
@@ -112,10 +107,8 @@ def draw_success(found: TimeHorizons) -> alt.FacetChart:
     )
 
 
-def draw_replicates(found: TimeHorizons) -> alt.FacetChart:
+def draw_replicates(found: TimeHorizons) -> Chart:
     """How each model's horizon at the first success rate varies over the replicates."""
-    import altair as alt
-
     shown, rate = _fitted(found)[:_MOST_PANELS], found.success_rates[0]
     low, high = _span(found)
     names = [fit.model for fit in shown]
@@ -125,20 +118,20 @@ def draw_replicates(found: TimeHorizons) -> alt.FacetChart:
     tips = tooltips(rows, start=x, end=Field("end", "up to", "minutes"), share=y)
     across = position("x", rows, "start", x, grid=False)
     bars = (
-        alt.Chart()
-        .transform_filter("datum.end != null")
-        .mark_bar(opacity=0.8)
+        Chart()
+        .where("datum.end != null")
+        .mark("bar", opacity=0.8)
         .encode(
-            x=alt.X(**across),
-            x2=alt.X2("end"),
-            y=alt.Y(**position("y", rows, "share", y)),
-            y2=alt.Y2(datum=0),
+            x=across,
+            x2={"field": "end"},
+            y=position("y", rows, "share", y),
+            y2={"datum": 0},
             tooltip=tips,
         )
     )
-    lines = alt.Chart().transform_filter("datum.end == null").mark_rule(color=PALETTE[1], strokeWidth=2)
+    lines = Chart().where("datum.end == null").mark("rule", color=PALETTE[1], strokeWidth=2)
     both = pl.concat([rows, values.filter(pl.col("start").is_between(low, high))], how="diagonal")
-    chart = alt.LayerChart(layer=[bars, lines.encode(x=alt.X(**across))], **_PANEL).facet(
+    chart = layered([bars, lines.encode(x=across)], **_PANEL).facet(
         data=both, facet=_panel("model", names), columns=_columns(names)
     )
     note = "Lines: the estimate. Replicates without a horizon on this axis are not drawn"
@@ -149,7 +142,7 @@ def draw_replicates(found: TimeHorizons) -> alt.FacetChart:
     )
 
 
-def draw_sensitivity(found: TimeHorizons) -> alt.LayerChart:
+def draw_sensitivity(found: TimeHorizons) -> Chart:
     """By how many doublings the horizon at the first success rate moves under other settings."""
     shown, rate = _fitted(found)[:_MOST_ROWS], found.success_rates[0]
     names = [fit.model for fit in shown]
@@ -172,7 +165,7 @@ def draw_sensitivity(found: TimeHorizons) -> alt.LayerChart:
     )
 
 
-def draw_trend(found: HorizonTrend) -> dict[str, alt.LayerChart]:
+def draw_trend(found: HorizonTrend) -> dict[str, Chart]:
     """Horizons by release with the line through the frontier, by file name."""
     groups = pl.when("is_used").then(pl.lit("frontier")).otherwise(pl.lit("other models"))
     points = found.models.with_columns(group=groups).sort("is_used", descending=True, maintain_order=True)
@@ -200,14 +193,14 @@ def draw_trend(found: HorizonTrend) -> dict[str, alt.LayerChart]:
     return {"trend": chart}
 
 
-def draw_comparison(found: HorizonComparison) -> dict[str, alt.LayerChart]:
+def draw_comparison(found: HorizonComparison) -> dict[str, Chart]:
     """The ratio of two horizons over the replicates, by file name."""
     return {
         f"compare_p{100 * row.success_rate:g}": _ratio_histogram(found, place) for place, row in enumerate(found.rows)
     }
 
 
-def _ratio_histogram(found: HorizonComparison, place: int) -> alt.LayerChart:
+def _ratio_histogram(found: HorizonComparison, place: int) -> Chart:
     row, drawn = found.rows[place], found.drawn[:, place]
     known = drawn[np.isfinite(drawn)]
     middle = known if len(known) else np.zeros(1)
@@ -230,34 +223,26 @@ def _ratio_histogram(found: HorizonComparison, place: int) -> alt.LayerChart:
     )
 
 
-def _success_layers(rows: pl.DataFrame, x: Field, y: Field) -> list[alt.Chart]:
-    import altair as alt
-
+def _success_layers(rows: pl.DataFrame, x: Field, y: Field) -> list[Chart]:
     up, across = position("y", rows, "success", y), position("x", rows, "minutes", x, grid=False)
-    curve = alt.Chart().transform_filter("datum.part == 'curve'").encode(x=alt.X(**across))
-    seen = alt.Chart().transform_filter("datum.part == 'bin'").encode(x=alt.X(**across), y=alt.Y(**up))
+    curve = Chart().where("datum.part == 'curve'").encode(x=across)
+    seen = Chart().where("datum.part == 'bin'").encode(x=across, y=up)
     counted = Field("n_runs", "Runs", "number")
     return [
-        curve.mark_area(opacity=0.18, color=PALETTE[0]).encode(y=alt.Y(**up | {"field": "low"}), y2=alt.Y2("high")),
-        curve.mark_line(color=PALETTE[0], strokeWidth=1.75).encode(y=alt.Y(**up)),
-        seen.mark_point(size=28, color=LIGHT["ink"]).encode(
+        curve.mark("area", opacity=0.18, color=PALETTE[0]).encode(y=up | {"field": "low"}, y2={"field": "high"}),
+        curve.mark("line", color=PALETTE[0], strokeWidth=1.75).encode(y=up),
+        seen.mark("point", size=28, color=LIGHT["ink"]).encode(
             tooltip=tooltips(rows, minutes=x, success=y, n_runs=counted)
         ),
     ]
 
 
-def _crossing_layers(rows: pl.DataFrame, x: Field, y: Field) -> list[alt.Chart]:
-    import altair as alt
-
+def _crossing_layers(rows: pl.DataFrame, x: Field, y: Field) -> list[Chart]:
     up, across = position("y", rows, "success", y), position("x", rows, "minutes", x, grid=False)
-    at = (
-        alt.Chart()
-        .transform_filter("datum.part == 'crossing'")
-        .encode(y=alt.Y(**up), tooltip=alt.Tooltip("told:N", title="Horizon"))
-    )
+    at = Chart().where("datum.part == 'crossing'").encode(y=up, tooltip=nominal("told", title="Horizon"))
     return [
-        at.mark_rule(color=PALETTE[1], strokeWidth=2).encode(x=alt.X(**across | {"field": "from"}), x2=alt.X2("to")),
-        at.transform_filter("datum.minutes != null").mark_point(size=40, color=PALETTE[1]).encode(x=alt.X(**across)),
+        at.mark("rule", color=PALETTE[1], strokeWidth=2).encode(x=across | {"field": "from"}, x2={"field": "to"}),
+        at.where("datum.minutes != null").mark("point", size=40, color=PALETTE[1]).encode(x=across),
     ]
 
 
@@ -351,10 +336,8 @@ def _minutes(column: str, title: str, low: float, high: float, *, thin: bool = F
     return Field(column, title, "expert time", scale="log2", domain=(low, high), ticks=kept)
 
 
-def _panel(column: str, names: list[str]) -> alt.Facet:
-    import altair as alt
-
-    return alt.Facet(f"{column}:N", title=None, sort=names, header=alt.Header(labelFontSize=11.5, labelLimit=186))
+def _panel(column: str, names: list[str]) -> dict[str, Any]:
+    return nominal(column, title=None, sort=names, header={"labelFontSize": 11.5, "labelLimit": 186})
 
 
 def _columns(names: list[str]) -> int:

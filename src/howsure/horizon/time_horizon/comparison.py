@@ -19,7 +19,7 @@ from howsure.stats._arrays import Floats
 from howsure.stats.replicates import probability_greater, replicate_differences, replicate_interval
 
 if TYPE_CHECKING:
-    import altair
+    from howsure.charts.drawing import Chart
 
 __all__ = ["HorizonComparison", "HorizonRatio", "compare_horizons"]
 
@@ -82,7 +82,7 @@ class HorizonComparison(Result):
         numbers = ("ratio", "ratio_low", "ratio_high", "p_a_greater", "minutes_a", "minutes_b")
         return {"compare": pl.DataFrame(rows, schema_overrides=dict.fromkeys(numbers, pl.Float64))}
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """The ratio over the replicates, by file name."""
         from howsure.horizon.time_horizon.charts import draw_comparison
 

@@ -21,7 +21,7 @@ from howsure.stats.replicates import Interval
 from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_line, is_frontier
 
 if TYPE_CHECKING:
-    import altair
+    from howsure.charts.drawing import Chart
 
 __all__ = ["HorizonTrend", "fit_horizon_trend"]
 
@@ -96,7 +96,7 @@ class HorizonTrend(Result):
         }
         return {**plain(fitted), **super().as_dict()}
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """Horizons by release with the trend, by file name."""
         from howsure.horizon.time_horizon.charts import draw_trend
 

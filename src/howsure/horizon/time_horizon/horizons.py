@@ -25,8 +25,7 @@ from howsure.tables import Attempts
 from howsure.tables.frames import write_frame
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
@@ -169,7 +168,7 @@ class TimeHorizons(Result):
         """The result as plain JSON; counts and replicates are left to their files."""
         return {name: value for name, value in super().as_dict().items() if name != "task_counts"}
 
-    def charts(self) -> dict[str, altair.LayerChart | altair.FacetChart]:
+    def charts(self) -> dict[str, Chart]:
         """Success by task length, horizons, replicates and sensitivity, by file name."""
         from howsure.horizon.time_horizon.charts import draw_time
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from howsure.charts import Caption, Field, Reference, captioned, interval_plot, points_with_trend
+from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import by_group, haloed, position, roles, tooltips
 from howsure.charts.lines import band
 from howsure.charts.theme import LIGHT, PALETTE
@@ -16,8 +17,6 @@ from howsure.stitch.charts import CAPABILITY, readable
 from howsure.stitch.forecasting.frontier import dates_of, years_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from howsure.estimates import Estimate
     from howsure.stitch.forecasting.frontier_forecast import Forecast
     from howsure.stitch.forecasting.horizon_map import HorizonMap
@@ -38,10 +37,8 @@ _Y = Field("capability", "Capability", CAPABILITY)
 _TICKS = {1 / 60: "1 s", 1: "1 min", 15: "15 min", 60: "1 h", 240: "4 h", 960: "16 h", 2400: "1 week", 9600: "1 month"}
 
 
-def draw_forecast(found: Forecast) -> alt.LayerChart:
+def draw_forecast(found: Forecast) -> Chart:
     """The frontier, its line, and the bands for the line and for one new model."""
-    import altair as alt
-
     ending = "" if found.trend.has_replicates else "_ols"
     bands = [
         roles(found.path, x="date", value="capability", low=f"{stem}{ending}_low", high=f"{stem}{ending}_high")
@@ -57,10 +54,10 @@ def draw_forecast(found: Forecast) -> alt.LayerChart:
     kept = "least squares alone" if ending else "least squares and the capabilities' own uncertainty"
     note = f"{found.trend.slope()} per year, R² {found.trend.line.r2 or 0:.2f}; {_told_coverage(found)}"
     caption = Caption(found.trend.line.n, "frontier models", found.trend.level, f"{method}; {kept}", note)
-    return captioned(alt.LayerChart(layer=layers), title="Where the frontier is going", caption=caption, mark="Bands")
+    return captioned(layered(layers), title="Where the frontier is going", caption=caption, mark="Bands")
 
 
-def draw_validation(found: Forecast) -> alt.LayerChart:
+def draw_validation(found: Forecast) -> Chart:
     """What the chosen cut-off would have forecast, and what came."""
     held = found.backtest.chosen
     if held is None:
@@ -92,7 +89,7 @@ def draw_validation(found: Forecast) -> alt.LayerChart:
     )
 
 
-def draw_saturation(found: Forecast) -> alt.LayerChart:
+def draw_saturation(found: Forecast) -> Chart:
     """When the frontier's trend reaches the chosen score on each benchmark, the earliest on top."""
     late = [one for one in found.saturation if one.year.state != "below_range"]
     early = len(found.saturation) - len(late) if late else 0
@@ -115,10 +112,8 @@ def draw_saturation(found: Forecast) -> alt.LayerChart:
     )
 
 
-def draw_efficiency(found: Progress) -> alt.LayerChart:
+def draw_efficiency(found: Progress) -> Chart:
     """The compute that some fixed capabilities needed over time, and the models that needed least."""
-    import altair as alt
-
     x, y = Field("date", "Release"), Field("compute", "Training compute", "FLOP", scale="log10", format=".0e")
     group = Field("group", "Capability")
     label = pl.col("capability").round(2).cast(pl.String).alias("group")
@@ -131,15 +126,11 @@ def draw_efficiency(found: Progress) -> alt.LayerChart:
         layers += [_marks(dots, lines, x, y, group)]
     note = f"Dots: the cheapest model so far. {rate} orders of magnitude less compute per year for the same capability"
     caption = Caption(len(found.models), "models of known compute", rate.level, _METHOD, note)
-    return captioned(
-        alt.LayerChart(layer=layers), title="Compute for the same capability", caption=caption, mark="Bands"
-    )
+    return captioned(layered(layers), title="Compute for the same capability", caption=caption, mark="Bands")
 
 
-def draw_gains(found: Progress) -> alt.LayerChart:
+def draw_gains(found: Progress) -> Chart:
     """Capability at fixed compute over time, with the models of each order of magnitude."""
-    import altair as alt
-
     group = Field("group", "Training compute (FLOP)")
     lines = roles(
         found.fixed, x="date", value="capability", low="capability_low", high="capability_high", group="compute"
@@ -149,12 +140,10 @@ def draw_gains(found: Progress) -> alt.LayerChart:
     layers = [*band(lines, _RELEASE, _Y, group), _marks(dots, lines, _RELEASE, _Y, group)]
     note = f"Lines: the joint fit half-way through each order of magnitude. {rate} per year at the same compute"
     caption = Caption(len(found.models), "models of known compute", rate.level, _METHOD, note)
-    return captioned(
-        alt.LayerChart(layer=layers), title="Capability at the same compute", caption=caption, mark="Bands"
-    )
+    return captioned(layered(layers), title="Capability at the same compute", caption=caption, mark="Bands")
 
 
-def draw_horizon_map(found: HorizonMap) -> alt.LayerChart:
+def draw_horizon_map(found: HorizonMap) -> Chart:
     """Published time horizons over capability, with the line for one new model."""
     seen = found.points["capability"].to_numpy()
     x = np.linspace(seen.min(), seen.max(), 40)
@@ -185,47 +174,41 @@ def draw_horizon_map(found: HorizonMap) -> alt.LayerChart:
 _METHOD = "families left out in turn, and the capabilities' own uncertainty"
 
 
-def _dots(rows: pl.DataFrame, hue: str, size: int) -> list[alt.Chart]:
-    import altair as alt
-
+def _dots(rows: pl.DataFrame, hue: str, size: int) -> list[Chart]:
     if not len(rows):
         return []
     drawn = roles(rows, x="date", value="capability", label="model")
     return [
-        alt.Chart(drawn)
-        .mark_point(size=size, stroke=LIGHT["paper"], strokeWidth=0.8)
+        Chart(drawn)
+        .mark("point", size=size, stroke=LIGHT["paper"], strokeWidth=0.8)
         .encode(
-            x=alt.X(**position("x", drawn, "x", _RELEASE, grid=False)),
-            y=alt.Y(**position("y", drawn, "value", _Y)),
-            color=alt.value(hue),
+            x=position("x", drawn, "x", _RELEASE, grid=False),
+            y=position("y", drawn, "value", _Y),
+            color={"value": hue},
             tooltip=tooltips(drawn, label=Field("model", "Model"), x=_RELEASE, value=_Y),
         )
     ]
 
 
-def _names(rows: pl.DataFrame, named: list[str]) -> list[alt.Chart]:
-    import altair as alt
-
+def _names(rows: pl.DataFrame, named: list[str]) -> list[Chart]:
     shown = rows.filter(pl.col("model").is_in(named))
     if not len(shown):
         return []
     drawn = roles(shown, x="date", value="capability", label="model")
-    at = alt.Chart(drawn).encode(
-        x=alt.X(**position("x", drawn, "x", _RELEASE, grid=False)),
-        y=alt.Y(**position("y", drawn, "value", _Y)),
-        text=alt.Text("label:N"),
+    at = Chart(drawn).encode(
+        x=position("x", drawn, "x", _RELEASE, grid=False),
+        y=position("y", drawn, "value", _Y),
+        text=nominal("label"),
     )
     return haloed(at, align="right", dx=-8, dy=-7)
 
 
-def _marks(dots: pl.DataFrame, lines: pl.DataFrame, x: Field, y: Field, group: Field) -> alt.Chart:
+def _marks(dots: pl.DataFrame, lines: pl.DataFrame, x: Field, y: Field, group: Field) -> Chart:
     """Points in the colours of the lines' groups."""
-    import altair as alt
-
-    marks: alt.Chart = alt.Chart(dots).mark_point(stroke=LIGHT["paper"], strokeWidth=0.8)
+    marks: Chart = Chart(dots).mark("point", stroke=LIGHT["paper"], strokeWidth=0.8)
     return marks.encode(
-        x=alt.X(**position("x", dots, "x", x, grid=False)),
-        y=alt.Y(**position("y", dots, "value", y)),
+        x=position("x", dots, "x", x, grid=False),
+        y=position("y", dots, "value", y),
         color=by_group(lines, group)["color"],
         tooltip=tooltips(dots, label=Field("model", "Model"), group=group, x=x, value=y),
     )

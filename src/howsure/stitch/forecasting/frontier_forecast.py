@@ -22,7 +22,7 @@ from howsure.stitch.forecasting.saturation import Saturation, saturate, saturati
 from howsure.stitch.scale import Scale
 
 if TYPE_CHECKING:
-    import altair
+    from howsure.charts.drawing import Chart
 
 __all__ = ["Forecast", "forecast", "path_of"]
 
@@ -96,7 +96,7 @@ class Forecast(Result):
             **super().as_dict(),
         }
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """The forecast, its validation, and when benchmarks are saturated, by file name."""
         from howsure.stitch.forecasting.charts import draw_forecast, draw_saturation, draw_validation
 

@@ -22,8 +22,7 @@ from howsure.stitch.scale import Scale
 from howsure.tables.frames import Part, parts_of
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["HorizonMap", "held_out_r2", "map_horizons", "read_horizons"]
@@ -99,7 +98,7 @@ class HorizonMap(Result):
             **super().as_dict(),
         }
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """Published horizons over capability, by file name."""
         from howsure.stitch.forecasting.charts import draw_horizon_map
 

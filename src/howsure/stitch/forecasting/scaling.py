@@ -32,8 +32,7 @@ from howsure.stitch.scale import Scale
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["QUANTITIES", "Progress", "ProgressRate", "progress", "separate"]
@@ -120,7 +119,7 @@ class Progress(Result):
         """The number of models, R², the tables and the provenance as plain JSON."""
         return {"n_models": len(self.models), "r2": self.r2, **super().as_dict()}
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """Compute for fixed capability, and capability at fixed compute, by file name."""
         from howsure.stitch.forecasting.charts import draw_efficiency, draw_gains
 

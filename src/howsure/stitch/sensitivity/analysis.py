@@ -37,8 +37,7 @@ from howsure.tables import Scores
 from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["Robustness", "robustness"]
@@ -105,7 +104,7 @@ class Robustness(Result):
         """The findings as sentences, the slope, the tables and the provenance as plain JSON."""
         return {"summary": list(self.summary), "slope": plain(self.slope), **super().as_dict()}
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """What moves the slope, how far ranks move, which benchmarks and organisations matter, the path of the prior, which model predicts best."""
         from howsure.stitch.sensitivity.charts import draw_robustness
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from howsure.charts import Caption, Field, Reference, bins, histogram, interval_plot, line_with_band
+from howsure.charts.theme import config
 from howsure.estimates import Estimate
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from howsure.charts.drawing import Chart
     from howsure.stitch.sensitivity.analysis import Robustness
     from howsure.stitch.sensitivity.inspection import ScaleCheck
 
@@ -34,7 +34,7 @@ _LONG = 400  # pixels of a label
 _SLOPE = Field("linked_slope", "Slope of the frontier", "capability per year")
 
 
-def draw_robustness(found: Robustness) -> dict[str, alt.LayerChart]:
+def draw_robustness(found: Robustness) -> dict[str, Chart]:
     """All charts of a result, by file name; those of the slope only where there is one."""
     drawn = {"ranks": draw_ranks(found), "validation": draw_validation(found)}
     if found.slope.value is None:
@@ -46,7 +46,7 @@ def draw_robustness(found: Robustness) -> dict[str, alt.LayerChart]:
     return slopes | parts | drawn
 
 
-def draw_factors(found: Robustness) -> alt.LayerChart:
+def draw_factors(found: Robustness) -> Chart:
     """Between which values the frontier's slope comes out when each thing is varied, in one unit."""
     rows = pl.DataFrame(
         {
@@ -73,7 +73,7 @@ def draw_factors(found: Robustness) -> alt.LayerChart:
     )
 
 
-def draw_dropped(found: Robustness) -> alt.LayerChart:
+def draw_dropped(found: Robustness) -> Chart:
     """The frontier's slope when benchmarks are dropped at random, in the anchor's unit."""
     settings = found.provenance.settings
     slopes = found.of("drop")["slope"].drop_nulls()
@@ -89,7 +89,7 @@ def draw_dropped(found: Robustness) -> alt.LayerChart:
     )
 
 
-def draw_influence(found: Robustness, kind: str) -> alt.LayerChart:
+def draw_influence(found: Robustness, kind: str) -> Chart:
     """The frontier's slope without each benchmark or organisation, or with each anchor; the most telling ones.
 
     The axis is never narrower than what errors of the scores leave open, so that nothing looks like much.
@@ -128,7 +128,7 @@ def _reach(numbers: list[float]) -> tuple[float, float]:
     return min(numbers) - margin, max(numbers) + margin
 
 
-def draw_path(found: Robustness) -> alt.LayerChart:
+def draw_path(found: Robustness) -> Chart:
     """The frontier's slope as the priors get weaker or stronger."""
     strength = pl.col("label").str.strip_prefix("× ").cast(pl.Float64)
     fitted = pl.DataFrame({"strength": [1.0], "slope": [found.slope.value], "linked_slope": [found.slope.value]})
@@ -150,7 +150,7 @@ def draw_path(found: Robustness) -> alt.LayerChart:
     )
 
 
-def draw_ranks(found: Robustness) -> alt.LayerChart:
+def draw_ranks(found: Robustness) -> Chart:
     """Between which ranks the best models lie when benchmarks are dropped."""
     settings = found.provenance.settings
     best = found.ranks.head(_MOST_ROWS)
@@ -172,7 +172,7 @@ def draw_ranks(found: Robustness) -> alt.LayerChart:
     )
 
 
-def draw_validation(found: Robustness) -> alt.LayerChart:
+def draw_validation(found: Robustness) -> Chart:
     """How well each model of the scores predicts what it has not seen."""
     settings = found.provenance.settings
     return interval_plot(
@@ -192,7 +192,7 @@ def draw_validation(found: Robustness) -> alt.LayerChart:
     )
 
 
-def draw_sample(check: ScaleCheck) -> alt.LayerChart:
+def draw_sample(check: ScaleCheck) -> Chart:
     """The sampled models on the scale, coloured by the third of all models in which they lie."""
     return interval_plot(
         check.sample.with_columns(label=pl.format("{} · {}", "rank", "model")),
@@ -213,7 +213,7 @@ def draw_sample(check: ScaleCheck) -> alt.LayerChart:
     )
 
 
-def draw_residuals(check: ScaleCheck) -> alt.LayerChart:
+def draw_residuals(check: ScaleCheck) -> Chart:
     """The strangest scores beside where such scores lie."""
     found = check.surprises.residuals
     n = min(_MOST_ROWS, len(found))
@@ -236,7 +236,7 @@ def draw_residuals(check: ScaleCheck) -> alt.LayerChart:
     return _with_long_names(chart)
 
 
-def draw_supports(check: ScaleCheck) -> alt.LayerChart:
+def draw_supports(check: ScaleCheck) -> Chart:
     """The models whose rank rests most on one score: where they are, and where they would be without it."""
     found = check.surprises.supports
     n, ends = min(_MOST_ROWS, len(found)), (pl.col("rank"), pl.col("rank_without"))
@@ -261,7 +261,7 @@ def draw_supports(check: ScaleCheck) -> alt.LayerChart:
     return _with_long_names(chart)
 
 
-def _with_long_names(chart: alt.LayerChart) -> alt.LayerChart:
+def _with_long_names(chart: Chart) -> Chart:
     """Room for a model and a benchmark in one label."""
-    chart.config["axisY"]["labelLimit"] = _LONG
-    return chart
+    look = config()
+    return chart.having(config=look | {"axisY": look["axisY"] | {"labelLimit": _LONG}})

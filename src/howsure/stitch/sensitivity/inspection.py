@@ -17,7 +17,7 @@ from howsure.stitch.model.layout import Floats, Prior, Rows
 from howsure.stitch.scale import Scale
 
 if TYPE_CHECKING:
-    import altair
+    from howsure.charts.drawing import Chart
 
 __all__ = ["ScaleCheck", "Surprises", "check", "surprises"]
 
@@ -101,7 +101,7 @@ class ScaleCheck(Result):
         """What does not fit as sentences, the tables and the provenance as plain JSON."""
         return {"surprises": self.surprises.words(_LISTED), **super().as_dict()}
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """The sample on the scale, the strangest scores, and the models whose rank rests on one of theirs."""
         from howsure.stitch.sensitivity.charts import draw_residuals, draw_sample, draw_supports
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from howsure.charts import Caption, Field, Reference, estimate_rows, interval_plot
+from howsure.charts.drawing import Chart, layered
 from howsure.charts.encodings import by_group, position, roles, tooltips
 from howsure.charts.theme import LIGHT, captioned
-from howsure.estimates import Estimate
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from howsure.estimates import Estimate
     from howsure.study.judging.comparison import JudgeComparison
     from howsure.study.judging.validation import Validation
 
@@ -24,7 +23,7 @@ _DIMENSION = Field("label", "Dimension")
 _SIDE = 400  # of a square plot, in pixels
 
 
-def judge_charts(validation: Validation) -> dict[str, alt.LayerChart]:
+def judge_charts(validation: Validation) -> dict[str, Chart]:
     """All charts of all judges by file name; with several judges the name ends with the judge's number."""
     drawn = {}
     for number, judge in enumerate(validation.judges, 1):
@@ -37,7 +36,7 @@ def judge_charts(validation: Validation) -> dict[str, alt.LayerChart]:
     return drawn
 
 
-def draw_agreement(validation: Validation, judge: str) -> alt.LayerChart:
+def draw_agreement(validation: Validation, judge: str) -> Chart:
     """How well judge and people agree with the raters who are left, dimension by dimension."""
     rows = validation.of(judge)
     measure = rows[0].terms.kind
@@ -60,7 +59,7 @@ def draw_agreement(validation: Validation, judge: str) -> alt.LayerChart:
     )
 
 
-def draw_bias(validation: Validation, judge: str) -> alt.LayerChart:
+def draw_bias(validation: Validation, judge: str) -> Chart:
     """How far the judge lies above people, and what slot and length do to it, in parts of the scale."""
     rows = validation.of(judge)
     causes = {
@@ -87,7 +86,7 @@ def draw_bias(validation: Validation, judge: str) -> alt.LayerChart:
     )
 
 
-def draw_calibration(validation: Validation, judge: str) -> alt.LayerChart | None:
+def draw_calibration(validation: Validation, judge: str) -> Chart | None:
     """People's mean rating at each rating of the judge; None where too few items make a curve."""
     rows = validation.to_frame("calibration").filter(pl.col("judge") == judge)
     if rows.is_empty():
@@ -105,26 +104,24 @@ def draw_calibration(validation: Validation, judge: str) -> alt.LayerChart | Non
     )
 
 
-def _curve(rows: pl.DataFrame) -> alt.LayerChart:
-    import altair as alt
-
+def _curve(rows: pl.DataFrame) -> Chart:
     x = Field("predicted", "The judge's rating", "0–1 of the scale", domain=(-0.02, 1.02))
     y = Field("people", "People's mean rating", "0–1 of the scale", domain=(-0.02, 1.02))
     group = Field("dimension", "Dimension")
     drawn = roles(rows, x=x, value=y, low="people_low", high="people_high", group=group)
     up, across = position("y", drawn, "value", y), position("x", drawn, "x", x, grid=False)
-    base = alt.Chart(drawn).encode(x=alt.X(**across), y=alt.Y(**up), tooltip=tooltips(drawn, group=group, x=x, told=y))
-    line = alt.Chart(pl.DataFrame({"x": [0.0, 1.0], "value": [0.0, 1.0]}))
-    diagonal = line.mark_line(strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
+    base = Chart(drawn).encode(x=across, y=up, tooltip=tooltips(drawn, group=group, x=x, told=y))
+    line = Chart(pl.DataFrame({"x": [0.0, 1.0], "value": [0.0, 1.0]}))
+    diagonal = line.mark("line", strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
     layers = [
-        diagonal.encode(x=alt.X(**across), y=alt.Y(**up)),
-        base.mark_rule(strokeWidth=1.5, opacity=0.55).encode(
-            y=alt.Y(**up | {"field": "low"}), y2=alt.Y2("high"), **by_group(drawn, group)
+        diagonal.encode(x=across, y=up),
+        base.mark("rule", strokeWidth=1.5, opacity=0.55).encode(
+            y=up | {"field": "low"}, y2={"field": "high"}, **by_group(drawn, group)
         ),
-        base.mark_line(strokeWidth=1.25, opacity=0.6).encode(**by_group(drawn, group)),
-        base.mark_point(stroke=LIGHT["paper"], strokeWidth=0.8).encode(**by_group(drawn, group, "shape")),
+        base.mark("line", strokeWidth=1.25, opacity=0.6).encode(**by_group(drawn, group)),
+        base.mark("point", stroke=LIGHT["paper"], strokeWidth=0.8).encode(**by_group(drawn, group, "shape")),
     ]
-    return alt.LayerChart(layer=layers, width=_SIDE, height=_SIDE)
+    return layered(layers, width=_SIDE, height=_SIDE)
 
 
 def _rows(rows: Sequence[JudgeComparison], by_group: dict[str, list[Estimate]]) -> pl.DataFrame:

@@ -30,8 +30,7 @@ from howsure.study.scoring.pooling import Design, design_of
 from howsure.tables import Column, Ratings, Table
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["Lengths", "Validation", "validate"]
@@ -118,7 +117,7 @@ class Validation(Result):
         judges = {judge: {row.dimension: self._entry(row) for row in self.of(judge)} for judge in self.judges}
         return {**super().as_dict(), "judges": plain(judges), "raters": list(self.raters)}
 
-    def charts(self) -> dict[str, alt.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """Charts by file name."""
         from howsure.study.judging.charts import judge_charts
 

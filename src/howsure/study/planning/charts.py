@@ -9,14 +9,13 @@ import polars as pl
 from howsure.charts import Caption, Field, Reference, estimate_rows, interval_plot, line_with_band
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from howsure.charts.drawing import Chart
     from howsure.study.planning.plans import DesignRow, StudyPlan
 
 __all__ = ["draw_designs", "draw_power"]
 
 
-def draw_designs(plan: StudyPlan) -> alt.LayerChart:
+def draw_designs(plan: StudyPlan) -> Chart:
     """How often each design meets all criteria, if all is as assumed and when the model's scores are unrelated to fidelity."""
     n = plan.provenance.settings["simulations"]
     rows = [(_name(row, plan), world, chance) for row in plan.rows for world, chance in plan.chances_of(row).items()]
@@ -39,7 +38,7 @@ def draw_designs(plan: StudyPlan) -> alt.LayerChart:
     )
 
 
-def draw_power(plan: StudyPlan) -> alt.LayerChart:
+def draw_power(plan: StudyPlan) -> Chart:
     """The chance that a correlation reaches its threshold over the number of pairs, one line per true correlation."""
     from howsure.study.planning.plans import TRUE_R
 

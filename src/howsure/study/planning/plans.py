@@ -29,7 +29,7 @@ from howsure.study.planning.simulated_studies import (
 from howsure.study.verdict import CRITERIA, Criterion
 
 if TYPE_CHECKING:
-    import altair
+    from howsure.charts.drawing import Chart
 
 __all__ = ["DESIGNS", "TRUE_R", "CorrelationPower", "DesignRow", "Pace", "StudyPlan", "parse_design", "plan"]
 
@@ -215,7 +215,7 @@ class StudyPlan(Result):
         more: dict[str, Any] = plain({name: getattr(self, name) for name in names})
         return super().as_dict() | more
 
-    def charts(self) -> dict[str, altair.LayerChart]:
+    def charts(self) -> dict[str, Chart]:
         """``plan_designs`` and ``plan_power``."""
         from howsure.study.planning.charts import draw_designs, draw_power
 
