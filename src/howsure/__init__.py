@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from howsure.estimates import Estimate as Estimate
     from howsure.evals.comparison import compare as compare
     from howsure.evals.interval_coverage import coverage as coverage
+    from howsure.evals.item_table import items as items
     from howsure.evals.leaderboards import leaderboard as leaderboard
     from howsure.evals.planning import power as power
     from howsure.evals.summaries import summary as summary
@@ -39,6 +40,7 @@ _HOMES = {
     "compare": "evals.comparison",
     "convert": "sources",
     "coverage": "evals.interval_coverage",
+    "items": "evals.item_table",
     "leaderboard": "evals.leaderboards",
     "power": "evals.planning",
     "read": "sources",
@@ -48,7 +50,7 @@ _HOMES = {
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "leaderboard", "power", "read", "summary"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "items", "leaderboard", "power", "read", "summary"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

@@ -1,7 +1,7 @@
 """Summary, comparison, power and coverage."""
 
 import howsure
-from howsure.evals import Comparison, IntervalCoverage, Leaderboard, PowerPlan, Summary, simulate
+from howsure.evals import Comparison, IntervalCoverage, ItemTable, Leaderboard, PowerPlan, Summary, simulate
 
 from .registry import example
 
@@ -35,3 +35,9 @@ def leaderboard():
     return howsure.leaderboard(
         simulate(abilities=ABILITIES, n_families=3, n_attempts=2, seed=1).attempts, n_replicates=200, seed=1
     )
+
+
+@example(ItemTable)
+def items():
+    abilities = {name: number / 3 for number, name in enumerate("abcdef")}
+    return howsure.items(simulate(abilities=abilities, n_families=3, n_attempts=2, seed=1).attempts)

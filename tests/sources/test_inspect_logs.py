@@ -156,6 +156,9 @@ def test_a_row_names_model_eval_sample_epoch_and_log(made, arith):
         "item_digest": "",
         "seconds": 0,
         "date": pl.Series([header["created"][:10]]).str.to_date()[0],
+        "log": arith.name,
+        "sample": "s0",
+        "epoch": 1,
         "source": arith.name,
     }
     assert first["seconds"] > 0
@@ -647,7 +650,7 @@ def reordered(source, target, order):
 def test_a_json_log_is_recognised_in_whichever_order_its_keys_stand(made, tmp_path, order):
     path = reordered(made / "edited.json", tmp_path / "log.json", order)
     assert recognise(path).source == "inspect_logs"
-    assert rows(path).drop("source").equals(rows(made / "edited.json").drop("source"))
+    assert rows(path).drop("source", "log").equals(rows(made / "edited.json").drop("source", "log"))
 
 
 def test_a_json_log_whose_samples_come_first_is_recognised(tmp_path):
@@ -692,7 +695,11 @@ def of_version(version, source, folder):
 
 def test_a_version_that_is_not_known_is_read_by_inspect(arith, tmp_path):
     frame = rows(of_version(3, arith, tmp_path))
-    assert frame.drop("source").sort("task", "attempt").equals(rows(arith).drop("source").sort("task", "attempt"))
+    assert (
+        frame.drop("source", "log")
+        .sort("task", "attempt")
+        .equals(rows(arith).drop("source", "log").sort("task", "attempt"))
+    )
 
 
 def test_inspect_is_asked_for_when_it_is_needed(arith, tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ PANELS: Panels = {
         "convert": ("howsure.cli.convert", "Convert the logs of an eval harness to one checked table."),
         "summary": ("howsure.cli.evals.summary", "Mean score of each model, with intervals over clusters."),
         "compare": ("howsure.cli.evals.compare", "Differences between models, paired by item, with tests."),
+        "items": ("howsure.cli.evals.items", "Every item: success by model, flips, suspected wrong keys, saturation."),
         "leaderboard": ("howsure.cli.evals.leaderboard", "Tiers and rank intervals of many models, instead of ranks."),
         "power": ("howsure.cli.evals.power", "How many items and repeats are needed to detect a difference."),
     },

@@ -5,6 +5,7 @@
     summaries            the mean score of each subject: `summary`
     comparison           differences between subjects, paired by item: `compare`
     planning             items and repeats that a difference needs: `power`
+    item_table           every item, by model: `items`
     leaderboards         tiers and rank intervals: `leaderboard`
     interval_coverage    how often each kind of interval contains the true value: `coverage`
     item_means           item means, from which means and differences are made
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from howsure.evals.comparison import compare as compare
     from howsure.evals.interval_coverage import IntervalCoverage as IntervalCoverage
     from howsure.evals.interval_coverage import coverage as coverage
+    from howsure.evals.item_table import ItemTable as ItemTable
+    from howsure.evals.item_table import items as items
     from howsure.evals.leaderboards import Leaderboard as Leaderboard
     from howsure.evals.leaderboards import leaderboard as leaderboard
     from howsure.evals.planning import PowerPlan as PowerPlan
@@ -31,11 +34,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "Comparison": "comparison",
     "IntervalCoverage": "interval_coverage",
+    "ItemTable": "item_table",
     "Leaderboard": "leaderboards",
     "PowerPlan": "planning",
     "Summary": "summaries",
     "compare": "comparison",
     "coverage": "interval_coverage",
+    "items": "item_table",
     "leaderboard": "leaderboards",
     "power": "planning",
     "simulate": "simulator",

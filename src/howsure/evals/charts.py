@@ -6,16 +6,25 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from howsure.charts import Caption, Field, Reference, estimate_rows, interval_plot, line_with_band
+from howsure.charts import Caption, Field, Reference, bins, estimate_rows, histogram, interval_plot, line_with_band
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.evals.comparison import Comparison
+    from howsure.evals.item_table import ItemTable
     from howsure.evals.leaderboards import Leaderboard
     from howsure.evals.planning import PowerPlan
     from howsure.evals.summaries import Summary
 
-__all__ = ["draw_comparison", "draw_leaderboard", "draw_power", "draw_ranks", "draw_summary"]
+__all__ = [
+    "draw_comparison",
+    "draw_discrimination",
+    "draw_items",
+    "draw_leaderboard",
+    "draw_power",
+    "draw_ranks",
+    "draw_summary",
+]
 
 _MOST_ROWS = 60  # more than this nobody reads in one picture
 
@@ -118,6 +127,50 @@ def draw_ranks(board: Leaderboard) -> Chart:
         ),
         label=Field("label", "Model"),
         value=Field("value", "Rank", "1 is the best", domain=(0.5, len(board.places) + 0.5)),
+        is_sorted=False,
+    )
+
+
+def draw_items(table: ItemTable) -> alt.LayerChart:
+    """How many items are solved by how large a share of the models."""
+    success = table.items["success"].to_numpy()
+    n_models = int(table.items["n_models"].to_numpy().max())
+    return histogram(
+        bins([*success, *((0.0, 1.0) if not len(success) else ())], n_bins=min(max(n_models, 5), 20)),
+        title="How hard the items are",
+        caption=Caption(len(success), "items", None, "a count of items by their mean score over models"),
+        x=Field("start", "Mean score over models", "0–1"),
+        count=Field("count", "Items", "count"),
+    )
+
+
+def draw_discrimination(table: ItemTable) -> alt.LayerChart:
+    """The items with the lowest discrimination, with intervals."""
+    known = table.items.filter(pl.col("discrimination").is_not_null()).sort("discrimination", "task").head(30)
+    rows = known.select(
+        pl.col("task").alias("label"),
+        pl.col("discrimination").alias("value"),
+        pl.col("discrimination_low").alias("low"),
+        pl.col("discrimination_high").alias("high"),
+        pl.when(pl.col("is_suspect"))
+        .then(pl.lit("look at the key"))
+        .otherwise(pl.lit("not significant"))
+        .alias("group"),
+    )
+    return interval_plot(
+        rows,
+        title="Items that better models solve less often",
+        caption=Caption(
+            int(table.items["n_models"].to_numpy().max()),
+            "models at most",
+            table.provenance.settings["level"],
+            "per item, Fisher; the test is corrected for all items",
+            f"The {len(known)} lowest of {len(table.items):,} items",
+        ),
+        label=Field("label", "Item"),
+        value=Field("value", "Discrimination", "item–rest correlation"),
+        group=Field("group", "Negative discrimination") if known["is_suspect"].any() else None,
+        reference=Reference(0, "none"),
         is_sorted=False,
     )
 

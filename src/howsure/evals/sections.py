@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from howsure.estimates import Estimate, chance
 from howsure.evals.comparison import Comparison
+from howsure.evals.item_table import ItemTable
 from howsure.evals.leaderboards import Leaderboard
 from howsure.evals.planning import PowerPlan
 from howsure.evals.summaries import ALL, Summary
@@ -14,7 +16,18 @@ from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
 
-__all__ = ["Truth", "comparison_section", "leaderboard_section", "power_section", "rank_text", "summary_section"]
+__all__ = [
+    "Truth",
+    "comparison_section",
+    "estimate_of",
+    "items_section",
+    "leaderboard_section",
+    "power_section",
+    "rank_text",
+    "summary_section",
+]
+
+_MOST_ITEMS = 50  # rows of a table in the report; the download has all
 
 Truth = Mapping[tuple[str, ...], float]
 """True values of simulated data, by the labels of a row."""
@@ -164,6 +177,74 @@ def leaderboard_section(board: Leaderboard) -> Section:
         *(Download(f"{name}.csv", csv_text(frame)) for name, frame in board.tables.items()),
     ]
     return Section("Which models can be told apart?", blocks, found=[told, separated])
+
+
+def items_section(table: ItemTable) -> Section:
+    """How saturated each eval is, where two models differ, and which keys to look at."""
+    level = table.provenance.settings["level"]
+    evals: list[dict[str, Cell]] = [
+        {
+            "Eval": row["eval"] or ALL,
+            "Items": row["n_items"],
+            "Highest mean": row["best_model"],
+            "Mean": estimate_of(row, "best"),
+            "Never solved": estimate_of(row, "never_solved"),
+            "Always solved": estimate_of(row, "always_solved"),
+            "Informative": estimate_of(row, "informative"),
+        }
+        for row in table.evals.iter_rows(named=True)
+    ]
+    flips: list[dict[str, Cell]] = [
+        {
+            "Item": row["task"],
+            "Solved by": table.a if row["flip"] == "a" else table.b,
+            table.a: row["score_a"],
+            f"{table.b} ": row["score_b"],
+            "Difference": estimate_of(row, "difference"),
+            "Noise": estimate_of(row, "noise") if row["noise"] is not None else None,
+        }
+        for row in table.items.filter(table.items["flip"] != "").head(_MOST_ITEMS).iter_rows(named=True)
+    ]
+    suspects: list[dict[str, Cell]] = [
+        {
+            "Item": row["task"],
+            "Success": estimate_of(row, "success"),
+            "Discrimination": estimate_of(row, "discrimination"),
+            "p, corrected": chance(row["p_adjusted"]),
+        }
+        for row in table.items.filter("is_suspect").sort("discrimination").head(_MOST_ITEMS).iter_rows(named=True)
+    ]
+    method = (
+        "An item is solved by a model if the mean of its attempts is above 0.5; never (always) solved if no (every) attempt of any model "
+        "scores above 0.5. Discrimination is the correlation over models of the score on the item with the mean on the other items of "
+        "the eval, with Fisher's interval. Its one-sided p-value is the share of random orders of the models with a correlation as low, "
+        f"corrected for the number of items (Benjamini–Hochberg, {1 - level:.0%}). A negative discrimination is a reason to look at "
+        "the key, not a proof. Noise is the probability that two attempts of one model at the item disagree."
+    )
+    only_a, only_b = table.flips
+    found = [
+        f"{table.a} solves {only_a:,} items that {table.b} does not, and {table.b} solves {only_b:,} that {table.a} does not."
+    ]
+    if suspects:
+        found.append(
+            f"{int(table.items['is_suspect'].sum()):,} items are solved significantly less often by better models: look at their keys."
+        )
+    blocks: list[Block] = [ChartBlock(table.chart()), _table(evals, "Saturation of each eval.")]
+    if flips:
+        blocks.append(_table(flips, f"Items that only {table.a} or only {table.b} solves, the first {_MOST_ITEMS}."))
+    if suspects:
+        blocks += [
+            ChartBlock(table.chart("items_discrimination")),
+            _table(suspects, "Items whose key may be wrong, the most suspect first."),
+        ]
+    downloads = [Download(f"{name}.csv", csv_text(frame)) for name, frame in table.tables.items()]
+    return Section("Which items?", [*blocks, Method(method), *downloads], found=found)
+
+
+def estimate_of(row: Mapping[str, Any], name: str) -> Estimate:
+    """The estimate that a table's row holds in its columns ``name``, ``name_low``, ``name_high`` and ``name_state``."""
+    state = row[f"{name}_state"] or "ok"
+    return Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], state=state)
 
 
 def rank_text(rank: Estimate) -> str:

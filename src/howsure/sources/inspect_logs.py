@@ -38,6 +38,7 @@ _CANCELLED = ("CancelledError(", "Cancelled(")
 _SHOWN = 4  # places named one by one in a note; the rest are counted
 _ROW = {
     "task": pl.String,
+    "sample": pl.String,
     "epoch": pl.Int64,
     "score": pl.Float64,
     "family": pl.String,
@@ -257,12 +258,15 @@ class _Reading:
                 kin = self._family(sample, family) if family else None
                 item = self._item(sample)
                 name = item if self._is_by_content and item else _visible(sample.id)
-                rows.append((f"{self._domain}/{name}", sample.epoch, score, kin, sample.total_time, item))
+                rows.append(
+                    (f"{self._domain}/{name}", _visible(sample.id), sample.epoch, score, kin, sample.total_time, item)
+                )
         return pl.DataFrame(rows, schema=_ROW, orient="row").with_columns(
             subject=pl.lit(self._log.eval.model),
             kind=pl.lit("model"),
             domain=pl.lit(self._domain),
             date=pl.lit(self._log.created.date()),
+            log=pl.lit(self._log.path.name),
             source=pl.lit(self._log.path.name),
         )
 
@@ -404,7 +408,7 @@ def _numbered(frame: pl.DataFrame, notes: _Notes) -> pl.DataFrame:
         notes.count(
             "The attempts at {n} task{s} were renumbered because epochs are missing", f"{domain} on {subject}", n
         )
-    numbered = frame.with_columns(attempt=attempt).drop("epoch")
+    numbered = frame.with_columns(attempt=attempt)
     return numbered.drop(
         name for name in ("family", "seconds", "item_digest") if numbered[name].null_count() == len(numbered)
     )

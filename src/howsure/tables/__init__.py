@@ -330,6 +330,8 @@ class Attempts(Table):
         _text("valid", "no where the attempt was declared invalid; such rows are excluded", choices=("yes", "no")),
         _text("flag", "what a reviewer or a scanner said about the attempt"),
         _text("log", "the log file that the attempt is in"),
+        _text("sample", "the id of the sample in that log"),
+        Column("epoch", "the repetition of the sample in that log", "whole"),
         _SOURCE,
     )
     key = ("subject", "task", "attempt")
