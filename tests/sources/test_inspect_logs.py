@@ -179,7 +179,7 @@ def test_older_summaries_without_metadata_and_times_are_enough(arith, tmp_path):
     parts["summaries.json"] = [{name: one[name] for name in kept} for one in json.loads(parts["summaries.json"])]
     frame = rows(write_zip(tmp_path / "old.eval", parts))
     assert "seconds" not in frame.columns
-    assert frame.equals(rows(arith).drop("seconds").with_columns(source=pl.lit("old.eval")))
+    assert frame.equals(rows(arith).drop("seconds").with_columns(source=pl.lit("old.eval"), log=pl.lit("old.eval")))
     assert (
         rows(tmp_path / "old.eval", family="group")["family"].to_list()
         == rows(arith, family="group")["family"].to_list()
