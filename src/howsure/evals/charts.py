@@ -131,7 +131,7 @@ def draw_ranks(board: Leaderboard) -> Chart:
     )
 
 
-def draw_items(table: ItemTable) -> alt.LayerChart:
+def draw_items(table: ItemTable) -> Chart:
     """How many items are solved by how large a share of the models."""
     success = table.items["success"].to_numpy()
     n_models = int(table.items["n_models"].to_numpy().max())
@@ -144,7 +144,7 @@ def draw_items(table: ItemTable) -> alt.LayerChart:
     )
 
 
-def draw_discrimination(table: ItemTable) -> alt.LayerChart:
+def draw_discrimination(table: ItemTable) -> Chart:
     """The items with the lowest discrimination, with intervals."""
     known = table.items.filter(pl.col("discrimination").is_not_null()).sort("discrimination", "task").head(30)
     rows = known.select(

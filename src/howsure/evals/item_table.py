@@ -18,8 +18,7 @@ from howsure.stats.proportions import score_bounds, wilson
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
-    import altair
-
+    from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
 __all__ = ["ItemTable", "items", "transcript_links", "viewer_address"]
@@ -73,11 +72,11 @@ class ItemTable(Result):
         """How many items only a solved, and how many only b."""
         return int((self.items["flip"] == "a").sum()), int((self.items["flip"] == "b").sum())
 
-    def charts(self) -> dict[str, altair.TopLevelMixin]:
+    def charts(self) -> dict[str, Chart]:
         """``items``: how many items are how hard; ``items_discrimination``: the items that discriminate least."""
         from howsure.evals.charts import draw_discrimination, draw_items
 
-        charts: dict[str, altair.TopLevelMixin] = {"items": draw_items(self)}
+        charts: dict[str, Chart] = {"items": draw_items(self)}
         if self.items["discrimination"].is_not_null().any():
             charts["items_discrimination"] = draw_discrimination(self)
         return charts

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from howsure.estimates import Estimate, chance
+from howsure.estimates import Estimate, State, chance
 from howsure.evals.comparison import Comparison
 from howsure.evals.item_table import ItemTable
 from howsure.evals.leaderboards import Leaderboard
@@ -243,7 +243,7 @@ def items_section(table: ItemTable) -> Section:
 
 def estimate_of(row: Mapping[str, Any], name: str) -> Estimate:
     """The estimate that a table's row holds in its columns ``name``, ``name_low``, ``name_high`` and ``name_state``."""
-    state = row[f"{name}_state"] or "ok"
+    state: State = row[f"{name}_state"] or "ok"
     return Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], state=state)
 
 
