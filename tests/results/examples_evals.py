@@ -1,7 +1,18 @@
 """Summary, comparison, power and coverage."""
 
+import numpy as np
+
 import howsure
-from howsure.evals import Comparison, IntervalCoverage, ItemTable, Leaderboard, PowerPlan, Summary, simulate
+from howsure.evals import (
+    BankCoverage,
+    Comparison,
+    IntervalCoverage,
+    ItemTable,
+    Leaderboard,
+    PowerPlan,
+    Summary,
+    simulate,
+)
 
 from .registry import example
 
@@ -41,3 +52,11 @@ def leaderboard():
 def items():
     abilities = {name: number / 3 for number, name in enumerate("abcdef")}
     return howsure.items(simulate(abilities=abilities, n_families=3, n_attempts=2, seed=1).attempts)
+
+
+@example(BankCoverage)
+def bank_coverage():
+    from howsure.evals.real_banks import Bank, bank_coverage
+
+    rates = np.linspace(0.02, 0.9, 24).reshape(3, 8)
+    return bank_coverage([Bank("bank", ("a", "b", "c"), rates)], n_simulations=3, level=0.95, seed=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +19,23 @@ app = typer.Typer()
 @verb
 def coverage(
     output: Output,
-    simulations: Annotated[int, typer.Option("-n", "--simulations", min=1, help="Simulated data sets per row.")] = 2000,
+    simulations: Annotated[
+        int | None,
+        typer.Option(
+            "-n",
+            "--simulations",
+            min=1,
+            help="Simulated data sets per row. [default: 2000; with --real 600]",
+            show_default=False,
+        ),
+    ] = None,
+    real: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of real item banks (csv: model, example_id, count, correct): draw evals from them.",
+            show_default=False,
+        ),
+    ] = None,
     level: Level = 0.95,
     seed: Seed = 0,
     scheduler: Annotated[
@@ -27,21 +44,58 @@ def coverage(
 ) -> None:
     """Measure by simulation how often each kind of interval contains the true value.
 
-    Rows marked "avoid" show common mistakes. Writes coverage.csv and coverage.json.
+    Rows marked "avoid" show common mistakes. Writes coverage.csv and coverage.json. With --real, evals are drawn from real item
+    banks, in which every model's success rate at every item is nearly known; writes coverage_real.csv.
     """
+    if real is not None:
+        _on_banks(real, output, simulations or 600, level, seed)
+        return
     from howsure.evals.interval_coverage import coverage as measure_coverage
 
     with progress_bar("simulating", output.console) as progress:
         result = measure_coverage(
-            n_simulations=simulations, level=level, seed=seed, scheduler=scheduler, progress=progress
+            n_simulations=simulations or 2000, level=level, seed=seed, scheduler=scheduler, progress=progress
         )
     rows = [
         (row.method, row.design, f"{row.coverage:.3f} ± {row.monte_carlo_se:.3f}", f"{row.mean_width or 0:.3f}")
         for row in result.rows
     ]
-    caption = f"{simulations:,} simulations per row, seed {seed}; ± is the Monte Carlo standard error."
+    caption = f"{simulations or 2000:,} simulations per row, seed {seed}; ± is the Monte Carlo standard error."
     columns = ("interval", "design", "coverage", "mean width")
     output.console.table(f"Coverage of {level:.0%} intervals", columns, rows, caption)
+    output.console.json(result.as_dict())
+    if output.out:
+        output.console.wrote(result.save(output.out))
+
+
+def _on_banks(folder: Path, output: Output, simulations: int, level: float, seed: int) -> None:
+    from howsure.evals.real_banks import coverage_on_banks
+
+    with progress_bar("simulating", output.console) as progress:
+        result = coverage_on_banks(folder, n_simulations=simulations, level=level, seed=seed, progress=progress)
+    rows = [
+        (
+            *(r.bank, r.quantity, r.items, r.success, r.n_items, r.n_repeats, r.n_subjects),
+            *(f"{r.coverage:.3f} ± {r.monte_carlo_se:.3f}", f"{r.mean_width:.3f}"),
+        )
+        for r in result.rows
+    ]
+    columns = (
+        "bank",
+        "quantity",
+        "items",
+        "success",
+        "n items",
+        "repeats",
+        "models or pairs",
+        "coverage",
+        "mean width",
+    )
+    caption = (
+        f"{simulations:,} evals per model or pair and design, items drawn with replacement, seed {seed}; ± is the Monte Carlo standard "
+        "error. Fixed items with 1 repeat: the variance within items is not identified, and the interval is conservative."
+    )
+    output.console.table(f"Coverage of {level:.0%} intervals in evals from real item banks", columns, rows, caption)
     output.console.json(result.as_dict())
     if output.out:
         output.console.wrote(result.save(output.out))

@@ -9,6 +9,7 @@
     leaderboards         tiers and rank intervals: `leaderboard`
     interval_coverage    how often each kind of interval contains the true value: `coverage`
     item_means           item means, from which means and differences are made
+    real_banks           the same in evals drawn from real item banks: `coverage_on_banks`
     simulator            attempts with known true means
 """
 
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
     from howsure.evals.leaderboards import leaderboard as leaderboard
     from howsure.evals.planning import PowerPlan as PowerPlan
     from howsure.evals.planning import power as power
+    from howsure.evals.real_banks import BankCoverage as BankCoverage
+    from howsure.evals.real_banks import coverage_on_banks as coverage_on_banks
     from howsure.evals.simulator import simulate as simulate
     from howsure.evals.summaries import Summary as Summary
     from howsure.evals.summaries import summary as summary
 
 _HOMES = {
+    "BankCoverage": "real_banks",
+    "coverage_on_banks": "real_banks",
     "Comparison": "comparison",
     "IntervalCoverage": "interval_coverage",
     "ItemTable": "item_table",

@@ -17,14 +17,17 @@ from scipy.special import fdtri
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats
+from howsure.stats.fixed_items import fixed_difference, fixed_mean
 from howsure.stats.means import Mean, mean, paired_difference, unpaired_difference
 from howsure.tables import Attempts
 
-__all__ = ["ALL", "CLUSTERS", "GROUPS", "Items", "Noise", "groups_of", "item_weights", "items_of"]
+__all__ = ["ALL", "CLUSTERS", "GROUPS", "ITEMS", "WEIGHTS", "Items", "Noise", "groups_of", "item_weights", "items_of"]
 
 ALL = "all"
 GROUPS = ("all", "domain", "family", "task")
 CLUSTERS = ("task", "family", "domain", "none")
+ITEMS = ("sampled", "fixed")
+WEIGHTS = ("evals", "items")
 
 _NONE = "(none)"
 _MOST_NAMED = 4
@@ -66,7 +69,9 @@ class Items:
     """Item means of every subject on one group of tasks.
 
     ``frame`` has one row for each subject and item: subject, eval, task, mean, n (attempts), spread (sum of squared deviations
-    of the attempts from their mean), is_binary, cluster. ``excluded`` names the evals that not all subjects tried.
+    of the attempts from their mean), is_binary, cluster. ``excluded`` names the evals that not all subjects tried. ``items`` is
+    ``sampled`` (intervals are about items like these) or ``fixed`` (about exactly these); ``weights`` is ``evals`` (every eval
+    counts once) or ``items`` (every item counts once).
     """
 
     label: str
@@ -74,6 +79,8 @@ class Items:
     frame: pl.DataFrame
     cluster: str
     excluded: tuple[str, ...] = ()
+    items: str = "sampled"
+    weights: str = "evals"
 
     @property
     def evals(self) -> list[str]:
@@ -84,7 +91,10 @@ class Items:
     def estimand(self) -> str:
         """What the mean of this group is a mean of."""
         n = self.frame["eval"].n_unique()
-        return "mean of item means" if n < 2 else f"mean of {n} evals' means of item means"
+        what = "mean of item means"
+        if n > 1:
+            what = f"mean of {n} evals' means of item means" if self.weights == "evals" else f"{what} of {n} evals"
+        return what if self.items == "sampled" else f"{what}, over exactly these items"
 
     @property
     def notes(self) -> list[str]:
@@ -106,6 +116,11 @@ class Items:
             notes.append(
                 f"{self.label}: {_items(len(per_task))} in several domains, and count as a different item in each: "
                 f"{_some(per_task['task'].sort().to_list())}."
+            )
+        if self.items == "fixed" and (once := self.frame.filter(pl.col("n") == 1).select("eval", "task").n_unique()):
+            notes.append(
+                f"{self.label}: {once:,} of {self.frame.select('eval', 'task').n_unique():,} items have a single attempt, so their variance "
+                "within items is not identified; variance between items stands in for it, and the intervals are conservative."
             )
         per_item = self.frame.group_by("eval", "task").len()
         if partial := int((per_item["len"] < len(self.subjects)).sum()):
@@ -129,13 +144,19 @@ class Items:
         if own.is_empty():
             reason = f"no eval was tried by all {len(self.subjects)} subjects"
             return Mean(Estimate.without("undefined", reason, level=level), None, 0, 0, None)
-        values, evals, n = own["mean"].to_numpy(), own["eval"].to_numpy(), own["n"].to_numpy()
-        if self.cluster == "none":
+        values, evals, n = own["mean"].to_numpy(), self._strata(own), own["n"].to_numpy()
+        if self.items == "fixed":
+            found = fixed_mean(values, n, own["spread"].to_numpy(), strata=evals, level=level)
+        elif self.cluster == "none":
             scores, item = _single_scores(own), np.repeat(np.arange(len(own)), n)
-            found = mean(scores, strata=evals[item], weights=1 / n[item], level=level)
+            found = mean(scores, strata=None if evals is None else evals[item], weights=1 / n[item], level=level)
         else:
             found = mean(values, own["cluster"].to_numpy(), strata=evals, level=level)
-        return replace(found, se_independent=_se_independent(own))
+        return replace(found, se_independent=_se_independent(own, self.weights))
+
+    def _strata(self, frame: pl.DataFrame) -> np.ndarray | None:
+        """What counts once: the evals, or with weights by items nothing but the items."""
+        return frame["eval"].to_numpy() if self.weights == "evals" else None
 
     def noise(self, shared: pl.DataFrame) -> Noise | None:
         """How much repeats of an item vary, from `paired` items; None where no item was repeated."""
@@ -147,13 +168,17 @@ class Items:
                 return None
             variances.append(float(shared[f"spread{suffix}"].sum()) / df)
             dfs.append(df)
-            parts.append(variances[-1] * float((item_weights(shared) ** 2 / n).sum()))
+            parts.append(variances[-1] * float((item_weights(shared, self.weights) ** 2 / n).sum()))
         return Noise(variances[0], variances[1], dfs[0], dfs[1], parts[0], parts[1])
 
     def difference_of(self, shared: pl.DataFrame, level: float) -> Mean:
         """The mean difference over `paired` items."""
         a, b = shared["mean"].to_numpy(), shared["mean_b"].to_numpy()
-        return paired_difference(a, b, shared["cluster"].to_numpy(), strata=shared["eval"].to_numpy(), level=level)
+        strata = self._strata(shared)
+        if self.items == "fixed":
+            sides = [tuple(shared[f"{name}{end}"].to_numpy() for name in ("mean", "n", "spread")) for end in ("", "_b")]
+            return fixed_difference(sides[0], sides[1], strata=strata, level=level)
+        return paired_difference(a, b, shared["cluster"].to_numpy(), strata=strata, level=level)
 
     def unpaired_of(self, a: str, b: str, level: float) -> Mean:
         """The difference of the means of two subjects that share no items."""
@@ -163,14 +188,20 @@ class Items:
             second["mean"].to_numpy(),
             first["cluster"].to_numpy(),
             second["cluster"].to_numpy(),
-            strata_a=first["eval"].to_numpy(),
-            strata_b=second["eval"].to_numpy(),
+            strata_a=self._strata(first),
+            strata_b=self._strata(second),
             level=level,
         )
 
 
 def items_of(
-    attempts: Attempts, by: str | None, *, cluster: str = "task", subjects: Sequence[str] | None = None
+    attempts: Attempts,
+    by: str | None,
+    *,
+    cluster: str = "task",
+    subjects: Sequence[str] | None = None,
+    items: str = "sampled",
+    weights: str = "evals",
 ) -> Iterator[Items]:
     """The item means of each group of tasks, all or those of `subjects`, in one streaming pass.
 
@@ -182,12 +213,17 @@ def items_of(
         raise OptionError.unknown("cluster", cluster, CLUSTERS)
     if cluster not in ("none", "task") and not attempts.has(cluster):
         _no_column(cluster)
+    if items not in ITEMS:
+        raise OptionError.unknown("kind of items", items, ITEMS)
+    if weights not in WEIGHTS:
+        raise OptionError.unknown("weights", weights, WEIGHTS)
     frame = _item_frame(attempts, cluster, keeps_scores=cluster == "none" or "task" in groups, subjects=subjects)
     for group in groups:
         # repeats of one task are all that its mean can vary over
         within = "none" if group == "task" and cluster == "task" else cluster
         for label, part in _parts(frame, group):
-            yield _shared(label, part, within, frame["subject"].unique().sort().to_list(), is_all=group == ALL)
+            shared = _shared(label, part, within, frame["subject"].unique().sort().to_list(), is_all=group == ALL)
+            yield replace(shared, items=items, weights=weights)
 
 
 def groups_of(attempts: Attempts, by: str | None) -> list[str]:
@@ -286,15 +322,17 @@ def _single_scores(own: pl.DataFrame) -> Floats:
     return np.repeat(each, np.column_stack([ones, n - ones]).ravel())
 
 
-def item_weights(frame: pl.DataFrame) -> Floats:
+def item_weights(frame: pl.DataFrame, weights: str = "evals") -> Floats:
     """How much each item counts in the mean; they sum to 1."""
+    if weights == "items":
+        return np.full(len(frame), 1 / max(len(frame), 1))
     in_eval = frame.select(pl.len().over("eval")).to_series().to_numpy()
     return np.asarray(1 / in_eval / frame["eval"].n_unique(), dtype=np.float64)
 
 
-def _se_independent(own: pl.DataFrame) -> float:
+def _se_independent(own: pl.DataFrame, counting: str) -> float:
     """The standard error of the mean if all attempts were independent draws around it."""
-    weights, n, means = item_weights(own), own["n"].to_numpy(), own["mean"].to_numpy()
+    weights, n, means = item_weights(own, counting), own["n"].to_numpy(), own["mean"].to_numpy()
     n_attempts = int(n.sum())
     if n_attempts < 2:
         return 0.0

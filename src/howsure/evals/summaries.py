@@ -84,7 +84,13 @@ class Summary(Result):
 
 
 def summary(
-    attempts: Attempts | Source, *, by: str | None = None, cluster: str = "task", level: float = 0.95
+    attempts: Attempts | Source,
+    *,
+    by: str | None = None,
+    cluster: str = "task",
+    items: str = "sampled",
+    weights: str = "evals",
+    level: float = 0.95,
 ) -> Summary:
     """Mean score of each subject on each group of tasks: the mean of item means.
 
@@ -99,6 +105,11 @@ def summary(
         One row per subject and value of this column; without it, ``domain`` where the table has domains (and a row over all of them), else ``all``.
     cluster : {"task", "family", "domain", "none"}, default "task"
         Attempts of one cluster are not independent. Tasks with the same content (``item_digest``) are one cluster.
+    items : {"sampled", "fixed"}, default "sampled"
+        ``sampled``: the items are a sample of those one could have asked, and intervals are about items like these. ``fixed``:
+        intervals are about exactly these items, and come from the repeats of each item alone.
+    weights : {"evals", "items"}, default "evals"
+        Over several evals, every eval counts once, or every item does.
     level : float, default 0.95
         Coverage of the intervals, between 0 and 1.
 
@@ -120,11 +131,12 @@ def summary(
     """
     attempts = Attempts.of(attempts)
     rows, notes = [], []
-    for items in items_of(attempts, by, cluster=cluster):
-        rows += [_row(items, subject, level) for subject in items.subjects]
-        notes += items.notes if items.label == ALL or by in (None, "domain") else []
+    for group in items_of(attempts, by, cluster=cluster, items=items, weights=weights):
+        rows += [_row(group, subject, level) for subject in group.subjects]
+        notes += group.notes if group.label == ALL or by in (None, "domain") else []
     rows.sort(key=lambda row: (row.subject, row.task != ALL, row.task))
-    settings: dict[str, Any] = {"by": by or "default", "cluster": cluster, "level": level}
+    settings: dict[str, Any] = {"by": by or "default", "cluster": cluster, "items": items, "weights": weights}
+    settings["level"] = level
     return Summary(rows=tuple(rows), provenance=Provenance.of(attempts, notes=notes, **settings))
 
 

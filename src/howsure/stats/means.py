@@ -7,14 +7,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats, aligned, check_level, cluster_sums, codes, finite, normal_quantile, t_quantile
 from howsure.stats.proportions import clopper_pearson, near_bound, score_bounds, wilson
 
-__all__ = ["Bounds", "Mean", "clustered_mean", "mean", "paired_difference", "share", "unpaired_difference"]
+__all__ = [
+    "Bounds",
+    "Mean",
+    "clustered_mean",
+    "difference_bounds",
+    "mean",
+    "mean_bounds",
+    "paired_difference",
+    "share",
+    "unpaired_difference",
+]
 
 Bounds = tuple[float, float] | None
 _Ends = tuple[float, float]
@@ -197,6 +207,40 @@ def unpaired_difference(
         ends = _cut(ends, bounds[1] - bounds[0]) if is_smooth and ends else _hybrid(first, second, level, bounds)
     n_clusters, p_positive = len(first.counts) + len(second.counts), _p_positive(value, *spread)
     return Mean(_estimate(value, ends, level), se, first.n + second.n, n_clusters, df, p_positive=p_positive)
+
+
+def mean_bounds(values: Floats, level: float) -> tuple[Floats, Floats]:
+    """The ends of `mean`, one per row of a table with one column per item, for scores from 0 to 1; for simulations."""
+    n = values.shape[-1]
+    share, se, df = _rows(values)
+    is_counted = np.isin(values, (0.0, 1.0)).all(-1) | (se == 0)
+    trials = np.divide(share * (1 - share), se**2, out=np.full_like(share, n), where=~is_counted)
+    low, high = score_bounds(share, trials, np.where(is_counted, normal_quantile(level), stdtrit(df, (1 + level) / 2)))
+    few = (np.minimum(share, 1 - share) * n).round() <= 3
+    for row in np.flatnonzero(np.isin(values, (0.0, 1.0)).all(-1) & few):
+        low[row], high[row] = near_bound(float(share[row]), n, level, float(low[row]), float(high[row]))
+    return low, high
+
+
+def difference_bounds(a: Floats, b: Floats, level: float) -> tuple[Floats, Floats]:
+    """The ends of `paired_difference`, one per row of tables with one column per item, for scores from 0 to 1; for simulations."""
+    value, se, df = _rows(a - b)
+    reach = stdtrit(df, (1 + level) / 2) * se
+    unseen = np.where(se > 0, 0.0, 1 - (1 - level) ** (1 / a.shape[-1]))
+    low, high = value - reach - unseen * (value + 1), value + reach + unseen * (1 - value)
+    return np.maximum(low, -1.0), np.minimum(high, 1.0)
+
+
+def _rows(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean, standard error and degrees of freedom of each row."""
+    n = values.shape[-1]
+    value = values.mean(-1)
+    squares = (values - value[..., None]) ** 2
+    total = squares.sum(-1)
+    is_spread = np.sqrt(total / (n - 1) / n) > 1e-13 * np.abs(values).max(-1)
+    kurtosis = n * np.divide((squares**2).sum(-1), total**2, out=np.ones_like(total), where=is_spread)
+    df = np.clip(2 * (n - 1) / np.maximum(kurtosis - 1, 1e-9) + 2, 1.0, n - 1.0)
+    return value, np.where(is_spread, np.sqrt(total / (n - 1) / n), 0.0), df
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from howsure.cli.evals.common import Cluster, decimals, estimands
+from howsure.cli.evals.common import Cluster, ItemsAre, Weights, decimals, estimands
 from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, verb
 
@@ -25,7 +25,14 @@ By = Annotated[
 @app.command(epilog="Example: howsure summary examples/evals/attempts.csv --cluster family")
 @verb
 def summary(
-    inputs: Inputs, reading: Reading, output: Output, by: By = None, cluster: Cluster = "task", level: Level = 0.95
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    by: By = None,
+    cluster: Cluster = "task",
+    items: ItemsAre = "sampled",
+    weights: Weights = "evals",
+    level: Level = 0.95,
 ) -> None:
     """Mean score of each model, with intervals over clusters of attempts.
 
@@ -38,12 +45,12 @@ def summary(
     from howsure.evals.summaries import summary as summarize
 
     attempts = reading.attempts(inputs, output.console)
-    result = summarize(attempts, by=by, cluster=cluster, level=level)
+    result = summarize(attempts, by=by, cluster=cluster, items=items, weights=weights, level=level)
     output.console.notes(result.provenance.notes[len(attempts.notes) :])
     rows = [
         (r.subject, r.task, r.mean, f"{r.n:,}", f"{r.n_items:,}", r.n_clusters, decimals(r.design_effect, 1))
         for r in result.rows
     ]
     columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
-    output.console.table("Mean score", columns, rows, estimands(result.rows, cluster))
+    output.console.table("Mean score", columns, rows, estimands(result.rows, cluster, items))
     finish(result, output, "summary", "How well did each model do?", "evals.sections.summary_section")
