@@ -65,6 +65,13 @@ def test_closed_streams_cost_nothing(shell, redirection):
     assert b"note:" not in done.stdout
 
 
+def test_a_closed_standard_output_loses_results_that_no_file_has(attempts):
+    line = " ".join([*HOWSURE, "summary", str(attempts), "--quiet", ">&-"])
+    done = subprocess.run(["bash", "-c", line], capture_output=True)
+    assert done.returncode == 2
+    assert b"standard output could not be written (it is closed)" in done.stderr
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_letters_that_cannot_be_printed_are_replaced(shell, encoding):
     done = shell(PYTHONIOENCODING=encoding, PYTHONUTF8="0")

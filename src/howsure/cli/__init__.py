@@ -11,6 +11,7 @@ def main() -> None:
     The exit code is 0, 2 for errors that the user can fix (also when standard output could not be written), 130 or 143 after
     Ctrl-C or SIGTERM. A reader that left early, as `head` does, is no error.
     """
+    import errno
     import sys
 
     from howsure.cli.streams import guard_streams
@@ -23,9 +24,15 @@ def main() -> None:
     except SystemExit as end:
         sys.stdout.flush()
         failure = printed.failure if printed else None
+        if printed and printed.is_closed and printed.has_output:
+            failure = OSError(errno.EBADF, "it is closed")
         if end.code or failure is None or isinstance(failure, BrokenPipeError):
             raise
-        from howsure.cli.output import print_error
+        from howsure.cli import output
 
-        print_error(f"standard output could not be written ({failure.strerror}); files named as written are whole.")
+        if printed and printed.is_closed and output.has_written:
+            raise
+        output.print_error(
+            f"standard output could not be written ({failure.strerror}); files named as written are whole."
+        )
         raise SystemExit(2) from None

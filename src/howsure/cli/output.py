@@ -14,6 +14,9 @@ from howsure.outside_text import json_text, one_line, several_lines
 
 __all__ = ["Console", "print_error", "progress_bar"]
 
+has_written = False
+"""Whether this command has written files, so that a closed standard output loses nothing."""
+
 _SECONDS_BEFORE_A_BAR = 0.7
 _ANY = 10_000  # columns: as wide as a table would like to be
 
@@ -38,6 +41,8 @@ class Console:
 
     def wrote(self, paths: Sequence[Path]) -> None:
         """Which files are there now."""
+        global has_written  # noqa: PLW0603
+        has_written = has_written or bool(paths)
         if not self.is_quiet and paths:
             folder = paths[0].parent
             print(one_line(f"wrote {folder}/: {', '.join(path.name for path in paths)}"), file=sys.stderr)

@@ -45,6 +45,7 @@ def guard_streams() -> _Guarded | None:
 
     A closed stream is opened on the null device first, so that no file of ours gets its number.
     """
+    is_closed = sys.stdout is None
     for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
@@ -54,12 +55,17 @@ def guard_streams() -> _Guarded | None:
     codecs.register_error("howsure", _in_other_letters)
     sys.stderr, _ = _guard(sys.stderr)
     sys.stdout, guarded = _guard(sys.stdout)
+    if guarded is not None:
+        guarded.is_closed = is_closed
     sys.__stderr__, sys.__stdout__ = sys.stderr, sys.stdout  # type: ignore[misc,assignment]  # numba puts these back
     return guarded
 
 
 class _Guarded(io.RawIOBase):
-    """A stream whose writes always succeed; `failure` is what went wrong first."""
+    """A stream whose writes always succeed; `failure` is what went wrong first, `is_closed` that nobody could read what was written."""
+
+    is_closed = False
+    has_output = False
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream  # kept, since its end would close the raw stream
@@ -67,6 +73,7 @@ class _Guarded(io.RawIOBase):
         self.failure: OSError | None = None
 
     def write(self, data: Any, /) -> int | None:
+        self.has_output = True
         if self.failure is None:
             try:
                 return int(self._raw.write(data) or 0)

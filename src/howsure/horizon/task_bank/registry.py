@@ -1,6 +1,7 @@
 """The domains of tasks, one file each.
 
-A domain is a module here with ``FAMILIES``, the kinds of tasks in it (see `base.TaskFamily`). A new one is one new file and its name in `DOMAINS`.
+A domain is a module here with ``FAMILIES``, the kinds of tasks in it (see `base.TaskFamily`), or an entry of ``writing_tasks.yaml``. A new one is one
+new file, or one new entry, and its name in `DOMAINS`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DOMAINS", "families", "family_of"]
 
-DOMAINS = ("logic_puzzle", "code_completion", "pattern_recognition", "creative_writing", "communication_tasks")
+_WRITING = ("creative_writing", "communication_tasks")
+DOMAINS = ("logic_puzzle", "code_completion", "pattern_recognition", *_WRITING)
 """Those that a program checks first."""
 
 
@@ -23,6 +25,10 @@ def families(domain: str) -> tuple[TaskFamily, ...]:
     """The kinds of tasks in a domain."""
     if domain not in DOMAINS:
         raise OptionError.unknown("domain with generators", domain, DOMAINS)
+    if domain in _WRITING:
+        from howsure.horizon.task_bank.writing import writing_families
+
+        return writing_families(domain)
     return cast("tuple[TaskFamily, ...]", importlib.import_module(f"howsure.horizon.task_bank.{domain}").FAMILIES)
 
 

@@ -1,18 +1,53 @@
-"""Writing tasks: an opening, points that the text has to meet, and a rubric that lists the same points for the judge."""
+"""Writing tasks: an opening, points that the text has to meet, and a rubric that lists the same points for the judge.
+
+The texts are in ``writing_tasks.yaml``, by domain.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
-from howsure.horizon.task_bank.base import Instance
+from howsure.horizon.task_bank.base import Instance, TaskFamily
+from howsure.yaml_files import read_yaml
 
-__all__ = ["Points", "writing_task"]
+__all__ = ["Points", "writing_families", "writing_task"]
 
 Points = Sequence[Sequence[str]]
 """Statements about a text, in groups of which at most one is asked for, so that they never contradict one another."""
 
 _MOST_POINTS = 6
+
+
+@cache
+def writing_families(domain: str) -> tuple[TaskFamily, ...]:
+    """The kinds of writing tasks in a domain of the file."""
+    found = read_yaml(Path(__file__).with_name("writing_tasks.yaml")).value[domain]
+    return tuple(
+        TaskFamily(name, one["about"], "llm_judge", partial(_made, found["texts"], found["points"], one))
+        for name, one in found["families"].items()
+    )
+
+
+def _made(
+    texts: Mapping[str, Any],
+    points: Mapping[str, Points],
+    family: Mapping[str, Any],
+    rng: random.Random,
+    difficulty: float,
+) -> Instance:
+    opening: str = family["opening"]
+    while found := re.search(r"<(\w+)>", opening):
+        text = texts[found[1]]
+        opening = opening.replace(found[0], text if isinstance(text, str) else rng.choice(text))
+    asked = [group for name in family["points"] for group in points[name]]
+    return writing_task(
+        rng, difficulty, opening, points=asked, qualities=family["qualities"], n_words=family["n_words"]
+    )
 
 
 def writing_task(

@@ -1,9 +1,13 @@
-"""What a solver is told: the task, the format, the rule, a worked example; then number after number."""
+"""What a solver is told: the task, the format, the rule, a worked example; then number after number. The texts are in ``prompts.yaml``."""
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import Statistic, shown, statistic
+from howsure.yaml_files import read_yaml
 
 __all__ = ["bracketed", "instructions", "state_message", "turn_message"]
 
@@ -15,16 +19,15 @@ def instructions(variant: str, setting: Setting | None = None) -> str:
     no scratchpad makes the state explicit.
     """
     kind, setting = statistic(variant), setting or Setting()
-    told = [
-        f"You will be shown whole numbers from {setting.low} to {setting.high - 1}, one in each message. A number may come again, and counts each time.",
-        f"After every number, say {kind.task}. {kind.rule}",
-        f"Answer each message with {bracketed(kind, '<answer>')}: square brackets, the word {variant}, a colon, one space, "
-        "and the answer as a whole number or with a decimal point. The first wrong answer, or one in another format, ends the exercise.",
+    names = [
+        "numbers",
+        "task",
+        "answer",
+        *(["distractors"] if setting.distractors else []),
+        *(["brief"] if setting.is_brief else []),
     ]
-    if setting.distractors:
-        told.append("Some messages begin with a line of text. It has nothing to do with the exercise: ignore it.")
-    if setting.is_brief:
-        told.append("Write nothing but the answer in its brackets: no steps, no lists, no notes.")
+    filled = {"low": setting.low, "high": setting.high - 1, "task": kind.task, "rule": kind.rule, "variant": variant}
+    told = [_texts()[name].format(**filled, answer=bracketed(kind, "<answer>")) for name in names]
     return "\n\n".join([*told, _worked(kind)])
 
 
@@ -39,7 +42,7 @@ def state_message(state: Statistic) -> str:
     Show the newest one only and take the one before out of the conversation: it is outdated, and keeping all of them would make a
     run of 300 turns fifteen times as expensive.
     """
-    return f"For reference, {state.state}: {state.render()}"
+    return _texts()["state"].format(state=state.state, value=state.render())
 
 
 def bracketed(kind: type[Statistic] | Statistic, answer: float | str) -> str:
@@ -55,5 +58,11 @@ def _worked(kind: type[Statistic]) -> str:
     state, lines = kind(), []
     for number in kind.example:
         state.update(number)
-        lines.append(f"Number: {number}\nYou: {bracketed(kind, state.answer())}")
-    return "An example:\n" + "\n".join(lines)
+        lines.append(_texts()["turn"].format(number=number, answer=bracketed(kind, state.answer())))
+    return "\n".join([_texts()["example"], *lines])
+
+
+@cache
+def _texts() -> dict[str, str]:
+    texts: dict[str, str] = read_yaml(Path(__file__).with_name("prompts.yaml")).value
+    return texts
