@@ -4,30 +4,69 @@ A source is a module with
 
 - ``ABOUT``: one line for people;
 - ``OPTIONS``: the reading options it understands beside ``divide_by`` and ``progress``;
-- ``recognise(path) -> str | None``: why this file or folder is of this format, or None; looks at names and a few bytes only;
+- ``recognise(path) -> str | None``: why this file is of this format, or None; looks at names and a few bytes only;
 - ``read(paths, *, divide_by=1, progress=None, **options) -> Table``: everything it recognised, as one checked table
-  whose ``notes`` say what was left out and why.
+  whose ``notes`` say what was left out and why, and which tells `howsure.sources._account` how many rows it saw and left out;
+- ``LAYOUTS`` (optional): for each layout of the format the keys or columns by which it is known, to name the nearest format;
+- ``TAKES_FOLDERS`` (optional): True if a whole folder is one input of it.
+
+Other packages add sources by an entry point in the group ``howsure.sources`` that names such a module.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from howsure.errors import InputError, OptionError
-from howsure.tables import Table
+from howsure.errors import HowsureError, InputError, OptionError
+from howsure.sources import _cache, _remote
+from howsure.sources._account import Account, FileAccount, accounting, leave_out
+from howsure.sources._sniff import keys
+from howsure.tables import TABLES, Attempts, Table
 from howsure.tables.frames import expand
 
-__all__ = ["SOURCES", "Progress", "Recognised", "Source", "convert", "read", "recognise", "source"]
+__all__ = [
+    "SOURCES",
+    "Account",
+    "Progress",
+    "Recognised",
+    "Source",
+    "account",
+    "convert",
+    "formats",
+    "read",
+    "recognise",
+    "source",
+]
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
 
-SOURCES = ("inspect_logs", "lm_eval", "openai_evals", "epoch", "metr", "files")
+SOURCES = (
+    *(
+        "inspect_logs",
+        "every_eval_ever",
+        "helm",
+        "lighteval",
+        "lm_eval",
+        "promptfoo",
+        "evalplus",
+        "swe_bench",
+        "harbor",
+    ),
+    *("deepeval", "inspect_frames", "inspect_scout", "openai_evals", "epoch", "metr", "arena_votes", "hf_eval_results"),
+    "files",
+)
 """In the order in which they are asked; `files` takes what no other recognises."""
+
+_WORTH_KEEPING = 0.2  # seconds of CPU; a reading that took less is not kept
+_NEAR = 0.5  # share of a layout's keys that a near file has
 
 
 class Source(Protocol):
@@ -56,70 +95,93 @@ class Recognised:
 
 def source(name: str) -> Source:
     """The source called `name`."""
-    if name not in SOURCES:
-        raise OptionError.unknown("source", name, SOURCES)
-    return cast("Source", importlib.import_module(f"howsure.sources.{name}"))
+    if name in SOURCES:
+        return cast("Source", importlib.import_module(f"howsure.sources.{name}"))
+    if name in _plugins():
+        return cast("Source", _plugins()[name])
+    raise OptionError.unknown("source", name, _names())
 
 
 def recognise(path: Path) -> Recognised:
     """Which source takes this path, and why."""
-    for name in SOURCES:
-        reason = source(name).recognise(path)
-        if reason:
-            return Recognised(path, name, reason)
+    if path.is_dir():
+        found = _Search()
+        found.walk(path)
+        taken = found.taken[0] if found.taken else None
+        if taken is None:
+            raise InputError(f"{path}: no file in it is of a known format. {' '.join(found.notes())}".rstrip())
+        reason = taken.reason if taken.path == path else f"it holds {taken.path.relative_to(path)}: {taken.reason}"
+        return Recognised(path, taken.source, reason)
+    if taken := _recognised(path):
+        return taken
     raise InputError(
-        f"{path}: not recognised as any of {', '.join(SOURCES)}. Name the format with --source, or convert the file to csv."
+        f"{path}: not recognised as any of {', '.join(_names())}.{_nearest(path)} Name the format with --source, or convert the file to csv."
     )
 
 
 def read(
-    paths: str | Path | Iterable[str | Path],
+    paths: Any,
     *,
     source_name: str | None = None,
     divide_by: float = 1,
     progress: Progress | None = None,
+    cache: bool = True,
     **options: Any,
 ) -> Table:
     """Files, folders or globs in any format that Howsure knows, as one checked table.
 
     Parameters
     ----------
-    paths : str, path, or several of them
-        Inputs of one kind; several are joined.
+    paths : str, path, frame, or several of them
+        Inputs of one kind; several are joined. Of a folder, all files that are recognised. Addresses such as ``s3://bucket/logs`` need
+        fsspec. Frames may be those of Inspect's ``samples_df`` and ``evals_df``, or have a table's own columns.
     source_name : str, optional
         The format, one of `SOURCES`; without it, the format is recognised.
     divide_by : float, default 1
         Scores are divided by this number, which brings them to 0–1.
     progress : callable, optional
         Called with the amount that is done and the total amount.
+    cache : bool, default True
+        Keep readings of unchanged files that took long, without texts, in the user's cache folder.
     **options
         Further options of the format, such as ``scorer`` and ``family`` for Inspect logs, or ``table``, ``rename`` and ``fill`` for files.
 
     Returns
     -------
     Table
-        `Attempts`, `Scores` or `Ratings`; its ``notes`` say what was not read and why.
+        `Attempts`, `Scores`, `Ratings` or `Votes`; its ``notes`` say what was not read and why.
 
     Raises
     ------
     InputError
         If a file is damaged or has wrong values; the message names file, line, column and value.
     """
-    listed = [paths] if isinstance(paths, str | Path) else list(paths)
-    found = [_taken(path, source_name) for pattern in listed for path in expand(pattern)]
-    by_source: dict[str, list[Path]] = {}
-    for one in found:
-        by_source.setdefault(one.source, []).append(one.path)
-    given = {name: value for name, value in options.items() if value}
-    _refuse_unused(given, by_source)
-    tables = [
-        source(name).read(taken, divide_by=divide_by, progress=progress, **_understood(name, given))
-        for name, taken in by_source.items()
-    ]
-    return _joined(tables)
+    return _read(paths, source_name, divide_by, progress, is_cached=cache, options=options)[0]
 
 
-def convert(paths: str | Path | Iterable[str | Path], out: str | Path, **options: Any) -> Table:
+def account(paths: Any, *, source_name: str | None = None, divide_by: float = 1, **options: Any) -> Account:
+    """What became of every file and row: rows read = rows used + rows left out, by reason.
+
+    Parameters
+    ----------
+    paths : str, path, frame, or several of them
+        As in `read`.
+    source_name : str, optional
+        As in `read`.
+    divide_by : float, default 1
+        As in `read`.
+    **options
+        As in `read`.
+
+    Returns
+    -------
+    Account
+        The files with their formats, the numbers of rows, and the notes.
+    """
+    return _read(paths, source_name, divide_by, None, is_cached=False, options=options)[1]
+
+
+def convert(paths: Any, out: str | Path, *, to: str | None = None, **options: Any) -> Table:
     """Read files in any format that Howsure knows, write them as one checked table, and return it.
 
     Parameters
@@ -127,17 +189,275 @@ def convert(paths: str | Path | Iterable[str | Path], out: str | Path, **options
     paths : str, path, or several of them
         As in `read`.
     out : str or path
-        The file to write: csv, tsv, jsonl or parquet by its ending (text also with ``.gz``).
+        The file to write: csv, tsv, jsonl or parquet by its ending (text also with ``.gz``); with `to`, a folder.
+    to : str, optional
+        ``every-eval-ever``: write files of that format instead.
     **options
         As in `read`.
     """
     table = read(paths, **options)
-    table.write(out)
+    if to is None:
+        table.write(out)
+    elif to.replace("_", "-") == "every-eval-ever":
+        from howsure.sources.every_eval_ever import write
+
+        write(table, Path(out))
+    else:
+        raise OptionError.unknown("format to write", to, ["every-eval-ever"])
     return table
 
 
-def _taken(path: Path, source_name: str | None) -> Recognised:
-    return Recognised(path, source_name, "as asked") if source_name else recognise(path)
+def formats() -> dict[str, str]:
+    """What every source reads, in one line each."""
+    return {name: source(name).ABOUT for name in _names()}
+
+
+# which files are read by which source
+
+
+@dataclass
+class _Search:
+    """Files that a source takes, and files that none takes, with the reason."""
+
+    taken: list[Recognised] = field(default_factory=list)
+    unread: list[FileAccount] = field(default_factory=list)
+    root: Path = field(default_factory=Path)
+
+    def walk(self, folder: Path) -> None:
+        """Look into a folder: what takes folders takes it whole, else every file in it is recognised for itself."""
+        from howsure.sources._reading import files_below
+
+        self.root = folder
+        wholes: dict[Path, Recognised | None] = {}
+        taken: list[Recognised] = []
+        tables: list[Recognised] = []
+        for file in files_below(folder):
+            home = file.parent
+            if home not in wholes:
+                wholes[home] = _whole_folder(home)
+                if whole := wholes[home]:
+                    taken.append(whole)
+            if wholes[home]:
+                continue
+            found = _recognised(file)
+            if found is None:
+                self.unread.append(FileAccount(file, None, f"not recognised{_nearest(file).rstrip('.')}"))
+            elif found.source == "files":
+                tables.append(found)
+            else:
+                taken.append(found)
+        if taken:
+            named = ", ".join(dict.fromkeys(one.source for one in taken))
+            self.unread += [
+                FileAccount(one.path, None, f"a table beside {named}; name it to read it") for one in tables
+            ]
+        self.taken += taken or tables
+
+    def notes(self) -> list[str]:
+        """The files that were not read: how many, and the first five, by reason."""
+        from howsure.sources._reading import unread
+
+        by_reason: dict[str, list[str]] = {}
+        for one in self.unread:
+            shown = one.path.relative_to(self.root) if one.path.is_relative_to(self.root) else one.path
+            by_reason.setdefault(one.reason, []).append(str(shown))
+        return [note for reason, names in by_reason.items() for note in unread(names, reason)]
+
+
+def _recognised(path: Path) -> Recognised | None:
+    for name in _names():
+        if reason := source(name).recognise(path):
+            return Recognised(path, name, reason)
+    return None
+
+
+def _whole_folder(path: Path) -> Recognised | None:
+    for name in _names():
+        taker = source(name)
+        if getattr(taker, "TAKES_FOLDERS", False) and (reason := taker.recognise(path)):
+            return Recognised(path, name, reason)
+    return None
+
+
+def _nearest(path: Path) -> str:
+    """The known layout that shares most keys with a file, and which of its keys the file lacks."""
+    there = set(keys(path)) if path.is_file() else set()
+    layouts: list[tuple[str, str, frozenset[str]]] = [
+        (name, layout, needed)
+        for name in _names()
+        for layout, needed in cast("Mapping[str, frozenset[str]]", getattr(source(name), "LAYOUTS", {})).items()
+    ]
+    if not there or not layouts:
+        return ""
+    name, layout, needed = max(layouts, key=lambda one: (len(one[2] & there) / len(one[2]), len(one[2])))
+    if len(needed & there) / len(needed) < _NEAR:
+        return ""
+    missing = sorted(needed - there)
+    return f"; closest to {name} ({layout})" + (f", but without {', '.join(missing)}" if missing else "") + "."
+
+
+def _names() -> tuple[str, ...]:
+    return (*SOURCES[:-1], *_plugins(), SOURCES[-1])
+
+
+@cache
+def _plugins() -> dict[str, Any]:
+    """Sources of other packages; one that cannot be imported is no reason to read nothing."""
+    found: dict[str, Any] = {}
+    for point in entry_points(group="howsure.sources"):
+        try:
+            module = point.load()
+        except Exception:  # noqa: BLE001 - whatever another package does wrong
+            continue
+        if (
+            point.name not in SOURCES
+            and callable(getattr(module, "recognise", None))
+            and callable(getattr(module, "read", None))
+        ):
+            found[point.name] = module
+    return found
+
+
+# reading
+
+
+def _read(
+    paths: Any,
+    source_name: str | None,
+    divide_by: float,
+    progress: Progress | None,
+    *,
+    is_cached: bool,
+    options: dict[str, Any],
+) -> tuple[Table, Account]:
+    given = {name: value for name, value in options.items() if value}
+    listed = list(paths) if isinstance(paths, list | tuple) or _is_iterator(paths) else [paths]
+    frames = [one for one in listed if not isinstance(one, str | Path)]
+    if frames:
+        return _of_frames(frames, given, divide_by)
+    try:
+        return _of_paths(listed, source_name, divide_by, progress, is_cached=is_cached, given=given)
+    except HowsureError as error:
+        if (told := _remote.with_their_names(str(error))) != str(error):
+            raise type(error)(told) from None
+        raise
+
+
+def _is_iterator(paths: Any) -> bool:
+    return isinstance(paths, Iterable) and hasattr(paths, "__next__")
+
+
+def _of_paths(
+    listed: Sequence[str | Path],
+    source_name: str | None,
+    divide_by: float,
+    progress: Progress | None,
+    *,
+    is_cached: bool,
+    given: dict[str, Any],
+) -> tuple[Table, Account]:
+    search = _Search()
+    has_folder = False
+    for pattern in listed:
+        found = _remote.fetched(pattern) if isinstance(pattern, str) and _remote.is_remote(pattern) else expand(pattern)
+        for path in found:
+            if source_name:
+                search.taken.append(Recognised(path, source_name, "as asked"))
+            elif path.is_dir():
+                has_folder = True
+                search.walk(path)
+            else:
+                search.taken.append(recognise(path))
+    if not search.taken:
+        if not listed:
+            raise InputError("No input was given.")
+        raise InputError(f"{listed[0]}: no file in it is of a known format. {' '.join(search.notes())}".rstrip())
+    by_source: dict[str, list[Path]] = {}
+    for one in search.taken:
+        by_source.setdefault(one.source, []).append(one.path)
+    _refuse_unused(given, by_source)
+    made = Account(files=[*(FileAccount(one.path, one.source, one.reason) for one in search.taken), *search.unread])
+    name = (
+        _cache.key(made.files, {**given, "divide_by": divide_by, "listed": list(map(str, listed))})
+        if is_cached and "files" not in by_source
+        else None
+    )
+    if name and (kept := _cache.load(name)):
+        return kept
+    began = time.process_time()
+    with accounting(made):
+        tables = _tables(by_source, given, divide_by, progress, made, is_lenient=has_folder)
+        table = _joined(tables, given.get("table"), is_lenient=has_folder)
+    notes = (*table.notes, *search.notes())
+    table.notes = tuple(dict.fromkeys(map(_remote.with_their_names, notes)))
+    made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
+    if name and time.process_time() - began > _WORTH_KEEPING:
+        _cache.save(name, table, made)
+    return table, made
+
+
+def _tables(
+    by_source: Mapping[str, list[Path]],
+    given: dict[str, Any],
+    divide_by: float,
+    progress: Progress | None,
+    made: Account,
+    *,
+    is_lenient: bool,
+) -> list[Table]:
+    """What each source makes of its files. In a folder of several formats, one that cannot be read does not stop the others."""
+    tables: list[Table] = []
+    faults: list[HowsureError] = []
+    n, done = sum(map(len, by_source.values())), 0
+
+    def shown(so_far: int, _: int, before: int = 0) -> None:
+        if progress:
+            progress(before + so_far, n)
+
+    for name, taken in by_source.items():
+        before = done
+        counted = progress if len(by_source) == 1 else lambda a, b, before=before: shown(a, b, before)
+        seen, left = made.n_read, made.left_out.copy()
+        try:
+            tables.append(source(name).read(taken, divide_by=divide_by, progress=counted, **_understood(name, given)))
+        except InputError as error:
+            if given.get("strict") or not is_lenient or len(by_source) == 1:
+                raise
+            faults.append(error)
+            made.n_read, made.left_out = seen, left
+            made.files = [
+                FileAccount(one.path, None, f"cannot be read ({error})") if one.source == name else one
+                for one in made.files
+            ]
+        done += len(taken)
+    if not tables:
+        raise faults[0]
+    if faults:
+        tables[-1].notes = (*tables[-1].notes, *(f"Not read: {error}" for error in faults))
+    return tables
+
+
+def _of_frames(frames: Sequence[Any], given: dict[str, Any], divide_by: float) -> tuple[Table, Account]:
+    """Frames in memory: Inspect's, or those with a table's own columns."""
+    from howsure.sources import inspect_frames
+    from howsure.tables.frames import parts_of
+
+    held = [part.rows.collect() for frame in frames for part in parts_of(frame)]
+    made = Account(files=[])
+    with accounting(made):
+        if all(inspect_frames.recognise_columns(frame.columns) for frame in held):
+            table = inspect_frames.read_frames(held, divide_by=divide_by, **_understood("inspect_frames", given))
+        else:
+            fits = [
+                kind
+                for kind in TABLES.values()
+                if all(column.name in held[0].columns for column in kind.columns if column.required)
+            ]
+            chosen = TABLES.get(given.get("table", "")) or next(iter(fits), Attempts)
+            made.n_read = sum(map(len, held))
+            table = chosen(held, divide_by=divide_by)
+    made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
+    return table, made
 
 
 def _understood(name: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -145,17 +465,25 @@ def _understood(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unused(options: dict[str, Any], names: Iterable[str]) -> None:
-    for option in options.keys() - {"strict"}:  # holds for all; a source that reads one file has nothing to skip
+    for option in options.keys() - {"strict", "errors", "table"}:  # hold for all; a source may have nothing to skip
         if not any(option in source(name).OPTIONS for name in names):
             raise OptionError(
                 f"--{option.replace('_', '-')} means nothing to {' and '.join(names)} input; leave it out."
             )
 
 
-def _joined(tables: list[Table]) -> Table:
-    if not tables:
-        raise InputError("No input was given.")
-    kinds = {type(table).__name__ for table in tables}
-    if len(kinds) > 1:
+def _joined(tables: list[Table], wanted: str | None, *, is_lenient: bool) -> Table:
+    """One table. Where a folder holds attempts and aggregates, the attempts are taken."""
+    kinds = {type(table).__name__.lower(): type(table) for table in tables}
+    if len(kinds) > 1 and not is_lenient:
         raise InputError(f"The inputs are of different kinds ({' and '.join(sorted(kinds))}); read them apart.")
-    return type(tables[0]).union(tables)
+    chosen = wanted if wanted in kinds else next(name for name in (*TABLES, *kinds) if name in kinds)
+    notes: list[str] = []
+    for table in tables:
+        if type(table) is not kinds[chosen]:
+            name, n = type(table).__name__.lower(), len(table)
+            leave_out(f"{name}, where {chosen} are read (--table {name} reads them)", n)
+            notes.append(f"{n:,} {name} were not used, because {chosen} are there; --table {name} reads them instead.")
+    joined = kinds[chosen].union([table for table in tables if type(table) is kinds[chosen]])
+    joined.notes = (*joined.notes, *notes)
+    return joined

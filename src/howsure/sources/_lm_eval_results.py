@@ -13,6 +13,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes
+from howsure.sources._account import leave_out, saw
 from howsure.sources._sniff import head, keys
 from howsure.tables import Scores
 from howsure.tables.frames import Part
@@ -20,6 +21,7 @@ from howsure.tables.frames import Part
 __all__ = ["Choice", "Results", "is_higher_better", "is_results", "load_results", "read_scores", "unsanitised"]
 
 _VALUE_NAME = re.compile(r'"[^",]+,[^",]+"\s*:')
+_OLD = frozenset({"results", "versions", "config"})  # before 0.4: metrics without a filter
 _BESIDE_RESULTS = frozenset({"configs", "versions", "n-shot", "group_subtasks"})  # keys that other JSON files lack
 _LOWER = frozenset(
     {"perplexity", "ppl", "brier", "toxicity", "wer", "cer", "ter", "loss", "nll", "mse", "mae", "rmse", "error"}
@@ -71,10 +73,22 @@ class Results:
         return str(name or unsanitised(self.path.parent.resolve().name))
 
     @property
+    def is_old(self) -> bool:
+        """Whether the file is from before version 0.4, where values are named by their metric alone."""
+        tasks = _inner(self.held, "results")
+        return set(self.held) >= _OLD and not any("," in name for task in tasks for name in _inner(tasks, task))
+
+    @property
     def groups(self) -> set[str]:
         """Tasks whose values are made of other tasks' values."""
         nested = _inner(self.held, "group_subtasks")
         return {*_inner(self.held, "groups"), *(name for name, members in nested.items() if members)}
+
+    @property
+    def n_in_groups(self) -> int:
+        """How many values groups have."""
+        names = (name for task in self.groups for name in _inner(self.held, "results", task))
+        return sum("," in name and "_stderr," not in name for name in names)
 
     def says_higher_is_better(self, task: str, metric: str) -> bool | None:
         """What the file says of a metric, in its summary or in the task's configuration; older ones say nothing."""
@@ -94,8 +108,9 @@ class Results:
             n_items = _inner(self.held, "n-samples", task).get("effective", entries.get("sample_len"))
             for named, value in entries.items() if task not in self.groups else ():
                 metric, comma, filtered = named.partition(",")
-                if comma and not metric.endswith("_stderr"):
-                    se = entries.get(f"{metric}_stderr,{filtered}")
+                if (comma or (self.is_old and _is_number(value))) and not metric.endswith("_stderr"):
+                    se = entries.get(f"{metric}_stderr,{filtered}" if comma else f"{metric}_stderr")
+                    filtered = filtered or "none"
                     is_higher = is_higher_better(metric, self, task)
                     yield _Value(self.path, self.model, task, metric, filtered, value, se, n_items, is_higher)
 
@@ -124,7 +139,9 @@ def is_results(path: Path) -> bool:
         tasks = _inner(load_results(path).held, "results")
     except InputError:
         return False
-    return any("," in name for task in tasks for name in _inner(tasks, task))
+    names = [name for task in tasks for name in _inner(tasks, task)]
+    is_old = there >= _OLD and any(name.endswith("_stderr") for name in names)
+    return is_old or any("," in name for name in names)
 
 
 def load_results(path: Path) -> Results:
@@ -141,8 +158,15 @@ def load_results(path: Path) -> Results:
 def read_scores(runs: Sequence[Results], chosen: Choice, *, notes: Sequence[str] = ()) -> Scores:
     """What is a score among the values of all runs; what is not is told in the notes."""
     values = [value for run in runs for value in run.values()]
+    in_groups = sum(run.n_in_groups for run in runs)
+    saw(len(values) + in_groups)
+    leave_out("of a group, whose tasks are read", in_groups)
     chosen.refuse_unknown((value.metric for value in values), (value.filter for value in values))
     narrowed = [value for value in values if chosen.takes(value.metric, value.filter)]
+    leave_out("another metric or filter than asked for", len(values) - len(narrowed))
+    for value in narrowed:
+        if reason := value.why_not(chosen.divide_by):
+            leave_out(reason)
     kept = [value for value in narrowed if not value.why_not(chosen.divide_by)]
     if not kept:
         raise InputError(

@@ -16,7 +16,8 @@ from howsure.tables.frames import Part
 
 __all__ = ["counted", "files_below", "number_attempts", "read_each", "unread"]
 
-_SHOWN = 8  # files named one by one in a note; the rest are counted
+_SHOWN = 5  # files named one by one in a note; the rest are counted
+_SHOWN_FOLDERS = {".eval_results"}  # hidden, but with results
 _Read = TypeVar("_Read")
 
 
@@ -32,7 +33,7 @@ def counted(paths: Sequence[Path], progress: Progress | None) -> Iterator[Path]:
 def files_below(folder: Path) -> Iterator[Path]:
     """All files of a folder and of the folders in it, in the order of names, but for hidden ones, pipes and devices."""
     for root, folders, names in os.walk(folder, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") or name in _SHOWN_FOLDERS)
         paths = (Path(root, name) for name in sorted(names) if not name.startswith("."))
         yield from (path for path in paths if path.is_file())
 

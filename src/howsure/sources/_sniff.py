@@ -6,13 +6,15 @@ import csv
 import gzip
 import re
 import zlib
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
 
 from howsure.tables.frames import format_of
 
-__all__ = ["head", "json_outline", "keys"]
+__all__ = ["fitting", "head", "json_outline", "keys"]
 
 _BYTES = 64 * 2**10
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?|[\[{]|[\]}]|"', re.DOTALL)
@@ -20,6 +22,26 @@ _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?|[\[{]|[\]}]|"', re.DOTALL)
 
 def head(path: Path) -> str:
     """The beginning of a file as text, unpacked when it ends in ``.gz``; nothing when it cannot be read."""
+    return _head(path, *_stamp(path))
+
+
+def fitting(path: Path, layouts: Mapping[str, frozenset[str]]) -> str | None:
+    """The first layout all of whose keys the file begins with."""
+    there = set(keys(path)) if path.is_file() else set()
+    return next((name for name, needed in layouts.items() if needed <= there), None)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """What changes when the file does; many sources look at one file after another."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return 0, 0
+    return found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=32)
+def _head(path: Path, _size: int, _time: int) -> str:
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
             return stream.read(_BYTES).decode("utf-8-sig", errors="replace")
@@ -28,7 +50,15 @@ def head(path: Path) -> str:
 
 
 def keys(path: Path) -> tuple[str, ...]:
-    """The columns of a table, or the keys of the JSON objects that a file begins with; none when there are none."""
+    """The columns of a table, or the keys of the JSON objects that a file begins with; none when there are none.
+
+    A JSON file that is a list of objects has their keys.
+    """
+    return _keys(path, *_stamp(path))
+
+
+@lru_cache(maxsize=256)
+def _keys(path: Path, _size: int, _time: int) -> tuple[str, ...]:
     kind = format_of(path)
     if kind == "parquet":
         return _columns(path)
@@ -50,7 +80,7 @@ def _columns(path: Path) -> tuple[str, ...]:
 
 
 def _json_keys(text: str) -> tuple[str, ...]:
-    return tuple(json_outline(text))
+    return tuple(json_outline(text.lstrip().removeprefix("[")))
 
 
 def json_outline(text: str) -> dict[str, tuple[str, ...]]:

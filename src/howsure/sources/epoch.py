@@ -32,6 +32,7 @@ __all__ = ["ABOUT", "OPTIONS", "PUBLIC_URL", "paper_leaves_out", "read", "recogn
 
 ABOUT = "Epoch AI's benchmark tables: its zip, an older folder of csv files, or one tidy csv"
 OPTIONS: frozenset[str] = frozenset()
+TAKES_FOLDERS = True
 PUBLIC_URL = "https://epoch.ai/data/benchmark_data.zip"
 """Where Epoch publishes the zip; `howsure.sources.download.fetch` gets it."""
 

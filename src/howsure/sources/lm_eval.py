@@ -16,6 +16,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
+from howsure.sources._account import leave_out, saw
 from howsure.sources._lm_eval_results import (
     Choice,
     Results,
@@ -30,10 +31,15 @@ from howsure.sources._sniff import keys
 from howsure.tables import Attempts, Scores
 from howsure.tables.frames import Part, parts_of
 
-__all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
+__all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "lm-evaluation-harness: results_*.json as scores, samples_*.jsonl as attempts, or a folder of either"
 OPTIONS = frozenset({"metric", "filter", "table", "strict"})
+
+LAYOUTS = {
+    "results": frozenset({"results", "configs", "versions", "n-shot"}),
+    "samples": frozenset({"doc_id", "doc", "target", "arguments", "resps"}),
+}
 
 _STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
 _SAMPLES_NAME = re.compile(rf"samples_(?P<eval>.+?)(?:_(?P<stamp>{_STAMP}))?\.jsonl(?:\.gz)?")
@@ -82,7 +88,8 @@ def read(
         runs, skipped = read_each(results, load_results, strict=strict, progress=progress)
         return read_scores(runs, chosen, notes=[*skipped, *others, *unread([s.name for s in samples], "samples")])
     opened, skipped = read_each(samples, lambda path: _open_samples(path, loaded), strict=strict, progress=progress)
-    return _read_attempts(opened, chosen, notes=[*skipped, *others])
+    aggregates, more = read_each(results, loaded, strict=strict, progress=None) if results else ([], [])
+    return _read_attempts(opened, chosen, notes=[*skipped, *others, *more, *_unused(aggregates, opened)])
 
 
 def _files(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -106,11 +113,20 @@ def _wanted(table: str | None, results: Sequence[Path], samples: Sequence[Path])
     if table and not there[table]:
         kind = "results_*.json" if table == "scores" else "samples_*.jsonl"
         raise InputError(f"{(results or samples)[0].parent}: no {kind} to make {table} from; leave out --table.")
-    if not table and results and samples:
-        raise InputError(
-            f"{results[0].parent}: holds results (scores) and samples (attempts). Say which with --table scores or --table attempts."
-        )
-    return table or ("scores" if results else "attempts")
+    return table or ("attempts" if samples else "scores")
+
+
+def _unused(runs: Sequence[Results], opened: Sequence[_Samples]) -> list[str]:
+    """What is said of aggregates that lie beside samples: they are the same results, but for evals without samples."""
+    values = [value for run in runs for value in run.values()]
+    saw(len(values))
+    leave_out("scores, where attempts are read (--table scores reads them)", len(values))
+    sampled = {samples.eval_name for samples in opened}
+    without = list(dict.fromkeys(value.task for value in values if value.task not in sampled))
+    if not without:
+        return []
+    names = ", ".join(without[:5]) + (f" and {len(without) - 5:,} more" if len(without) > 5 else "")
+    return [f"Results without samples are not read: {names}; --table scores reads results instead."]
 
 
 @dataclass(frozen=True)
@@ -197,8 +213,11 @@ def _read_attempts(files: Sequence[_Samples], chosen: Choice, *, notes: Sequence
 
 def _samples_part(samples: _Samples, chosen: Choice) -> tuple[Part | None, list[str]]:
     frame, told = _one_filter(samples, chosen.filter)
+    saw(len(samples.frame))
+    leave_out("through another filter, or a document's further line", len(samples.frame) - len(frame))
     metric = chosen.metric or next(iter(samples.usable(chosen.divide_by)), None)
     if frame.is_empty() or metric not in samples.metrics:
+        leave_out("no metric to read", len(frame))
         return None, [f"{samples.path}: left out, as it has no {chosen.metric or 'metric from 0 to 1'} to read."]
     if others := [name for name in samples.metrics if name != metric and not chosen.metric]:
         told.append(f"{samples.eval_name}: scored by {metric}; --metric chooses among {', '.join(others)}.")

@@ -1,0 +1,259 @@
+"""What the readers of JSON records share: rows as dictionaries, left out by reason, joined to one table."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.safe_io import count_json_values, read_bytes
+from howsure.sources import Progress
+from howsure.sources._account import leave_out, saw
+from howsure.sources._reading import read_each
+from howsure.tables import TABLES, Attempts, Scores, Table, Votes
+
+__all__ = ["ERRORS", "Found", "as_table", "day", "inner", "items", "load_json", "number", "text", "verdict"]
+
+ERRORS = ("drop", "wrong")
+"""What becomes of an attempt that ended in an error and has no score: it is left out, or it scores 0."""
+
+_MOST_VALUES = 60_000_000  # of JSON, each of which may take 80 bytes in memory
+_LARGEST = 4 * 2**30
+_TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl.Date}
+
+
+@dataclass
+class Found:
+    """What one file held: rows of a table, and the rows that cannot be in it, by reason.
+
+    A row of Attempts whose ``score`` is None and that has an ``error`` is left out or scores 0, as the user wants.
+    """
+
+    path: Path
+    table: type[Table] = Attempts
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    reported: dict[tuple[str, str], float] = field(default_factory=dict)
+    """The mean that the tool itself states, by model and eval: a note says where ours differs."""
+
+    def add(self, **row: Any) -> None:
+        """Take a row, unless something that every row needs is missing."""
+        for column in self.table.columns:
+            needed = column.required and column.name not in ("kind", "attempt", "score")
+            if needed and not row.get(column.name):
+                self.left_out[f"no {column.name}"] += 1
+                return
+        if "score" in row and row["score"] is None and not row.get("error"):
+            self.left_out["no score"] += 1
+            return
+        self.rows.append(row)
+
+
+def as_table(
+    paths: Sequence[Path],
+    load: Callable[[Path], Found | Iterable[Found]],
+    *,
+    divide_by: float = 1,
+    progress: Progress | None = None,
+    strict: bool = False,
+    errors: str | None = None,
+    table: str | None = None,
+    usual_errors: str = "drop",
+) -> Table:
+    """All that `load` found in the files, as one table.
+
+    Where some files hold attempts and others aggregates of them, the attempts are read, unless `table` says otherwise.
+    `usual_errors` is what the tool itself does with attempts that ended in an error.
+    """
+    if errors not in (None, *ERRORS):
+        raise OptionError.unknown("policy for errors", str(errors), ERRORS)
+    loaded, skipped = read_each(paths, load, strict=strict, progress=progress)
+    found = [one for several in loaded for one in ([several] if isinstance(several, Found) else several)]
+    for one in found:
+        saw(len(one.rows) + one.left_out.total())
+        for reason, n in one.left_out.items():
+            leave_out(reason, n)
+    kind = _kind([one for one in found if one.rows], table, paths)
+    others = [one for one in found if one.table is not kind]
+    notes = [*skipped, *_others_notes(others, kind), *(note for one in found for note in one.notes)]
+    rows = [row for one in found if one.table is kind for row in one.rows]
+    rows, more = _settle(rows, kind, errors or usual_errors, divide_by)
+    left = sum((one.left_out for one in found), Counter[str]())
+    notes += [*more, *(f"{n:,} rows left out: {reason}." for reason, n in sorted(left.items()))]
+    if not rows:
+        raise InputError(f"{paths[0]}: no row can be used. {' '.join(notes)}".strip())
+    frame = _frame(rows, kind)
+    if kind is Attempts:
+        if "kind" not in frame.columns:
+            frame = frame.with_columns(kind=pl.lit("model"))
+        frame = frame.with_columns(attempt=pl.int_range(1, pl.len() + 1).over("subject", "task"))
+        notes += _differing(frame, found, divide_by)
+    return kind(frame, divide_by=divide_by, notes=notes)
+
+
+def _kind(found: Sequence[Found], table: str | None, paths: Sequence[Path]) -> type[Table]:
+    there = {one.table for one in found}
+    if table:
+        if table not in TABLES:
+            raise OptionError.unknown("table", table, TABLES)
+        if TABLES[table] not in there:
+            names = ", ".join(sorted(one.__name__.lower() for one in there)) or "nothing"
+            raise InputError(f"{paths[0]}: holds {names}, not {table}; leave out --table.")
+        return TABLES[table]
+    return next((kind for kind in (Attempts, Scores, Votes) if kind in there), Attempts)
+
+
+def _others_notes(others: Sequence[Found], kind: type[Table]) -> list[str]:
+    """Aggregates that are there besides the attempts are not read: they are the same results again."""
+    n = sum(len(one.rows) for one in others)
+    if not n:
+        return []
+    name = others[0].table.__name__.lower()
+    leave_out(f"{name}, where {kind.__name__.lower()} are read (--table {name} reads them)", n)
+    return [
+        f"{n:,} {name} were not used, because {kind.__name__.lower()} are there; --table {name} reads them instead."
+    ]
+
+
+def _settle(
+    rows: list[dict[str, Any]], kind: type[Table], errors: str, divide_by: float
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Apply the policy for errors, and leave out aggregates that are not between 0 and 1."""
+    notes = []
+    errored = [row for row in rows if row.get("score") is None and row.get("error")]
+    if errored and errors == "wrong":
+        rows = [row | {"score": 0.0} if row.get("score") is None else row for row in rows]
+        notes.append(f"{len(errored):,} attempts ended in an error and count as wrong; --errors drop leaves them out.")
+    elif errored:
+        rows = [row for row in rows if row.get("score") is not None]
+        leave_out("ended in an error (--errors wrong counts them as wrong)", len(errored))
+        notes.append(f"{len(errored):,} attempts ended in an error and were left out; --errors wrong counts them as 0.")
+    if kind is Scores:
+        outside = [row for row in rows if not 0 <= row["score"] / divide_by <= 1]
+        if outside:
+            reason = "the score is not between 0 and 1 (--percent or --divide-by says what the highest is)"
+            leave_out(reason, len(outside))
+            first = outside[0]
+            notes.append(
+                f"{len(outside):,} scores left out because not between 0 and 1; the first is {first['score']:g} "
+                f"({first['model']} on {first['benchmark']}). --percent or --divide-by says what the highest is."
+            )
+            rows = [row for row in rows if 0 <= row["score"] / divide_by <= 1]
+    if kind is Attempts and any(not 0 <= row["score"] / divide_by <= 1 for row in rows):
+        free = {row.get("domain") for row in rows if not 0 <= row["score"] / divide_by <= 1}
+        rows = [row | {"scale": "free" if row.get("domain") in free else "0-1"} for row in rows]
+        notes.append(f"Scores outside 0–1 are read as they are: {', '.join(sorted(map(str, free)))}.")
+    return rows, notes
+
+
+def _differing(frame: pl.DataFrame, found: Sequence[Found], divide_by: float) -> list[str]:
+    """Where the mean over items is not what the tool states."""
+    stated = {place: mean for one in found for place, mean in one.reported.items()}
+    if not stated or "domain" not in frame.columns:
+        return []
+    items = frame.group_by("subject", "domain", "task").agg(pl.col("score").mean())
+    means = (
+        items.group_by("subject", "domain").agg(pl.col("score").mean() / divide_by, pl.len()).sort("subject", "domain")
+    )
+    return [
+        f"{domain}: the mean over the {n:,} items of {subject} is {mean:.6g}, but the file states {stated[subject, domain]:.6g}."
+        for subject, domain, mean, n in means.rows()
+        if (subject, domain) in stated and abs(mean - stated[subject, domain]) > 1e-9 * max(1.0, abs(mean))
+    ]
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], kind: type[Table]) -> pl.DataFrame:
+    names = dict.fromkeys(name for row in rows for name in row)
+    kinds = {column.name: column.kind for column in kind.columns}
+    series = []
+    for name in names:
+        dtype = _TYPES[kinds.get(name, "text")]
+        values = [row.get(name) for row in rows]
+        if all(value is None for value in values):
+            continue
+        if dtype == pl.String:
+            values = [None if value is None else text(value) for value in values]
+        series.append(pl.Series(name, values, dtype=dtype, strict=False))
+    return pl.DataFrame(series)
+
+
+def load_json(path: Path) -> Any:
+    """A JSON file, within bounds; NaN is allowed, as many tools write it."""
+    data = read_bytes(path, _LARGEST)
+    if count_json_values(data) > _MOST_VALUES:
+        raise InputError(f"{path}: holds more than {_MOST_VALUES:,} values of JSON and was not read.")
+    try:
+        return json.loads(data.decode("utf-8-sig", errors="strict"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}). Save it as UTF-8.") from None
+    except (ValueError, RecursionError) as error:
+        told = error if isinstance(error, ValueError) else "nested too deeply"
+        raise InputError(f"{path}: not a whole JSON file ({told}). Make or fetch it again.") from None
+
+
+def inner(held: Any, *steps: str) -> dict[str, Any]:
+    """A dictionary inside others, or an empty one."""
+    for step in steps:
+        held = held.get(step) if isinstance(held, dict) else None
+    return held if isinstance(held, dict) else {}
+
+
+def items(held: Any, name: str) -> list[Any]:
+    """A list inside a dictionary, or an empty one."""
+    found = held.get(name) if isinstance(held, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def number(value: Any) -> float | None:
+    """A finite number; true and false are 1 and 0."""
+    if isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, int | float) or abs(value) >= 1e300 or math.isnan(value):
+        return None
+    return float(value)
+
+
+_WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+_FOLDED_WORDS = {"yes": 1.0, "true": 1.0, "pass": 1.0, "no": 0.0, "false": 0.0, "fail": 0.0}
+
+
+def verdict(value: Any) -> float | None:
+    """A number, a number as text, or one of the words that scorers use: C, I, P, N, yes, no, true, false."""
+    if not isinstance(value, str):
+        return number(value)
+    word = _WORDS.get(value, _FOLDED_WORDS.get(value.lower()))
+    try:
+        return word if word is not None else number(float(value))
+    except ValueError:
+        return None
+
+
+def text(value: Any) -> str | None:
+    """A plain value as text without space around it, or None."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None if not isinstance(value, bool) else str(value).lower()
+    return " ".join(str(value).split()) or None
+
+
+def day(value: Any) -> date | None:
+    """The day of a date, a time in ISO 8601, or seconds or milliseconds since 1970."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if value > 1e11 else value
+            return datetime.fromtimestamp(seconds, UTC).date() if seconds > 0 else None
+        return date.fromisoformat(value[:10]) if isinstance(value, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,133 @@
+"""promptfoo's JSON output: every test with every provider and prompt is an attempt that passed, failed or ended in an error."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from howsure.sources import Progress
+from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
+from howsure.sources._sniff import head, json_outline
+from howsure.tables import Table
+
+__all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
+
+ABOUT = "promptfoo eval output (JSON)"
+OPTIONS = frozenset({"metric", "strict", "errors"})
+LAYOUTS = {"output": frozenset({"evalId", "results"})}
+
+_ERROR = 2  # in failureReason: neither passed nor failed
+
+
+def recognise(path: Path) -> str | None:
+    """By the results' own keys: version and the list of results or of prompts."""
+    if path.suffix != ".json" or not path.is_file():
+        return None
+    outline = json_outline(head(path))
+    there = set(outline.get("results", ()))
+    is_output = "version" in there and there & {"results", "prompts", "stats", "table"}
+    return "it holds results with a version, as promptfoo writes them" if is_output else None
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    divide_by: float = 1,
+    progress: Progress | None = None,
+    metric: str | None = None,
+    strict: bool = False,
+    errors: str | None = None,
+) -> Table:
+    """Passed is 1 and failed 0, as in promptfoo's pass rate; ``metric="score"`` takes the score, another name a named score."""
+
+    def load(path: Path) -> Found:
+        return _load(path, metric)
+
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors)
+
+
+def _load(path: Path, metric: str | None) -> Found:
+    held = load_json(path)
+    summary = inner(held, "results")
+    listed = items(summary, "results")
+    results = [one for one in listed if isinstance(one, dict)]
+    found = Found(path)
+    found.left_out["not an object"] += len(listed) - len(results)
+    prompts = {_prompt(one) for one in results}
+    name = text(inner(held, "config").get("description")) or path.stem
+    for one in results:
+        provider = _provider(one)
+        usage = inner(one, "response", "tokenUsage") or inner(one, "tokenUsage")
+        latency = number(one.get("latencyMs"))
+        error = (
+            one.get("error") if one.get("failureReason", _ERROR) == _ERROR and not one.get("gradingResult") else None
+        )
+        found.add(
+            subject=f"{provider} · {_prompt(one)}" if len(prompts) > 1 and provider else provider,
+            task=f"{name}/{_test(one)}",
+            score=None if error else _score(one, metric),
+            domain=name,
+            item_digest=_digest(one),
+            seconds=None if latency is None else latency / 1000,
+            cost=number(one.get("cost")),
+            tokens=number(usage.get("total")),
+            error=text(error),
+            date=day(summary.get("timestamp")),
+            source=path.name,
+        )
+    if metric is None:
+        _state(found, summary, name, prompts)
+    return found
+
+
+def _state(found: Found, summary: dict[str, Any], name: str, prompts: set[str]) -> None:
+    """The pass rates that promptfoo states, where no test ended in an error."""
+    for prompt in items(summary, "prompts"):
+        metrics, provider = inner(prompt, "metrics"), text(prompt.get("provider")) if isinstance(prompt, dict) else None
+        passed, failed = number(metrics.get("testPassCount")), number(metrics.get("testFailCount"))
+        if (
+            provider
+            and passed is not None
+            and failed is not None
+            and passed + failed
+            and not metrics.get("testErrorCount")
+        ):
+            label = text(prompt.get("label")) or text(prompt.get("raw")) or ""
+            found.reported[f"{provider} · {label[:60]}" if len(prompts) > 1 else provider, name] = passed / (
+                passed + failed
+            )
+
+
+def _provider(one: dict[str, Any]) -> str | None:
+    provider = one.get("provider")
+    return text(provider) or text(inner(one, "provider").get("label")) or text(inner(one, "provider").get("id"))
+
+
+def _prompt(one: dict[str, Any]) -> str:
+    prompt = inner(one, "prompt")
+    return (text(prompt.get("label")) or text(prompt.get("raw")) or text(one.get("promptIdx")) or "")[:60]
+
+
+def _test(one: dict[str, Any]) -> str:
+    """The test's number; in older files, which have none, what it asks."""
+    place = one.get("testIdx")
+    return f"test {place}" if isinstance(place, int) else _digest(one) or "test"
+
+
+def _score(one: dict[str, Any], metric: str | None) -> float | None:
+    if metric == "score":
+        return number(one.get("score"))
+    if metric:
+        return number(inner(one, "namedScores").get(metric))
+    success = one.get("success")
+    return float(success) if isinstance(success, bool) else None
+
+
+def _digest(one: dict[str, Any]) -> str | None:
+    asked = one.get("vars") or inner(one, "testCase").get("vars")
+    if not asked:
+        return None
+    return hashlib.blake2b(json.dumps(asked, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
