@@ -186,7 +186,7 @@ def test_a_scale_that_is_none_is_refused_when_it_is_used(tmp_path, scale):
         ("a.jsonl", b'{"x": {"in": 1}, "y": [{"z": 2}]}\n{"w": "a:b"}\n', ("x", "y", "w")),
         ("a.json", b'{\n  "x": "\\"no\\": {",\n  "y": 1\n}\n', ("x", "y")),
         ("a.json", b'{"x": 1, "y": "cut off: {\\"fake\\": ', ("x", "y")),
-        ("a.json", b'[{"x": 1}]', ()),
+        ("a.json", b'[{"x": 1}]', ("x",)),
         ("a.json", b"", ()),
         ("a.json", '{"x": 1}'.encode("utf-16"), ()),
         ("a.parquet", b"PAR1 and then nothing", ()),

@@ -369,11 +369,12 @@ def test_a_folder_of_results_is_read_as_scores(tmp_path):
     assert read(tmp_path / "out").frame.select("model", "score").rows() == [("a", 0.5), ("b", 0.6)]
 
 
-def test_a_folder_of_both_asks_which(tmp_path):
-    results(tmp_path, {"gsm8k": GSM8K})
+def test_of_a_folder_with_both_the_samples_are_read(tmp_path):
+    results(tmp_path, {"gsm8k": GSM8K, "other": {"acc,none": 0.5}})
     samples(tmp_path, [sample(0, exact_match=1)])
-    with pytest.raises(InputError, match="--table scores or --table attempts"):
-        read(tmp_path)
+    table = read(tmp_path)
+    assert isinstance(table, Attempts)
+    assert "Results without samples are not read: other; --table scores reads results instead." in table.notes
     assert isinstance(read(tmp_path, table="scores"), Scores)
     assert isinstance(read(tmp_path, table="attempts"), Attempts)
 
@@ -406,6 +407,6 @@ def test_damaged_and_other_files_of_a_folder_are_named(tmp_path):
     assert any(
         note.startswith("1 file was not read (damaged; --strict stops instead): results_") for note in table.notes
     )
-    assert any(note.endswith("lm-evaluation-harness): log.txt.") for note in table.notes)
+    assert "1 file was not read (not recognised): log.txt." in table.notes
     with pytest.raises(InputError, match="not a whole JSON file"):
         read(tmp_path, strict=True)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from howsure.cli.options import Output, Reading, verb
-from howsure.cli.output import Console, progress_bar
+from howsure.cli.output import Console, print_error, progress_bar
 from howsure.errors import OptionError
+
+if TYPE_CHECKING:
+    from howsure.sources import Recognised
 
 __all__ = ["app"]
 
@@ -21,10 +26,21 @@ app = typer.Typer()
 def convert(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="IN... OUT", help="What to read, and last the file to write.", show_default=False),
+        typer.Argument(
+            metavar="IN... OUT",
+            help="What to read, and last the file to write; with --check nothing is written.",
+            show_default=False,
+        ),
     ],
     reading: Reading,
     output: Output,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing: say what became of every file and row of the inputs.")
+    ] = False,
+    to: Annotated[
+        str | None,
+        typer.Option(help="Write another tool's format into the folder OUT: every-eval-ever.", show_default=False),
+    ] = None,
     download: Annotated[
         bool, typer.Option("--download", help="Fetch Epoch's public benchmark tables; name only OUT.")
     ] = False,
@@ -38,28 +54,76 @@ def convert(
 
     The format is recognised, and the command says why. OUT ends in .csv, .tsv, .jsonl or .parquet (text also in .gz).
 
-    It knows Inspect logs (.eval, .json, folders), lm-evaluation-harness results and samples, OpenAI evals, Epoch's
-    benchmark tables, METR runs and counts, and any csv, tsv, jsonl or parquet file.
+    `howsure formats` lists what is read. With --check every argument is read, and the account is printed: rows read = rows used +
+    rows left out, by reason, and every file that was not read. The exit code is 1 if rows are unexplained.
     """
     from howsure import sources
-    from howsure.tables.frames import expand
 
+    if check:
+        _check(paths, reading, output.console)
+        return
     *inputs, target = paths
     if download:
         inputs = [str(_fetch(url, output.console)), *inputs]
     if not inputs:
         raise OptionError("Name what to read and then the file to write: howsure convert IN OUT.")
-    found = [sources.recognise(path) for name in inputs for path in expand(name)] if not reading.source else []
+    found = [] if reading.source else _recognised(inputs)
     output.console.notes(f"{one.path}: {one.source}, because {one.reason}" for one in found)
     table = reading.read(inputs, output.console)
-    written = table.write(target)
+    if to:
+        written: Any = sources.write_as(table, target, to)
+        output.console.say(f"{target}: {len(written)} files with {table!r}")
+    else:
+        written = table.write(target)
+        output.console.say(f"{written}: {table!r}")
     if save_mapping:
         _keep_mapping(save_mapping, reading, type(table).__name__.lower())
-    output.console.say(f"{written}: {table!r}")
     output.console.json(
         {"written": written, "table": type(table).__name__.lower(), "rows": len(table), "digest": table.digest}
         | {"recognised": found, "notes": table.notes}
     )
+
+
+def _recognised(inputs: Sequence[str]) -> list[Recognised]:
+    """Which source takes each local input, and why."""
+    from howsure import sources
+    from howsure.tables.frames import expand
+
+    return [sources.recognise(path) for name in inputs if "://" not in name for path in expand(name)]
+
+
+def _check(inputs: Sequence[str], reading: Reading, console: Console) -> None:
+    from howsure import sources
+
+    made = sources.account(inputs, source_name=reading.source, divide_by=reading.scale, **reading.options)
+    by_source = Counter(one.source or "not read" for one in made.files)
+    console.table("Files", ("source", "files"), [(name, f"{n:,}") for name, n in by_source.most_common()])
+    rows = [("read", f"{made.n_read:,}"), ("used", f"{made.n_used:,}")]
+    rows += [(f"left out: {reason}", f"{n:,}") for reason, n in sorted(made.left_out.items())]
+    if made.n_unexplained:
+        rows.append(("unexplained", f"{made.n_unexplained:,}"))
+    total = f"{made.n_read:,} read = {made.n_used:,} used + {made.n_left_out:,} left out"
+    console.table(f"Rows ({made.table})", ("rows", "number"), rows, total if not made.n_unexplained else "")
+    for note in made.notes:
+        console.say(f"- {note}")
+    console.json(made.as_dict())
+    if made.n_unexplained:
+        print_error(f"{made.n_unexplained:,} rows are unexplained: a fault of the reader. Please report it.")
+        raise SystemExit(1)
+
+
+@app.command(epilog="Example: howsure formats")
+@verb
+def formats(output: Output) -> None:
+    """What Howsure reads, recognised by content.
+
+    The table in the documentation (docs/formats.md) says for each format who wrote the file that tests it, and how many rows of it are read.
+    """
+    from howsure import sources
+
+    rows = sources.formats()
+    output.console.table("Formats", ("source", "reads"), rows.items(), "Recognised by content, in this order.")
+    output.console.json(rows)
 
 
 def _fetch(url: str | None, console: Console) -> Path:

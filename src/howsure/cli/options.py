@@ -61,7 +61,9 @@ class Reading:
     mapping: Annotated[Path | None, _option("Files: a mapping kept by `howsure convert --save-mapping`.")] = None
     percent: Annotated[bool, _option("Scores are percentages.", "--percent")] = False
     divide_by: Annotated[float | None, _option("Scores run from 0 to this number.")] = None
+    errors: Annotated[str | None, _option("Attempts that ended in an error: drop them, or count them as wrong.")] = None
     strict: Annotated[bool, _option("Stop at a damaged file instead of skipping it.", "--strict")] = False
+    no_cache: Annotated[bool, _option("Neither use nor keep earlier readings of the same files.", "--no-cache")] = False
 
     @property
     def scale(self) -> float:
@@ -76,7 +78,8 @@ class Reading:
     def options(self) -> dict[str, Any]:
         """What the source is told beside the scale."""
         told = {
-            name: getattr(self, name) for name in ("scorer", "family", "metric", "filter", "table", "mapping", "strict")
+            name: getattr(self, name)
+            for name in ("scorer", "family", "metric", "filter", "table", "mapping", "errors", "strict")
         }
         return told | {"rename": _pairs("--map", self.map), "fill": _pairs("--set", self.set)}
 
@@ -86,7 +89,12 @@ class Reading:
 
         with progress_bar("reading", console) as progress:
             table = sources.read(
-                inputs, source_name=self.source, divide_by=self.scale, progress=progress, **self.options
+                inputs,
+                source_name=self.source,
+                divide_by=self.scale,
+                progress=progress,
+                cache=not self.no_cache,
+                **self.options,
             )
         console.notes(table.notes)
         return table

@@ -43,6 +43,7 @@ __all__ = [
     "read",
     "recognise",
     "source",
+    "write_as",
 ]
 
 Progress = Callable[[int, int], None]
@@ -198,13 +199,33 @@ def convert(paths: Any, out: str | Path, *, to: str | None = None, **options: An
     table = read(paths, **options)
     if to is None:
         table.write(out)
-    elif to.replace("_", "-") == "every-eval-ever":
-        from howsure.sources.every_eval_ever import write
-
-        write(table, Path(out))
     else:
-        raise OptionError.unknown("format to write", to, ["every-eval-ever"])
+        write_as(table, out, to)
     return table
+
+
+def write_as(table: Table, folder: str | Path, to: str) -> list[Path]:
+    """Write a table in another tool's format.
+
+    Parameters
+    ----------
+    table : Table
+        Attempts or scores.
+    folder : str or path
+        Where the files go.
+    to : str
+        ``every-eval-ever``.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    if to.replace("_", "-") != "every-eval-ever":
+        raise OptionError.unknown("format to write", to, ["every-eval-ever"])
+    from howsure.sources.every_eval_ever import write
+
+    return write(table, Path(folder))
 
 
 def formats() -> dict[str, str]:
@@ -476,7 +497,8 @@ def _joined(tables: list[Table], wanted: str | None, *, is_lenient: bool) -> Tab
     """One table. Where a folder holds attempts and aggregates, the attempts are taken."""
     kinds = {type(table).__name__.lower(): type(table) for table in tables}
     if len(kinds) > 1 and not is_lenient:
-        raise InputError(f"The inputs are of different kinds ({' and '.join(sorted(kinds))}); read them apart.")
+        named = " and ".join(sorted(kind.__name__ for kind in kinds.values()))
+        raise InputError(f"The inputs are of different kinds ({named}); read them apart.")
     chosen = wanted if wanted in kinds else next(name for name in (*TABLES, *kinds) if name in kinds)
     notes: list[str] = []
     for table in tables:

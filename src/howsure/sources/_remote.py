@@ -23,14 +23,12 @@ def is_remote(path: object) -> bool:
 def fetched(address: str) -> list[Path]:
     """The file or folder, or the files that match a pattern, as local copies with their own names."""
     try:
-        import fsspec
         from fsspec.core import url_to_fs
     except ModuleNotFoundError:
         scheme = address.partition("://")[0]
         raise MissingExtraError(
             f"{address}: reading {scheme}:// needs the package 'fsspec': pip install fsspec"
         ) from None
-    del fsspec
     try:
         system, path = url_to_fs(address)
         names = system.glob(path) if any(mark in path for mark in "*?[") else [path]

@@ -22,6 +22,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
+from howsure.sources._account import leave_out, saw
 from howsure.sources._bundles import Bundle, table_names
 from howsure.sources._sniff import keys
 from howsure.tables import Scores
@@ -87,6 +88,7 @@ def _read_tidy(path: Path, divide_by: float) -> Scores:
     found = _columns(part.rows.collect_schema().names(), tidy)
     texts = pl.col(pl.String)
     spaced = part.collect(part.rows.select((texts != texts.str.strip_chars()).any()))
+    saw(int(part.rows.select(pl.len()).collect().item()))
     trimmed = [name for name in spaced.columns if spaced[name][0]]
     return Scores(
         replace(part, rows=part.rows.with_columns(texts.str.strip_chars())),
@@ -178,6 +180,9 @@ def _scores(bundle: Bundle, plan: _Plan, progress: Progress | None) -> Scores:
     rows, notes = _collected(bundle, plan.sheets, progress)
     models, benchmarks, distilled = (_known(bundle, kind) for kind in ("models", "benchmarks", "distilled"))
     kept = rows.filter(pl.col("why").is_null())
+    saw(len(rows))
+    for why, n in rows.drop_nulls("why").group_by("why").len().rows():
+        leave_out(why, n)
     if not len(kept):
         raise InputError(f"{bundle.path}: no row has a model version and a score. {' '.join(_row_notes(rows))}")
     kept = kept.join(benchmarks, on="benchmark", how="left", maintain_order="left")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from howsure.errors import InputError, OptionError
+from howsure.sources._account import leave_out, saw
 from howsure.sources._reading import files_below, read_each, unread
 from howsure.sources.inspect_format import Log, Sample, Score, Settings, complete_contents, is_log, read_log
 from howsure.tables import Attempts
@@ -25,10 +26,11 @@ from howsure.tables import Attempts
 if TYPE_CHECKING:
     from howsure.sources import Progress
 
-__all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
+__all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "Inspect AI eval logs (.eval and .json), single files or folders"
-OPTIONS = frozenset({"scorer", "family", "strict"})
+OPTIONS = frozenset({"scorer", "family", "strict", "errors"})
+LAYOUTS = {"a log": frozenset({"version", "status", "eval", "plan", "results", "stats", "samples"})}
 
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _FOLDED_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -63,6 +65,7 @@ def read(
     scorer: str | None = None,
     family: str | None = None,
     strict: bool = False,
+    errors: str | None = None,
 ) -> Attempts:
     """The samples of all logs as attempts of the model at ``<eval>/<sample id>``, one for each epoch.
 
@@ -71,19 +74,23 @@ def read(
 
     ``scorer`` is the name of a scorer, or ``name.key`` where its values are dictionaries; without it the first one counts.
     ``family`` names a field of the samples' metadata that groups similar samples, as in Inspect's ``stderr(cluster=…)``.
+    ``errors`` says what becomes of samples that ended in an error without a score: ``drop``, as Inspect does, or ``wrong``.
     ``divide_by`` brings numbers to 0–1 and leaves C, I, P, N and true or false alone.
     Other files of a folder, and logs that are damaged or lack the scorer, are skipped and named in the notes; ``strict`` stops at
     such a log.
     """
+    if errors not in (None, "drop", "wrong"):
+        raise OptionError.unknown("policy for errors", str(errors), ("drop", "wrong"))
     files, others = _files(paths)
     load = functools.partial(read_log, family=family)
     logs, skipped = read_each(files, load, strict=strict, progress=progress)
     notes = _Notes()
+    saw(sum(len(log.samples or []) for log in logs))
     runs = _newest(sorted(logs, key=_age), notes)
     domains = _domains(runs)
     numbered_anew = _numbered_anew(runs, domains, notes)
     readings = [
-        _Reading(log, domain, notes, is_by_content=domain in numbered_anew)
+        _Reading(log, domain, notes, is_by_content=domain in numbered_anew, errors=errors)
         for log, domain in zip(runs, domains, strict=True)
     ]
     frame = pl.concat(_frames(readings, scorer, family, divide_by, notes, strict=strict))
@@ -128,6 +135,7 @@ def _frames(
                 raise
             faults.append(error)
             notes.count("{n} log{s} without this scorer {were} left out (--strict stops instead)", reading.label)
+            leave_out("of a log without this scorer", reading.n_samples)
     if faults and not frames:
         raise faults[0]
     return frames
@@ -168,6 +176,7 @@ def _newest(logs: Sequence[Log], notes: _Notes) -> list[Log]:
             is_copy = filecmp.cmp(newest[run].path, log.path, shallow=False)
             why = "an identical copy" if is_copy else "a newer log of the same run"
             notes.count(f"{{n}} log{{s}} {{were}} left out because {why} is there", log.label)
+            leave_out(f"of a run of which {why} is there", len(newest[run].samples or []))
         newest.pop(run, None)  # to keep the order
         newest[run] = log
     return list(newest.values())
@@ -233,7 +242,8 @@ def _tell_repeats(logs: Sequence[Log], domains: Sequence[str], notes: _Notes) ->
 class _Reading:
     """One log, on its way to rows."""
 
-    def __init__(self, log: Log, domain: str, notes: _Notes, *, is_by_content: bool) -> None:
+    def __init__(self, log: Log, domain: str, notes: _Notes, *, is_by_content: bool, errors: str | None = None) -> None:
+        self.errors = errors
         self._log, self._domain, self._notes, self._is_by_content = log, domain, notes, is_by_content
         self._samples = log.samples or []
         items = {(str(sample.id), sample.content.item) for sample in self._samples if sample.content}
@@ -241,6 +251,7 @@ class _Reading:
         # where all samples have one prompt, what they ask lies elsewhere, such as in their files
         self._is_told_apart = len(self._n_ids) > 1 or len(items) < 3
         self.label = f"{domain} on {log.eval.model}"
+        self.n_samples = len(self._samples)
 
     def frame(self, scorer: str | None, family: str | None, divide_by: float) -> pl.DataFrame:
         """The samples that count."""
@@ -321,10 +332,16 @@ class _Reading:
         score = (sample.scores or {}).get(scorer) or Score()
         value = score.value if key is None else score.value.get(key) if isinstance(score.value, dict) else None
         if sample.invalidation:
+            leave_out("invalidated")
             return self._count("{n} sample{s} {were} invalidated and left out")
         if _message(sample.error).startswith(_CANCELLED):
+            leave_out("cancelled")
             return self._count("{n} sample{s} {were} cancelled and left out")
+        if _is_nothing(value) and sample.error and self.errors == "wrong":
+            self._count("{n} sample{s} errored and {were} counted as wrong (--errors drop leaves them out)")
+            return 0.0
         if _is_nothing(value):
+            leave_out("ended in an error (--errors wrong counts them as wrong)" if sample.error else "no score")
             why = "errored and {were}" if sample.error else "{were} unscored and"
             return self._count(f"{{n}} sample{{s}} {why} left out")
         if sample.error:

@@ -1,36 +1,44 @@
 """METR's runs and their relatives: agents and people at tasks whose length in expert minutes is known.
 
-Three layouts, told apart by their keys:
+Five layouts, told apart by their keys:
 
 - runs: one line per run, with ``task_id``, ``alias``, ``score_binarized`` and mostly ``human_minutes``;
 - practice (NAME): runs with ``attempt_number`` and ``learner_type``, where a person tries the same task again and again;
-- counts: ``n_successes`` out of ``n_runs`` for each subject and task.
+- counts: ``n_successes`` out of ``n_runs`` for each subject and task; they stay counts;
+- published results (YAML): the average score and the horizons of each model, which become scores;
+- release dates (YAML): ``date`` by model, which become the dates of the runs that are read with them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from howsure.errors import InputError
 from howsure.sources import Progress
-from howsure.sources._reading import counted, number_attempts
-from howsure.sources._sniff import keys
-from howsure.tables import Attempts
+from howsure.sources._account import leave_out, saw
+from howsure.sources._reading import number_attempts, read_each
+from howsure.sources._records import Found, as_table, day, inner, number, text
+from howsure.sources._sniff import head, keys
+from howsure.tables import Attempts, Scores, Table
 from howsure.tables.frames import Part, parts_of
+from howsure.yaml_files import read_yaml
 
-__all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
+__all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
-ABOUT = "METR runs, runs with practice (NAME), and counts of successes a subject and task (jsonl, csv, parquet)"
-OPTIONS: frozenset[str] = frozenset()
+ABOUT = "METR runs, runs with practice (NAME), and counts of successes a subject and task (jsonl, csv, parquet); published results and release dates (YAML)"
+OPTIONS = frozenset({"strict"})
 
 _RUNS = ("task_id", "alias", "score_binarized")
 _PRACTICE = (*_RUNS, "attempt_number", "learner_type")
 _COUNTS = ("n_successes", "n_runs")
-_MOST_RUNS = 20_000_000  # counts beyond this are a slip of the pen, and would fill the memory
+LAYOUTS = {"runs": frozenset(_RUNS), "practice": frozenset(_PRACTICE), "counts": frozenset(_COUNTS)}
 
 # our column, and what the files call it: the first that is there
 _NAMES = {
@@ -42,12 +50,16 @@ _NAMES = {
     "source": ("source", "run_id"),
     "human_source": ("human_source",),
 }
+_YAML = (".yaml", ".yml")
 _LIMIT = "usageLimits"  # in fatal_error_from: the run was cut at a limit of time, tokens or cost
 _LAST_DAY = 253_402_300_799_000  # 9999-12-31, in milliseconds
 
 
 def recognise(path: Path) -> str | None:
     """Counts, practice or runs, by the keys that the file begins with."""
+    if path.suffix.lower() in _YAML:
+        layout = _yaml_layout(path)
+        return f"it has METR's {layout}" if layout else None
     there = keys(path) if path.is_file() else ()
     for layout, known in (("counts", _COUNTS), ("practice", _PRACTICE), ("runs", _RUNS)):
         if set(known) <= set(there):
@@ -55,23 +67,114 @@ def recognise(path: Path) -> str | None:
     return None
 
 
-def read(paths: Sequence[Path], *, divide_by: float = 1, progress: Progress | None = None) -> Attempts:
-    """Runs as attempts, numbered by when they started, or by practice where the file counts it; counts as that many runs."""
-    parts, notes = [], []
-    for path in counted(paths, progress):
-        for part in parts_of(path, [theirs for names in _NAMES.values() for theirs in names]):
-            held = part.parsed()
-            shaped, told = _layout(held)(held)
-            parts.append(shaped)
-            notes += told
+def read(
+    paths: Sequence[Path], *, divide_by: float = 1, progress: Progress | None = None, strict: bool = False
+) -> Table:
+    """Runs as attempts, numbered by when they started, or by practice where the file counts it; published results as scores.
+
+    Of several files, damaged ones are skipped and named in the notes, unless ``strict``.
+    """
+    dates = {path: _releases(path) for path in paths if _yaml_layout(path) == "release dates"}
+    published = [path for path in paths if _yaml_layout(path) == "published results"]
+    runs = [path for path in paths if path not in dates and path not in published]
+    if published and not runs:
+        return as_table(published, _published, divide_by=divide_by, progress=progress, strict=strict)
+    if not runs:
+        raise InputError(f"{paths[0]}: has release dates and no results; read it together with the runs.")
+
+    def load(path: Path) -> list[_Shaped]:
+        names = [theirs for names in _NAMES.values() for theirs in names]
+        held = [part.parsed() for part in parts_of(path, names)]
+        return [_layout(part)(part) for part in held]
+
+    loaded, skipped = read_each(runs, load, strict=strict or len(runs) == 1, progress=progress)
+    parts = [part for several in loaded for part, _ in several]
+    notes = [*skipped, *(note for several in loaded for _, told in several for note in told)]
+    if published:
+        notes.append(f"Not read, because runs are there: {', '.join(path.name for path in published)}.")
+    for path, releases in dates.items():
+        parts, told = _with_releases(parts, releases, path)
+        notes += told
     practised = [part for part in parts if "attempt" in part.rows.collect_schema()]
     others = [part for part in parts if "attempt" not in part.rows.collect_schema()]
     numbered = number_attempts(others, order="#start") if others else []
     plain = [replace(part, rows=part.rows.drop("#start")) for part in numbered]
+    saw(sum(int(part.rows.select(pl.len()).collect().item()) for part in parts))
     return Attempts([*practised, *plain], divide_by=divide_by, notes=tuple(dict.fromkeys(notes)))
 
 
 _Shaped = tuple[Part, list[str]]
+
+
+def _yaml_layout(path: Path) -> str | None:
+    if path.suffix.lower() not in _YAML or not path.is_file():
+        return None
+    start = head(path)
+    if re.search(r"^results:\s*$", start, re.M) and re.search(r"^ {2,}metrics:\s*$", start, re.M):
+        return "published results"
+    return (
+        "release dates"
+        if re.match(r"(?:\s*#.*\n|\s*\n)*date:\s*\n(?:\s+.+:\s*['\"]?\d{4}-\d{2}-\d{2})", start)
+        else None
+    )
+
+
+def _releases(path: Path) -> dict[str, date]:
+    """Release dates by model."""
+    listed = {str(name): day(value) for name, value in inner(read_yaml(path).value, "date").items()}
+    return {name: value for name, value in listed.items() if value}
+
+
+def _with_releases(parts: Sequence[Part], releases: dict[str, date], path: Path) -> tuple[list[Part], list[str]]:
+    """The runs with the release of their model as date."""
+    known = pl.LazyFrame(
+        {"subject": list(releases), "#released": list(releases.values())},
+        schema={"subject": pl.String, "#released": pl.Date},
+    )
+    dated = [
+        replace(
+            part,
+            rows=part.rows.with_columns(pl.col("subject").cast(pl.String))
+            .join(known, on="subject", how="left", maintain_order="left")
+            .with_columns(pl.col("#released").alias("date"))
+            .drop("#released"),
+        )
+        for part in parts
+    ]
+    subjects = {
+        name
+        for part in dated
+        for name in part.rows.select(pl.col("subject").unique()).collect()["subject"].to_list()
+        if name
+    }
+    without = sorted(subjects - releases.keys())
+    told = [
+        f"{path.name}: release dates of {len(subjects) - len(without)} of {len(subjects)} subjects are their dates."
+    ]
+    return dated, told + (
+        [f"No release date: {', '.join(without[:5])}{' …' if len(without) > 5 else ''}."] if without else []
+    )
+
+
+def _published(path: Path) -> Found:
+    """Each model's average score; its horizons are further columns."""
+    held = read_yaml(path).value
+    found = Found(path, Scores)
+    for name, model in inner(held, "results").items():
+        metrics = inner(model, "metrics")
+        horizons: dict[str, Any] = {
+            f"{rate}_minutes": number(inner(metrics, f"{rate}_horizon_length").get("estimate"))
+            for rate in ("p50", "p80")
+        }
+        found.add(
+            model=text(name),
+            benchmark=text(inner(held).get("benchmark_name")) or "METR",
+            score=number(inner(metrics, "average_score").get("estimate")),
+            date=day(inner(model).get("release_date")),
+            source=path.name,
+            **horizons,
+        )
+    return found
 
 
 def _layout(part: Part) -> Callable[[Part], _Shaped]:
@@ -118,23 +221,24 @@ def _from_practice(part: Part) -> _Shaped:
 
 
 def _from_counts(part: Part) -> _Shaped:
-    """A row for each run; which of a task's runs succeeded is not known, so the successes come first."""
+    """Counts stay counts: a row stands for all runs of a subject at a task."""
     frame = part.collect(part.rows).with_row_index("#row")
     runs, successes = _count(part, frame, "n_runs"), _count(part, frame, "n_successes")
     _refuse(part, frame, "n_successes", successes > runs, "is more than n_runs. Correct one of them")
-    if (total := int(runs.sum())) > _MOST_RUNS:
-        raise InputError(f"{part.path}: n_runs add up to {total:,}, more than can be read. Correct n_runs.")
-    rows = frame.lazy().select("#row", *_ours(part), pl.int_ranges(0, runs).alias("#run"), successes.alias("#good"))
-    rows = rows.with_columns(_kind(rows)).explode("#run").drop_nulls("#run")
-    held = rows.with_columns(
-        (pl.col("#run") < pl.col("#good")).alias("score"), pl.lit(None, pl.Float64).alias("#start")
+    is_empty = runs == 0
+    rows = frame.lazy().select("#row", *_ours(part), runs.alias("n"), successes.alias("n_success"))
+    kept = (
+        rows.with_columns(_kind(rows))
+        .filter(~is_empty)
+        .with_columns(pl.lit(None, pl.Float64).alias("#start"))
+        .collect()
     )
-    frame = held.collect()
-    told = ["Counts do not say which runs of a task succeeded: its successes are numbered first."]
-    if empty := int((runs == 0).sum()):
-        told.append(f"{part.path}: {empty:,} rows with no runs are left out.")
-    numbers = frame["#row"]
-    return Part(frame.drop("#row", "#run", "#good").lazy(), part.path, part.format, numbers), told
+    told = []
+    if n := int(is_empty.sum()):
+        saw(n)
+        leave_out("no runs", n)
+        told.append(f"{part.path}: {n:,} rows with no runs are left out.")
+    return Part(kept.drop("#row").lazy(), part.path, part.format, kept["#row"]), told
 
 
 def _ours(part: Part) -> list[pl.Expr]:

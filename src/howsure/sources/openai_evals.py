@@ -1,6 +1,9 @@
-"""Event logs of openai/evals: a jsonl file a run, with the run's ``spec`` on its first line and then a line an event.
+"""OpenAI evals: event logs of the open-source harness, and output items of the evals API.
+
+A log is a jsonl file per run, with the run's ``spec`` on its first line and then one line per event.
 
 ``match`` events are right or wrong, ``metrics`` events carry numbers; all others are counted in the notes.
+An output item of the API passed, failed or ended in an error; its graders also give scores.
 """
 
 from __future__ import annotations
@@ -15,21 +18,29 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
+from howsure.sources._account import leave_out, saw
 from howsure.sources._reading import number_attempts, read_each
-from howsure.sources._sniff import keys
-from howsure.tables import Attempts
+from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
+from howsure.sources._sniff import head, keys
+from howsure.tables import Attempts, Table
 from howsure.tables.frames import Part, format_of, json_lines
 
-__all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
+__all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
-ABOUT = "event logs of openai/evals (jsonl with a spec on the first line)"
-OPTIONS = frozenset({"metric", "strict"})
+ABOUT = "OpenAI evals: event logs (jsonl with a spec on the first line) and output items of the evals API (json, jsonl)"
+OPTIONS = frozenset({"metric", "strict", "errors"})
+LAYOUTS = {
+    "events": frozenset({"run_id", "event_id", "sample_id", "type", "data"}),
+    "output items": frozenset({"run_id", "eval_id", "datasource_item_id", "results", "status"}),
+}
 
 _EVENT = {"run_id", "event_id", "sample_id", "type", "data"}
 
 
 def recognise(path: Path) -> str | None:
-    """A jsonl file that begins with the spec of a run, or with events of one."""
+    """A jsonl file that begins with the spec of a run or with events of one, or output items."""
+    if _has_items(path):
+        return "it holds output items of OpenAI's evals API"
     there = set(keys(path)) if path.is_file() and format_of(path) == "jsonl" else set()
     if "spec" in there and there <= _EVENT | {"spec", "created_by", "created_at", "final_report"}:
         return "its first line is the spec of a run"
@@ -43,19 +54,78 @@ def read(
     progress: Progress | None = None,
     metric: str | None = None,
     strict: bool = False,
-) -> Attempts:
+    errors: str | None = None,
+) -> Table:
     """Every match, or every event with the metric, as an attempt; a sample's second event is its second attempt.
 
-    `metric` names a number of the ``metrics`` events; without it matches are taken, or else the first metric.
+    `metric` names a number of the ``metrics`` events; without it matches are taken, or else the first metric. Of output items it names
+    a grader, whose score is taken; without it an item that passed is 1.
     Of several files, damaged ones are skipped and named in the notes, unless ``strict``.
     """
+    listed = [path for path in paths if _has_items(path)]
+    if listed:
+        outputs = as_table(
+            listed,
+            lambda path: _read_items(path, metric),
+            divide_by=divide_by,
+            progress=progress,
+            strict=strict,
+            errors=errors,
+        )
+        paths = [path for path in paths if path not in listed]
+        if not paths:
+            return outputs
+        return type(outputs).union([outputs, read(paths, divide_by=divide_by, metric=metric, strict=strict)])
     logs, skipped = read_each(paths, _read_log, strict=strict, progress=progress)
+    for log in logs:
+        used = len(log.scores(metric or log.default))
+        saw(len(log.events) + log.unused.total())
+        leave_out("an event without a score", log.unused.total())
+        leave_out("an event with another metric", len(log.events) - used)
     if metric and not any(metric in log.metrics for log in logs):
         raise OptionError.unknown("metric", metric, dict.fromkeys(name for log in logs for name in log.metrics))
     parts = [_part(log, metric or log.default) for log in logs if log.scores(metric or log.default)]
     if not parts:
         raise InputError(f"{paths[0]}: no event carries a score (match or metrics); nothing can be read from it.")
     return Attempts(number_attempts(parts), divide_by=divide_by, notes=[*skipped, *_notes(logs, metric)])
+
+
+def _has_items(path: Path) -> bool:
+    if not path.is_file() or not path.name.endswith((".json", ".jsonl", ".json.gz", ".jsonl.gz")):
+        return False
+    return '"eval.run.output_item"' in head(path)
+
+
+def _read_items(path: Path, metric: str | None) -> Found:
+    """Items of one page or of several, as JSON (a list, or ``data`` with one) or one per line."""
+    found = Found(path)
+    if format_of(path) == "jsonl":
+        listed: list[Any] = [item for _, item in json_lines(path)]
+    else:
+        held = load_json(path)
+        listed = held if isinstance(held, list) else items(held, "data")
+        if inner(held).get("has_more"):
+            found.notes.append(
+                f"{path.name}: is one page of several (has_more); fetch the others and read them together."
+            )
+    for item in listed:
+        sample, graders = inner(item, "sample"), items(item, "results")
+        name, status = text(inner(item).get("eval_id")) or "eval", inner(item).get("status")
+        chosen = next((one for one in graders if metric and inner(one).get("name") == metric), None)
+        score = number(inner(chosen).get("score")) if metric else {"pass": 1.0, "fail": 0.0}.get(str(status))
+        error = text(inner(sample, "error").get("message")) or ("error" if str(status).startswith("error") else None)
+        ident = text(inner(item).get("datasource_item_id"))
+        found.add(
+            subject=text(sample.get("model")),
+            task=ident and f"{name}/{ident}",
+            score=None if str(status).startswith("error") else score,
+            domain=name,
+            tokens=number(inner(sample, "usage").get("total_tokens")),
+            error=error,
+            date=day(inner(item).get("created_at")),
+            source=path.name,
+        )
+    return found
 
 
 @dataclass

@@ -82,7 +82,13 @@ def dated_horizons(
 
 
 def read_releases(path: str | Path) -> dict[str, datetime.date]:
-    """Release dates by model, from a table with the columns model and released."""
+    """Release dates by model, from a table with the columns model and released, or from METR's YAML file of release dates."""
+    if Path(path).suffix.lower() in (".yaml", ".yml"):
+        held = read_yaml(Path(path)).value
+        listed = held.get("date", held) if isinstance(held, dict) else None
+        if not isinstance(listed, dict) or not all(isinstance(day, datetime.date) for day in listed.values()):
+            raise InputError(f"{path}: not release dates by model. Write lines such as o1: 2024-12-05 below date:.")
+        return {str(model): day for model, day in listed.items()}
     part, frame = _table(path)
     column = next((name for name in _RELEASED if name in frame.columns), None)
     if column is None or "model" not in frame.columns:
