@@ -14,7 +14,6 @@ __all__ = ["PANELS", "app"]
 PANELS: Panels = {
     "Evals": {
         "convert": ("howsure.cli.convert", "Convert the logs of an eval harness to one checked table."),
-        "convert": ("howsure.cli.convert", "Turn eval logs of any harness into one of Howsure's tables."),
         "formats": ("howsure.cli.convert", "What Howsure reads: the formats of other tools."),
         "summary": ("howsure.cli.evals.summary", "Mean score of each model, with intervals over clusters."),
         "compare": ("howsure.cli.evals.compare", "Differences between models, paired by item, with tests."),
