@@ -325,7 +325,7 @@ def test_further_columns_are_the_configuration():
     each = rows.with_columns(attempt=pl.Series([1, 2, 1, 1] * 2))
     table = Attempts(each)
     assert table.frame["attempt"].to_list() == [1, 2, 1, 1, 3, 4, 2, 2]
-    assert table.notes == ("Attempts are numbered anew, because they start again at 1 for each value of log, prompt.",)
+    assert table.notes == ("Attempts are numbered anew, because they start again at 1 for each value of prompt.",)
     with pytest.raises(InputError, match="attempt 1 of a on t is there 2 times"):
         Attempts(each.drop("prompt"))
 

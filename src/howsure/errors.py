@@ -48,10 +48,10 @@ class MissingExtraError(HowsureError):
     """An optional package is not installed."""
 
 
-def closest(name: str, choices: Sequence[str]) -> str | None:
-    """The choice that looks most like `name`, or None when none is near."""
+def closest(name: str, choices: Sequence[str], *, cutoff: float = 0.6) -> str | None:
+    """The choice that looks most like `name`, or None when none is near: at least `cutoff` alike, from 0 to 1."""
     by_folded = {choice.casefold(): choice for choice in choices}
-    near = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=cutoff)
     return by_folded[near[0]] if near else None
 
 

@@ -20,6 +20,8 @@ __all__ = ["app"]
 
 app = typer.Typer()
 
+GUESSED = ("rename", "fill", "table", "mapping", "decimal", "better")
+
 
 @app.command(epilog="Example: howsure convert examples/evals/attempts.csv attempts.parquet")
 @verb
@@ -77,7 +79,7 @@ def convert(
         written = table.write(target)
         output.console.say(f"{written}: {table!r}")
     if save_mapping:
-        _keep_mapping(save_mapping, reading, type(table).__name__.lower())
+        _keep_mapping(save_mapping, inputs, reading)
     output.console.json(
         {"written": written, "table": type(table).__name__.lower(), "rows": len(table), "digest": table.digest}
         | {"recognised": found, "notes": table.notes}
@@ -133,8 +135,18 @@ def _fetch(url: str | None, console: Console) -> Path:
         return download.fetch(url or epoch.PUBLIC_URL, progress=progress)
 
 
-def _keep_mapping(path: Path, reading: Reading, table: str) -> None:
-    from howsure.sources.files import save_mapping
+def _keep_mapping(path: Path, inputs: list[str], reading: Reading) -> None:
+    """Write down how the files were read, what was guessed included."""
+    from howsure.sources.files import guess, save_mapping
 
-    options: dict[str, Any] = reading.options
-    save_mapping(path, table=table, rename=options["rename"], fill=options["fill"], divide_by=reading.scale)
+    given = {name: value for name, value in reading.options.items() if value and name in GUESSED}
+    first = guess(inputs[:1], divide_by=reading.scale, **given)[0]
+    save_mapping(
+        path,
+        table=first.table.__name__.lower(),
+        rename=first.rename,
+        fill=first.fill,
+        divide_by=first.divide_by,
+        decimal=reading.decimal,
+        better=reading.better,
+    )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import re
 import signal
 import sys
 import threading
@@ -56,12 +57,22 @@ class Reading:
     metric: Annotated[str | None, _option("lm-eval, OpenAI evals: which metric.")] = None
     filter: Annotated[str | None, _option("lm-eval: which filter.")] = None
     table: Annotated[str | None, _option("Files, lm-eval: attempts, scores, ratings or votes.")] = None
-    map: Annotated[list[str] | None, _option("Files: our column = the file's, e.g. subject=model_name.")] = None
+    map: Annotated[
+        list[str] | None,
+        _option("Files: our column = the file's, e.g. subject=llm,score=acc; task=* for a column per task."),
+    ] = None
     set: Annotated[list[str] | None, _option("Files: one value for a whole column, e.g. kind=model.")] = None
     mapping: Annotated[Path | None, _option("Files: a mapping kept by `howsure convert --save-mapping`.")] = None
     percent: Annotated[bool, _option("Scores are percentages.", "--percent")] = False
     divide_by: Annotated[float | None, _option("Scores run from 0 to this number.")] = None
     errors: Annotated[str | None, _option("Attempts that ended in an error: drop them, or count them as wrong.")] = None
+    decimal: Annotated[str | None, _option("Files: the decimal mark, where 1,234 leaves it open.")] = None
+    lower_is_better: Annotated[
+        bool, _option("Lower scores are better; scores outside 0–1 are analysed as they are.", "--lower-is-better")
+    ] = False
+    higher_is_better: Annotated[
+        bool, _option("Higher scores are better; scores outside 0–1 are analysed as they are.", "--higher-is-better")
+    ] = False
     strict: Annotated[bool, _option("Stop at a damaged file instead of skipping it.", "--strict")] = False
     no_cache: Annotated[bool, _option("Neither use nor keep earlier readings of the same files.", "--no-cache")] = False
 
@@ -75,16 +86,21 @@ class Reading:
         return 100.0 if self.percent else self.divide_by or 1.0
 
     @property
+    def better(self) -> str | None:
+        """Which scores are better, where it is said."""
+        if self.lower_is_better and self.higher_is_better:
+            raise OptionError("--lower-is-better and --higher-is-better contradict each other; pass one of them.")
+        return "lower" if self.lower_is_better else "higher" if self.higher_is_better else None
+
+    @property
     def options(self) -> dict[str, Any]:
         """What the source is told beside the scale."""
-        told = {
-            name: getattr(self, name)
-            for name in ("scorer", "family", "metric", "filter", "table", "mapping", "errors", "strict")
-        }
+        names = ("scorer", "family", "metric", "filter", "table", "mapping", "errors", "decimal", "better", "strict")
+        told = {name: getattr(self, name) for name in names}
         return told | {"rename": _pairs("--map", self.map), "fill": _pairs("--set", self.set)}
 
-    def read(self, inputs: list[str], console: Console) -> Table:
-        """The inputs as one checked table; its notes are told."""
+    def read(self, inputs: list[str], console: Console, wanted: str | None = None) -> Table:
+        """The inputs as one checked table, the `wanted` one where they can be read so; its notes are told."""
         from howsure import sources
 
         with progress_bar("reading", console) as progress:
@@ -94,6 +110,7 @@ class Reading:
                 divide_by=self.scale,
                 progress=progress,
                 cache=not self.no_cache,
+                wanted=wanted,
                 **self.options,
             )
         console.notes(table.notes)
@@ -103,7 +120,7 @@ class Reading:
         """The inputs as attempts."""
         from howsure.tables import Attempts
 
-        table = self.read(list(inputs), console)
+        table = self.read(list(inputs), console, "attempts")
         if not isinstance(table, Attempts):
             raise InputError(_wrong_table(inputs, table, "attempts, one row per try"))
         return table
@@ -112,7 +129,7 @@ class Reading:
         """The inputs as scores."""
         from howsure.tables import Scores
 
-        table = self.read(list(inputs), console)
+        table = self.read(list(inputs), console, "scores")
         if not isinstance(table, Scores):
             raise InputError(_wrong_table(inputs, table, "scores, one row per model and benchmark"))
         return table
@@ -230,8 +247,9 @@ def _wrong_table(inputs: Sequence[str], table: Table, needed: str) -> str:
 
 
 def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    """Column and value of each ``a=b``; several may be in one argument, as in ``a=b,c=d``."""
     pairs = {}
-    for text in given or []:
+    for text in [one for some in given or [] for one in re.split(r",(?=[a-z_]+=)", some)]:
         ours, equals, theirs = text.partition("=")
         if not equals or not ours or not theirs:
             raise OptionError(f"{option} {text}: write it as column=value, for example {option} score=accuracy.")

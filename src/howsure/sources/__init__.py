@@ -486,7 +486,7 @@ def _understood(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unused(options: dict[str, Any], names: Iterable[str]) -> None:
-    for option in options.keys() - {"strict", "errors", "table"}:  # hold for all; a source may have nothing to skip
+    for option in options.keys() - {"strict", "errors", "table", "wanted"}:  # hold for all; a source may have nothing to skip
         if not any(option in source(name).OPTIONS for name in names):
             raise OptionError(
                 f"--{option.replace('_', '-')} means nothing to {' and '.join(names)} input; leave it out."

@@ -15,7 +15,7 @@ from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes
 from howsure.sources._account import leave_out, saw
 from howsure.sources._sniff import head, keys
-from howsure.tables import Scores
+from howsure.tables import Scores, metrics
 from howsure.tables.frames import Part
 
 __all__ = ["Choice", "Results", "is_higher_better", "is_results", "load_results", "read_scores", "unsanitised"]
@@ -23,16 +23,6 @@ __all__ = ["Choice", "Results", "is_higher_better", "is_results", "load_results"
 _VALUE_NAME = re.compile(r'"[^",]+,[^",]+"\s*:')
 _OLD = frozenset({"results", "versions", "config"})  # before 0.4: metrics without a filter
 _BESIDE_RESULTS = frozenset({"configs", "versions", "n-shot", "group_subtasks"})  # keys that other JSON files lack
-_LOWER = frozenset(
-    {"perplexity", "ppl", "brier", "toxicity", "wer", "cer", "ter", "loss", "nll", "mse", "mae", "rmse", "error"}
-    | {"errors", "distance", "stereotype", "ece", "bpb", "bits", "latency"}
-)
-_HIGHER = frozenset(
-    {"acc", "accuracy", "exact", "em", "match", "f1", "mcc", "bleu", "bleurt", "chrf", "rouge", "rouge1", "rouge2"}
-    | {"rougel", "rougelsum", "meteor", "bertscore", "mc1", "mc2", "pass", "precision", "recall", "auc", "auroc"}
-    | {"ndcg", "correct", "verify", "win", "success", "likelihood"}
-)
-_LOWER_IN_FULL = frozenset({"likelihood_diff"})
 
 
 @dataclass(frozen=True)
@@ -120,10 +110,7 @@ def is_higher_better(metric: str, run: Results | None, task: str) -> bool | None
     said = run.says_higher_is_better(task, metric) if run else None
     if said is not None:
         return said
-    words = set(re.split(r"[^a-z0-9]+", metric.lower()))
-    if metric.lower() in _LOWER_IN_FULL or words & _LOWER:
-        return False
-    return True if words & _HIGHER else None
+    return metrics.is_higher_better(metric)
 
 
 def is_results(path: Path) -> bool:

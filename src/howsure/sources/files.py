@@ -9,18 +9,18 @@ from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from howsure.errors import HowsureError, InputError, OptionError, closest
+from howsure.errors import HowsureError, InputError, OptionError
 from howsure.safe_io import write_atomic
 from howsure.sources import Progress
-from howsure.sources._sniff import keys
 from howsure.tables import TABLES, Table
 from howsure.tables.frames import expand, format_of, parts_of
+from howsure.tables.guesses import Guess, read_as
 from howsure.yaml_files import read_yaml
 
 __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recognise", "save_mapping"]
 
 ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), with its columns renamed where needed"
-OPTIONS = frozenset({"rename", "fill", "table", "mapping"})
+OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "wanted"})
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class ColumnMapping:
     rename: dict[str, str] = field(default_factory=dict)
     fill: dict[str, str | int | float | bool | date] = field(default_factory=dict)
     divide_by: float = 1
+    decimal: Literal[".", ","] | None = None
+    better: Literal["higher", "lower"] | None = None
 
 
 def recognise(path: Path) -> str | None:
@@ -50,23 +52,60 @@ def read(
     fill: Mapping[str, Any] | None = None,
     table: str | None = None,
     mapping: str | os.PathLike[str] | None = None,
+    decimal: str | None = None,
+    better: str | None = None,
+    wanted: str | None = None,
 ) -> Table:
-    """The files as one table: the named one, or the one whose needed columns are all there.
+    """The files as one table: the named one, the `wanted` one if they fit it, or the one whose needed columns are all there.
 
-    `mapping` is a file that `save_mapping` wrote; what is given beside it goes before it.
+    Columns are recognised by the names that people use for them and by their values; the first note says how. `mapping` is a
+    file that `save_mapping` wrote; what is given beside it goes before it.
     """
-    saved = load_mapping(mapping) if mapping else ColumnMapping()
-    renamed, filled = saved.rename | dict(rename or {}), saved.fill | dict(fill or {})
-    chosen = _named(table or saved.table) or _fitting(paths[0], renamed, filled)
-    made = chosen(
-        list(dict.fromkeys(paths)),
-        rename=renamed,
-        fill=filled,
-        divide_by=divide_by if divide_by != 1 else saved.divide_by,
-    )
+    options = {"rename": rename, "fill": fill, "mapping": mapping, "decimal": decimal}
+    guesses = guess(paths, divide_by=divide_by, table=table, wanted=wanted, better=better, **options)
+    says = dict.fromkeys(one.says for one in guesses if one.says)
+    if len(says) > 1:
+        says = dict.fromkeys(f"{one.part.path}: {one.says}" for one in guesses if one.says)
+    made = guesses[0].table([one.part for one in guesses], notes=[f"{text}." for text in says])
     if progress:
         progress(len(paths), len(paths))
     return made
+
+
+def guess(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    divide_by: float = 1,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
+    table: str | None = None,
+    mapping: str | os.PathLike[str] | None = None,
+    decimal: str | None = None,
+    better: str | None = None,
+    wanted: str | None = None,
+) -> list[Guess]:
+    """How each of the files is read; all as one kind of table. See `howsure.tables.guesses.read_as` for the arguments."""
+    saved = load_mapping(mapping) if mapping else ColumnMapping()
+    chosen, needed = _named(table or saved.table), _named(wanted)
+    renamed, filled = saved.rename | dict(rename or {}), saved.fill | dict(fill or {})
+    tables = [one for one in (chosen, needed) if one] or TABLES.values()
+    expect = [*renamed.values(), *(column.name for one in tables for column in one.columns)]
+    guesses: list[Guess] = []
+    for part in parts_of(list(dict.fromkeys(paths)), expect):
+        guesses.append(
+            read_as(
+                part,
+                table=chosen,
+                wanted=needed,
+                rename=renamed,
+                fill=filled,
+                divide_by=divide_by if divide_by != 1 else saved.divide_by,
+                decimal=decimal or saved.decimal,
+                better=better or saved.better,
+            )
+        )
+        chosen = guesses[0].table
+    return guesses
 
 
 def load_mapping(path: str | os.PathLike[str]) -> ColumnMapping:
@@ -83,11 +122,14 @@ def save_mapping(
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
     divide_by: float = 1,
+    decimal: str | None = None,
+    better: str | None = None,
 ) -> Path:
     """Keep how a file was read, as YAML that `load_mapping` and the option ``mapping`` take."""
     import yaml
 
     given = {"table": table, "rename": dict(rename or {}), "fill": dict(fill or {}), "divide_by": divide_by}
+    given |= {"decimal": decimal, "better": better}
     kept = {name: value for name, value in given.items() if value and (name, value) != ("divide_by", 1)}
     _checked(kept, OptionError, "")
     return write_atomic(path, yaml.safe_dump(kept, sort_keys=False, allow_unicode=True))
@@ -118,30 +160,3 @@ def _named(table: str | None) -> type[Table] | None:
     if table is not None and table not in TABLES:
         raise OptionError.unknown("table", table, TABLES)
     return TABLES[table] if table else None
-
-
-def _fitting(path: Path, rename: Mapping[str, str], fill: Mapping[str, Any]) -> type[Table]:
-    """The table whose needed columns are all in the file; when none is, what the closest one lacks."""
-    there = keys(path)
-    needed = {name: table.needed() for name, table in TABLES.items()}
-    names = {*there, *rename, *fill}
-    names |= {"score"} if {"n", "n_success"} <= names else set()
-    missing = {name: [one for one in columns if one not in names] for name, columns in needed.items()}
-    fits = [name for name, lacks in missing.items() if not lacks]
-    if len(fits) == 1:
-        return TABLES[fits[0]]
-    if fits:
-        raise InputError(f"{path}: has the columns of {' and of '.join(fits)}. Say which with --table.")
-    parts_of(path)  # a file that is broken as a whole is explained first
-    nearest = min(missing, key=lambda name: len(missing[name]) / len(needed[name]))
-    raise InputError(_lacking(path, nearest, missing[nearest], there))
-
-
-def _lacking(path: Path, table: str, missing: Sequence[str], there: Sequence[str]) -> str:
-    first = missing[0]
-    near = closest(first, there)
-    hint = f"Did you mean {near!r}?" if near else f"The columns are: {', '.join(there[:12]) or 'none'}."
-    return (
-        f"{path}: closest to {table}, but has no column {' nor '.join(map(repr, missing))}. {hint} "
-        f"Rename it, pass --map {first}=NAME, or --set {first}=VALUE for one value throughout."
-    )

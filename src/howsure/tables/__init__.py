@@ -97,9 +97,21 @@ class Table:
         Parameters
         ----------
         rows : Table, frame, path, or list of frames or paths
-            Every function that takes a table takes any of these.
+            Every function that takes a table takes any of these. Columns may have the names that people use for them; a note
+            says how they were read.
         """
-        return rows if isinstance(rows, cls) else cls(rows)
+        if isinstance(rows, cls):
+            return rows
+        from howsure.tables.guesses import read_as
+
+        if isinstance(rows, Table) or cls not in TABLES.values():
+            return cls(rows)
+        expect = [column.name for column in cls.columns]
+        guesses = [read_as(part, table=cls) for part in parts_of(rows, expect)]
+        if not guesses:
+            return cls(rows)
+        says = dict.fromkeys(f"{guess.says}." for guess in guesses if guess.says)
+        return cls([guess.part for guess in guesses], notes=tuple(says))
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -275,7 +287,7 @@ class Table:
         there = self.lazy.collect_schema().names()
         absent = [column.name for column in self.columns if column.name not in there]
         extra = [name for name in there if name not in {c.name for c in self.columns}]
-        pairs = [(name, closest(name, absent)) for name in extra]
+        pairs = [(name, closest(name, absent, cutoff=0.8)) for name in extra]
         return [f"Column {name!r} is not used. Did you mean {near!r}?" for name, near in pairs if near]
 
 
@@ -449,18 +461,18 @@ class Attempts(Table):
                 return [*notes, *self._numbered()]
         if any("attempt" not in part.rows.collect_schema() for part in parts):
             return [*notes, *self._numbered()]
-        schema = self.lazy.collect_schema()
-        config = [name for name in (*self.config, "domain") if name in schema and not schema[name].is_nested()]
-        # a subject that was run with two prompts has a first attempt with each
-        if (
-            config
-            and len(self._misnumbered("subject", "task"))
-            and not len(self._misnumbered("subject", "task", *config))
-        ):
+        if len(self._misnumbered("subject", "task")) and (config := self._restarting()):
             note = f"Attempts are numbered anew, because they start again at 1 for each value of {', '.join(config)}."
             return [*notes, note, *self._numbered()]
         self._check_groups(parts)
         return notes
+
+    def _restarting(self) -> list[str]:
+        """The columns for each value of which the attempts run 1, 2, …: a subject has a first attempt with each of two prompts."""
+        schema = self.lazy.collect_schema()
+        config = [name for name in ("domain", *self.config) if name in schema and not schema[name].is_nested()]
+        choices = [*([name] for name in config), *([config] if len(config) > 1 else [])]
+        return next((names for names in choices if not len(self._misnumbered("subject", "task", *names))), [])
 
     def _numbered(self) -> list[str]:
         """Number the attempts 1, 2, … in the order of the rows."""

@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,7 @@ FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", 
 _LONGEST_LINE = 64 * 2**20
 _PARSE_ONCE = 2 * 2**30  # text files up to this size are parsed into memory once; larger ones stay lazy
 _LINES_FOR_NAMES = 10_000
+_LONGEST_HEADER = 2**20
 _BOM = b"\xef\xbb\xbf"
 # gzip, zstandard and zlib, which polars would unpack without a bound
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
@@ -44,12 +46,17 @@ _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xd
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that came from one place; `numbers` says which of its rows they are, when some were left out."""
+    """Rows that came from one place; `numbers` says which of its rows they are, when some were left out.
+
+    ``separator`` stands between the fields of a csv or tsv file; ``is_parsed`` says that the rows were made from checked ones.
+    """
 
     rows: pl.LazyFrame
     path: Path | None = None
     format: str = "frame"
     numbers: pl.Series | None = None
+    separator: str = ","
+    is_parsed: bool = False
 
     def where(self, row: int, source: str | None = None) -> str:
         """How to name row number `row` (from 0) to a person: file and line, or `source` where a reader made the rows."""
@@ -67,7 +74,7 @@ class Part:
         if self.format == "jsonl":
             filled = (number for number, line in enumerate(lines, 1) if line.strip())
         else:
-            filled = _csv_record_lines(lines, "\t" if self.format == "tsv" else ",")
+            filled = _csv_record_lines(lines, self.separator)
             next(filled, None)  # the header
         return next((line for index, line in enumerate(filled) if index == row), None)
 
@@ -77,7 +84,7 @@ class Part:
         if held is self or self.path is None:
             return held
         if self.format in ("csv", "tsv"):
-            _refuse_short_records(self.path, self.format)
+            _refuse_short_records(self.path, self.separator)
         if self.format != "jsonl":
             return held
         _refuse_ambiguous_objects(self.path, held.rows.collect_schema().names())
@@ -87,7 +94,7 @@ class Part:
 
     def held(self) -> Part:
         """The same rows, in memory if they came from text: parsing is what costs."""
-        if self.path is None or self.format == "parquet" or self.path.stat().st_size > _PARSE_ONCE:
+        if self.is_parsed or self.path is None or self.format == "parquet" or self.path.stat().st_size > _PARSE_ONCE:
             return self
         return replace(self, rows=self.collect(self.rows).lazy())
 
@@ -105,7 +112,7 @@ class Part:
             return InputError(f"{self.path}: cannot be read ({error.strerror or _first_line(error)}).")
         if self.format == "parquet":
             return InputError(f"{self.path}: not a whole parquet file ({_first_line(error)}). Make or fetch it again.")
-        return _text_fault(self.path, self.format) or InputError(f"{self.path}: {_first_line(error)}.")
+        return _text_fault(self.path, self.format, self.separator) or InputError(f"{self.path}: {_first_line(error)}.")
 
 
 def parts_of(source: Source, expect: Iterable[str] = ()) -> tuple[Part, ...]:
@@ -246,14 +253,29 @@ def _scan(path: Path, expect: tuple[str, ...]) -> Part:
         raise InputError(f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, or those with .gz.")
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty.")
+    separator = ","
     try:
         data = _content(path, kind)
-        names = (rows := _scanner(kind, data, expect)).collect_schema().names()
+        if kind in ("csv", "tsv"):
+            separator = _separator(data, kind)
+        names = (rows := _scanner(kind, data, expect, separator)).collect_schema().names()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise Part(pl.LazyFrame(), path, kind)._explain(error) from None
+        raise Part(pl.LazyFrame(), path, kind, separator=separator)._explain(error) from None
     if kind != "parquet":
-        _refuse_odd_names(path, kind, names)
-    return Part(rows, path, kind)
+        _refuse_odd_names(path, kind, names, separator)
+    return Part(rows, path, kind, separator=separator)
+
+
+def _separator(data: Path | bytes, kind: str) -> str:
+    """What stands between the fields: the usual mark of the ending, or the one that the header has more often."""
+    usual = "\t" if kind == "tsv" else ","
+    if isinstance(data, Path):
+        with data.open("rb") as stream:
+            header = stream.readline(_LONGEST_HEADER)
+    else:
+        header = data[:_LONGEST_HEADER].partition(b"\n")[0]
+    marks = re.sub(rb'"(?:[^"]|"")*"', b"", header).decode(errors="replace")
+    return max((usual, *";\t|,"), key=marks.count)
 
 
 def _content(path: Path, kind: str) -> Path | bytes:
@@ -273,14 +295,14 @@ def _content(path: Path, kind: str) -> Path | bytes:
     return data
 
 
-def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...]) -> pl.LazyFrame:
+def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...], separator: str) -> pl.LazyFrame:
     if kind == "parquet":
         return pl.scan_parquet(data, glob=False)
     if kind == "jsonl":
         source = glob.escape(str(data)) if isinstance(data, Path) else data
         named = pl.scan_ndjson(source, infer_schema_length=_LINES_FOR_NAMES).collect_schema().names()
         return pl.scan_ndjson(source, schema=dict.fromkeys([*named, *expect], pl.String))
-    rows = unguarded(pl.scan_csv(data, infer_schema=False, separator="\t" if kind == "tsv" else ",", glob=False))
+    rows = unguarded(pl.scan_csv(data, infer_schema=False, separator=separator, glob=False))
     return rows.filter(pl.any_horizontal(pl.all() != ""))  # blank lines are no rows
 
 
@@ -298,15 +320,15 @@ def _refuse_huge_lines(path: Path, stream: IO[bytes]) -> None:
                 )
 
 
-def _refuse_short_records(path: Path, kind: str) -> None:
+def _refuse_short_records(path: Path, separator: str) -> None:
     """A record that ends before the last column was cut off, or lacks a field somewhere before it."""
-    data, separator = read_bytes(path), b"\t" if kind == "tsv" else b","
+    data, mark = read_bytes(path), separator.encode()
     if b'"' not in data:
-        lines = (line for line in data.splitlines() if line.strip(b" \t,"))
-        needed = next(lines, b"").count(separator)
-        if all(line.count(separator) >= needed for line in lines):
+        lines = (line for line in data.splitlines() if line.strip(b" \t,;|"))
+        needed = next(lines, b"").count(mark)
+        if all(line.count(mark) >= needed for line in lines):
             return
-    if fault := _csv_fault(path, data.decode("utf-8-sig"), separator.decode()):
+    if fault := _csv_fault(path, data.decode("utf-8-sig"), separator):
         raise fault
 
 
@@ -334,21 +356,18 @@ def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return held
 
 
-def _refuse_odd_names(path: Path, kind: str, names: Sequence[str]) -> None:
+def _refuse_odd_names(path: Path, kind: str, names: Sequence[str], separator: str) -> None:
     """Names that show that the whole file is written in another way than its ending says."""
     header = "".join(names)
     if "\0" in header or "\ufffd" in header:
-        raise _text_fault(path, kind) or InputError(f"{path} line 1: a column's name contains zero bytes.")
+        raise _text_fault(path, kind, separator) or InputError(f"{path} line 1: a column's name contains zero bytes.")
     if "\r" in header:
         raise InputError(f"{path}: its lines end in carriage returns alone. Save it with line feeds.")
     if twice := [name for name in names if name.endswith("_duplicated_0")]:
         raise InputError(f"{path}: column {twice[0].removesuffix('_duplicated_0')!r} is there twice; rename one.")
-    if kind != "jsonl" and len(names) == 1 and (other := next((mark for mark in ";\t|," if mark in header), None)):
-        needed = "tabs" if kind == "tsv" else "commas"
-        raise InputError(f"{path} line 1: the fields are separated by {other!r}; separate them with {needed}.")
 
 
-def _text_fault(path: Path, kind: str) -> InputError | None:
+def _text_fault(path: Path, kind: str, separator: str) -> InputError | None:
     """What is wrong with a csv or jsonl file that polars refused, found by a slow and careful reading."""
     data = read_bytes(path)
     try:
@@ -360,7 +379,7 @@ def _text_fault(path: Path, kind: str) -> InputError | None:
         return InputError(f"{path}: the file is empty.")
     if "\0" in text[:_LINES_FOR_NAMES]:
         return InputError(f"{path}: contains zero bytes, as UTF-16 text does. Save the file as UTF-8.")
-    return _json_fault(path) if kind == "jsonl" else _csv_fault(path, text, "\t" if kind == "tsv" else ",")
+    return _json_fault(path) if kind == "jsonl" else _csv_fault(path, text, separator)
 
 
 def _json_fault(path: Path) -> InputError | None:

@@ -1,0 +1,767 @@
+"""Tables as people have them: which column is which, and how its values are written.
+
+A guess is made from names and values and stated in one sentence. Where two readings are possible, the user is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError, closest
+from howsure.tables import TABLES, Attempts, Ratings, Scores, Table, Votes
+from howsure.tables.frames import Part
+from howsure.tables.metrics import is_higher_better, is_share
+
+__all__ = ["Guess", "read_as"]
+
+EACH = "*"
+"""In ``rename``: each column that is not used otherwise is one subject, task or benchmark."""
+
+_MODEL = (
+    "model",
+    "model_name",
+    "model_id",
+    "llm",
+    "llm_name",
+    "agent",
+    "agent_name",
+    "system",
+    "ai",
+    "models",
+    "alias",
+)
+_ITEM = (
+    *("item", "item_id", "sample_id", "question_id", "task_id", "problem_id", "instance_id", "example_id", "case_id"),
+    *("test_id", "doc_id", "prompt_id", "qid", "sample", "problem", "instance", "example", "test_case", "case"),
+)
+_BENCHMARK = ("benchmark", "bench", "benchmark_name", "eval", "eval_name", "evaluation", "dataset", "suite", "test_set")
+_SCORE = (
+    *("score", "correct", "is_correct", "correctness", "passed", "pass", "accuracy", "acc", "success", "successful"),
+    *("solved", "resolved", "result", "outcome", "grade", "mark", "exact_match", "em", "f1", "reward", "value"),
+    *("pass_rate", "success_rate", "score_percent", "accuracy_percent", "percent_correct", "score_pct", "acc_pct"),
+)
+_ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
+    Attempts: {
+        "subject": (*_MODEL, "participant", "learner", "person"),
+        "task": _ITEM,
+        "attempt": ("epoch", "run", "seed", "trial", "repeat", "repetition", "iteration", "rep", "attempt_number"),
+        "score": _SCORE,
+        "n": ("n_attempts", "n_trials", "n_runs", "n_samples", "num_samples", "trials", "total", "count", "n_total"),
+        "n_success": ("n_successes", "n_correct", "num_correct", "successes", "n_passed", "correct_count"),
+        "family": ("task_family", "category", "topic"),
+        "domain": _BENCHMARK,
+        "minutes": ("human_minutes", "expert_minutes"),
+        "seconds": ("duration", "duration_s", "runtime", "elapsed", "latency", "time_s", "total_time"),
+        "date": ("timestamp", "created", "created_at", "release_date"),
+        "tokens": ("total_tokens", "n_tokens"),
+        "cost": ("cost_usd", "usd", "price"),
+        "log": ("log_file",),
+    },
+    Scores: {
+        "model": _MODEL[1:],
+        "benchmark": (*_BENCHMARK[1:], "task", "task_name"),
+        "score": _SCORE,
+        "se": ("stderr", "std_err", "standard_error", "sem", "score_se", "score_stderr"),
+        "n_items": ("n", "n_samples", "num_samples", "n_questions", "num_items", "size"),
+        "date": ("release_date", "released", "model_date"),
+        "organisation": ("organization", "org", "developer", "provider", "lab", "creator", "company"),
+        "family": ("model_family",),
+        "compute": ("training_compute", "training_compute_flop", "flop"),
+    },
+    Ratings: {
+        "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "coder", "judge", "participant"),
+        "item": (*_ITEM[1:], "id"),
+        "dimension": ("criterion", "aspect", "attribute", "scale", "question"),
+        "value": ("rating", "score", "label"),
+        "system": ("model",),
+    },
+    Votes: {
+        "voter": ("judge", "annotator", "user", "rater"),
+        "item": (*_ITEM[1:], "id", "question"),
+        "a": ("model_a",),
+        "b": ("model_b",),
+        "outcome": ("winner", "vote", "preference"),
+    },
+}
+_WEAK = {"subject": ("name", "subject_id"), "model": ("name",), "task": ("id", "question", "index", "idx", "name")}
+"""Names that are taken where no clearer one is there."""
+_SUMMARIES = frozenset({"avg", "average", "mean", "overall", "overall_score", "total", "rank", "ranking", "position"})
+_ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
+_INDEX = frozenset({"", "unnamed_0", "index", "column_1", "level_0"})
+
+_MISSING = ("", "na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "-", "–", "—", "?", "missing", "tbd")
+_YES = (
+    "yes",
+    "y",
+    "true",
+    "t",
+    "pass",
+    "passed",
+    "correct",
+    "right",
+    "success",
+    "succeeded",
+    "solved",
+    "ok",
+    "✓",
+    "✔",
+    "✅",
+)
+_NO = ("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "x")
+_WORDS = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0) | {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "partial": 0.5}
+_NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
+_PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
+_COMMA = r"^[-+]?\d*,\d+$"
+_EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
+_MOST_ITEMS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Guess:
+    """How one input is read: as which table, its rows under our names, and what was assumed, in words."""
+
+    table: type[Table]
+    part: Part
+    says: str
+    rename: dict[str, str]
+    fill: dict[str, Any]
+    divide_by: float
+
+
+@dataclass(frozen=True)
+class _Values:
+    """What the values of a column look like."""
+
+    name: str
+    dtype: pl.DataType
+    n: int
+    missing: int
+    percent: int
+    comma: int
+    either: int
+    n_words: int
+    small: int
+    big: int
+    words: tuple[str, ...]
+    other: int
+    low: float | None
+    high: float | None
+    is_whole: bool
+
+    @property
+    def is_score_like(self) -> bool:
+        """Numbers, shares or words for right and wrong, and nothing else."""
+        return not self.other and self.n > self.missing
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the numbers are written in a way that has to be changed."""
+        return bool(self.percent or self.comma or self.n_words)
+
+    @property
+    def is_mistake(self) -> bool:
+        """Whether numbers above 1 stand between shares: they are wrong values, not another scale."""
+        return bool(self.big and self.big <= self.small)
+
+
+def read_as(
+    part: Part,
+    *,
+    table: type[Table] | None = None,
+    wanted: type[Table] | None = None,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
+    divide_by: float = 1,
+    decimal: str | None = None,
+    better: str | None = None,
+) -> Guess:
+    """One input under our names, and what was assumed about it.
+
+    Parameters
+    ----------
+    part : Part
+        The rows as they are.
+    table : type, optional
+        The table that the rows are.
+    wanted : type, optional
+        The table that the caller needs, if the rows can be read as it.
+    rename : mapping, optional
+        Our column → theirs. ``*`` as their name reads every column that is not used otherwise as one subject, task or benchmark.
+    fill : mapping, optional
+        Our column → one value for all rows.
+    divide_by : float, default 1
+        What scores are divided by; with 1, percentages are detected.
+    decimal : {".", ","}, optional
+        The decimal mark, where values such as 1,234 leave it open.
+    better : {"higher", "lower"}, optional
+        Which scores are better, where their name does not say. Scores outside 0–1 are then analysed as they are.
+
+    Raises
+    ------
+    InputError
+        If a needed column is not found, or if two readings are possible: the message lists the choices.
+    """
+    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better)
+    if not 0 < divide_by < math.inf:
+        raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
+    part = part.parsed()
+    names = part.rows.collect_schema().names()
+    chosen = table or _fitting(part, names, wanted, asked)
+    _refuse_unknown(part, chosen, names, asked)
+    ours = _assigned(chosen, names, asked)
+    return _Columns(part, chosen, ours, asked).guess()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the user said."""
+
+    rename: dict[str, str]
+    fill: dict[str, Any]
+    divide_by: float
+    decimal: str | None
+    better: str | None
+
+
+def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: _Asked) -> type[Table]:
+    """The table whose needed columns are all there, by name first, then by the names that people use for them."""
+    there = {_plain(name) for name in names} | set(asked.rename) | set(asked.fill)
+    exact = [one for one in TABLES.values() if {*one.needed()} <= _with_score(there)]
+    if wanted in exact or (wanted and not exact):
+        return wanted  # type: ignore[return-value]
+    if len(exact) == 1:
+        return wanted if wanted and _is_fit(wanted, names, asked) else exact[0]
+    found = exact or [one for one in TABLES.values() if _is_fit(one, names, asked)]
+    if wanted in found:
+        return wanted  # type: ignore[return-value]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        told = [name for name, one in TABLES.items() if one in found]
+        raise InputError(f"{_at(part)}has the columns of {' and of '.join(told)}. Say which with --table.")
+    if any(_key_of(one, _assigned(one, names, asked)) for one in (Attempts, Scores)) and len(names) > 2:
+        raise InputError(
+            f"{_at(part)}has one row per model or item and a column for each of the others. Say with --table whether the scores are "
+            "attempts (at items) or scores (on benchmarks)."
+        )
+    lacks = {
+        one: [name for name in one.needed() if name not in _with_score(set(_assigned(one, names, asked)))]
+        for one in TABLES.values()
+    }
+    nearest = min(lacks, key=lambda one: len(lacks[one]) / len(one.needed()))
+    return _refuse_lacking(part, nearest, lacks[nearest], names)
+
+
+def _is_fit(table: type[Table], names: Sequence[str], asked: _Asked) -> bool:
+    there = _with_score({*_assigned(table, names, asked), *asked.fill})
+    if table is Attempts and "domain" in there:  # each benchmark is then one task
+        there |= {"task"}
+    return {*table.needed()} <= there
+
+
+def _with_score(names: set[str]) -> set[str]:
+    return names | {"score"} if {"n", "n_success"} <= names else names
+
+
+def _refuse_unknown(part: Part, table: type[Table], names: Sequence[str], asked: _Asked) -> None:
+    known = [column.name for column in table.columns]
+    for ours in (*asked.rename, *asked.fill):
+        if ours not in known:
+            raise OptionError.unknown(f"column of {table.__name__}", ours, known)
+    for ours, theirs in asked.rename.items():
+        if theirs not in (*names, EACH):
+            near = closest(theirs, names)
+            hint = f"Did you mean {near!r}?" if near else f"The columns are: {', '.join(names) or 'none'}."
+            raise InputError(f"{_at(part)}no column {theirs!r} to use as {ours!r}. {hint}")
+
+
+def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[str, str]:
+    """Our column → theirs, by what was asked, by name, and by the names that people use."""
+    found = dict(asked.rename)
+    free = [name for name in names if name not in found.values()]
+    by_plain: dict[str, list[str]] = {}
+    for name in free:
+        by_plain.setdefault(_plain(name), []).append(name)
+    open_columns = [column for column in table.columns if column.name not in found and column.name not in asked.fill]
+    for column in open_columns:  # exact names first, so that no alias takes them
+        if column.name in free:
+            found[column.name] = column.name
+        elif len(by_plain.get(column.name, [])) == 1:
+            found[column.name] = by_plain[column.name][0]
+    for aliases in (_ALIASES[table], _WEAK):
+        for column in open_columns:
+            if column.name in found:
+                continue
+            candidates = [
+                name
+                for alias in aliases.get(column.name, ())
+                for name in by_plain.get(alias, [])
+                if name not in found.values()
+            ]
+            if len(candidates) == 1 or (candidates and aliases is _WEAK):
+                found[column.name] = candidates[0]
+            elif candidates and column.required and not column.by_default:
+                told = " or ".join(repr(name) for name in candidates)
+                raise InputError(f"{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}.")
+    return _with_counts(found) if table is Attempts else found
+
+
+def _with_counts(found: dict[str, str]) -> dict[str, str]:
+    """Beside a number of attempts, `correct` counts; a number alone says nothing."""
+    if "n" in found and "n_success" not in found and _plain(found.get("score", "")) in ("correct", "passed", "solved"):
+        found["n_success"] = found.pop("score")
+    if "n" in found and not {"n_success", "score"} & set(found):
+        del found["n"]
+    if "n_success" in found and "n" not in found:
+        del found["n_success"]
+    return found
+
+
+def _key_of(table: type[Table], ours: Mapping[str, str]) -> tuple[str, str] | None:
+    """In a wide table: our column that is there, and the one whose values are the other columns' names."""
+    pairs = {Attempts: ("subject", "task"), Scores: ("model", "benchmark")}
+    if table not in pairs:
+        return None
+    who, what = pairs[table]
+    for one, other in ((who, what), (what, who)):
+        if ours.get(other) == EACH or (
+            one in ours and other not in ours and "score" not in ours and "n_success" not in ours
+        ):
+            return one, other
+    return None
+
+
+class _Columns:
+    """One input on its way to a table."""
+
+    def __init__(self, part: Part, table: type[Table], ours: dict[str, str], asked: _Asked) -> None:
+        self._part, self._table, self._ours, self._asked = part, table, ours, asked
+        self._names = part.rows.collect_schema().names()
+        self._told: list[str] = []
+        self._fill = dict(asked.fill)
+        self._mapping = {name: theirs for name, theirs in ours.items() if theirs != name}
+        self._divide_by = asked.divide_by
+
+    def guess(self) -> Guess:
+        if self._table in (Attempts, Scores):
+            self._guess_scores()
+        self._refuse_lacking()
+        self._clean_numbers()
+        moved = {theirs: ours for ours, theirs in self._ours.items() if theirs != EACH}
+        changed = [f"{theirs} → {ours}" for theirs, ours in moved.items() if theirs != ours and theirs[0] != "#"]
+        there = self._part.rows.collect_schema().names()
+        displaced = [name for name in there if self._ours.get(name, name) != name and name not in moved]
+        rows = self._part.rows.drop(displaced).rename(moved)
+        rows = rows.with_columns(pl.lit(value).alias(name) for name, value in self._fill.items())
+        told = "; ".join([*([", ".join(changed)] if changed else []), *self._told])
+        part = replace(self._part, rows=rows, is_parsed=True)
+        return Guess(
+            table=self._table,
+            part=part,
+            says=f"read as: {told}" if told else "",
+            rename=self._mapping,
+            fill=self._fill,
+            divide_by=self._divide_by,
+        )
+
+    def _refuse_lacking(self) -> None:
+        there = _with_score({*self._ours, *self._fill})
+        if missing := [name for name in self._table.needed() if name not in there]:
+            _refuse_lacking(self._part, self._table, missing, self._names)
+
+    # scores
+
+    def _guess_scores(self) -> None:
+        is_attempts = self._table is Attempts
+        if is_attempts and {"domain", "score"} <= set(self._ours) and not {"task", "n"} & {*self._ours, *self._fill}:
+            self._ours["task"] = self._mapping["task"] = self._ours.pop("domain")  # each benchmark is one task
+            self._mapping.pop("domain", None)
+        self._use_only_number()
+        key = _key_of(self._table, self._ours)
+        if key:
+            self._melt(*key)
+        elif is_attempts and "task" not in {*self._ours, *self._fill} and "n" in self._ours and "subject" in self._ours:
+            self._count_items()
+        elif "score" in self._ours:
+            self._convert_score(_profile(self._part, [self._ours["score"]])[0])
+        if is_attempts:
+            self._counts()
+            self._attempts()
+
+    def _use_only_number(self) -> None:
+        """Take the only column of numbers as the score, where subject and task are there."""
+        keys = ("subject", "task") if self._table is Attempts else ("model", "benchmark")
+        there = {*self._ours, *self._fill}
+        if not set(keys) <= there or {"score", "n_success"} & there or EACH in self._ours.values():
+            return
+        taken = [self._ours[name] for name in self._ours if name not in ("seconds", "cost", "tokens", "minutes")]
+        free = [name for name in self._names if name not in taken and _plain(name) not in _INDEX]
+        candidates = [values.name for values in _profile(self._part, free) if values.is_score_like]
+        if len(candidates) == 1:
+            self._ours = {ours: theirs for ours, theirs in self._ours.items() if theirs != candidates[0]}
+            self._mapping = {ours: theirs for ours, theirs in self._mapping.items() if theirs != candidates[0]}
+            self._ours["score"] = self._mapping["score"] = candidates[0]
+
+    def _melt(self, one: str, other: str) -> None:
+        """Turn a column per task or model into rows."""
+        taken = {theirs for theirs in self._ours.values() if theirs != EACH}
+        profiles = _profile(self._part, [n for n in self._names if n not in taken and _plain(n) not in _INDEX])
+        scored = [
+            values
+            for values in profiles
+            if values.is_score_like
+            and _plain(values.name) not in _SUMMARIES | _ABOUT_MODELS
+            and not _is_beyond(values, self._asked)
+        ]
+        if one not in {*self._ours, *self._fill} or not scored:
+            self._ours.pop(other, None)
+            return
+        names = [values.name for values in scored]
+        numbers = [values.name for values in profiles if values.is_score_like and values not in scored]
+        columns, percents = [], []
+        words = tuple(sorted({word for values in scored for word in values.words}))
+        for values in (replace(values, words=words if values.words else ()) for values in scored):
+            number, divide_by = self._number(values)
+            percents += [values.name] if divide_by == 100 else []
+            columns.append(number.alias(values.name) / divide_by)
+        self._refuse_mixed(scored, percents)
+        kept = [name for name in self._names if name not in names]
+        rows = self._part.rows.with_row_index("#row").with_columns(columns)
+        rows = rows.unpivot(on=names, index=["#row", *kept], variable_name="#name", value_name="#score")
+        held = self._part.collect(rows.drop_nulls("#score").sort("#row", maintain_order=True))
+        self._hold(held.drop(numbers))
+        shown = ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
+        self._ours |= {other: "#name", "score": "#score"}
+        self._mapping[other] = EACH
+        self._told.append(f"columns {shown} → {other}, with their values as score")
+        if percents and self._asked.divide_by == 1:
+            self._told.append("percentages divided by 100")
+        if words:
+            self._told.append(_meanings(words))
+        if numbers:
+            self._told.append(f"not read as scores: {', '.join(numbers)}")
+        self._tell_blanks(sum(values.missing for values in scored))
+
+    def _refuse_mixed(self, scored: Sequence[_Values], percents: Sequence[str]) -> None:
+        """Columns from 0 to 1 beside percentages may be either."""
+        small = [v for v in scored if v.name not in percents and v.small and not v.words]
+        if percents and small and self._asked.divide_by == 1:
+            raise InputError(
+                f"{_at(self._part)}{', '.join(percents[:3])} look like percentages, but {', '.join(v.name for v in small[:3])} "
+                f"({small[0].low:g} to {small[0].high:g}) could be percentages or shares. Write all in one way, or pass --percent."
+            )
+
+    def _convert_score(self, values: _Values) -> None:
+        """Write the scores as numbers on their scale, and leave out blanks."""
+        if values.other:  # the table's own check names the lines
+            return
+        number, divide_by = self._number(values)
+        theirs = self._ours["score"]
+        if values.dtype != pl.Boolean and (divide_by != 1 or values.is_written or values.missing):
+            rows = self._part.rows.with_columns((number / divide_by).alias(theirs), *self._scaled(divide_by))
+            self._part = replace(self._part, rows=rows, is_parsed=True)
+        self._divide_by = divide_by
+        if values.missing:
+            rows = self._part.rows.with_row_index("#row").filter(pl.col(theirs).is_not_null())
+            self._hold(self._part.collect(rows))
+            self._tell_blanks(values.missing)
+        if divide_by == 100 and self._asked.divide_by == 1:
+            ends = "" if values.percent else f" from {values.low:g} to {values.high:g}"
+            self._told.append(f"{theirs}: percentages{ends}, divided by 100")
+        if set(values.words) - {"true", "false"}:
+            self._told.append(_meanings(values.words))
+        if values.comma:
+            self._told.append("commas for thousands" if self._asked.decimal == "." else "decimal commas")
+        self._direction(values, divide_by)
+
+    def _scaled(self, divide_by: float) -> list[pl.Expr]:
+        """The other columns that are on the scale of the scores, such as standard errors."""
+        columns = [c.name for c in self._table.columns if c.is_scaled and c.name != "score" and c.name in self._ours]
+        profiles = _profile(self._part, [self._ours[name] for name in columns])
+        return [
+            (_parsed(values, is_thousands=False) / divide_by).alias(values.name)
+            for values in profiles
+            if not values.other
+        ]
+
+    def _clean_numbers(self) -> None:
+        """Write the other numbers as the table wants them: points, no % sign, nothing for n/a."""
+        schema = self._part.rows.collect_schema()
+        theirs = [
+            self._ours[column.name]
+            for column in self._table.columns
+            if column.kind in ("number", "whole")
+            and self._ours.get(column.name) in schema
+            and schema[self._ours[column.name]] == pl.String
+            and column.name not in ("score", "value", "attempt")
+        ]
+        if theirs:
+            clean = [v for v in _profile(self._part, theirs) if not v.other and not v.words and (v.comma or v.missing)]
+            rows = self._part.rows.with_columns(_parsed(v, is_thousands=bool(v.either)).alias(v.name) for v in clean)
+            self._part = replace(self._part, rows=rows, is_parsed=True)
+
+    def _number(self, values: _Values) -> tuple[pl.Expr, float]:
+        """The numbers of a column, and what they are to be divided by."""
+        is_open = values.either and values.comma == values.either and self._part.separator == ","
+        if is_open and self._asked.decimal is None:
+            raise InputError(
+                f"{_at(self._part)}{values.name}: values such as 1,234 have a decimal comma or a comma for thousands. Say which with "
+                "--decimal , or --decimal ."
+            )
+        given = values.n - values.missing - values.n_words
+        if 0 < values.percent < given:
+            raise InputError(
+                f"{_at(self._part)}{values.name}: {values.percent:,} of {given:,} values have a % sign. Write all of them with it or "
+                "none."
+            )
+        divide_by = self._asked.divide_by
+        if divide_by == 1 and (values.percent or self._is_percent(values)):
+            divide_by = 100.0
+        return _parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by), divide_by
+
+    def _is_percent(self, values: _Values) -> bool:
+        low, high = values.low, values.high
+        if low is None or high is None or (low >= 0 and high <= 1) or self._fill.get("scale") == "free":
+            return False
+        if self._asked.better or (self._table is Attempts and not is_share(values.name)):
+            return False
+        if low < 0 or high > 100 or values.is_mistake:
+            return False
+        if re.search(r"(^|_)(percent|percentage|pct|perc)(_|$)", _plain(values.name)):
+            return True
+        return high > 50 or (high > 10 and not values.is_whole)
+
+    def _direction(self, values: _Values, divide_by: float) -> None:
+        """Which scores are better, and whether they are of any size; asked where neither values nor names say."""
+        if self._table is not Attempts or values.low is None or values.high is None or values.is_mistake:
+            return
+        name, low, high = values.name, values.low / divide_by, values.high / divide_by
+        is_outside = low < 0 or high > 1
+        by_name = is_higher_better(name)
+        is_lower = self._asked.better == "lower" if self._asked.better else by_name is False
+        if is_outside and "scale" not in {*self._fill, *self._ours} and self._asked.divide_by == 1:
+            if not self._asked.better and (by_name is None or is_share(name)):
+                raise InputError(
+                    f"{_at(self._part)}{name} goes from {low:g} to {high:g}. Pass --percent, --divide-by with the highest possible score, or, "
+                    "to analyse the numbers as they are, --higher-is-better or --lower-is-better."
+                )
+            self._fill["scale"] = "free"
+            self._told.append(f"{name} as it is, {'lower' if is_lower else 'higher'} is better")
+        if is_lower and "better" not in {*self._fill, *self._ours}:
+            self._fill["better"] = "lower"
+            if not is_outside:
+                self._told.append(f"lower {name} is better")
+
+    def _hold(self, frame: pl.DataFrame) -> None:
+        """Use these rows, whose column #row says which they were."""
+        rows = frame["#row"]
+        numbers = rows if self._part.numbers is None else self._part.numbers.gather(rows)
+        self._part = replace(self._part, rows=frame.drop("#row").lazy(), numbers=numbers, is_parsed=True)
+
+    # counts and attempts
+
+    def _count_items(self) -> None:
+        """Counts without items: n different items, each tried once, of which nobody knows which one it is."""
+        n_name, who = self._ours["n"], self._ours["subject"]
+        counted = self._ours.get("n_success", self._ours.get("score"))
+        if counted is None:
+            return
+        n, successes = (_parsed(values, is_thousands=True) for values in _profile(self._part, [n_name, counted]))
+        if "n_success" not in self._ours:
+            share, divide_by = self._number(_profile(self._part, [counted])[0])
+            successes = (share / divide_by * n).round()
+            self._told.append(f"{counted} × {n_name} → number of correct answers")
+        frame = self._part.collect(
+            self._part.rows.with_row_index("#row").with_columns(n.alias("#n"), successes.alias("#k"))
+        )
+        is_count = (
+            (pl.col("#n") >= 1) & (pl.col("#n") == pl.col("#n").round()) & pl.col("#k").is_between(0, pl.col("#n"))
+        )
+        if len(wrong := frame.filter(~is_count.fill_null(False))):
+            where = self._part.where(int(wrong["#row"][0]))
+            raise InputError(
+                f"{where}: {n_name} and {counted} are not a number of items and of correct ones. Correct them."
+            )
+        if (total := int(frame["#n"].sum())) > _MOST_ITEMS:
+            raise InputError(
+                f"{_at(self._part)}{total:,} items without names. Give one row per item, with a column for it."
+            )
+        place = [self._ours["domain"]] if "domain" in self._ours else []
+        label = pl.concat_str(
+            [pl.col(name).cast(pl.String) for name in (*place, who)], separator="/", ignore_nulls=True
+        )
+        rows = frame.with_columns(pl.int_ranges(1, pl.col("#n").cast(pl.Int64) + 1).alias("#item")).explode("#item")
+        rows = rows.with_columns(
+            pl.format("{}/item {}", label, "#item").alias("#task"),
+            (pl.col("#item") <= pl.col("#k")).cast(pl.Float64).alias("#score"),
+        )
+        used = {n_name, counted}
+        self._hold(rows.drop(*used, "#n", "#k", "#item"))
+        self._ours = {ours: theirs for ours, theirs in self._ours.items() if theirs not in used}
+        self._ours |= {"task": "#task", "score": "#score"}
+        self._told.append(f"{counted} of {n_name} items; items have no names, so they are not paired between models")
+
+    def _counts(self) -> None:
+        """A share beside n, at one task: the number of successes."""
+        if "n" not in self._ours or "n_success" in self._ours or "score" not in self._ours:
+            return
+        n, score = (pl.col(self._ours[name]).cast(pl.Float64, strict=False) for name in ("n", "score"))
+        rest = self._part.collect(self._part.rows.select((n * score - (n * score).round()).abs().max())).item()
+        if rest is None or rest > 0.05 or self._fill.get("scale") == "free":
+            raise InputError(
+                f"{_at(self._part)}{self._ours['n']} × {self._ours['score']} is not a whole number of successes. Give n_success, or "
+                f"leave out {self._ours['n']}."
+            )
+        successes = (n * score).round()
+        columns = (successes.cast(pl.Int64).alias("#success"), (successes / n).alias(self._ours["score"]))
+        self._part = replace(self._part, rows=self._part.rows.with_columns(columns), is_parsed=True)
+        self._told.append(f"{self._ours['score']} × {self._ours['n']} → n_success")
+        self._ours["n_success"] = "#success"
+
+    def _attempts(self) -> None:
+        """Epochs and seeds that do not run 1, 2, … give the order of the attempts."""
+        theirs = self._ours.get("attempt")
+        if theirs is None or not {"subject", "task"} <= set(self._ours):
+            return
+        number = pl.col(theirs).cast(pl.Float64, strict=False)
+        by = [self._ours["subject"], self._ours["task"]]
+        facts = self._part.rows.select(
+            number.is_null().any().alias("has_names"),
+            (number.rank("dense").over(by) != number).any().alias("has_gaps"),
+        )
+        has_names, has_gaps = self._part.collect(facts).row(0)
+        if has_names and theirs != "attempt":
+            del self._ours["attempt"]
+            self._told.append(f"attempts numbered in the order of the rows ({theirs} is kept as it is)")
+        elif has_gaps and not has_names:
+            rank = number.rank("dense").over(by).cast(pl.Int64)
+            rows = self._part.rows.with_columns(rank.alias("#attempt")).drop(theirs)
+            self._part = replace(self._part, rows=rows, is_parsed=True)
+            self._ours["attempt"] = "#attempt"
+            self._told.append(f"attempts numbered 1, 2, … in the order of {theirs}")
+
+    def _tell_blanks(self, n: int) -> None:
+        if n:
+            self._told.append(f"{n:,} blank{'s' if n > 1 else ''} left out")
+
+
+def _is_beyond(values: _Values, asked: _Asked) -> bool:
+    """A column of a wide table whose numbers cannot be scores, such as a year or a size."""
+    top = max(100.0, asked.divide_by)
+    return values.high is not None and (values.high > top or (values.low or 0) < 0)
+
+
+def _profile(part: Part, names: Sequence[str]) -> list[_Values]:
+    """What the values of the columns look like, in one pass."""
+    if not names:
+        return []
+    schema = part.rows.collect_schema()
+    found = part.collect(
+        part.rows.select(pl.struct(_facts(name, schema[name])).alias(str(i)) for i, name in enumerate(names))
+    )
+    profiles = [found[str(i)][0] for i in range(len(names))]
+    worded = [name for name, facts in zip(names, profiles, strict=True) if facts["n_words"]]
+    words: dict[str, tuple[str, ...]] = {}
+    if worded:
+        said = [
+            _text(name).filter(_text(name).is_in(list(_WORDS))).unique().sort().implode().alias(name) for name in worded
+        ]
+        held = part.collect(part.rows.select(said))
+        words = {name: tuple(held[name][0].to_list()) for name in worded}
+    return [
+        _Values(name=name, dtype=schema[name], words=words.get(name, ()), **facts)
+        for name, facts in zip(names, profiles, strict=True)
+    ]
+
+
+def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
+    column, none = pl.col(name), pl.lit(0, pl.Int64)
+    counts = {"percent": none, "comma": none, "either": none, "n_words": none}
+    if dtype.is_numeric() or dtype == pl.Boolean:
+        number = column.cast(pl.Float64)
+        missing = (column.is_null() | number.is_nan()).sum()
+        number = number.fill_nan(None)
+        other = none
+    elif dtype in (pl.String, pl.Categorical, pl.Enum):
+        text = _text(name)
+        percent, comma = text.str.contains(_PERCENT), text.str.contains(_COMMA)
+        missing = text.is_null().sum()
+        is_word = text.is_in(list(_WORDS))
+        known = percent | comma | is_word | text.str.contains(_NUMBER)
+        either = text.str.contains(_EITHER)
+        counts = {"percent": percent.sum(), "comma": comma.sum(), "either": either.sum(), "n_words": is_word.sum()}
+        other = (~known).sum()
+        plain = text.str.strip_suffix("%").str.strip_chars().str.replace(",", ".", literal=True)
+        number = plain.cast(pl.Float64, strict=False)
+    else:
+        number, missing, other = pl.lit(None, pl.Float64), column.is_null().sum(), column.is_not_null().sum()
+    return [
+        pl.len().cast(pl.Int64).alias("n"),
+        missing.cast(pl.Int64).alias("missing"),
+        *(expr.cast(pl.Int64).alias(what) for what, expr in counts.items()),
+        other.cast(pl.Int64).alias("other"),
+        number.is_between(0, 1, closed="right").sum().cast(pl.Int64).alias("small"),
+        (number > 1).sum().cast(pl.Int64).alias("big"),
+        number.min().alias("low"),
+        number.max().alias("high"),
+        (number == number.round()).all().alias("is_whole"),
+    ]
+
+
+def _text(name: str) -> pl.Expr:
+    """The column's text in lower case, without space around it, and nothing for what stands for nothing."""
+    text = pl.col(name).cast(pl.String).str.replace_all("\u00a0", " ").str.strip_chars().str.to_lowercase()
+    return pl.when(~text.is_in(list(_MISSING))).then(text)
+
+
+def _parsed(values: _Values, *, is_thousands: bool, divide_by: float = 1) -> pl.Expr:
+    """The values as numbers; words are so large that they are right once divided."""
+    if values.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return pl.col(values.name).cast(pl.Float64).fill_nan(None)
+    text = _text(values.name)
+    plain = text.str.strip_suffix("%").str.strip_chars()
+    number = plain.str.replace_all(",", "" if is_thousands else ".", literal=True).cast(pl.Float64, strict=False)
+    if not values.words:
+        return number
+    meanings = {word: meaning * divide_by for word, meaning in _WORDS.items()}
+    if set(values.words) <= {"p", "f"}:  # pass and fail
+        meanings["p"] = divide_by
+    elif set(values.words) == {"p", "n"}:
+        raise InputError(
+            f"{values.name}: P and N are partial and no answer, or positive and negative. Write 0.5 and 0, or 1 and 0."
+        )
+    return number.fill_null(text.replace_strict(meanings, default=None, return_dtype=pl.Float64))
+
+
+def _meanings(words: Sequence[str]) -> str:
+    meanings = _WORDS | ({"p": 1.0} if set(words) <= {"p", "f"} else {})
+    return ", ".join(f"{word} = {meanings[word]:g}" for word in words)
+
+
+def _plain(name: str) -> str:
+    """A column's name as our names are written."""
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip())
+    return re.sub(r"[^0-9a-z]+", "_", parted.lower().replace("%", " percent ")).strip("_")
+
+
+def _at(part: Part) -> str:
+    return f"{part.path}: " if part.path else ""
+
+
+def _refuse_lacking(part: Part, table: type[Table], missing: Sequence[str], names: Sequence[str]) -> NoReturn:
+    name = table.__name__.lower()
+    first = missing[0]
+    near = closest(first, names)
+    hint = f" Did you mean {near!r}?" if near else ""
+    needed = ", ".join(table.needed())
+    lacks = " nor ".join(map(repr, missing))
+    raise InputError(
+        f"{_at(part) or 'The table: '}a table of {name} needs {needed}; there is no column for {lacks}.{hint} The columns are: "
+        f"{', '.join(names) or 'none'}. Pass --map {first}=NAME, or --set {first}=VALUE for one value throughout."
+    )

@@ -1,0 +1,54 @@
+"""What the name of a metric says: which values are better, and whether they are shares."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["is_higher_better", "is_share"]
+
+_LOWER = frozenset(
+    {"perplexity", "ppl", "brier", "toxicity", "wer", "cer", "ter", "loss", "nll", "mse", "mae", "rmse", "error"}
+    | {"errors", "distance", "stereotype", "ece", "bpb", "bits", "latency", "seconds", "duration", "runtime", "cost"}
+    | {"price", "tokens", "regret", "violations", "hallucination", "hallucinations"}
+)
+_HIGHER = frozenset(
+    {"acc", "accuracy", "exact", "em", "match", "f1", "mcc", "bleu", "bleurt", "chrf", "rouge", "rouge1", "rouge2"}
+    | {"rougel", "rougelsum", "meteor", "bertscore", "mc1", "mc2", "pass", "passed", "precision", "recall", "auc"}
+    | {"auroc", "ndcg", "correct", "verify", "win", "success", "likelihood", "score", "reward", "solved", "resolved"}
+    | {"grade", "points", "return", "iou", "elo"}
+)
+_LOWER_IN_FULL = frozenset({"likelihood_diff"})
+_FREE = frozenset(
+    {"perplexity", "ppl", "loss", "nll", "mse", "mae", "rmse", "distance", "bpb", "bits", "latency", "seconds"}
+    | {"duration", "runtime", "cost", "price", "tokens", "reward", "return", "elo", "points", "regret"}
+)
+
+
+def is_higher_better(metric: str) -> bool | None:
+    """Whether higher values of a metric are better, by its name; None where the name does not say.
+
+    Parameters
+    ----------
+    metric : str
+        A name such as ``acc_norm``, ``word_perplexity`` or ``WER``.
+    """
+    words = _words(metric)
+    if metric.lower() in _LOWER_IN_FULL or words & _LOWER:
+        return False
+    return True if words & _HIGHER else None
+
+
+def is_share(metric: str) -> bool:
+    """Whether the values of a metric are between 0 and 1 as far as its name says: not seconds, perplexity, rewards, …
+
+    Parameters
+    ----------
+    metric : str
+        A name such as ``acc_norm`` or ``word_perplexity``.
+    """
+    return not _words(metric) & _FREE
+
+
+def _words(name: str) -> set[str]:
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
+    return set(re.split(r"[^a-z0-9]+", parted.lower()))
