@@ -48,16 +48,19 @@ def test_an_unknown_table_names_the_known_ones(tmp_path):
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("model,benchmark,accuracy", r"closest to scores, but has no column 'score'\. The columns are: model, benchm"),
         (
-            "rater,item,dimensions,value",
-            r"closest to ratings, but has no column 'dimension'\. Did you mean 'dimensions'",
+            "model,benchmark,when",
+            r"scores needs model, benchmark, score; there is no column for 'score'\. The columns are",
         ),
-        ("subject,tasks,score", r"closest to attempts, but has no column 'task'\. Did you mean 'tasks'"),
+        ("rater,item,dimensions,value", r"there is no column for 'dimension'\. Did you mean 'dimensions'"),
+        (
+            "subject,tasks,score",
+            r"attempts needs subject, task, score; there is no column for 'task'\. Did you mean 'tasks'",
+        ),
     ],
 )
 def test_a_file_that_fits_no_table_is_told_what_the_closest_lacks(tmp_path, header, message):
-    (tmp_path / "rows.csv").write_text(header + "\n" + ",".join("1" * len(header.split(","))) + "\n")
+    (tmp_path / "rows.csv").write_text(header + "\n" + ",".join(["words"] * len(header.split(","))) + "\n")
     with pytest.raises(InputError, match=message) as caught:
         read(tmp_path / "rows.csv")
     assert "--map" in str(caught.value)
@@ -73,7 +76,7 @@ def test_several_files_are_one_table(tmp_path):
 def test_files_of_different_kinds_are_refused(tmp_path):
     write_frame(pl.DataFrame(SCORES), tmp_path / "a.csv")
     write_frame(pl.DataFrame(RATINGS), tmp_path / "b.csv")
-    with pytest.raises(InputError, match=r"b\.csv: no column 'model'"):
+    with pytest.raises(InputError, match=r"b\.csv: a table of scores needs model, benchmark"):
         read(tmp_path / "*.csv")
 
 

@@ -18,7 +18,7 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats
 from howsure.stats.fixed_items import fixed_difference, fixed_mean
-from howsure.stats.means import Mean, mean, paired_difference, unpaired_difference
+from howsure.stats.means import Bounds, Mean, mean, paired_difference, unpaired_difference
 from howsure.tables import Attempts
 
 __all__ = ["ALL", "CLUSTERS", "GROUPS", "ITEMS", "WEIGHTS", "Items", "Noise", "groups_of", "item_weights", "items_of"]
@@ -69,7 +69,8 @@ class Items:
     """Item means of every subject on one group of tasks.
 
     ``frame`` has one row for each subject and item: subject, eval, task, mean, n (attempts), spread (sum of squared deviations
-    of the attempts from their mean), is_binary, cluster. ``excluded`` names the evals that not all subjects tried. ``items`` is
+    of the attempts from their mean), is_binary, is_free (scores of any size), is_lower (lower is better), cluster. ``excluded`` names the
+    evals that not all subjects tried, ``apart`` those whose scores cannot be averaged with the others. ``items`` is
     ``sampled`` (intervals are about items like these) or ``fixed`` (about exactly these); ``weights`` is ``evals`` (every eval
     counts once) or ``items`` (every item counts once).
     """
@@ -81,6 +82,17 @@ class Items:
     excluded: tuple[str, ...] = ()
     items: str = "sampled"
     weights: str = "evals"
+    apart: tuple[str, ...] = ()
+
+    @property
+    def bounds(self) -> Bounds:
+        """The lowest and highest possible score; None where scores are of any size."""
+        return None if self.frame["is_free"].any() else (0.0, 1.0)
+
+    @property
+    def is_lower_better(self) -> bool:
+        """Whether lower scores are better."""
+        return not self.frame.is_empty() and bool(self.frame["is_lower"].all())
 
     @property
     def evals(self) -> list[str]:
@@ -94,7 +106,8 @@ class Items:
         what = "mean of item means"
         if n > 1:
             what = f"mean of {n} evals' means of item means" if self.weights == "evals" else f"{what} of {n} evals"
-        return what if self.items == "sampled" else f"{what}, over exactly these items"
+        what = what if self.items == "sampled" else f"{what}, over exactly these items"
+        return f"{what} (lower is better)" if self.is_lower_better else what
 
     @property
     def notes(self) -> list[str]:
@@ -105,6 +118,12 @@ class Items:
         if self.excluded:
             which = "1 eval is" if len(self.excluded) == 1 else f"{len(self.excluded)} evals are"
             notes.append(f"{self.label}: {which} excluded, because not tried by {everyone}: {_some(self.excluded)}.")
+        if self.apart:
+            which = "1 eval is" if len(self.apart) == 1 else f"{len(self.apart)} evals are"
+            notes.append(
+                f"{self.label}: {which} excluded, because scores of any size, or of which lower are better, have no common mean with "
+                f"others: {_some(self.apart)}."
+            )
         if self.label == ALL and _NONE in self.evals:
             unnamed = self.frame.filter(pl.col("eval") == _NONE).select("task").n_unique()
             notes.append(
@@ -145,13 +164,16 @@ class Items:
             reason = f"no eval was tried by all {len(self.subjects)} subjects"
             return Mean(Estimate.without("undefined", reason, level=level), None, 0, 0, None)
         values, evals, n = own["mean"].to_numpy(), self._strata(own), own["n"].to_numpy()
+        if self.items == "fixed" and self.bounds is None:
+            return _without_bounds(float(item_weights(own, self.weights) @ values), len(own), level)
         if self.items == "fixed":
             found = fixed_mean(values, n, own["spread"].to_numpy(), strata=evals, level=level)
         elif self.cluster == "none":
             scores, item = _single_scores(own), np.repeat(np.arange(len(own)), n)
-            found = mean(scores, strata=None if evals is None else evals[item], weights=1 / n[item], level=level)
+            strata = None if evals is None else evals[item]
+            found = mean(scores, strata=strata, weights=1 / n[item], level=level, bounds=self.bounds)
         else:
-            found = mean(values, own["cluster"].to_numpy(), strata=evals, level=level)
+            found = mean(values, own["cluster"].to_numpy(), strata=evals, level=level, bounds=self.bounds)
         return replace(found, se_independent=_se_independent(own, self.weights))
 
     def _strata(self, frame: pl.DataFrame) -> np.ndarray | None:
@@ -175,10 +197,13 @@ class Items:
         """The mean difference over `paired` items."""
         a, b = shared["mean"].to_numpy(), shared["mean_b"].to_numpy()
         strata = self._strata(shared)
+        if self.items == "fixed" and self.bounds is None:
+            return _without_bounds(float(item_weights(shared, self.weights) @ (a - b)), len(shared), level)
         if self.items == "fixed":
             sides = [tuple(shared[f"{name}{end}"].to_numpy() for name in ("mean", "n", "spread")) for end in ("", "_b")]
             return fixed_difference(sides[0], sides[1], strata=strata, level=level)
-        return paired_difference(a, b, shared["cluster"].to_numpy(), strata=strata, level=level)
+        clusters = shared["cluster"].to_numpy()
+        return paired_difference(a, b, clusters, strata=strata, level=level, bounds=self.bounds)
 
     def unpaired_of(self, a: str, b: str, level: float) -> Mean:
         """The difference of the means of two subjects that share no items."""
@@ -191,6 +216,7 @@ class Items:
             strata_a=self._strata(first),
             strata_b=self._strata(second),
             level=level,
+            bounds=self.bounds,
         )
 
 
@@ -253,12 +279,16 @@ def _item_frame(
     own = {"family": pl.format("{}\x1e{}", "eval", "family").fill_null(item), "domain": pl.col("eval")}
     rows = rows.with_columns(own.get(cluster, item).alias("cluster"))
     sums = attempts.sums()
-    is_binary = score.is_in([0.0, 1.0])
+    is_free = (pl.col("scale") == "free").fill_null(False) if attempts.has("scale") else pl.lit(False)
+    is_lower = (pl.col("better") == "lower").fill_null(False) if attempts.has("better") else pl.lit(False)
+    is_binary = score.is_in([0.0, 1.0]) & ~is_free
     if attempts.has("n"):
         is_binary |= pl.col("n_success").is_not_null()
     grouped = rows.group_by("subject", "eval", "task").agg(
         *(sums[name].alias(f"#{name}") for name in ("mean", "n", "spread")),
         is_binary.all().alias("is_binary"),
+        is_free.any().alias("is_free"),
+        is_lower.any().alias("is_lower"),
         pl.col("family").first(),
         pl.col("cluster").first(),
         *([pl.struct("score", attempts.n.alias("n")).alias("scores")] if keeps_scores else []),
@@ -306,9 +336,17 @@ def _shared(label: str, frame: pl.DataFrame, cluster: str, subjects: Sequence[st
     if not is_all or frame["eval"].n_unique() == 1:
         there = frame["subject"].unique().sort().to_list()
         return Items(label, tuple(there), frame, cluster)
-    tried = frame.group_by("eval").agg(pl.col("subject").n_unique().alias("n")).sort("eval")
+    shares = frame.filter(~(pl.col("is_free") | pl.col("is_lower")))
+    apart = sorted(set(frame["eval"]) - set(shares["eval"]))
+    tried = shares.group_by("eval").agg(pl.col("subject").n_unique().alias("n")).sort("eval")
     excluded = tried.filter(pl.col("n") < len(subjects))["eval"].to_list()
-    return Items(label, tuple(subjects), frame.filter(~pl.col("eval").is_in(excluded)), cluster, tuple(excluded))
+    common = shares.filter(~pl.col("eval").is_in(excluded))
+    return Items(label, tuple(subjects), common, cluster, tuple(excluded), apart=tuple(apart))
+
+
+def _without_bounds(value: float, n: int, level: float) -> Mean:
+    reason = "scores of any size have no interval over exactly these items; use --items sampled"
+    return Mean(Estimate.without("undefined", reason, value=value, level=level), None, n, n, None)
 
 
 def _single_scores(own: pl.DataFrame) -> Floats:

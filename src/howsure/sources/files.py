@@ -61,8 +61,17 @@ def read(
     Columns are recognised by the names that people use for them and by their values; the first note says how. `mapping` is a
     file that `save_mapping` wrote; what is given beside it goes before it.
     """
-    options = {"rename": rename, "fill": fill, "mapping": mapping, "decimal": decimal}
-    guesses = guess(paths, divide_by=divide_by, table=table, wanted=wanted, better=better, **options)
+    guesses = guess(
+        paths,
+        divide_by=divide_by,
+        rename=rename,
+        fill=fill,
+        table=table,
+        mapping=mapping,
+        decimal=decimal,
+        better=better,
+        wanted=wanted,
+    )
     says = dict.fromkeys(one.says for one in guesses if one.says)
     if len(says) > 1:
         says = dict.fromkeys(f"{one.part.path}: {one.says}" for one in guesses if one.says)

@@ -406,6 +406,9 @@ class Attempts(Table):
     @classmethod
     def _with_defaults(cls, part: Part, rows: pl.LazyFrame, divide_by: float) -> pl.LazyFrame:
         names = rows.collect_schema().names()
+        for column in (one.name for one in cls.columns if one.by_default and one.name not in names):
+            if near := next((name for name in names if name.strip().lower() == column), None):
+                raise InputError(f"{_label(part)}column {near!r} is not {column!r}. Rename it.")
         if "kind" not in names:
             rows = rows.with_columns(pl.lit("model").alias("kind"))
         lone = {"n", "n_success"} & set(names)

@@ -275,7 +275,7 @@ def _separator(data: Path | bytes, kind: str) -> str:
     else:
         header = data[:_LONGEST_HEADER].partition(b"\n")[0]
     marks = re.sub(rb'"(?:[^"]|"")*"', b"", header).decode(errors="replace")
-    return max((usual, *";\t|,"), key=marks.count)
+    return str(max((usual, *";\t|,"), key=marks.count))
 
 
 def _content(path: Path, kind: str) -> Path | bytes:

@@ -234,18 +234,18 @@ def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked
     there = {_plain(name) for name in names} | set(asked.rename) | set(asked.fill)
     exact = [one for one in TABLES.values() if {*one.needed()} <= _with_score(there)]
     if wanted in exact or (wanted and not exact):
-        return wanted  # type: ignore[return-value]
+        return wanted
     if len(exact) == 1:
         return wanted if wanted and _is_fit(wanted, names, asked) else exact[0]
     found = exact or [one for one in TABLES.values() if _is_fit(one, names, asked)]
     if wanted in found:
-        return wanted  # type: ignore[return-value]
+        return wanted
     if len(found) == 1:
         return found[0]
     if found:
         told = [name for name, one in TABLES.items() if one in found]
         raise InputError(f"{_at(part)}has the columns of {' and of '.join(told)}. Say which with --table.")
-    if any(_key_of(one, _assigned(one, names, asked)) for one in (Attempts, Scores)) and len(names) > 2:
+    if any(_is_wide(part, one, _assigned(one, names, asked)) for one in (Attempts, Scores)):
         raise InputError(
             f"{_at(part)}has one row per model or item and a column for each of the others. Say with --table whether the scores are "
             "attempts (at items) or scores (on benchmarks)."
@@ -288,7 +288,8 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
     by_plain: dict[str, list[str]] = {}
     for name in free:
         by_plain.setdefault(_plain(name), []).append(name)
-    open_columns = [column for column in table.columns if column.name not in found and column.name not in asked.fill]
+    closed = {*found, *asked.fill, *(["score"] if EACH in found.values() else [])}
+    open_columns = [column for column in table.columns if column.name not in closed]
     for column in open_columns:  # exact names first, so that no alias takes them
         if column.name in free:
             found[column.name] = column.name
@@ -335,6 +336,11 @@ def _key_of(table: type[Table], ours: Mapping[str, str]) -> tuple[str, str] | No
         ):
             return one, other
     return None
+
+
+def _is_wide(part: Part, table: type[Table], ours: Mapping[str, str]) -> bool:
+    free = [name for name in part.rows.collect_schema().names() if name not in ours.values()]
+    return _key_of(table, ours) is not None and any(values.is_score_like for values in _profile(part, free))
 
 
 class _Columns:
@@ -459,11 +465,17 @@ class _Columns:
 
     def _convert_score(self, values: _Values) -> None:
         """Write the scores as numbers on their scale, and leave out blanks."""
-        if values.other:  # the table's own check names the lines
+        if values.other and values.dtype != pl.String:  # the table's own check names the lines
             return
         number, divide_by = self._number(values)
         theirs = self._ours["score"]
-        if values.dtype != pl.Boolean and (divide_by != 1 or values.is_written or values.missing):
+        if values.other:  # what is understood becomes a number, so that the table's check names the others alone
+            understood = (number / divide_by).cast(pl.String)
+            text = pl.when(_text(theirs).is_not_null()).then(pl.col(theirs))
+            self._part = replace(
+                self._part, rows=self._part.rows.with_columns(understood.fill_null(text).alias(theirs))
+            )
+        elif values.dtype != pl.Boolean and (divide_by != 1 or values.is_written or values.missing):
             rows = self._part.rows.with_columns((number / divide_by).alias(theirs), *self._scaled(divide_by))
             self._part = replace(self._part, rows=rows, is_parsed=True)
         self._divide_by = divide_by
@@ -514,7 +526,7 @@ class _Columns:
                 f"{_at(self._part)}{values.name}: values such as 1,234 have a decimal comma or a comma for thousands. Say which with "
                 "--decimal , or --decimal ."
             )
-        given = values.n - values.missing - values.n_words
+        given = values.n - values.missing - values.n_words - values.other
         if 0 < values.percent < given:
             raise InputError(
                 f"{_at(self._part)}{values.name}: {values.percent:,} of {given:,} values have a % sign. Write all of them with it or "

@@ -1,0 +1,239 @@
+"""Tables as people have them: read on the first try where one reading is possible, asked about where two are."""
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from howsure import sources
+from howsure.errors import InputError, OptionError
+from howsure.evals.comparison import compare
+from howsure.evals.summaries import summary
+from howsure.sources.files import guess, load_mapping, save_mapping
+from howsure.tables import Attempts, Scores
+
+RIGHT = {"ann": [1, 1, 0, 1], "bob": [0, 1, 0, 0]}
+MEANS = {"ann": 0.75, "bob": 0.25}
+
+
+def lines(header, row, *, separator=","):
+    rows = [row(model, item, right) for model in RIGHT for item, right in enumerate(RIGHT[model])]
+    return "\n".join([header, *(separator.join(map(str, one)) for one in rows)]) + "\n"
+
+
+def wide(write):
+    head = "model," + ",".join(f"q{i}" for i in range(4))
+    return "\n".join([head, *(f"{model}," + ",".join(map(write, RIGHT[model])) for model in RIGHT)]) + "\n"
+
+
+# name of the file, its text, what the note says; all have the same means
+UGLY = {
+    "natural": ("x.csv", lines("model,sample_id,epoch,score", lambda m, i, r: (m, i, 0, r)), "in the order of epoch"),
+    "semicolons, commas, mark": (
+        "x.csv",
+        "\ufeff" + lines("LLM;Question ID;Accuracy", lambda m, i, r: (m, i, f"{r},0"), separator=";"),
+        "LLM → subject, Question ID → task, Accuracy → score; decimal commas",
+    ),
+    "pass and fail": (
+        "x.tsv",
+        lines("agent\tinstance_id\tresult", lambda m, i, r: (m, i, "PASS" if r else "Fail"), separator="\t"),
+        "fail = 0, pass = 1",
+    ),
+    "yes and no, with blanks": (
+        "x.csv",
+        lines("model_name,question_id,correct", lambda m, i, r: (m, i, "Yes" if r else "no"))
+        + "ann,q8,\nann,q9,N/A\nbob,q8,-\n",
+        "3 blanks left out; no = 0, yes = 1",
+    ),
+    "inspect letters": (
+        "x.csv",
+        lines("Model,id,Score", lambda m, i, r: (m, i, "C" if r else "I")),
+        "c = 1, i = 0",
+    ),
+    "percent signs": (
+        "x.csv",
+        lines("model,benchmark,accuracy", lambda m, i, r: (m, i, f"{100 * r}%")),
+        "benchmark → task; accuracy: percentages, divided by 100",
+    ),
+    "percentages without signs": (
+        "x.csv",
+        lines("model,item,score", lambda m, i, r: (m, i, 100.0 * r)),
+        "score: percentages from 0 to 100, divided by 100",
+    ),
+    "a column per item": ("x.csv", wide(lambda r: "TRUE" if r else "FALSE"), "columns q0, q1, q2, q3 → task"),
+    "a column per model": (
+        "x.csv",
+        "question_id,ann,bob\n" + "".join(f"q{i},{RIGHT['ann'][i]},{RIGHT['bob'][i]}\n" for i in range(4)),
+        "columns ann, bob → subject",
+    ),
+    "counts without items": ("x.csv", "model,n,correct\nann,4,3\nbob,4,1\n", "correct of n items"),
+    "counts per item": (
+        "x.csv",
+        lines("model,task_id,n,correct", lambda m, i, r: (m, i, 3, 3 * r)),
+        "correct → n_success",
+    ),
+    "an index and further columns": (
+        "x.csv",
+        lines(",modelName,sampleId,isCorrect,temperature", lambda m, i, r: (i, m, i, bool(r), 0.7)),
+        "modelName → subject, sampleId → task, isCorrect → score",
+    ),
+    "seeds": (
+        "x.jsonl",
+        "".join(
+            f'{{"llm": "{m}", "problem_id": {i}, "seed": {seed}, "passed": {str(bool(r)).lower()}}}\n'
+            for m in RIGHT
+            for i, r in enumerate(RIGHT[m])
+            for seed in (42, 1337)
+        ),
+        "in the order of seed",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", UGLY)
+def test_ugly_forms_are_read_on_the_first_try(tmp_path, form):
+    name, text, says = UGLY[form]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    table = sources.read(tmp_path / name, wanted="attempts")
+    assert {row.subject: row.mean.value for row in summary(table, by="all").rows} == pytest.approx(MEANS)
+    assert table.notes[0].startswith("read as: ")
+    assert says in table.notes[0]
+
+
+def test_the_command_says_what_it_assumed(tmp_path, command):
+    (tmp_path / "x.csv").write_text(UGLY["yes and no, with blanks"][1])
+    told = command("summary", tmp_path / "x.csv")
+    assert told.returncode == 0
+    assert "note: read as: model_name → subject, question_id → task, correct → score; 3 blanks left out" in told.stderr
+
+
+def test_a_table_with_our_names_is_read_without_a_word(tmp_path):
+    (tmp_path / "x.csv").write_text("subject,task,score,prompt\na,t,1,long\n")
+    table = sources.read(tmp_path / "x.csv")
+    assert table.notes == ()
+    assert table.config == ["prompt"]
+
+
+def test_frames_go_the_same_way(tmp_path):
+    frame = pl.DataFrame(
+        {"llm": ["a", "a", "b", "b"], "item_id": [1, 2, 1, 2], "is_correct": ["yes", "no", "no", "no"]}
+    )
+    rows = [summary(given).to_frame() for given in (frame, frame.lazy(), frame.to_pandas(), frame.to_arrow())]
+    assert all(one.equals(rows[0]) for one in rows)
+    assert Attempts.of(frame).notes == ("read as: llm → subject, item_id → task, is_correct → score; no = 0, yes = 1.",)
+    assert compare(pd.DataFrame(frame.to_dicts())).pairs[0].difference.value == 0.5
+
+
+def test_a_column_per_benchmark_is_a_table_of_scores(tmp_path):
+    text = "model,release_date,GSM8K,MMLU,avg\nann,2024-05-13,92.1,88.7,90.4\nbob,2024-03-04,95.0,-,95\n"
+    (tmp_path / "x.csv").write_text(text)
+    table = sources.read(tmp_path / "x.csv", wanted="scores")
+    assert isinstance(table, Scores)
+    assert table.frame.select("model", "benchmark", "score").rows() == [
+        ("ann", "GSM8K", pytest.approx(0.921)),
+        ("ann", "MMLU", pytest.approx(0.887)),
+        ("bob", "GSM8K", pytest.approx(0.95)),
+    ]
+    assert "not read as scores: avg; 1 blank left out" in table.notes[0]
+    with pytest.raises(InputError, match=r"Say with --table whether"):
+        sources.read(tmp_path / "x.csv")
+
+
+def test_standard_errors_are_on_the_scale_of_their_scores(tmp_path):
+    (tmp_path / "x.csv").write_text("model,dataset,accuracy,stderr\na,b,87.5%,1.5%\na,c,60%,n/a\n")
+    table = sources.read(tmp_path / "x.csv", wanted="scores")
+    assert table.frame["se"].to_list() == [pytest.approx(0.015), None]
+
+
+def test_a_share_beside_n_gives_the_successes(tmp_path):
+    (tmp_path / "x.csv").write_text("model,task,n,accuracy\na,t,3,0.333\nb,t,3,66.7%\n".replace("66.7%", "0.667"))
+    assert sources.read(tmp_path / "x.csv", wanted="attempts").frame["n_success"].to_list() == [1, 2]
+
+
+def test_wrong_values_are_still_named_with_their_lines(tmp_path):
+    (tmp_path / "x.csv").write_text("model;item;correct\na;1;yes\na;2;\na;3;maybe\n")
+    with pytest.raises(InputError, match=r"x\.csv line 4: score maybe is not a number"):
+        sources.read(tmp_path / "x.csv")
+    (tmp_path / "x.csv").write_text("subject,task,score\na,1,0.5\na,2,\na,3,0.7\na,4,62\n")
+    with pytest.raises(InputError, match=r"x\.csv line 5: score 62"):
+        sources.read(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("model,item,score\na,1,3\na,2,8\n", {}, "score goes from 3 to 8. Pass --percent, --divide-by"),
+        ("model,accuracy,f1\na,0.5,0.6\n", {}, "'accuracy' or 'f1' could be score"),
+        ('model;item;score\na;1;"1,234"\n'.replace(";", ","), {}, "a decimal comma or a comma for thousands"),
+        ("model,item,score\na,1,87%\na,2,0.4\n", {}, "1 of 2 values have a % sign"),
+        ("model,g,m\na,90,0.5\nb,80,0.6\n", {"wanted": "attempts"}, "g look like percentages, but m"),
+        ("model,q1,q2\na,P,N\n", {"wanted": "attempts"}, "positive and negative"),
+        (
+            "who,what\na,b\n",
+            {"wanted": "attempts"},
+            r"attempts needs subject, task, score; .*The columns are: who, what",
+        ),
+    ],
+)
+def test_where_two_readings_are_possible_the_user_is_asked(tmp_path, text, options, message):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        sources.read(tmp_path / "x.csv", **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_scores_of_any_size_need_a_direction_that_is_known_or_said(tmp_path):
+    text = "model,item,{}\na,1,30\na,2,812\nb,1,10\nb,2,400\n"
+    (tmp_path / "x.csv").write_text(text.format("latency_ms"))
+    table = sources.read(tmp_path / "x.csv", wanted="attempts")
+    assert set(table.frame["better"]) == {"lower"}
+    assert set(table.frame["scale"]) == {"free"}
+    row = compare(table).pairs[0]
+    assert row.difference.value == pytest.approx(216)
+    assert row.estimand == "mean of item means (lower is better)"
+    (tmp_path / "y.csv").write_text(text.format("score"))
+    told = sources.read(tmp_path / "y.csv", better="higher")
+    assert told.notes == ("read as: model → subject, item → task; score as it is, higher is better.",)
+    assert summary(told).rows[0].mean.value == pytest.approx(421)
+
+
+def test_a_guess_can_be_changed_and_saved(tmp_path):
+    (tmp_path / "x.csv").write_text("model,id,question_id,acc,f1\na,1,q1,50%,0.1\na,2,q2,75%,0.2\n")
+    with pytest.raises(InputError, match="'acc' or 'f1' could be score"):
+        sources.read(tmp_path / "x.csv", wanted="attempts")
+    found = guess([tmp_path / "x.csv"], wanted="attempts", rename={"score": "acc"})[0]
+    assert found.rename == {"subject": "model", "task": "question_id", "score": "acc"}
+    mapping = save_mapping(
+        tmp_path / "m.yaml", table="attempts", rename=found.rename, fill=found.fill, divide_by=found.divide_by
+    )
+    assert load_mapping(mapping).divide_by == 100
+    table = sources.read(tmp_path / "x.csv", mapping=mapping)
+    assert table.frame["score"].to_list() == [0.5, 0.75]
+
+
+def test_each_column_can_be_said_to_be_a_task(tmp_path):
+    (tmp_path / "x.csv").write_text("model,accuracy,f1\na,0.5,0.6\nb,0.7,0.8\n")
+    table = sources.read(tmp_path / "x.csv", table="attempts", rename={"task": "*"})
+    assert table.frame["task"].to_list() == ["accuracy", "f1"] * 2
+
+
+def test_several_pairs_fit_in_one_option(tmp_path, command):
+    (tmp_path / "x.csv").write_text("a,b,c,d\nm,1,0.5,9\nn,1,0.7,9\n")
+    told = command("summary", tmp_path / "x.csv", "--map", "subject=a,task=b,score=c")
+    assert told.returncode == 0, told.stderr
+    saved = command(
+        "convert",
+        tmp_path / "x.csv",
+        tmp_path / "y.csv",
+        "--map",
+        "subject=a,task=b,score=c",
+        "--save-mapping",
+        tmp_path / "m.yaml",
+    )
+    assert saved.returncode == 0, saved.stderr
+    assert load_mapping(tmp_path / "m.yaml").rename == {"subject": "a", "task": "b", "score": "c"}
+
+
+def test_an_unknown_column_of_ours_is_refused(tmp_path):
+    (tmp_path / "x.csv").write_text("model,item,score\na,1,1\n")
+    with pytest.raises(OptionError, match="No column of Attempts called 'scor'"):
+        sources.read(tmp_path / "x.csv", wanted="attempts", rename={"scor": "score"})
