@@ -28,7 +28,7 @@ from howsure.errors import HowsureError, InputError, OptionError
 from howsure.sources import _cache, _remote
 from howsure.sources._account import Account, FileAccount, accounting, leave_out
 from howsure.sources._sniff import keys
-from howsure.tables import TABLES, Attempts, Table
+from howsure.tables import TABLES, Table
 from howsure.tables.frames import expand
 
 __all__ = [
@@ -408,7 +408,7 @@ def _of_paths(
     began = time.process_time()
     with accounting(made):
         tables = _tables(by_source, given, divide_by, progress, made, is_lenient=has_folder)
-        table = _joined(tables, given.get("table"), is_lenient=has_folder)
+        table = _joined(tables, given.get("table") or given.get("wanted"), is_lenient=has_folder)
     notes = (*table.notes, *search.notes())
     table.notes = tuple(dict.fromkeys(map(_remote.with_their_names, notes)))
     made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
@@ -469,14 +469,9 @@ def _of_frames(frames: Sequence[Any], given: dict[str, Any], divide_by: float) -
         if all(inspect_frames.recognise_columns(frame.columns) for frame in held):
             table = inspect_frames.read_frames(held, divide_by=divide_by, **_understood("inspect_frames", given))
         else:
-            fits = [
-                kind
-                for kind in TABLES.values()
-                if all(column.name in held[0].columns for column in kind.columns if column.required)
-            ]
-            chosen = TABLES.get(given.get("table", "")) or next(iter(fits), Attempts)
-            made.n_read = sum(map(len, held))
-            table = chosen(held, divide_by=divide_by)
+            from howsure.sources import files
+
+            table = files.read(held, divide_by=divide_by, **_understood("files", given))
     made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
     return table, made
 
@@ -486,7 +481,12 @@ def _understood(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unused(options: dict[str, Any], names: Iterable[str]) -> None:
-    for option in options.keys() - {"strict", "errors", "table", "wanted"}:  # hold for all; a source may have nothing to skip
+    for option in options.keys() - {
+        "strict",
+        "errors",
+        "table",
+        "wanted",
+    }:  # hold for all; a source may have nothing to skip
         if not any(option in source(name).OPTIONS for name in names):
             raise OptionError(
                 f"--{option.replace('_', '-')} means nothing to {' and '.join(names)} input; leave it out."

@@ -9,9 +9,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import polars as pl
+
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.safe_io import write_atomic
 from howsure.sources import Progress
+from howsure.sources._account import leave_out, saw
 from howsure.tables import TABLES, Table
 from howsure.tables.frames import expand, format_of, parts_of
 from howsure.tables.guesses import Guess, read_as
@@ -44,7 +47,7 @@ def recognise(path: Path) -> str | None:
 
 
 def read(
-    paths: Sequence[Path],
+    paths: Sequence[Any],
     *,
     divide_by: float = 1,
     progress: Progress | None = None,
@@ -56,7 +59,7 @@ def read(
     better: str | None = None,
     wanted: str | None = None,
 ) -> Table:
-    """The files as one table: the named one, the `wanted` one if they fit it, or the one whose needed columns are all there.
+    """The files, or frames, as one table: the named one, the `wanted` one if they fit it, or the one whose needed columns are all there.
 
     Columns are recognised by the names that people use for them and by their values; the first note says how. `mapping` is a
     file that `save_mapping` wrote; what is given beside it goes before it.
@@ -76,13 +79,18 @@ def read(
     if len(says) > 1:
         says = dict.fromkeys(f"{one.part.path}: {one.says}" for one in guesses if one.says)
     made = guesses[0].table([one.part for one in guesses], notes=[f"{text}." for text in says])
+    n_blank = sum(one.n_blank for one in guesses)
+    n_invalid = sum(one.part.rows.select(pl.len()).collect().item() for one in guesses) - len(made)
+    saw(len(made) + n_invalid + n_blank)
+    leave_out("no score", n_blank)
+    leave_out("declared invalid", n_invalid)
     if progress:
         progress(len(paths), len(paths))
     return made
 
 
 def guess(
-    paths: Sequence[str | os.PathLike[str]],
+    paths: Sequence[Any],
     *,
     divide_by: float = 1,
     rename: Mapping[str, str] | None = None,
@@ -93,14 +101,16 @@ def guess(
     better: str | None = None,
     wanted: str | None = None,
 ) -> list[Guess]:
-    """How each of the files is read; all as one kind of table. See `howsure.tables.guesses.read_as` for the arguments."""
+    """How each of the files or frames is read; all as one kind of table. See `howsure.tables.guesses.read_as` for the arguments."""
     saved = load_mapping(mapping) if mapping else ColumnMapping()
     chosen, needed = _named(table or saved.table), _named(wanted)
     renamed, filled = saved.rename | dict(rename or {}), saved.fill | dict(fill or {})
     tables = [one for one in (chosen, needed) if one] or TABLES.values()
     expect = [*renamed.values(), *(column.name for one in tables for column in one.columns)]
     guesses: list[Guess] = []
-    for part in parts_of(list(dict.fromkeys(paths)), expect):
+    files = dict.fromkeys(path for path in paths if isinstance(path, str | os.PathLike))
+    frames = [path for path in paths if not isinstance(path, str | os.PathLike)]
+    for part in parts_of([*files, *frames], expect):
         guesses.append(
             read_as(
                 part,

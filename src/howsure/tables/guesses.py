@@ -132,6 +132,7 @@ class Guess:
     rename: dict[str, str]
     fill: dict[str, Any]
     divide_by: float
+    n_blank: int = 0
 
 
 @dataclass(frozen=True)
@@ -291,6 +292,8 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
     closed = {*found, *asked.fill, *(["score"] if EACH in found.values() else [])}
     open_columns = [column for column in table.columns if column.name not in closed]
     for column in open_columns:  # exact names first, so that no alias takes them
+        if table is Attempts and column.name in ("sample", "epoch"):
+            continue
         if column.name in free:
             found[column.name] = column.name
         elif len(by_plain.get(column.name, [])) == 1:
@@ -310,7 +313,10 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
             elif candidates and column.required and not column.by_default:
                 told = " or ".join(repr(name) for name in candidates)
                 raise InputError(f"{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}.")
-    return _with_counts(found) if table is Attempts else found
+    if table is not Attempts:
+        return found
+    late = [name for name in ("sample", "epoch") if name in free and name not in {*closed, *found.values()}]
+    return _with_counts(found | {name: name for name in late})
 
 
 def _with_counts(found: dict[str, str]) -> dict[str, str]:
@@ -353,6 +359,7 @@ class _Columns:
         self._fill = dict(asked.fill)
         self._mapping = {name: theirs for name, theirs in ours.items() if theirs != name}
         self._divide_by = asked.divide_by
+        self._n_blank = 0
 
     def guess(self) -> Guess:
         if self._table in (Attempts, Scores):
@@ -374,6 +381,7 @@ class _Columns:
             rename=self._mapping,
             fill=self._fill,
             divide_by=self._divide_by,
+            n_blank=self._n_blank,
         )
 
     def _refuse_lacking(self) -> None:
@@ -659,6 +667,7 @@ class _Columns:
             self._told.append(f"attempts numbered 1, 2, … in the order of {theirs}")
 
     def _tell_blanks(self, n: int) -> None:
+        self._n_blank += n
         if n:
             self._told.append(f"{n:,} blank{'s' if n > 1 else ''} left out")
 
