@@ -295,3 +295,15 @@ def test_wrong_options_are_named():
         choose_icc("random")
     with pytest.raises(OptionError, match="level 95"):
         intraclass(SHROUT_FLEISS, level=95)
+
+
+def test_items_of_few_clusters_leave_agreement_less_sure():
+    """Ten copies of each of six items: as items they make agreement look certain, as clusters they count as six."""
+    rng = np.random.default_rng(4)
+    six = rng.normal(size=(6, 1)) + 0.7 * rng.normal(size=(6, 4))
+    table, clusters = np.repeat(six, 10, axis=0), np.repeat(np.arange(6), 10)
+    alone, together = reliability_table(table), reliability_table(table, clusters=clusters)
+    assert together["icc_2_1"].value == pytest.approx(alone["icc_2_1"].value)
+    assert together["icc_2_1"].width > 1.5 * alone["icc_2_1"].width
+    assert together["krippendorff_interval"].width > 1.5 * alone["krippendorff_interval"].width
+    assert all(one.high is None or one.high <= 1 for one in together.values())

@@ -1,11 +1,16 @@
 """One table of ratings through the command line and from Python: published statistics, gaps, both forms, bad input."""
 
 import json
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.study.agreement import read_ratings, reliability
+from howsure.tables import Ratings
+
+ROOT = Path(__file__).parents[2]
 
 # Shrout and Fleiss (1979), six targets by four judges
 TABLE = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -66,3 +71,14 @@ def test_what_does_not_fit_is_told(tmp_path):
         reliability(read_ratings(long))
     with pytest.raises(OptionError, match="No design called 'random'"):
         reliability(read_ratings(wide(tmp_path / "r.csv")), design="random")
+
+
+def test_a_column_of_the_ratings_may_group_items():
+    ratings = read_ratings(ROOT / "examples/study/ratings.csv").frame.filter(pl.col("dimension") == "voice")
+    grouped = Ratings(ratings.with_columns(prompt=pl.col("item").str.slice(-1)))
+    plain, found = reliability(grouped), reliability(grouped, cluster="prompt")
+    assert found.coefficients["icc_2_1"].value == pytest.approx(plain.coefficients["icc_2_1"].value)
+    assert found.coefficients["icc_2_1"].low != plain.coefficients["icc_2_1"].low
+    assert found.provenance.settings["cluster"] == "prompt"
+    with pytest.raises(OptionError, match="No column to cluster by called 'prompts'"):
+        reliability(grouped, cluster="prompts")

@@ -227,3 +227,31 @@ class TestKindsOfErrors:
 
     def test_without_wrong_answers_there_is_no_chance_level(self):
         assert only([game(0, 300), game(1, 3, "refusal")]).chance_errors == {}
+
+
+def test_an_average_that_rests_on_an_assumed_hazard_says_so():
+    """Two of three games break off: the curve ends early, and much of the average lies beyond it."""
+    rng = np.random.default_rng(2)
+    turns = np.minimum(rng.geometric(0.05, 40), 300)
+    broken = rng.geometric(0.03, 40)
+    rows = [
+        GameSample(
+            "m",
+            "median",
+            i,
+            int(min(a, b)),
+            300,
+            *((None,) if b < a else ("other",)),
+            failure="api" if b < a else None,
+        )
+        for i, (a, b) in enumerate(zip(turns, broken, strict=True))
+    ]
+    found = measure(Samples.from_games(rows))
+    (row,) = found.rows
+    assert row.average.state == "ok"
+    assert "constant hazard is assumed" in row.average.reason
+    assert any("read restricted_mean" in note for note in found.provenance.notes)
+    whole = measure(
+        Samples.from_games([GameSample("m", "median", i, int(n), 300, "other") for i, n in enumerate(turns)])
+    )
+    assert whole.rows[0].average.reason == ""

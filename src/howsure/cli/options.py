@@ -33,7 +33,20 @@ from howsure.outside_text import one_line
 if TYPE_CHECKING:
     from howsure.tables import Attempts, Scores, Table
 
-__all__ = ["Inputs", "Level", "Output", "Reading", "Seed", "verb"]
+__all__ = [
+    "Inputs",
+    "ItemCluster",
+    "LastAttempt",
+    "Level",
+    "Output",
+    "Reading",
+    "Scheduler",
+    "Seed",
+    "SuccessRates",
+    "Threshold",
+    "numbers",
+    "verb",
+]
 
 Inputs = Annotated[
     list[str],
@@ -41,6 +54,15 @@ Inputs = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 Level = Annotated[float, typer.Option(min=0.5, max=0.999, help="Coverage of the intervals.")]
+SuccessRates = Annotated[str, typer.Option(help="Success rates, between 0 and 1, with commas.")]
+Threshold = Annotated[float | None, typer.Option(help="Smallest score that is a success.", show_default=False)]
+LastAttempt = Annotated[
+    int | None, typer.Option(min=2, help="Exclude novices' attempts after this one.", show_default=False)
+]
+Scheduler = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)]
+ItemCluster = Annotated[
+    str | None, typer.Option(help="Column that groups correlated items, for example their prompt.", show_default=False)
+]
 
 
 def _option(text: str, *names: str) -> Any:
@@ -240,6 +262,14 @@ def _show_log(level: str) -> None:
     shown.setFormatter(Note())
     log.handlers = [shown]
     log.setLevel(level)
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """The numbers that an option lists with commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise OptionError(f"{option} {text}: write numbers with commas, as in {option} 0.5,0.8.") from None
 
 
 def _wrong_table(inputs: Sequence[str], table: Table, needed: str) -> str:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
 from howsure.cli.output import Console, progress_bar
 from howsure.cli.stitch_analyses import check, forecast, map_horizons, progress, robustness
 from howsure.cli.stitch_common import (
     SHOWN,
     Fit,
     Fitting,
-    Scheduler,
     best_of,
     capability_of,
     figure,

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
 from howsure.cli.output import Console, progress_bar
 from howsure.cli.stitch_common import (
     Fit,
     Fitting,
-    Scheduler,
     capability_of,
     figure,
     load_scale,

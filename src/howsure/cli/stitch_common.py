@@ -21,7 +21,6 @@ __all__ = [
     "SHOWN",
     "Fit",
     "Fitting",
-    "Scheduler",
     "best_of",
     "capability_of",
     "figure",
@@ -37,7 +36,6 @@ SHOWN = 15
 Fit = Annotated[
     Path, typer.Argument(metavar="FIT", help="The folder that `howsure stitch fit -o` wrote.", show_default=False)
 ]
-Scheduler = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)]
 
 
 def _option(text: str, *names: str, **more: Any) -> Any:

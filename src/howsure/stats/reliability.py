@@ -6,16 +6,19 @@ Ratings come as one row per item and one column per rater, with NaN for gaps.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtri
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.stats._arrays import check_level
+from howsure.stats import jackknife
+from howsure.stats._arrays import Floats, check_level
 from howsure.stats._ratings import certain, rated, ratings
 from howsure.stats.agreement import METRICS, gwet, krippendorff
 from howsure.stats.components import MeanSquares, mean_squares, one_way_squares, without_raters
@@ -26,6 +29,7 @@ __all__ = [
     "cronbach_alpha",
     "intraclass",
     "noise_ceiling",
+    "over_clusters",
     "raters_needed",
     "reliability_table",
     "spearman_brown",
@@ -33,14 +37,17 @@ __all__ = [
 
 
 def reliability_table(
-    matrix: ArrayLike, *, categories: ArrayLike | None = None, level: float = 0.95
+    matrix: ArrayLike, *, categories: ArrayLike | None = None, clusters: Any = None, level: float = 0.95
 ) -> dict[str, Estimate]:
     """Every coefficient by its name: six intraclass correlations, alpha, Krippendorff's four and Gwet's three.
 
     ``categories`` are all values that raters could have given, for Gwet's coefficients; by default those that they gave.
-    What a table cannot define is a state with its reason, so the names are always the same fourteen.
+    What a table cannot define is a state with its reason, so the names are always the same fourteen. With ``clusters``, one label per item, the
+    intervals are those of `over_clusters`.
     """
     table = ratings(matrix)
+    if clusters is not None:
+        return over_clusters(partial(reliability_table, categories=categories, level=level), table, clusters, level)
     return {
         **intraclass(table, level=level),
         "cronbach_alpha": cronbach_alpha(table, level=level),
@@ -49,6 +56,43 @@ def reliability_table(
         "gwet_ac2_linear": gwet(table, "linear", categories=categories, level=level),
         "gwet_ac2_quadratic": gwet(table, "quadratic", categories=categories, level=level),
     }
+
+
+def over_clusters(
+    coefficients: Callable[[Floats], Mapping[str, Estimate]], table: Floats, clusters: Any, level: float = 0.95
+) -> dict[str, Estimate]:
+    """Coefficients of agreement with an interval for items that come in clusters: a jackknife over clusters of −log(1 − coefficient).
+
+    Parameters
+    ----------
+    coefficients : callable
+        Coefficients by name, none above 1, of a table.
+    table : array, items × raters
+        The ratings, NaN where nobody rated.
+    clusters : sequence
+        One label per item.
+    level : float
+        Coverage, between 0 and 1.
+
+    Returns
+    -------
+    dict
+        Each coefficient by name; one that has no interval without clusters has none here.
+    """
+    found, parts = coefficients(table), jackknife.groups(len(table), clusters)
+    rest = [coefficients(np.delete(table, part, axis=0)) for part in parts]
+    return {
+        name: one
+        if one.value is None or one.low is None
+        else jackknife.estimate(_turned(one), [_turned(other[name]) for other in rest], level).map(
+            lambda number: -math.expm1(-number)
+        )
+        for name, one in found.items()
+    }
+
+
+def _turned(coefficient: Estimate) -> float:
+    return math.nan if coefficient.value is None or coefficient.value >= 1 else -math.log1p(-coefficient.value)
 
 
 def intraclass(matrix: ArrayLike, *, level: float = 0.95) -> dict[str, Estimate]:

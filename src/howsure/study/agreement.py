@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
-from howsure.stats import jackknife
 from howsure.stats._arrays import Floats
-from howsure.stats.reliability import choose_icc, intraclass, noise_ceiling, reliability_table
+from howsure.stats.reliability import choose_icc, intraclass, noise_ceiling, over_clusters, reliability_table
 from howsure.study.scoring.fidelity import is_pair
 from howsure.tables import Ratings
 from howsure.tables.frames import parts_of
@@ -25,7 +24,7 @@ from howsure.tables.frames import parts_of
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
-__all__ = ["DESIGNS", "NoiseCeiling", "Reliability", "noise_ceiling_of", "read_ratings", "reliability"]
+__all__ = ["DESIGNS", "NoiseCeiling", "Reliability", "clusters_of", "noise_ceiling_of", "read_ratings", "reliability"]
 
 DESIGNS = ("unidentified", "sampled", "fixed")
 _NUMBER = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
@@ -77,7 +76,12 @@ class Reliability(Result):
 
 
 def reliability(
-    ratings: Ratings | Source, *, dimension: str | None = None, design: str = "sampled", level: float = 0.95
+    ratings: Ratings | Source,
+    *,
+    dimension: str | None = None,
+    design: str = "sampled",
+    cluster: str | None = None,
+    level: float = 0.95,
 ) -> Reliability:
     """Every coefficient of agreement for one dimension of a table of ratings.
 
@@ -90,6 +94,8 @@ def reliability(
     design : {"sampled", "fixed", "unidentified"}
         Who the raters are: ``sampled`` (the same people rate all items and are a sample of possible raters), ``fixed`` (exactly
         these people) or ``unidentified`` (other people for each item).
+    cluster : str, optional
+        Column of the ratings that groups items which resemble each other, such as their prompt; the intervals are then a jackknife over its values.
     level : float
         Coverage of the intervals, between 0 and 1.
 
@@ -114,16 +120,20 @@ def reliability(
         [f"{n_again} ratings of pairs that were shown again are excluded: they are not other items."] if n_again else []
     )
     matrix = _matrix(frame)
+    items = frame["item"].unique(maintain_order=True)
+    clusters = None if cluster is None else [clusters_of(cluster, ratings)[item] for item in items]
     choice = choose_icc(design)  # type: ignore[arg-type]
     n_items, n_raters = matrix.shape
     return Reliability(
-        coefficients=reliability_table(matrix, level=level),
+        coefficients=reliability_table(matrix, clusters=clusters, level=level),
         report=choice.name,
         sentence=choice.sentence,
         n_items=n_items,
         n_raters=n_raters,
         n_missing=int(np.isnan(matrix).sum()),
-        provenance=Provenance.of(ratings, notes=notes, dimension=frame["dimension"][0], design=design, level=level),
+        provenance=Provenance.of(
+            ratings, notes=notes, dimension=frame["dimension"][0], design=design, cluster=cluster, level=level
+        ),
     )
 
 
@@ -159,17 +169,31 @@ def noise_ceiling_of(table: Floats, design: str, *, clusters: Any = None, level:
         name = "icc_1_k"
     else:
         name = "icc_3_k" if design == "fixed" or not np.isnan(used).any() else "icc_2_k"
-    reliability = intraclass(used, level=level)[name]
-    if clusters is not None and reliability.low is not None and reliability.value is not None:
-        left_out = [
-            _turned(intraclass(np.delete(used, part, axis=0))[name]) for part in jackknife.groups(len(used), clusters)
-        ]
-        reliability = jackknife.estimate(_turned(reliability), left_out, level).map(lambda number: -math.expm1(-number))
+    correlations = partial(intraclass, level=level)
+    found = correlations(used) if clusters is None else over_clusters(correlations, used, clusters, level)
+    reliability = found[name]
     return NoiseCeiling(noise_ceiling(reliability), reliability, name)
 
 
-def _turned(reliability: Estimate) -> float:
-    return math.nan if reliability.value is None or reliability.value >= 1 else -math.log1p(-reliability.value)
+def clusters_of(column: str, *tables: Ratings) -> dict[str, str]:
+    """The cluster of each item, from whichever table has the column."""
+    having = [table.frame.select("item", column) for table in tables if table.has(column)]
+    if not having:
+        extra = sorted(
+            {name for table in tables for name in table.frame.columns} - {"rater", "item", "dimension", "value"}
+        )
+        raise OptionError.unknown("column to cluster by", column, extra)
+    rows = pl.concat([one.with_columns(pl.col(column).cast(pl.String)) for one in having]).unique().drop_nulls()
+    twice = rows.filter(pl.len().over("item") > 1)["item"].sort()
+    if len(twice):
+        raise InputError(f"Item {twice[0]!r} has two values in column {column!r}. An item belongs to one cluster.")
+    by_item = dict(rows.iter_rows())
+    lacking = sorted({item for table in tables for item in table.frame.filter(is_pair())["item"]} - set(by_item))
+    if lacking:
+        raise InputError(
+            f"{len(lacking)} items have no value in column {column!r}: {', '.join(lacking[:4])}. Fill it in for every item."
+        )
+    return by_item
 
 
 def read_ratings(ratings: Ratings | Source) -> Ratings:

@@ -283,6 +283,10 @@ def _notes(row: TrackRow) -> list[str]:
         )
     if row.average.state == "above_range":
         notes.append(f"{name}: {row.average.reason}.")
+    elif "constant hazard is assumed" in row.average.reason:
+        notes.append(
+            f"{name}: {row.average.reason}. If the hazard changes, the interval is too narrow: read restricted_mean."
+        )
     written = row.usage.written_each_turn
     if row.solver == DIRECT and row.usage.reasoning_tokens:
         notes.append(

@@ -6,7 +6,7 @@ A game with k correct answers ends in turn k + 1 by the player's error, or is ce
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 _STRETCHES = (1, 6, 11, 21, 51, 101, 201)  # first turns; the risk changes most at the start
 _FEWEST = 5  # games that answered a turn; a curve of fewer is mostly chance
 _TAIL_ERRORS = 10  # that the hazard of the last turns is taken from, where there are so many
+_MOST_ASSUMED = 0.05  # of an average may come from an assumed hazard before it is said
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +173,9 @@ def survival_of(ends: GameEnds, *, level: float = 0.95) -> Survival:
 def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate, tuple[float, float] | None]:
     """Correct answers on average, and what the average is at least and at most where games broke off or ended without an answer.
 
-    Games that broke off are censored. Where the curve then ends early, a constant hazard continues it, if it has fallen to one half by then. If not, or
+    Games that broke off are censored. Where the curve then ends early, a constant hazard continues it, if it has fallen to one half by then; where that
+    adds more than 5 % to the average, ``reason`` says so, since an interval under a hazard that falls covers less than its level (68–77 % with few games):
+    read the restricted mean then. If not, or
     where games reached a limit of context or tokens, the average is not identified: its state is ``above_range``, its value and the
     interval's low end are those of the least it can be, the high end that of the most. The least: a game that reached a limit would have erred in the next turn,
     and none goes on beyond the last turn that is well known. The most: it would have been right to the end, as all games beyond that turn; and a game without an answer
@@ -198,6 +201,10 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
         average = Estimate(low.value, low.low, high.high, level, "above_range", reason)
     else:
         average = mean_turns(ends, ends.extended_values(), ends.length, level)
+        assumed = float((ends.extended_values() - ends.values(ends.reach)).mean())
+        if average.value and assumed > _MOST_ASSUMED * average.value:
+            reason = f"{assumed:.3g} of {average.value:.4g} turns on average are beyond turn {ends.reach}, where a constant hazard is assumed"
+            average = replace(average, reason="; ".join(text for text in (average.reason, reason) if text))
     upper = GameEnds.of(games, limit="complete", no_answer="interrupted")
     bounds = low.value, float(upper.values(upper.length).mean()) if upper.n else float(upper.length)
     is_point = bounds[1] - bounds[0] < 1e-9 * ends.length

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.horizon.common import numbers
-from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.options import (
+    Inputs,
+    LastAttempt,
+    Level,
+    Output,
+    Reading,
+    Scheduler,
+    Seed,
+    SuccessRates,
+    Threshold,
+    numbers,
+    verb,
+)
 from howsure.cli.output import Console, progress_bar
 from howsure.estimates import chance
 
@@ -29,23 +40,15 @@ def attempts(
     definition: Annotated[
         str, typer.Option(help="matching, regression or irt; several with commas; all.")
     ] = "matching",
-    success_rates: Annotated[
-        str, typer.Option(help="The model's probabilities of success, between 0 and 1.")
-    ] = "0.5,0.8",
+    success_rates: SuccessRates = "0.5,0.8",
     replicates: Annotated[
         int, typer.Option(min=1, help="Bootstrap replicates of families, tasks and learners.")
     ] = 1000,
-    threshold: Annotated[
-        float | None, typer.Option(help="Smallest score that is a success.", show_default=False)
-    ] = None,
-    last: Annotated[
-        int | None, typer.Option(min=2, help="Exclude novices' attempts after this one.", show_default=False)
-    ] = None,
+    threshold: Threshold = None,
+    last: LastAttempt = None,
     level: Level = 0.95,
     seed: Seed = 0,
-    scheduler: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
-    ] = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """How many attempts a novice would need to do as well as each model (NAME, Novelty Achievement MeasurE).
 

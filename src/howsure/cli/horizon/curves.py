@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.horizon.common import numbers
-from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.options import (
+    Inputs,
+    LastAttempt,
+    Level,
+    Output,
+    Reading,
+    Scheduler,
+    Seed,
+    SuccessRates,
+    numbers,
+    verb,
+)
 from howsure.cli.output import Console, progress_bar
 
 if TYPE_CHECKING:
@@ -39,10 +49,8 @@ def curves(
     family: Annotated[
         str, typer.Option(help="auto, exponential, power, power3, logit-log, logistic4 or isotonic.")
     ] = "auto",
-    success_rates: Annotated[str, typer.Option(help="Success rates to reach, between 0 and 1.")] = "0.5,0.8",
-    last: Annotated[
-        int | None, typer.Option(min=2, help="Exclude attempts after this one.", show_default=False)
-    ] = None,
+    success_rates: SuccessRates = "0.5,0.8",
+    last: LastAttempt = None,
     min_answers: Annotated[
         int, typer.Option(min=1, help="Smallest number of answers for an attempt to be included.")
     ] = 1,
@@ -51,9 +59,7 @@ def curves(
     replicates: Annotated[int, typer.Option(min=20, help="Bootstrap replicates of learners.")] = 500,
     level: Level = 0.95,
     seed: Seed = 0,
-    scheduler: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
-    ] = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """How novices learn each task: curves with intervals, the attempts to reach success rates, and who leaves early.
 

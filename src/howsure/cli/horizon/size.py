@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.horizon.common import numbers
-from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.options import Level, Output, Seed, numbers, verb
 from howsure.cli.output import progress_bar
 
 __all__ = ["app"]

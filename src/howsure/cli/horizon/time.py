@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.horizon.common import numbers
-from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
+from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, SuccessRates, Threshold, numbers, verb
 from howsure.cli.output import Console, progress_bar
 from howsure.errors import InputError
 
@@ -27,7 +26,7 @@ def time(
     inputs: Inputs,
     reading: Reading,
     output: Output,
-    success_rates: Annotated[str, typer.Option(help="Success rates, between 0 and 1.")] = "0.5,0.8",
+    success_rates: SuccessRates = "0.5,0.8",
     weights: Annotated[
         str,
         typer.Option(
@@ -42,9 +41,7 @@ def time(
     kinds: Annotated[
         str, typer.Option(help="Whose runs: model, human, or both with a comma, as in human,model.")
     ] = "model",
-    threshold: Annotated[
-        float | None, typer.Option(help="Smallest score that is a success.", show_default=False)
-    ] = None,
+    threshold: Threshold = None,
     censored: Annotated[
         Path | None,
         typer.Option(
@@ -54,9 +51,7 @@ def time(
     ] = None,
     level: Level = 0.95,
     seed: Seed = 0,
-    scheduler: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)
-    ] = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """The length of tasks, in an expert's minutes, at which each model succeeds half of the time.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from howsure.cli.options import Level, Output, verb
+from howsure.cli.options import ItemCluster, Level, Output, verb
 
 __all__ = ["app"]
 
@@ -29,6 +29,7 @@ def reliability(
         str,
         typer.Option(help="Who the raters are: sampled (from possible raters), fixed (exactly these), unidentified."),
     ] = "sampled",
+    cluster: ItemCluster = None,
     level: Level = 0.95,
 ) -> None:
     """Every coefficient of agreement of a table of ratings, with intervals, and which one to report.
@@ -38,7 +39,7 @@ def reliability(
     from howsure.study.agreement import read_ratings
     from howsure.study.agreement import reliability as compute
 
-    found = compute(read_ratings(table), dimension=dimension, design=design, level=level)
+    found = compute(read_ratings(table), dimension=dimension, design=design, cluster=cluster, level=level)
     output.console.notes(found.provenance.notes)
     rows = [
         (name, estimate, "report this" if name == found.report else "") for name, estimate in found.coefficients.items()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import Level, Output, verb
+from howsure.cli.options import ItemCluster, Level, Output, verb
 
 if TYPE_CHECKING:
     from howsure.study.judging.ratings import Orders
@@ -51,13 +51,7 @@ def validate(
             show_default=False,
         ),
     ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that groups correlated items, for example their prompt.",
-            show_default=False,
-        ),
-    ] = None,
+    cluster: ItemCluster = None,
     epsilon: Annotated[
         float,
         typer.Option(min=0, max=1, help="Margin: how much worse than a rater the judge may be, because it is cheaper."),

@@ -15,7 +15,7 @@ from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import codes
 from howsure.stats.correlation import Kind
-from howsure.study.agreement import DESIGNS, read_ratings
+from howsure.study.agreement import DESIGNS, clusters_of, read_ratings
 from howsure.study.judging.comparison import (
     ComparisonSettings,
     JudgeAndPeople,
@@ -199,7 +199,7 @@ def validate(
             f"People and judge share no dimension: {_names(sides[0])} and {_names(sides[1])}. Use the same names."
         )
     raters = sides[0]["rater"].unique().sort().to_list()
-    clusters = None if cluster is None else _clusters(cluster, people, judge)
+    clusters = None if cluster is None else clusters_of(cluster, people, judge)
     # raters who share items on one dimension share them on all
     used = design or design_of(_values(sides, "", shared[0], raters).people)
     compared = ComparisonSettings(
@@ -267,27 +267,6 @@ def _scales(ratings: Ratings, study: Study | None) -> tuple[dict[str, RatingScal
 
 def _names(side: pl.DataFrame) -> str:
     return ", ".join(side["dimension"].unique().sort().to_list()[:6])
-
-
-def _clusters(column: str, *tables: Ratings) -> dict[str, str]:
-    """The cluster of each item, from whichever table has the column."""
-    having = [table.frame.select("item", column) for table in tables if table.has(column)]
-    if not having:
-        extra = sorted(
-            {name for table in tables for name in table.frame.columns} - {"rater", "item", "dimension", "value"}
-        )
-        raise OptionError.unknown("column to cluster by", column, extra)
-    rows = pl.concat([one.with_columns(pl.col(column).cast(pl.String)) for one in having]).unique().drop_nulls()
-    twice = rows.filter(pl.len().over("item") > 1)["item"].sort()
-    if len(twice):
-        raise InputError(f"Item {twice[0]!r} has two values in column {column!r}. An item belongs to one cluster.")
-    by_item = dict(rows.iter_rows())
-    lacking = sorted({item for table in tables for item in table.frame.filter(is_pair())["item"]} - set(by_item))
-    if lacking:
-        raise InputError(
-            f"{len(lacking)} items have no value in column {column!r}: {', '.join(lacking[:4])}. Fill it in for every item."
-        )
-    return by_item
 
 
 def _values(
