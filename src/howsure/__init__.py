@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from howsure.evals.item_table import items as items
     from howsure.evals.leaderboards import leaderboard as leaderboard
     from howsure.evals.planning import power as power
+    from howsure.evals.stopping import watch as watch
     from howsure.evals.summaries import summary as summary
     from howsure.sources import convert as convert
     from howsure.sources import read as read
@@ -45,12 +46,13 @@ _HOMES = {
     "power": "evals.planning",
     "read": "sources",
     "summary": "evals.summaries",
+    "watch": "evals.stopping",
     **dict.fromkeys(
         ("bridges", "charts", "evals", "horizon", "people", "reporting", "stats", "stitch", "study", "track"), ""
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "items", "leaderboard", "power", "read", "summary"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "items", "leaderboard", "power", "read", "summary", "watch"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

@@ -19,6 +19,7 @@ PANELS: Panels = {
         "compare": ("howsure.cli.evals.compare", "Differences between models, paired by item, with tests."),
         "items": ("howsure.cli.evals.items", "Every item: success by model, flips, suspected wrong keys, saturation."),
         "leaderboard": ("howsure.cli.evals.leaderboard", "Tiers and rank intervals of many models, instead of ranks."),
+        "watch": ("howsure.cli.evals.watch", "Running evals: intervals that may be looked at as often as you like."),
         "power": ("howsure.cli.evals.power", "How many items and repeats are needed to detect a difference."),
     },
     "Instruments": {

@@ -10,6 +10,7 @@
     interval_coverage    how often each kind of interval contains the true value: `coverage`
     item_means           item means, from which means and differences are made
     real_banks           the same in evals drawn from real item banks: `coverage_on_banks`
+    stopping             confidence sequences of running evals: `watch`, `StopWhenKnown`
     simulator            attempts with known true means
 """
 
@@ -31,12 +32,18 @@ if TYPE_CHECKING:
     from howsure.evals.real_banks import BankCoverage as BankCoverage
     from howsure.evals.real_banks import coverage_on_banks as coverage_on_banks
     from howsure.evals.simulator import simulate as simulate
+    from howsure.evals.stopping import StopWhenKnown as StopWhenKnown
+    from howsure.evals.stopping import Watch as Watch
+    from howsure.evals.stopping import watch as watch
     from howsure.evals.summaries import Summary as Summary
     from howsure.evals.summaries import summary as summary
 
 _HOMES = {
     "BankCoverage": "real_banks",
     "coverage_on_banks": "real_banks",
+    "StopWhenKnown": "stopping",
+    "Watch": "stopping",
+    "watch": "stopping",
     "Comparison": "comparison",
     "IntervalCoverage": "interval_coverage",
     "ItemTable": "item_table",

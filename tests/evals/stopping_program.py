@@ -1,0 +1,60 @@
+"""Evals whose items succeed at given rates, run by Inspect in a process of its own; see `tests/servers/inspect_process.py`."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from inspect_ai import Task
+from inspect_ai import eval as inspect_eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import Score, accuracy, scorer
+from inspect_ai.solver import solver
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from howsure.evals import StopWhenKnown
+from servers.inspect_process import work
+
+
+@solver
+def nothing():  # asking the mock model would look up a tokeniser on the network
+    async def solve(state, generate):
+        return state
+
+    return solve
+
+
+@scorer(metrics=[accuracy()])
+def known(right):
+    async def score(state, target):
+        return Score(value="C" if right[int(state.sample_id)][state.epoch - 1] else "I")
+
+    return score
+
+
+def do(job):
+    rng = np.random.default_rng(job.get("seed", 0))
+    epochs = job.get("epochs", 1)
+    right = (rng.random((job["n"], epochs)) < job["rate"]).tolist()
+    dataset = MemoryDataset([Sample(input=f"item {i}", target="x", id=i) for i in range(job["n"])], name="known")
+    dataset.shuffle(seed=1)
+    stopping = StopWhenKnown(**job["stop"]) if "stop" in job else None
+    task = Task(
+        dataset=dataset, solver=nothing(), scorer=known(right), name="known", epochs=epochs, early_stopping=stopping
+    )
+    (log,) = inspect_eval(
+        *(task,),
+        model=job.get("model", "mockllm/a"),
+        log_dir=job["folder"],
+        display="none",
+        max_samples=4,
+        log_buffer=1,
+    )
+    stopped = log.results.early_stopping if log.results else None
+    found = {"status": log.status, "location": log.location, "error": log.error and log.error.message}
+    if stopped:
+        found |= {"told": stopped.metadata, "stops": [stop.model_dump() for stop in stopped.early_stops]}
+    return found
+
+
+if __name__ == "__main__":
+    work(do)

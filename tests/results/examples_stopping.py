@@ -1,0 +1,18 @@
+"""What `howsure watch` returns."""
+
+from howsure.estimates import Estimate
+from howsure.evals.stopping import Watch, WatchedDifference, WatchedRun
+from howsure.results import Provenance
+
+from .registry import example
+
+
+@example(Watch)
+def watch():
+    counts = {"n_units": 30, "n_planned": 80, "answer": "open"}
+    runs = [
+        WatchedRun(log=f"{m}.eval", task="t", model=m, status="started", mean=mean, n_finished=34, n_failed=1, **counts)
+        for m, mean in (("a", Estimate(0.6, 0.4, 0.8)), ("b", Estimate.without("too_few", "no unit is finished")))
+    ]
+    pair = WatchedDifference(task="t", a="a", b="b", difference=Estimate(0.1, -0.2, 0.4), **counts)
+    return Watch(runs=tuple(runs), pairs=(pair,), provenance=Provenance({"level": 0.95}, seed=0))
