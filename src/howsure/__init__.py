@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from howsure.errors import HowsureError as HowsureError
     from howsure.estimates import Estimate as Estimate
     from howsure.evals.comparison import compare as compare
+    from howsure.evals.gating import gate as gate
     from howsure.evals.interval_coverage import coverage as coverage
     from howsure.evals.item_table import items as items
     from howsure.evals.leaderboards import leaderboard as leaderboard
@@ -41,6 +42,7 @@ _HOMES = {
     "compare": "evals.comparison",
     "convert": "sources",
     "coverage": "evals.interval_coverage",
+    "gate": "evals.gating",
     "items": "evals.item_table",
     "leaderboard": "evals.leaderboards",
     "power": "evals.planning",
@@ -52,7 +54,7 @@ _HOMES = {
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "items", "leaderboard", "power", "read", "summary", "watch"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "gate", "items", "leaderboard", "power", "read", "summary", "watch"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

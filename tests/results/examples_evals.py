@@ -1,4 +1,4 @@
-"""Summary, comparison, power and coverage."""
+"""Summary, comparison, gate, power and coverage."""
 
 import numpy as np
 
@@ -6,6 +6,9 @@ import howsure
 from howsure.evals import (
     BankCoverage,
     Comparison,
+    GateCoverage,
+    GateDecision,
+    GateHistory,
     IntervalCoverage,
     ItemTable,
     Leaderboard,
@@ -60,3 +63,29 @@ def bank_coverage():
 
     rates = np.linspace(0.02, 0.9, 24).reshape(3, 8)
     return bank_coverage([Bank("bank", ("a", "b", "c"), rates)], n_simulations=3, level=0.95, seed=0)
+
+
+@example(GateDecision)
+def gate():
+    attempts = simulate(abilities=ABILITIES, n_families=3, n_attempts=2, seed=1).attempts
+    return howsure.gate(
+        howsure.evals.select(attempts, only=["model=b"]), howsure.evals.select(attempts, only=["model=c"]), margin=0.1
+    )
+
+
+@example(GateHistory)
+def history():
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        for commit in ("a1", "b2"):
+            howsure.evals.append_history(
+                Path(folder) / "h.jsonl", gate(), commit=commit, time="2026-01-31T12:00:00+00:00"
+            )
+        return howsure.evals.read_history(Path(folder) / "h.jsonl")
+
+
+@example(GateCoverage)
+def gate_coverage():
+    return howsure.evals.gate_coverage(n_pairs=20, designs=[(30, 1)], seed=1)

@@ -8,8 +8,9 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command `howsure`.
 
-    The exit code is 0, 2 for errors that the user can fix (also when standard output could not be written), 130 or 143 after
-    Ctrl-C or SIGTERM. A reader that left early, as `head` does, is no error.
+    The exit code is 0, 2 for errors that the user can fix (also when standard output could not be written), 70 after an unexpected error (with
+    its traceback), 130 or 143 after Ctrl-C or SIGTERM; `howsure gate` ends with 1 for block and 3 for cannot tell. A reader that left early, as
+    `head` does, is no error.
     """
     import errno
     import sys
@@ -21,6 +22,11 @@ def main() -> None:
 
     try:
         app()
+    except Exception:  # noqa: BLE001
+        import traceback
+
+        traceback.print_exc()  # Python itself would end with 1, which reads as a verdict
+        raise SystemExit(70) from None
     except SystemExit as end:
         sys.stdout.flush()
         failure = printed.failure if printed else None

@@ -4,6 +4,12 @@
 
     summaries            the mean score of each subject: `summary`
     comparison           differences between subjects, paired by item: `compare`
+    variants             what is compared: factors, cells, and rows chosen by any column
+    reductions           pass@k, pass^k, majority@k, best@k; what errors count as
+    costs                cost, time and tokens beside the score
+    gating               ship, block or cannot tell: `gate`
+    gate_history         its verdicts over time, in a file chained by digests
+    gate_simulation      how often it is wrong, on banks of items with known success rates
     planning             items and repeats that a difference needs: `power`
     item_table           every item, by model: `items`
     leaderboards         tiers and rank intervals: `leaderboard`
@@ -21,6 +27,13 @@ from howsure._lazy import lazily
 if TYPE_CHECKING:
     from howsure.evals.comparison import Comparison as Comparison
     from howsure.evals.comparison import compare as compare
+    from howsure.evals.gate_history import GateHistory as GateHistory
+    from howsure.evals.gate_history import append_history as append_history
+    from howsure.evals.gate_history import read_history as read_history
+    from howsure.evals.gate_simulation import GateCoverage as GateCoverage
+    from howsure.evals.gate_simulation import gate_coverage as gate_coverage
+    from howsure.evals.gating import GateDecision as GateDecision
+    from howsure.evals.gating import gate as gate
     from howsure.evals.interval_coverage import IntervalCoverage as IntervalCoverage
     from howsure.evals.interval_coverage import coverage as coverage
     from howsure.evals.item_table import ItemTable as ItemTable
@@ -31,12 +44,14 @@ if TYPE_CHECKING:
     from howsure.evals.planning import power as power
     from howsure.evals.real_banks import BankCoverage as BankCoverage
     from howsure.evals.real_banks import coverage_on_banks as coverage_on_banks
+    from howsure.evals.reductions import reduce_attempts as reduce_attempts
     from howsure.evals.simulator import simulate as simulate
     from howsure.evals.stopping import StopWhenKnown as StopWhenKnown
     from howsure.evals.stopping import Watch as Watch
     from howsure.evals.stopping import watch as watch
     from howsure.evals.summaries import Summary as Summary
     from howsure.evals.summaries import summary as summary
+    from howsure.evals.variants import select as select
 
 _HOMES = {
     "BankCoverage": "real_banks",
@@ -45,6 +60,9 @@ _HOMES = {
     "Watch": "stopping",
     "watch": "stopping",
     "Comparison": "comparison",
+    "GateDecision": "gating",
+    "GateCoverage": "gate_simulation",
+    "GateHistory": "gate_history",
     "IntervalCoverage": "interval_coverage",
     "ItemTable": "item_table",
     "Leaderboard": "leaderboards",
@@ -54,7 +72,13 @@ _HOMES = {
     "coverage": "interval_coverage",
     "items": "item_table",
     "leaderboard": "leaderboards",
+    "append_history": "gate_history",
+    "gate": "gating",
+    "gate_coverage": "gate_simulation",
     "power": "planning",
+    "read_history": "gate_history",
+    "reduce_attempts": "reductions",
+    "select": "variants",
     "simulate": "simulator",
     "summary": "summaries",
 }

@@ -6,11 +6,23 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from howsure.charts import Caption, Field, Reference, bins, estimate_rows, histogram, interval_plot, line_with_band
+from howsure.charts import (
+    Caption,
+    Field,
+    Reference,
+    bins,
+    estimate_rows,
+    histogram,
+    interval_plot,
+    line_with_band,
+    points_with_trend,
+)
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.evals.comparison import Comparison
+    from howsure.evals.gate_history import GateHistory
+    from howsure.evals.gating import GateDecision
     from howsure.evals.item_table import ItemTable
     from howsure.evals.leaderboards import Leaderboard
     from howsure.evals.planning import PowerPlan
@@ -19,11 +31,14 @@ if TYPE_CHECKING:
 __all__ = [
     "draw_comparison",
     "draw_discrimination",
+    "draw_gate",
     "draw_items",
     "draw_leaderboard",
+    "draw_pareto",
     "draw_power",
     "draw_ranks",
     "draw_summary",
+    "draw_trend",
 ]
 
 _MOST_ROWS = 60  # more than this nobody reads in one picture
@@ -53,7 +68,10 @@ def draw_comparison(comparison: Comparison) -> Chart:
     """Differences with intervals around the line of no difference, the largest on top."""
     shown = comparison.pairs[:_MOST_ROWS]
     is_split = len({pair.task for pair in comparison.pairs}) > 1
-    labels = [f"{pair.a} − {pair.b}" + (f", {pair.task}" if is_split else "") for pair in shown]
+    labels = [
+        f"{pair.a} − {pair.b}" + (f", {pair.task}" if is_split else "") + (f" ({pair.held})" if pair.held else "")
+        for pair in shown
+    ]
     settings = comparison.provenance.settings
     return interval_plot(
         estimate_rows(zip(labels, (pair.difference for pair in shown), strict=True)),
@@ -68,6 +86,80 @@ def draw_comparison(comparison: Comparison) -> Chart:
         label=Field("label", "Pair"),
         value=Field("value", "Difference", "score, −1 to 1"),
         reference=Reference(0, "no difference"),
+    )
+
+
+def draw_pareto(comparison: Comparison) -> Chart:
+    """Score and cost of each cell; those that no other beats in both are named."""
+    shown = [row for row in comparison.costs if row.cost.value is not None and row.score.value is not None]
+    labels = [f"{row.name} ({row.held})" if row.held else row.name for row in shown]
+    rows = estimate_rows(zip(labels, (row.score for row in shown), strict=True)).with_columns(
+        cost=pl.Series([row.cost.value for row in shown], dtype=pl.Float64),
+        kind=pl.Series(["efficient" if row.is_efficient else "another is as good and cheaper" for row in shown]),
+    )
+    settings = comparison.provenance.settings
+    method = "mean cost of an attempt; efficient: no other scores as high at this cost"
+    return points_with_trend(
+        rows,
+        title="Score and cost",
+        caption=Caption(len(shown), "variants", settings["level"], method),
+        x=Field(
+            "cost", "Cost per attempt", "dollars", domain=(0, 1.15 * max(row.cost.value or 0.0 for row in shown) or 1)
+        ),
+        y=Field("value", "Mean score", "0–1"),
+        label=Field("label", settings.get("factor", "model").capitalize()),
+        group=Field("kind", "At its cost"),
+        named=labels
+        if len(labels) <= 12
+        else [label for label, row in zip(labels, shown, strict=True) if row.is_efficient],
+    )
+
+
+def draw_gate(gate: GateDecision) -> Chart:
+    """Differences with their one-sided limits, around no difference; the margin is in each label."""
+    shown = gate.rows[:_MOST_ROWS]
+    rows = estimate_rows((f"{row.eval} (margin {row.margin:g})", row.difference) for row in shown).with_columns(
+        verdict=pl.Series([row.verdict for row in shown], dtype=pl.String)
+    )
+    settings = gate.provenance.settings
+    margins = {row.margin for row in gate.rows}
+    return interval_plot(
+        rows,
+        title=f"Candidate − base: {gate.verdict}",
+        caption=Caption(
+            sum(row.n_items for row in gate.rows),
+            "common items",
+            round(2 * settings["level"] - 1, 12),
+            f"two one-sided limits of {settings['level']:.0%}",
+            _left_out(gate.rows),
+        ),
+        label=Field("label", "Eval"),
+        value=Field("value", "Difference", "score"),
+        group=Field("verdict", "Verdict"),
+        reference=Reference(-margins.pop(), "−margin") if len(margins) == 1 else Reference(0, "no difference"),
+    )
+
+
+def draw_trend(history: GateHistory) -> Chart:
+    """The candidate's mean score over the runs of the gate, one line per eval."""
+    known = [row for row in history.rows if row.candidate.value is not None]
+    rows = pl.DataFrame(
+        {
+            "run": [row.position for row in known],
+            "value": [row.candidate.value for row in known],
+            "low": [row.candidate.value if row.candidate.low is None else row.candidate.low for row in known],
+            "high": [row.candidate.value if row.candidate.high is None else row.candidate.high for row in known],
+            "eval": [row.eval for row in known],
+        }
+    )
+    n = len({row.position for row in history.rows})
+    return line_with_band(
+        rows,
+        title="Candidates over commits",
+        caption=Caption(n, "runs of the gate", 0.95, "each mean on its own; the gate compares paired items"),
+        x=Field("run", "Run", "number", domain=(1, max(n, 2))),
+        y=Field("value", "Mean score", "0–1"),
+        group=Field("eval", "Eval") if rows["eval"].n_unique() > 1 else None,
     )
 
 

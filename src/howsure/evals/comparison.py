@@ -1,19 +1,22 @@
-"""Differences between subjects, paired by item."""
+"""Differences between models, prompts or any other cells of attempts, paired by item; interactions of crossed factors."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.evals.item_means import ALL, Items, items_of
+from howsure.evals.costs import CostRow, cost_rows
+from howsure.evals.item_means import ALL, GROUPS, Items, items_of
+from howsure.evals.variants import Spec, Variants, aligned, named, variants_of
 from howsure.results import Provenance, Result, columns_of
+from howsure.stats.means import paired_difference
 from howsure.stats.multiplicity import benjamini_hochberg, holm
 from howsure.stats.permutation import mcnemar, permutation, sign_flip
 from howsure.tables import Attempts
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.tables.frames import Source
 
-__all__ = ["CORRECTIONS", "Comparison", "Difference", "compare"]
+__all__ = ["CORRECTIONS", "Comparison", "Difference", "Interaction", "compare"]
+
+Tested = TypeVar("Tested", "Difference", "Interaction")
 
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 
@@ -49,6 +54,25 @@ class Difference:
     n_unshared: int
     within_item_share: Estimate
     estimand: str
+    held: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interaction:
+    """How much the difference between two values of one factor depends on another: (a1 − a2 at b1) − (a1 − a2 at b2)."""
+
+    factor: str
+    a1: str
+    a2: str
+    moderator: str
+    b1: str
+    b2: str
+    held: str
+    interaction: Estimate
+    p: float | None
+    p_adjusted: float | None = None
+    n_items: int
+    n_clusters: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,19 +93,45 @@ class Comparison(Result):
     n_unshared             number of items that only one of them tried
     within_item_share      share of the squared standard error from repeats of an item, with its interval and state
     estimand               what the difference is a mean of
+    held                   other factors that vary, and the value that both have
     =====================  ==============================================================================================
+
+    Table ``interactions``, where factors are crossed: factor, a1, a2, moderator, b1, b2, held, interaction (with _low, _high and _state), p,
+    p_adjusted, n_items and n_clusters. Table ``costs``, where the attempts have costs, tokens or seconds: see `howsure.evals.costs.CostRow`.
 
     Parameters
     ----------
     pairs : tuple[Difference, ...]
         One entry per pair and group of tasks.
+    interactions : tuple[Interaction, ...]
+        One entry per two factors and two values of each.
+    costs : tuple[CostRow, ...]
+        One entry per compared cell, where the attempts have costs, tokens or seconds.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "compare"
     pairs: tuple[Difference, ...]
+    interactions: tuple[Interaction, ...] = ()
+    costs: tuple[CostRow, ...] = ()
     provenance: Provenance
+
+    @property
+    def statement(self) -> str:
+        """What a difference of this comparison is, in one sentence."""
+        settings = self.provenance.settings
+        held = {pair.held for pair in self.pairs if pair.held}
+        both = (
+            " Both have the same " + ", ".join(part.partition("=")[0] for part in next(iter(held)).split(", ")) + "."
+            if held
+            else ""
+        )
+        evals = {pair.estimand for pair in self.pairs}
+        return (
+            f"Estimand: {settings.get('factor', 'model')} A minus {settings.get('factor', 'model')} B in {' or '.join(sorted(evals))}, over items that "
+            f"could have been asked (these are a sample).{both}"
+        )
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -92,44 +142,58 @@ class Comparison(Result):
             | {"p": d.p, "p_adjusted": d.p_adjusted, "test": d.test, "p_a_greater": d.p_a_greater}
             | {"n_items": d.n_items, "n_clusters": d.n_clusters, "n_unshared": d.n_unshared}
             | columns_of(within_item_share=d.within_item_share)
-            | {"estimand": d.estimand}
+            | {"estimand": d.estimand, "held": d.held}
             for d in self.pairs
         ]
-        return {"compare": pl.DataFrame(rows, infer_schema_length=None)}
+        crossed = [
+            {name: getattr(i, name) for name in ("factor", "a1", "a2", "moderator", "b1", "b2", "held")}
+            | columns_of(interaction=i.interaction)
+            | {"p": i.p, "p_adjusted": i.p_adjusted, "n_items": i.n_items, "n_clusters": i.n_clusters}
+            for i in self.interactions
+        ]
+        tables = {"compare": rows, "interactions": crossed, "costs": [row.as_row() for row in self.costs]}
+        return {name: pl.DataFrame(one, infer_schema_length=None) for name, one in tables.items() if one}
 
     def charts(self) -> dict[str, Chart]:
-        """One chart, ``compare``: differences with intervals."""
-        from howsure.evals.charts import draw_comparison
+        """``compare``: differences with intervals; ``pareto``, where the attempts have costs: score and cost."""
+        from howsure.evals.charts import draw_comparison, draw_pareto
 
-        return {"compare": draw_comparison(self)}
+        pareto = {"pareto": draw_pareto(self)} if any(row.cost.value is not None for row in self.costs) else {}
+        return {"compare": draw_comparison(self)} | pareto
 
 
 def compare(
     attempts: Attempts | Source,
-    a: str | None = None,
-    b: str | None = None,
+    a: Spec | None = None,
+    b: Spec | None = None,
     *,
-    by: str | None = ALL,
+    by: str | Sequence[str] | None = ALL,
+    pool: Sequence[str] = (),
     cluster: str = "task",
     correction: str = "holm",
     level: float = 0.95,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Differences between subjects, paired by item: `a` with `b`, `a` with all others, or all pairs.
+    """Differences between models, or between the values of any other column, paired by item.
 
     Every item that both tried counts once, with the mean of its attempts; over several evals, every eval that all compared
-    subjects tried counts once. So a difference equals that of two means of `summary` where both tried the same items.
-    Where two subjects share fewer than two items, their means are compared unpaired, and ``test`` says so.
+    cells tried counts once. So a difference equals that of two means of `summary` where both tried the same items.
+    Where two cells share fewer than two items, their means are compared unpaired, and ``test`` says so.
 
     Parameters
     ----------
     attempts : Attempts, frame or path
         One row per attempt: an `Attempts` table, a polars, pandas or pyarrow frame with its columns, or a file.
-    a, b : str, optional
-        The subjects. With one of them: its differences to all others. Without: all pairs.
-    by : {"all", "domain", "family", "task"}, default "all"
-        One comparison per pair and value of this column.
+    a, b : str or mapping, optional
+        The two sides: a value of the factor, or ``"model=x,prompt=cot"``, or ``{"model": "x", "prompt": "cot"}``. With one of them: its
+        differences to all others. Without: all pairs.
+    by : str or sequence of str, default "all"
+        Columns, also separated by commas. Those that describe runs (model, prompt, temperature, …) are compared; with two of them, each is
+        compared at every value of the other, and the interactions are estimated. One of ``all``, ``domain``, ``family`` and ``task`` may be
+        among them: one comparison per value. Without a factor, the one that varies is compared; factors that vary and are not named are held equal.
+    pool : sequence of str
+        Columns whose values count as repeats instead of being held equal.
     cluster : {"task", "family", "domain", "none"}, default "task"
         Items of one cluster are not independent. Tasks with the same content (``item_digest``) are one cluster.
     correction : {"holm", "bh"}, default "holm"
@@ -149,9 +213,9 @@ def compare(
     Raises
     ------
     InputError
-        If there are not two subjects with attempts to compare.
+        If there are not two cells with attempts to compare.
     OptionError
-        If a subject, column or correction does not exist.
+        If a value, column or correction does not exist, or if several factors vary and none is named.
 
     Examples
     --------
@@ -161,41 +225,107 @@ def compare(
     attempts = Attempts.of(attempts)
     if correction not in CORRECTIONS:
         raise OptionError.unknown("correction", correction, CORRECTIONS)
-    there = attempts.lazy.select(pl.col("subject").unique().sort()).collect()["subject"].to_list()
-    compared = {name for pair in _pairs(there, a, b) for name in pair}
-    if not compared:
-        raise InputError("There is only one subject to compare. Add the attempts of another.")
-    groups = list(items_of(attempts, by, cluster=cluster, subjects=sorted(compared)))
+    columns = [] if by is None else [name.strip() for name in (by.split(",") if isinstance(by, str) else by)]
+    groups = [name for name in columns if name in GROUPS]
+    if len(groups) > 1:
+        raise OptionError(f"{' and '.join(groups)} both divide the items. Name one of them.")
+    group = groups[0] if groups else None if by is None else ALL
+    variants = variants_of(attempts, a, b, by=[name for name in columns if name not in GROUPS], pool=pool)
+    blocks, notes = [], list(variants.notes)
+    for held, pairs in variants.blocks():
+        cells = sorted({cell for pair in pairs for cell in pair})
+        part, told = aligned(_only(variants.attempts, cells))
+        parts = list(items_of(part, group, cluster=cluster, subjects=cells))
+        notes += told + [note for items in parts if items.label == ALL or group == "domain" for note in items.notes]
+        blocks.append((held, pairs, parts))
     wanted = [
         (items, pair)
-        for items in groups
-        for pair in _pairs(there, a, b)
+        for _, pairs, parts in blocks
+        for items in parts
+        for pair in pairs
         if items.label == ALL or set(pair) <= set(items.subjects)
     ]
     if not wanted:
-        raise InputError(f"No {by} was tried by two of the subjects, so there is nothing to compare.")
+        raise InputError(f"No {group} was tried by two of the subjects, so there is nothing to compare.")
     found = []
     for done, (items, (first, second)) in enumerate(wanted, 1):
-        found.append(_difference(items, first, second, level, seed))
+        pair = _difference(items, first, second, level, seed)
+        found.append(replace(pair, a=variants.names[first], b=variants.names[second], held=variants.held[first]))
         if progress:
             progress(done, len(wanted))
-    settings: dict[str, Any] = {"by": by or "default", "cluster": cluster, "correction": correction, "level": level}
-    notes = [note for items in groups if items.label == ALL or by == "domain" for note in items.notes]
-    provenance = Provenance.of(attempts, seed=seed, notes=notes, **settings)
-    return Comparison(pairs=_adjusted(found, correction), provenance=provenance)
+    crossed = _interactions(variants, cluster, level, seed) if len(variants.by) > 1 and a is None and b is None else []
+    settings: dict[str, Any] = {
+        "by": by if isinstance(by, str) else ",".join(columns) or "default",
+        "factor": variants.factor,
+    }
+    settings |= {"cluster": cluster, "correction": correction, "level": level}
+    settings |= {"pool": ",".join(pool)} if pool else {}
+    return Comparison(
+        pairs=_adjusted(found, correction),
+        interactions=_adjusted(crossed, correction),
+        costs=cost_rows(variants, cluster=cluster, level=level),
+        provenance=Provenance.of(attempts, seed=seed, notes=notes, **settings),
+    )
 
 
-def _pairs(subjects: Sequence[str], a: str | None, b: str | None) -> list[tuple[str, str]]:
-    for name in (a, b):
-        if name is not None and name not in subjects:
-            raise OptionError.unknown("subject", name, subjects)
-    if a is not None and a == b:
-        raise OptionError(f"a and b are both {a!r}. Name two subjects.")
-    if a is None and b is None:
-        return list(itertools.combinations(subjects, 2))
-    if a is not None and b is not None:
-        return [(a, b)]
-    return [(a or other, b or other) for other in subjects if other != (a or b)]
+def _only(attempts: Attempts, cells: Sequence[str]) -> Attempts:
+    """The attempts of some cells; the table itself where it has no others."""
+    there = attempts.lazy.select(pl.col("subject").unique()).collect(engine="streaming")["subject"]
+    if set(there) == set(cells):
+        return attempts
+    return Attempts(attempts.lazy.filter(pl.col("subject").is_in(list(cells))), notes=attempts.notes)
+
+
+def _interactions(variants: Variants, cluster: str, level: float, seed: int) -> list[Interaction]:
+    """For each two factors and two values of each, over the items that all four cells tried."""
+    part, _ = aligned(variants.attempts)
+    (items,) = items_of(part, ALL, cluster=cluster, subjects=sorted(variants.values))
+    wide = items.frame.pivot("subject", index=["eval", "task", "cluster"], values="mean").sort("eval", "task")
+    cell_of = {tuple(sorted(values.items())): cell for cell, values in variants.values.items()}
+    levels = {name: sorted({values[name] for values in variants.values.values()}) for name in variants.by}
+    found = []
+    for factor, moderator in itertools.combinations(variants.by, 2):
+        fixed = {
+            tuple(sorted((n, v) for n, v in values.items() if n not in (factor, moderator)))
+            for values in variants.values.values()
+        }
+        for rest in sorted(fixed):
+            for (a1, a2), (b1, b2) in itertools.product(
+                itertools.combinations(levels[factor], 2), itertools.combinations(levels[moderator], 2)
+            ):
+                keys = [
+                    tuple(sorted([*rest, (factor, x), (moderator, y)]))
+                    for x, y in ((a1, b1), (a2, b1), (a1, b2), (a2, b2))
+                ]
+                if not all(key in cell_of for key in keys):
+                    continue
+                cells = [cell_of[key] for key in keys]
+                shared = wide.drop_nulls(cells)
+                first, second, third, fourth = (shared[cell].to_numpy() for cell in cells)
+                clusters = shared["cluster"].to_numpy()
+                bounds = None if part.is_free else (-1.0, 1.0)
+                mean = paired_difference(
+                    first - second,
+                    third - fourth,
+                    clusters,
+                    strata=shared["eval"].to_numpy(),
+                    level=level,
+                    bounds=bounds,
+                )
+                is_single = shared["eval"].n_unique() == 1
+                p = (
+                    sign_flip(first - second - third + fourth, clusters, seed=seed).p
+                    if is_single and len(shared) > 1
+                    else _two_sided(mean.p_positive)
+                )
+                found.append(
+                    Interaction(
+                        factor=named(factor), a1=a1, a2=a2, moderator=named(moderator), b1=b1, b2=b2,
+                        held=", ".join(f"{named(n)}={v}" for n, v in rest), interaction=mean.estimate, p=p,
+                        n_items=len(shared), n_clusters=mean.n_clusters,
+                    )
+                )  # fmt: skip
+    return found
 
 
 def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Difference:
@@ -274,7 +404,7 @@ def _two_sided(p_a_greater: float | None) -> float | None:
     return None if p_a_greater is None else 2 * min(p_a_greater, 1 - p_a_greater)
 
 
-def _adjusted(found: Sequence[Difference], correction: str) -> tuple[Difference, ...]:
+def _adjusted(found: Sequence[Tested], correction: str) -> tuple[Tested, ...]:
     p_by_index = {index: pair.p for index, pair in enumerate(found) if pair.p is not None}
     if p_by_index:
         adjusted = CORRECTIONS[correction](list(p_by_index.values()))

@@ -8,6 +8,8 @@ from typing import Any
 
 from howsure.estimates import Estimate, State, chance
 from howsure.evals.comparison import Comparison
+from howsure.evals.gate_history import GateHistory
+from howsure.evals.gating import GateDecision
 from howsure.evals.item_table import ItemTable
 from howsure.evals.leaderboards import Leaderboard
 from howsure.evals.planning import PowerPlan
@@ -20,6 +22,8 @@ __all__ = [
     "Truth",
     "comparison_section",
     "estimate_of",
+    "gate_section",
+    "history_section",
     "items_section",
     "leaderboard_section",
     "power_section",
@@ -79,6 +83,7 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
             "P(A > B)": chance(pair.p_a_greater),
             "Shared items": pair.n_items,
             "Within-item share": pair.within_item_share if pair.within_item_share.value is not None else None,
+            "Held equal": pair.held or None,
             **_true_value(truth, (pair.a, pair.b, pair.task), pair.difference),
         }
         for pair in comparison.pairs
@@ -100,8 +105,115 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
         f"{len(sure)} of {len(comparison.pairs)} differences between models are statistically significant "
         f"({settings['correction'].capitalize()}-corrected, {1 - settings['level']:.0%})."
     )
+    more: list[Block] = []
+    if comparison.interactions:
+        crossed: list[dict[str, Cell]] = [
+            {
+                "Difference": f"{i.a1} − {i.a2}",
+                "Depends on": f"{i.moderator}: {i.b1} − {i.b2}",
+                "Held equal": i.held or None,
+                "Interaction": i.interaction,
+                "p, corrected": chance(i.p_adjusted),
+                "Items": i.n_items,
+            }
+            for i in comparison.interactions
+        ]
+        more.append(_table(crossed, "How much a difference depends on another factor; 0 where it does not."))
+    if comparison.costs:
+        costs: list[dict[str, Cell]] = [
+            {
+                "Variant": c.name,
+                "Held equal": c.held or None,
+                "Score": c.score,
+                **{
+                    title: one if one.value is not None else None
+                    for title, one in (
+                        ("Cost", c.cost),
+                        ("Seconds", c.seconds),
+                        ("Tokens", c.tokens),
+                        ("Cost per success", c.cost_per_success),
+                    )
+                },
+                "Efficient": "yes" if c.is_efficient else None,
+            }
+            for c in comparison.costs
+        ]
+        charts = [ChartBlock(chart) for name, chart in comparison.charts().items() if name == "pareto"]
+        more += [*charts, _table(costs, "Means per attempt, with intervals.")]
+    title = (
+        "Which model is better?"
+        if settings.get("factor", "model") == "model"
+        else f"Which {settings['factor']} is better?"
+    )
+    blocks: list[Block] = [
+        ChartBlock(comparison.chart()),
+        Text(comparison.statement),
+        table,
+        *more,
+        Method(method),
+        download,
+    ]
+    return Section(title, blocks, found=[told])
+
+
+def gate_section(gate: GateDecision) -> Section:
+    """Whether the candidate may replace the base, eval by eval."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "Eval": row.eval,
+            "Verdict": row.verdict,
+            "Base": row.base,
+            "Candidate": row.candidate,
+            "Candidate − base": row.difference,
+            "Margin": row.margin,
+            "p (drop ≥ margin)": chance(row.p_ship),
+            "p (no drop, Holm)": chance(row.p_block_adjusted),
+            "Items": row.n_items,
+            "Better": row.n_gains,
+            "Worse": row.n_losses,
+            "What would decide": row.advice or row.reason or None,
+            "Method": row.method,
+        }
+        for row in gate.rows
+    ]
+    level = gate.provenance.settings["level"]
+    method = (
+        f"Paired by item. The ends of the difference are two one-sided limits of {level:.0%}. Ship: the lower limit is above −margin on every eval "
+        "(intersection–union test, no correction needed). Block: not ship, and on one eval the upper limit is below 0 after Holm's correction. "
+        "Single right-or-wrong answers: Tango's score limits, at least as wide as exact ones where fewer than 10 answers changed. Otherwise: a t "
+        "limit over clusters with Hall's correction for skewness and half a cluster added at either end of the scale. What would decide: with a "
+        "probability of 80 %, if candidate and base are equally good (or, where the estimate is below −margin, if it is the true difference)."
+    )
+    blocks: list[Block] = [
+        Text(gate.sentence),
+        ChartBlock(gate.chart()),
+        _table(rows, "One row per eval."),
+        Method(method),
+    ]
+    found = [gate.sentence] if gate.verdict != "cannot tell" else []
+    unknown = [gate.sentence] if gate.verdict == "cannot tell" else []
+    download = Download("gate.csv", csv_text(gate.to_frame()))
+    return Section("May the candidate replace the base?", [*blocks, download], found=found, unknown=unknown)
+
+
+def history_section(history: GateHistory) -> Section:
+    """The candidates over commits."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "Run": row.position,
+            "Time": row.time,
+            "Commit": row.commit[:12] or None,
+            "Eval": row.eval,
+            "Verdict": row.verdict,
+            "Candidate": row.candidate,
+            "Candidate − base": row.difference,
+        }
+        for row in history.rows
+    ]
+    text = "Each line of the history includes the digest of the line before it; the chain is whole."
     return Section(
-        "Which model is better?", [ChartBlock(comparison.chart()), table, Method(method), download], found=[told]
+        "How did the candidates develop?",
+        [ChartBlock(history.chart()), _table(rows, "One row per run and eval."), Text(text)],
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,8 +12,9 @@ if TYPE_CHECKING:
 
     from howsure.evals.comparison import Difference
     from howsure.evals.summaries import SummaryRow
+    from howsure.tables import Attempts
 
-__all__ = ["Cluster", "ItemsAre", "Weights", "decimals", "estimands"]
+__all__ = ["Choosing", "Cluster", "ItemsAre", "Weights", "decimals", "estimands", "words"]
 
 Cluster = Annotated[
     str, typer.Option(help="Attempts with the same value are not independent: task, family, domain, or none.")
@@ -25,6 +27,40 @@ ItemsAre = Annotated[
     ),
 ]
 Weights = Annotated[str, typer.Option(help="Over several evals, what counts once: evals or items.")]
+
+
+def _option(text: str, *names: str) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel="Attempts", show_default=False)
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """Which attempts count, and as what."""
+
+    where: Annotated[list[str] | None, _option("Only rows with e.g. temperature>=0.5 or prompt!=cot; any column.")] = (
+        None
+    )
+    only: Annotated[list[str] | None, _option("Only these values, e.g. prompt=plain,cot.")] = None
+    exclude: Annotated[list[str] | None, _option("Without these values, e.g. model=old.")] = None
+    reduce: Annotated[
+        str | None,
+        _option(
+            "How attempts at an item become one score: mean, pass@K, pass^K, majority@K or best@K. [default: mean]"
+        ),
+    ] = None
+
+    def apply(self, attempts: Attempts) -> Attempts:
+        """The attempts that count."""
+        from howsure.evals.reductions import reduce_attempts
+        from howsure.evals.variants import select
+
+        chosen = select(attempts, where=self.where or (), only=self.only or (), exclude=self.exclude or ())
+        return reduce_attempts(chosen, self.reduce or "mean")
+
+
+def words(text: str | None) -> list[str]:
+    """Words separated by commas."""
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def decimals(number: float | None, digits: int) -> str | None:

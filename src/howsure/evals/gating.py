@@ -1,0 +1,501 @@
+"""May the candidate replace the base? Ship, block or cannot tell, from paired items of one eval or a suite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.evals.item_means import Items, items_of
+from howsure.evals.variants import aligned, named, varying_factors
+from howsure.results import Provenance, Result, columns_of, plain
+from howsure.stats.multiplicity import holm
+from howsure.stats.noninferiority import Flips, Smoothed
+from howsure.stats.power import PairedDesign, items_needed
+from howsure.tables import Attempts
+
+if TYPE_CHECKING:
+    from howsure.charts.drawing import Chart
+    from howsure.tables.frames import Source
+
+__all__ = ["EXIT_CODES", "GateDecision", "GateRow", "GateSuite", "Verdict", "gate", "read_suite"]
+
+Verdict = Literal["ship", "block", "cannot tell"]
+EXIT_CODES: Mapping[Verdict, int] = {"ship": 0, "block": 1, "cannot tell": 3}
+
+_BASE, _CANDIDATE = "base", "candidate"
+_POWER = 0.8  # with which more data shall decide
+_MOST_REPEATS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateRow:
+    """The verdict on one eval.
+
+    ``difference`` is candidate − base (base − candidate where lower is better); its ends are the two one-sided limits at the gate's level.
+    ``p_ship`` is the p-value of the hypothesis that the candidate is worse by the margin or more, ``p_block`` of the hypothesis that it is not
+    worse. ``more_items`` and ``more_repeats`` are what would decide with a probability of 80 %, ``tokens`` and ``cost`` what the cheaper of the
+    two would use.
+    """
+
+    eval: str
+    verdict: Verdict
+    margin: float
+    base: Estimate
+    candidate: Estimate
+    difference: Estimate
+    p_ship: float | None = None
+    p_block: float | None = None
+    p_block_adjusted: float | None = None
+    n_items: int = 0
+    n_clusters: int = 0
+    n_gains: int = 0
+    n_losses: int = 0
+    n_unshared: int = 0
+    method: str = ""
+    reason: str = ""
+    more_items: int | None = None
+    more_repeats: int | None = None
+    tokens: float | None = None
+    cost: float | None = None
+
+    @property
+    def advice(self) -> str:
+        """What would decide, in words; nothing where the verdict is clear."""
+        ways = [f"{self.more_items:,} more items"] if self.more_items else []
+        ways += [f"{self.more_repeats:,} more repeats of each item"] if self.more_repeats else []
+        if self.verdict != "cannot tell" or not ways:
+            return ""
+        used = [f"{_short(self.tokens)} tokens"] if self.tokens else []
+        used += [f"${self.cost:,.2f}"] if self.cost else []
+        return f"{', or '.join(ways)}{'; about ' + ' and '.join(used) if used else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateDecision(Result):
+    """Whether a candidate may replace the base.
+
+    Table ``gate``: one row per eval: eval, verdict, margin, base, candidate and difference (each with _low, _high and _state), p_ship, p_block,
+    p_block_adjusted, n_items, n_clusters, n_gains, n_losses, n_unshared, method, reason, more_items, more_repeats, tokens, cost; see `GateRow`.
+    """
+
+    name: ClassVar[str] = "gate"
+    verdict: Verdict
+    rows: tuple[GateRow, ...]
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``gate``."""
+        rest: tuple[str, ...] = (
+            "p_ship",
+            "p_block",
+            "p_block_adjusted",
+            "n_items",
+            "n_clusters",
+            "n_gains",
+            "n_losses",
+            "n_unshared",
+        )
+        rest = (*rest, "method", "reason", "more_items", "more_repeats", "tokens", "cost")
+        rows = [
+            {"eval": row.eval, "verdict": row.verdict, "margin": row.margin}
+            | columns_of(base=row.base, candidate=row.candidate, difference=row.difference)
+            | {name: getattr(row, name) for name in rest}
+            for row in self.rows
+        ]
+        return {"gate": pl.DataFrame(rows, infer_schema_length=None)}
+
+    @property
+    def exit_code(self) -> int:
+        """0 for ship, 1 for block, 3 for cannot tell."""
+        return EXIT_CODES[self.verdict]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict and its reason in one sentence."""
+        n = len(self.rows)
+        if self.verdict == "ship":
+            what = "the candidate is" if n == 1 else f"on all {n} evals the candidate is"
+            return f"Ship: {what} not worse than the base by the margin or more."
+        if self.verdict == "block":
+            blocked = [row.eval for row in self.rows if row.verdict == "block"]
+            on = "" if n == 1 else f" on {', '.join(blocked[:4])}{' …' if len(blocked) > 4 else ''}"
+            return f"Block: the candidate is worse than the base{on}."
+        unclear = [row for row in self.rows if row.verdict == "cannot tell"]
+        on = "" if n == 1 else f" on {len(unclear)} of {n} evals"
+        first = next((row.advice for row in unclear if row.advice), "")
+        more = f" What would decide{'' if len(unclear) == 1 else f' {unclear[0].eval}'}: {first}." if first else ""
+        why = f" {unclear[0].reason[0].upper()}{unclear[0].reason[1:]}." if unclear and unclear[0].reason else ""
+        return f"Cannot tell{on}: the data neither exclude a drop of the margin nor show a drop.{why}{more}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table and the provenance, and the verdict."""
+        return {
+            "verdict": self.verdict,
+            "exit_code": self.exit_code,
+            "sentence": self.sentence,
+            **plain(super().as_dict()),
+        }
+
+    def markdown(self) -> str:
+        """The verdict as Markdown, for a pull request or a job's summary."""
+        marks = {"ship": "✅ ship", "block": "⛔ block", "cannot tell": "⚠️ cannot tell"}
+        level = self.provenance.settings["level"]
+        head = "| eval | verdict | base | candidate | difference (limits) | margin | items | better / worse | what would decide |"
+        lines = [
+            f"### {marks[self.verdict]}",
+            "",
+            _safe(self.sentence),
+            "",
+            head,
+            "|---|---|--:|--:|--:|--:|--:|--:|---|",
+        ]
+        for row in self.rows:
+            means = [
+                _safe(str(one.value if one.value is None else f"{one.value:.3f}")) for one in (row.base, row.candidate)
+            ]
+            cells = [
+                _safe(row.eval),
+                marks[row.verdict],
+                *means,
+                _safe(row.difference.against(-row.margin)),
+                f"{row.margin:g}",
+            ]
+            cells += [f"{row.n_items:,}", f"{row.n_gains:,} / {row.n_losses:,}", _safe(row.advice or row.reason)]
+            lines.append(f"| {' | '.join(cells)} |")
+        told = (
+            f"Limits are one-sided, {level:.0%} each. Ship: the lower limit is above −margin, on every eval. Block: not ship, and the upper limit is "
+            "below 0 (Holm-corrected over evals), on one eval. Otherwise the data cannot tell."
+        )
+        notes = "".join(f"- {_safe(note)}\n" for note in self.provenance.notes)
+        folded = f"\n<details><summary>Notes</summary>\n\n{notes}\n</details>\n" if notes else ""
+        return "\n".join([*lines, "", f"<sub>{told} Howsure {self.provenance.version}.</sub>", folded])
+
+    def charts(self) -> dict[str, Chart]:
+        """One chart, ``gate``: differences with their limits."""
+        from howsure.evals.charts import draw_gate
+
+        return {"gate": draw_gate(self)}
+
+
+@dataclass(frozen=True)
+class GateSuite:
+    """The evals that a candidate must pass: margins by eval, and the margin of the others where all evals are judged."""
+
+    margins: Mapping[str, float]
+    margin: float | None = None
+
+
+def gate(
+    base: Attempts | Source,
+    candidate: Attempts | Source,
+    *,
+    margin: float = 0.02,
+    suite: GateSuite | str | Path | None = None,
+    level: float = 0.95,
+    cluster: str = "task",
+) -> GateDecision:
+    """Ship, block or cannot tell: may the candidate replace the base?
+
+    Each eval is judged on the items that both tried. Ship: the lower limit of the one-sided interval of candidate − base is above −margin. Block:
+    not ship, and the upper limit is below 0. Otherwise the data cannot tell. The whole is shipped if every eval is (each at the full
+    level: an intersection–union test), and blocked if one is, with p-values corrected by Holm.
+
+    Single right-or-wrong answers (or repeats that never differ) have score limits, exact ones where few answers changed (`Flips`); graded
+    scores, repeats and clusters have a t limit corrected for skewness, with half a cluster added at either end of the scale (`Smoothed`).
+
+    Parameters
+    ----------
+    base, candidate : Attempts, frame or path
+        Attempts of one model in one configuration each. Evals are told apart by ``domain``.
+    margin : float, default 0.02
+        The largest drop that is acceptable, in units of the score.
+    suite : GateSuite or path, optional
+        Which evals are judged, with margins of their own; without it, all evals of the base. See `read_suite`.
+    level : float, default 0.95
+        Of each one-sided limit.
+    cluster : {"task", "family", "none"}, default "task"
+        Items of one cluster are not independent.
+
+    Returns
+    -------
+    GateDecision
+        With ``verdict``, ``exit_code``, the table ``gate`` and ``markdown()``.
+
+    Raises
+    ------
+    InputError
+        If a side has several models or configurations, or if the two share no eval.
+    OptionError
+        If the margin or level is out of its range.
+    """
+    if not margin > 0 or not math.isfinite(margin):
+        raise OptionError(f"margin {margin:g} is not above 0. It is the largest drop that is acceptable, such as 0.02.")
+    if not 0.5 < level < 1:
+        raise OptionError(f"level {level:g} is not between 0.5 and 1.")
+    sides = {_BASE: Attempts.of(base), _CANDIDATE: Attempts.of(candidate)}
+    for name, side in sides.items():
+        _refuse_several(name, side)
+    both, notes = _joined(sides)
+    known = read_suite(suite) if isinstance(suite, str | Path) else suite
+    evals = {name: _evals(side) for name, side in sides.items()}
+    names = list(known.margins) if known and known.margins else evals[_BASE]
+    if known is None and not set(evals[_BASE]) & set(evals[_CANDIDATE]):
+        shown = [", ".join(list(evals[side])[:4]) for side in (_BASE, _CANDIDATE)]
+        raise InputError(f"Base and candidate share no eval: {shown[0]} and {shown[1]}.")
+    for only in sorted((set(evals[_CANDIDATE]) | set(evals[_BASE])) - set(names)):
+        notes.append(
+            f"{only or 'The eval without a name'} is not judged: {'not in the suite' if known else 'the base was not tried on it'}."
+        )
+    groups = {
+        items.label: items for items in items_of(both, "domain" if both.has("domain") else "all", cluster=cluster)
+    }
+    rows = []
+    for name in names:
+        own = margin if known is None else known.margins.get(name, known.margin or margin)
+        items = groups.get(name) or (next(iter(groups.values())) if not name and len(groups) == 1 else None)
+        rows.append(_judge(name, items, both, own, level))
+    rows = _corrected(rows, level)
+    verdicts = [row.verdict for row in rows]
+    verdict: Verdict = "block" if "block" in verdicts else "ship" if set(verdicts) == {"ship"} else "cannot tell"
+    settings: dict[str, Any] = {"margin": margin, "level": level, "cluster": cluster, "suite": bool(known)}
+    return GateDecision(verdict=verdict, rows=tuple(rows), provenance=Provenance.of(both, notes=notes, **settings))
+
+
+def read_suite(path: str | Path) -> GateSuite:
+    """The suite in a YAML file.
+
+    ::
+
+        margin: 0.02          # for all evals without one of their own
+        evals:
+          gsm8k:
+          arc: {margin: 0.03}
+
+    Parameters
+    ----------
+    path : str or path
+        The file. Without ``evals``, all evals of the base are judged.
+    """
+    from howsure.yaml_files import read_yaml
+
+    document = read_yaml(Path(path))
+    content = document.value
+    if not isinstance(content, dict) or set(content) - {"margin", "evals"}:
+        raise InputError(f"{path}: a suite has the keys margin and evals.")
+    listed = content.get("evals") or {}
+    listed = dict.fromkeys(listed) if isinstance(listed, list) else listed
+    if not isinstance(listed, dict):
+        raise InputError(
+            f"{path}{document.line_of(['evals'])}: evals is a list of names, or a mapping from names to margins."
+        )
+
+    def checked(value: Any, place: Sequence[str]) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            raise InputError(f"{path}{document.line_of(place)}: margin {value!r} is not a number above 0.")
+        return float(value)
+
+    general = checked(content["margin"], ["margin"]) if content.get("margin") is not None else None
+    margins = {}
+    for name, options in listed.items():
+        given = options.get("margin") if isinstance(options, dict) else options
+        if isinstance(options, dict) and set(options) - {"margin"}:
+            raise InputError(f"{path}{document.line_of(['evals', name])}: an eval has only the key margin.")
+        margins[str(name)] = checked(given, ["evals", name]) if given is not None else general or 0.02
+    return GateSuite(margins, general)
+
+
+def _refuse_several(name: str, side: Attempts) -> None:
+    varying = varying_factors(side)
+    if varying:
+        from howsure.evals.variants import levels_of
+
+        told = "; ".join(f"{named(one)}: {', '.join(levels_of(side, one))}" for one in varying)
+        raise InputError(
+            f"The {name} has several runs ({told}). A gate compares two; choose one on each side with only, where or exclude."
+        )
+
+
+def _joined(sides: Mapping[str, Attempts]) -> tuple[Attempts, list[str]]:
+    rows = [side.lazy.drop("attempt").with_columns(pl.lit(name).alias("subject")) for name, side in sides.items()]
+    notes = [f"{name}: {note}" for name, side in sides.items() for note in side.notes]
+    return aligned(Attempts(pl.concat(rows, how="diagonal_relaxed"), notes=notes))
+
+
+def _evals(side: Attempts) -> list[str]:
+    if not side.has("domain"):
+        return [""]
+    return (
+        side.lazy.select(pl.col("domain").fill_null("(none)").unique().sort())
+        .collect(engine="streaming")["domain"]
+        .to_list()
+    )
+
+
+def _judge(name: str, items: Items | None, both: Attempts, margin: float, level: float) -> GateRow:
+    """The verdict on one eval, before the correction for the number of evals."""
+    label, two_sided = name or "all", round(2 * level - 1, 12)
+    missing = Estimate.without("undefined", "no attempt", level=two_sided)
+
+    def unclear(reason: str, **more: Any) -> GateRow:
+        filled = {
+            "base": missing,
+            "candidate": missing,
+            "difference": Estimate.without("undefined", reason, level=two_sided),
+        }
+        return GateRow(eval=label, verdict="cannot tell", margin=margin, reason=reason, **(filled | more))
+
+    there = [] if items is None else [side for side in (_BASE, _CANDIDATE) if len(items.only(side))]
+    if items is None or len(there) < 2:
+        lacking = "neither side" if not there else "only the base" if there == [_BASE] else "only the candidate"
+        return unclear(f"{lacking} has attempts at this eval")
+    means = {side: items.mean_of(side, 0.95).estimate for side in (_BASE, _CANDIDATE)}
+    shared = items.paired(_CANDIDATE, _BASE)
+    unshared = len(items.only(_BASE)) + len(items.only(_CANDIDATE)) - 2 * len(shared)
+    counted: dict[str, Any] = {**means, "n_items": len(shared), "n_unshared": unshared}
+    if shared.is_empty():
+        return unclear("base and candidate have no common item", **counted)
+    scales = _scales(both, name)
+    if len(scales) > 1:
+        return unclear("the scores of base and candidate have different scales or directions", **counted)
+    difference = shared["mean"].to_numpy() - shared["mean_b"].to_numpy()
+    if scales and "lower" in scales[0]:
+        difference = -difference
+    gains, losses = int((difference > 1e-12).sum()), int((difference < -1e-12).sum())
+    clusters = shared["cluster"].to_numpy()
+    totals = (
+        [float(difference[clusters == one].sum()) for one in np.unique(clusters)]
+        if len(np.unique(clusters)) < len(clusters)
+        else difference
+    )
+    counts = np.unique(clusters, return_counts=True)[1] if len(totals) < len(clusters) else np.ones(len(clusters))
+    counted |= {"n_clusters": len(counts), "n_gains": gains, "n_losses": losses}
+    value = float(difference.mean())
+    if len(counts) < 2:
+        return unclear("there is only one cluster of common items; an interval needs 2", **counted)
+    is_single = items.bounds is not None and len(counts) == len(difference) and bool(shared["is_binary"].all())
+    is_repeated_alike = not shared["spread"].sum() and not shared["spread_b"].sum()
+    if is_single and is_repeated_alike and np.isin(difference, (-1.0, 0.0, 1.0)).all():
+        flips = Flips.of(gains, losses, len(difference))
+        low, high = float(flips.low(level)), float(flips.high(level))
+        p_ship, p_block = float(flips.p_below(-margin)), float(flips.swapped().p_below(0.0))
+        method = "score" if gains + losses >= 10 else "score and exact"
+    else:
+        smooth = Smoothed.of(np.asarray(totals), counts, None if items.bounds is None else 1.0)
+        if not smooth.se:
+            return unclear("all items differ by the same amount, and scores have no bounds", **counted)
+        low, high = float(smooth.low(level)), float(smooth.high(level))
+        p_ship, p_block = float(smooth.p_below(-margin)), float(smooth.p_above(0.0))
+        method = "t, smoothed and corrected for skewness"
+    if items.bounds is not None:
+        low, high = max(low, -1.0), min(high, 1.0)
+    estimate = Estimate(value, min(low, value), max(high, value), two_sided)
+    verdict: Verdict = "ship" if low > -margin else "cannot tell"
+    row = GateRow(
+        eval=label, verdict=verdict, margin=margin, difference=estimate, p_ship=p_ship, p_block=p_block, method=method, **counted
+    )  # fmt: skip
+    return row if verdict == "ship" else replace(row, **_what_would_decide(row, shared, both, name, level))
+
+
+def _corrected(rows: Sequence[GateRow], level: float) -> list[GateRow]:
+    """Blocks, with Holm's correction over all evals that have a p-value."""
+    tested = [index for index, row in enumerate(rows) if row.p_block is not None]
+    adjusted = dict(zip(tested, holm([rows[i].p_block or 0.0 for i in tested]).tolist(), strict=True)) if tested else {}
+    found = []
+    for index, row in enumerate(rows):
+        p = adjusted.get(index)
+        is_blocked = row.verdict != "ship" and p is not None and p < 1 - level
+        found.append(replace(row, p_block_adjusted=p, verdict="block" if is_blocked else row.verdict))
+    return found
+
+
+def _what_would_decide(row: GateRow, shared: pl.DataFrame, both: Attempts, name: str, level: float) -> dict[str, Any]:
+    """More items, or more repeats, that would decide with a probability of 80 %.
+
+    If the candidate is truly as good as the base they would ship it; where the estimate is below −margin, they would block it if that is the
+    true difference.
+    """
+    value = row.difference.value or 0.0
+    effect = -value if value < -row.margin else row.margin
+    pairs = shared["mean"].to_numpy() - shared["mean_b"].to_numpy()
+    n = len(shared)
+    repeats = [shared["n"].to_numpy(), shared["n_b"].to_numpy()]
+    dfs = [int((k - 1).sum()) for k in repeats]
+    spreads = [float(shared["spread"].sum()), float(shared["spread_b"].sum())]
+    total = max(float(pairs.var(ddof=1)), 1 / n)  # without a flip, one is expected at most
+    size, k = n / row.n_clusters, max(1, round(float(np.mean(repeats))))
+    if row.n_clusters < n:  # what clusters add to the variance of a mean
+        sums = (
+            shared.select(pl.col("cluster"), d=pl.Series(pairs - pairs.mean()))
+            .group_by("cluster")
+            .agg(pl.col("d").sum())["d"]
+            .to_numpy()
+        )
+        total = max(total, float((sums**2).sum()) / n)
+    within = [s / df if df else 0.0 for s, df in zip(spreads, dfs, strict=True)]
+    noise = sum(w * float(np.mean(1 / k)) for w, k in zip(within, repeats, strict=True))
+    two_sided = round(2 * level - 1, 12)
+
+    def needed(times: int) -> int:
+        variance = max(total - noise, 0.0) + sum(within) / times if all(dfs) else total
+        return items_needed(effect, PairedDesign(variance, 0.0, 0.0, cluster_size=size), power=_POWER, level=two_sided)
+
+    more_items = max(needed(k) - n, 1)
+    more_repeats = None
+    if all(dfs):
+        more_repeats = next((more for more in range(1, _MOST_REPEATS) if needed(k + more) <= n), None)
+    attempts = [2 * k * more_items] + ([2 * n * more_repeats] if more_repeats else [])
+    domain = pl.col("domain").fill_null("(none)") == name if both.has("domain") else pl.lit(True)
+    there = [column for column in ("tokens", "cost") if both.has(column)]
+    means = (
+        both.lazy.filter(domain).select(pl.col(c).mean() for c in there).collect(engine="streaming").to_dicts()[0]
+        if there
+        else {}
+    )
+    used = {c: mean * min(attempts) for c, mean in means.items() if mean is not None}
+    return {"more_items": more_items, "more_repeats": more_repeats, **used}
+
+
+def _scales(both: Attempts, name: str) -> list[tuple[str, str]]:
+    """The scales and directions that the sides have on one eval; one entry where they agree."""
+    columns = [column for column in ("scale", "better") if both.has(column)]
+    if not columns:
+        return []
+    domain = pl.col("domain").fill_null("(none)") == name if both.has("domain") else pl.lit(True)
+    filled = [
+        pl.col(column).fill_null(default)
+        for column, default in (("scale", "0-1"), ("better", "higher"))
+        if column in columns
+    ]
+    return both.lazy.filter(domain).select(filled).unique().collect(engine="streaming").rows()
+
+
+def _short(number: float | None) -> str:
+    if not number:
+        return "0"
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.2g} {unit}" if number < 10 * size else f"{number / size:,.0f} {unit}"
+    return f"{number:.0f}"
+
+
+def _safe(text: str) -> str:
+    """Text of others in a cell of a Markdown table."""
+    from howsure.outside_text import one_line
+
+    shown = one_line(text)
+    for sign in "\\`*_[]<>|#~@!":
+        shown = (
+            shown.replace(sign, f"\\{sign}")
+            if sign not in "<>@"
+            else shown.replace(sign, {"<": "&lt;", ">": "&gt;", "@": "&#64;"}[sign])
+        )
+    return shown

@@ -1,0 +1,408 @@
+"""What is compared: rows chosen by any column, and cells of attempts that differ in the factors of interest and in nothing else.
+
+A factor is a column that describes a run: the model, the prompt, the temperature, the folder that the log is in. A cell is one combination
+of their values. Cells are compared with cells that differ in the factors named by ``by`` and agree in every other factor that
+varies; nothing is pooled unless asked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.tables import Attempts
+
+__all__ = ["INPUT", "Spec", "Variants", "aligned", "levels_of", "named", "select", "variants_of", "varying_factors"]
+
+INPUT = "input"
+"""The column that tells two inputs apart, such as two folders."""
+
+Spec = str | Mapping[str, Any]
+"""One side of a comparison: ``"model=x,prompt=cot"``, the value of the only factor, or a mapping from column to value."""
+
+_ALIASES = {"model": "subject", "eval": "domain", "item": "task"}
+_NAMES = {"subject": "model"}
+_OF_ITEMS = {"task", "family", "domain", "item_digest", "minutes"}
+_OF_ATTEMPTS = {"attempt", "score", "kind", "seconds", "n", "n_success", "scale", "better", "tokens", "cost", "limit"}
+_OF_ATTEMPTS |= {"error", "valid", "flag"}
+_ON_REQUEST = {"source", "log", "date"}
+_MOST_LEVELS = 50  # a column with more values does not describe a configuration
+_NONE = "(none)"
+_COMPARISON = re.compile(r"\s*([^=<>!]+?)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*")
+_SETTINGS = re.compile(r" \([^()]*=[^()]*\)$")
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Cells of attempts, and which pairs of them are compared.
+
+    ``attempts`` has the cell's key as its subject. ``names`` gives each cell the values of the compared factors as text, ``held`` the values
+    of the other factors.
+    """
+
+    attempts: Attempts
+    by: tuple[str, ...]
+    names: Mapping[str, str]
+    held: Mapping[str, str]
+    values: Mapping[str, Mapping[str, str]]
+    pairs: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+    @property
+    def factor(self) -> str:
+        """What is compared, in words."""
+        return " and ".join(named(name) for name in self.by)
+
+    def blocks(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Pairs that agree in all other factors, by these factors' values."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for a, b in self.pairs:
+            found.setdefault(self.held[a], []).append((a, b))
+        return list(found.items())
+
+
+def select(
+    attempts: Attempts, *, where: Sequence[str] = (), only: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> Attempts:
+    """The attempts that fulfil every condition, numbered anew, with a note on how many are left.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        Any attempts.
+    where : sequence of str
+        Conditions such as ``"temperature>=0.5"`` or ``"prompt!=cot"`` on any column, with =, !=, <, <=, >, >=.
+    only : sequence of str
+        ``"column=a,b"``: keep the rows with one of these values.
+    exclude : sequence of str
+        ``"column=a,b"``: leave out the rows with one of these values.
+    """
+    conditions = [(text, _condition(attempts, text)) for text in where]
+    conditions += [(f"only {text}", _is_one_of(attempts, text)) for text in only]
+    conditions += [(f"without {text}", ~_is_one_of(attempts, text)) for text in exclude]
+    if not conditions:
+        return attempts
+    keep = pl.all_horizontal([one.fill_null(False) for _, one in conditions])
+    total, left = attempts.lazy.select(pl.len(), keep.sum().alias("left")).collect(engine="streaming").row(0)
+    told = ", ".join(text for text, _ in conditions)
+    if not left:
+        raise InputError(f"No attempt fulfils {told}. {_values_of(attempts, [*where, *only, *exclude])}".rstrip())
+    note = f"{left:,} of {total:,} attempts are included: {told}."
+    return Attempts(_numbered(attempts.lazy.filter(keep)), notes=(*attempts.notes, note))
+
+
+def variants_of(
+    attempts: Attempts,
+    a: Spec | None = None,
+    b: Spec | None = None,
+    *,
+    by: Sequence[str] | None = None,
+    pool: Sequence[str] = (),
+) -> Variants:
+    """The cells to compare and their pairs.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        All attempts.
+    a, b : str or mapping, optional
+        The two sides, or one of them; see `Spec`.
+    by : sequence of str, optional
+        The factors that are compared; without it, the one that varies.
+    pool : sequence of str
+        Factors over which attempts are pooled: their values count as repeats.
+    """
+    pool = [_known(attempts, name) for name in pool]
+    varying = [name for name in varying_factors(attempts) if name not in pool]
+    specs = [_spec(side) for side in (a, b)]
+    in_specs = [column for spec in specs if spec for column in spec if column]
+    by = list(dict.fromkeys(_known(attempts, name) for name in [*(by or ()), *in_specs]))
+    by = by or _default(attempts, varying)
+    for name in by:
+        if name in pool:
+            raise OptionError(f"{name} is both compared and pooled. Leave it out of one of them.")
+        if name in _OF_ITEMS | _OF_ATTEMPTS:
+            raise OptionError(f"{name} does not describe a run, so it cannot be compared. {_choices(varying)}")
+    others = [name for name in varying if name not in by]
+    columns = [*by, *others]
+    text = {name: _as_text(attempts, name) for name in columns}
+    key = pl.concat_str([text[name] for name in columns], separator="\x1f")
+    rows = attempts.lazy.with_columns(key.alias("#cell"), *(text[name].alias(f"#{name}") for name in columns))
+    cells = rows.select("#cell", *(f"#{name}" for name in columns)).unique().sort("#cell").collect(engine="streaming")
+    values = {row["#cell"]: {name: row[f"#{name}"] for name in columns} for row in cells.rows(named=True)}
+    names = {cell: _label(one, by) for cell, one in values.items()}
+    held = {cell: ", ".join(f"{named(n)}={one[n]}" for n in others) for cell, one in values.items()}
+    pairs = _pairs(values, by, others, specs)
+    if not pairs:
+        raise InputError(_nothing(attempts, values, by, others))
+    used = {cell for pair in pairs for cell in pair}
+    notes = [
+        f"Attempts are pooled over {name} ({', '.join(levels_of(attempts, name))}): its values count as repeats."
+        for name in pool
+    ]
+    if alone := [cell for cell in values if cell not in used and not any(specs)]:
+        shown = "; ".join(f"{names[c]} ({held[c]})" if held[c] else names[c] for c in alone[:4])
+        notes.append(f"Without a counterpart and not compared: {shown}{' …' if len(alone) > 4 else ''}.")
+    table = rows.filter(pl.col("#cell").is_in(sorted(used))).with_columns(pl.col("#cell").alias("subject"))
+    relabelled = Attempts(_numbered(table.drop("#cell", *(f"#{n}" for n in columns))), notes=attempts.notes)
+    return Variants(relabelled, tuple(by), names, held, values, tuple(pairs), tuple(notes))
+
+
+def aligned(attempts: Attempts) -> tuple[Attempts, list[str]]:
+    """The attempts with items that are the same in all cells under one name, and notes on what was done.
+
+    Items are paired by name where their contents (``item_digest``) agree. Where ids were given after shuffling, or the name includes the
+    configuration, they are paired by content. An item that changed between cells is left out.
+    """
+    if not attempts.has("item_digest"):
+        return attempts, []
+    has_domain = attempts.has("domain")
+    domain = pl.col("domain") if has_domain else pl.lit("")
+    rows = attempts.lazy.select("subject", domain.alias("domain"), "task", "item_digest").unique().collect()
+    if rows["subject"].n_unique() < 2 or rows["item_digest"].null_count():
+        return attempts, []
+    base = rows.with_columns(pl.col("domain").str.replace(_SETTINGS.pattern, ""))
+    is_shared = pl.col("subject").n_unique() > 1
+    by_name = rows.group_by("domain", "task").agg(
+        is_shared.alias("shared"), pl.col("item_digest").n_unique().alias("n")
+    )
+    same = by_name.filter("shared", pl.col("n") == 1).height
+    changed = by_name.filter("shared", pl.col("n") > 1)
+    by_content = base.group_by("domain", "item_digest").agg(is_shared.alias("shared")).filter("shared").height
+    if by_content > same:
+        strip = [pl.col("domain").str.replace(_SETTINGS.pattern, "")] if has_domain else []
+        renamed = attempts.lazy.with_columns(pl.col("item_digest").alias("task"), *strip)
+        why = f"names agree for {same:,} items, contents for {by_content:,}"
+        return Attempts(_numbered(renamed), notes=attempts.notes), [f"Items are paired by content: {why}."]
+    if not len(changed):
+        return attempts, []
+    keys = ["domain", "task"] if has_domain else ["task"]
+    kept = attempts.lazy.join(changed.select(keys).lazy(), on=keys, how="anti", nulls_equal=True)
+    n = len(changed)
+    note = f"{n:,} item{' has' if n == 1 else 's have'} other content under the same name in another run, and {'is' if n == 1 else 'are'} excluded."
+    if attempts.lazy.select(pl.len()).collect().item() and not kept.select(pl.len()).collect().item():
+        raise InputError(f"No item has the same content in two runs: {n:,} share only their names.")
+    return Attempts(kept, notes=attempts.notes), [note]
+
+
+def named(column: str) -> str:
+    """A column as users call it."""
+    return _NAMES.get(column, column)
+
+
+def _numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
+    return rows.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("subject", "task").alias("attempt"))
+
+
+def _known(attempts: Attempts, name: str) -> str:
+    """The column that a user calls `name`."""
+    there = attempts.lazy.collect_schema().names()
+    column = name if name in there else _ALIASES.get(name, name)
+    if column not in there:
+        raise OptionError.unknown("column in these attempts", name, [named(one) for one in there])
+    return column
+
+
+def varying_factors(attempts: Attempts) -> list[str]:
+    """The factors that vary: the model, and configurations in which one model tried the same items more than one way.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        Any attempts. Columns with more than 50 values, and columns with one value per item, are not factors.
+    """
+    schema = attempts.lazy.collect_schema()
+    apart = _OF_ITEMS | _OF_ATTEMPTS | _ON_REQUEST | {"subject"}
+    candidates = [name for name in schema.names() if name not in apart and not schema[name].is_nested()]
+    counts = (
+        attempts.lazy.select(pl.col("subject", *candidates).n_unique()).collect(engine="streaming").row(0, named=True)
+    )
+    found = ["subject"] if counts["subject"] > 1 else []
+    for name in candidates:
+        if not 2 <= counts[name] <= _MOST_LEVELS:
+            continue
+        # an answer has one value per model and item; a configuration crosses them
+        per_item = attempts.lazy.group_by("subject", "task").agg(pl.col(name).n_unique().alias("n"))
+        levels = attempts.lazy.group_by("subject").agg(pl.col(name).n_unique().alias("levels"))
+        joined = per_item.join(levels, on="subject").filter(pl.col("levels") > 1)
+        share = joined.select((pl.col("n") == pl.col("levels")).mean()).collect(engine="streaming").item()
+        apart_by_item = _is_by_cell(attempts, name)
+        if (share is not None and share >= 0.5) or apart_by_item:
+            found.append(name)
+    return found
+
+
+def _is_by_cell(attempts: Attempts, name: str) -> bool:
+    """Whether items carry the configuration in their name, so that a model meets each under one value only."""
+    if not attempts.has("item_digest"):
+        return False
+    per_item = attempts.lazy.group_by("subject", "item_digest").agg(pl.col(name).n_unique().alias("n"))
+    levels = attempts.lazy.group_by("subject").agg(pl.col(name).n_unique().alias("levels"))
+    joined = per_item.join(levels, on="subject").filter(pl.col("levels") > 1)
+    share = joined.select((pl.col("n") == pl.col("levels")).mean()).collect(engine="streaming").item()
+    return share is not None and share >= 0.5
+
+
+def _default(attempts: Attempts, varying: Sequence[str]) -> list[str]:
+    if not varying:
+        raise InputError(
+            "There is only one subject to compare, and no column in which its attempts differ. Add the attempts of another, or name two folders."
+        )
+    if INPUT in varying:
+        return [INPUT]
+    if len(varying) > 1:
+        told = ", ".join(f"{named(n)} ({', '.join(levels_of(attempts, n))})" for n in varying)
+        names = [named(n) for n in varying]
+        raise OptionError(
+            f"Several factors vary: {told}. Choose what to compare: by {names[0]}, by {names[1]}, or by {','.join(names[:2])} (crossed); or pool over one of them."
+        )
+    return list(varying)
+
+
+def _spec(side: Spec | None) -> dict[str, str] | None:
+    """Column → value; the column is "" where only a value was given."""
+    if side is None:
+        return None
+    if not isinstance(side, str):
+        return {_ALIASES.get(str(k), str(k)): str(v) for k, v in side.items()}
+    if "=" not in side:
+        return {"": side}
+    parts = [part.partition("=") for part in re.split(r",(?=[^,=]+=)", side)]
+    return {_ALIASES.get(name.strip(), name.strip()): value.strip() for name, _, value in parts}
+
+
+def _pairs(
+    values: Mapping[str, Mapping[str, str]],
+    by: Sequence[str],
+    others: Sequence[str],
+    specs: Sequence[Mapping[str, str] | None],
+) -> list[tuple[str, str]]:
+    """Cells that agree in all other factors; without sides, and with several factors, those that differ in one factor only."""
+    first, second = (_matching(values, by, spec) for spec in specs)
+    found = []
+    for a, b in itertools.permutations(values, 2):
+        if any(values[a][name] != values[b][name] for name in others) or a not in first or b not in second:
+            continue
+        n_differ = sum(values[a][name] != values[b][name] for name in by)
+        is_simple = any(specs) or n_differ == 1
+        if is_simple and (b, a) not in found:
+            found.append((a, b))
+    if all(specs) and not found and specs[0] == specs[1]:
+        raise OptionError(f"a and b are both {_spec_text(specs[0])!r}. Name two that differ.")
+    return found
+
+
+def _matching(values: Mapping[str, Mapping[str, str]], by: Sequence[str], spec: Mapping[str, str] | None) -> set[str]:
+    if spec is None:
+        return set(values)
+    wanted = {name or by[0]: value for name, value in spec.items()}
+    for name, value in wanted.items():
+        levels = sorted({one[name] for one in values.values()})
+        if value not in levels:
+            what = named(name) if name != "subject" else "subject"
+            raise OptionError.unknown(what, value, levels)
+    return {cell for cell, one in values.items() if all(one[name] == value for name, value in wanted.items())}
+
+
+def _spec_text(spec: Mapping[str, str] | None) -> str:
+    return ",".join(f"{name}={value}" if name else value for name, value in (spec or {}).items())
+
+
+def _nothing(
+    attempts: Attempts, values: Mapping[str, Mapping[str, str]], by: Sequence[str], others: Sequence[str]
+) -> str:
+    what = " and ".join(named(n) for n in by)
+    if len({_label(one, by) for one in values.values()}) < 2:
+        if list(by) == ["subject"]:
+            return "There is only one subject to compare. Add the attempts of another."
+        return (
+            f"All attempts have the same {what}, so there is nothing to compare. {_choices(varying_factors(attempts))}"
+        )
+    told = ", ".join(named(n) for n in others)
+    return (
+        f"No two values of {what} agree in {told}, so nothing can be compared. Pool over it, or compare by it as well."
+    )
+
+
+def _choices(varying: Sequence[str]) -> str:
+    return f"These factors vary: {', '.join(named(n) for n in varying)}." if varying else ""
+
+
+def _label(values: Mapping[str, str], by: Sequence[str]) -> str:
+    if len(by) == 1:
+        return values[by[0]]
+    return ", ".join(f"{named(name)}={values[name]}" for name in by)
+
+
+def _as_text(attempts: Attempts, name: str) -> pl.Expr:
+    """A column as text, whole numbers without a point."""
+    column = pl.col(name)
+    dtype = attempts.lazy.collect_schema()[name]
+    if dtype.is_float():
+        column = (
+            pl.when(column == column.round())
+            .then(column.cast(pl.Int64, strict=False).cast(pl.String))
+            .otherwise(column.cast(pl.String))
+        )
+    return column.cast(pl.String).fill_null(_NONE)
+
+
+def levels_of(attempts: Attempts, name: str, most: int = 4) -> list[str]:
+    """The values of a column as text, the first `most` of them and how many there are."""
+    levels = attempts.lazy.select(_as_text(attempts, name).unique().sort().alias("x")).collect()["x"].to_list()
+    return [*levels[:most], f"… {len(levels)} in all"] if len(levels) > most else levels
+
+
+def _condition(attempts: Attempts, text: str) -> pl.Expr:
+    found = _COMPARISON.fullmatch(text)
+    if not found:
+        raise OptionError(f"{text}: write a condition as column=value, or with !=, <, <=, > or >=.")
+    name, sign, value = found.groups()
+    column = _known(attempts, name)
+    if sign in ("=", "!="):
+        is_equal = _equals(attempts, column, value)
+        return is_equal if sign == "=" else ~is_equal
+    dtype = attempts.lazy.collect_schema()[column]
+    if dtype.is_numeric():
+        try:
+            bound: Any = float(value)
+        except ValueError:
+            raise OptionError(f"{text}: {name} is a number, and {value!r} is none.") from None
+        left = pl.col(column)
+    else:  # text and dates (2025-01-31) compare as they are written
+        bound, left = value, pl.col(column).cast(pl.String)
+    signs: dict[str, pl.Expr] = {"<": left < bound, "<=": left <= bound, ">": left > bound, ">=": left >= bound}
+    return signs[sign]
+
+
+def _is_one_of(attempts: Attempts, text: str) -> pl.Expr:
+    name, equals, values = text.partition("=")
+    if not equals or not values:
+        raise OptionError(f"{text}: write it as column=value,value.")
+    column = _known(attempts, name.strip())
+    whole = _as_text(attempts, column) == values.strip()
+    return whole | pl.any_horizontal([_equals(attempts, column, value.strip()) for value in values.split(",")])
+
+
+def _equals(attempts: Attempts, column: str, value: str) -> pl.Expr:
+    if attempts.lazy.collect_schema()[column].is_numeric():
+        try:
+            return pl.col(column) == float(value)
+        except ValueError:
+            return pl.lit(False)
+    return _as_text(attempts, column) == value
+
+
+def _values_of(attempts: Attempts, texts: Sequence[str]) -> str:
+    """What the columns named in conditions do contain."""
+    names = dict.fromkeys(re.split(r"[=<>!]", text)[0].strip() for text in texts)
+    columns = {name: _known(attempts, name) for name in names}
+    return " ".join(
+        f"Values of {name}: {', '.join(levels_of(attempts, column, 8))}." for name, column in columns.items()
+    )
