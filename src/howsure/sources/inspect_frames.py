@@ -65,7 +65,7 @@ def _read(frames: dict[Path, pl.DataFrame], *, scorer: str | None = None, **opti
         row["eval_id"]: row
         for frame in frames.values()
         if _layout(frame.columns) == "evals_df"
-        for row in frame.select("eval_id", "task_name", "model").rows(named=True)
+        for row in frame.select("eval_id", "task_name", "model", pl.col("^score_headline_name$")).rows(named=True)
     }
 
     def load(path: Path) -> Found:
@@ -94,7 +94,9 @@ def _frame(path: Path) -> pl.DataFrame:
 def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str | None) -> Found:
     found = Found(path)
     scorers = [name.removeprefix("score_") for name in frame.columns if re.match(r"score_(?!headline_)", name)]
-    name, _, key = (wanted or next(iter(scorers), "")).partition(".")
+    headlines = [known.get("score_headline_name") for known in evals.values()]
+    usual = next((name for name in headlines if name in scorers), None) or next(iter(scorers), "")
+    name, _, key = (wanted or usual).partition(".")
     if wanted and name not in scorers:
         raise OptionError.unknown(f"scorer in {path}", name, scorers)
     if not wanted and len(scorers) > 1:

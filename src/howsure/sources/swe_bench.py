@@ -1,7 +1,7 @@
 """SWE-bench: reports of a run (``<model>.<run id>.json``), reports of single instances, and the leaderboards.
 
-Instances become attempts. As in SWE-bench's own rate, instances that ended in an error, or got no patch, are not resolved; instances
-that were not submitted are left out unless they count as errors (``errors="wrong"``).
+Instances become attempts. As in SWE-bench's own rate, instances that ended in an error, got no patch or were not submitted are not
+resolved; ``errors="drop"`` leaves them out.
 """
 
 from __future__ import annotations
@@ -81,9 +81,10 @@ def _report(path: Path, held: dict[str, Any]) -> Found:
     for ident in dict.fromkeys(map(str, items(held, "submitted_ids"))):
         score = None if ident in failed else float(ident in resolved)
         _add(found, model, ident, score, "the evaluation of the patch failed" if ident in failed else None)
-    found.left_out["not submitted"] += len(
-        set(map(str, items(held, "incomplete_ids"))) - set(map(str, items(held, "submitted_ids")))
-    )
+    submitted = {row["task"] for row in found.rows}
+    for ident in dict.fromkeys(map(str, items(held, "incomplete_ids"))):
+        if f"{_EVAL}/{ident}" not in submitted:
+            _add(found, model, ident, None, "not submitted")
     n, n_resolved = number(held.get("total_instances")), number(held.get("resolved_instances"))
     if n and n_resolved is not None:
         found.reported[_name(model), _EVAL] = n_resolved / n

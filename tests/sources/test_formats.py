@@ -1,0 +1,335 @@
+"""Every format: recognised without an option, every row accounted for, means as the tool states them, and no damage that is not told."""
+
+import importlib.util
+import json
+import math
+import random
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from howsure import sources
+from howsure.errors import HowsureError, InputError, OptionError
+from howsure.tables import Attempts, Scores, Votes
+
+ROOT = Path(__file__).parents[2]
+spec = importlib.util.spec_from_file_location("formats_benchmark", ROOT / "benchmarks/formats.py")
+formats = importlib.util.module_from_spec(spec)
+sys.modules["formats_benchmark"] = formats
+spec.loader.exec_module(formats)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The files of all formats, by name."""
+    return {file.format: file for file in formats.files(tmp_path_factory.mktemp("formats"))}
+
+
+def test_every_file_is_recognised_accounted_for_and_has_the_tools_mean(files):
+    for file in files.values():
+        if not file.path.exists() or file.source == "files":
+            continue
+        made, mean = formats.outcome(file)
+        assert {one.source for one in made.files if one.source} == {file.source}, file.format
+        assert made.n_unexplained == 0, file.format
+        assert made.n_read == file.n, file.format
+        if file.mean is not None:
+            assert math.isclose(mean, file.mean, rel_tol=1e-9, abs_tol=1e-12), file.format
+
+
+def test_at_least_fifteen_sources_are_offered_each_with_a_line():
+    told = sources.formats()
+    assert len(told) >= 18
+    assert list(told)[-1] == "files"
+    assert all(line and "\n" not in line for line in told.values())
+
+
+# what rows say
+
+
+def test_helm_splits_are_evals_of_their_own(files):
+    file = files["HELM run (MMLU, two splits)"]
+    if not file.path.exists():
+        pytest.skip("no shared data")
+    table = sources.read(file.path)
+    domains = table.frame.group_by("domain").agg(pl.col("score").mean()).sort("domain").rows()
+    assert domains == [
+        ("mmlu:subject=philosophy,method=multiple_choice_joint (test)", pytest.approx(1 / 9, rel=1e-12)),
+        ("mmlu:subject=philosophy,method=multiple_choice_joint (valid)", 0.0),
+    ]
+    assert table.frame["item_digest"].n_unique() == 10
+    assert not [note for note in table.notes if "but the file states" in note]
+    with pytest.raises(OptionError, match="No metric in .* called 'exact_mach'. Did you mean 'exact_match'"):
+        sources.read(file.path, metric="exact_mach")
+
+
+def test_a_mean_that_is_not_what_the_file_states_is_noted(files, tmp_path):
+    held = json.loads(files["EvalPlus results"].path.read_text())
+    held["pass_at_k"]["plus"]["pass@1"] = 0.9
+    (tmp_path / "acme--small.eval_results.json").write_text(json.dumps(held))
+    notes = sources.read(tmp_path / "acme--small.eval_results.json").notes
+    assert "HumanEval+: the mean over the 2 items of acme/small is 0.5, but the file states 0.9." in notes
+
+
+def test_errors_are_dropped_or_wrong(files):
+    path = files["promptfoo output"].path
+    assert sources.read(path).frame["score"].to_list() == [1, 0, 1]
+    wrong = sources.read(path, errors="wrong")
+    assert wrong.frame["score"].to_list() == [1, 0, 1, 0]
+    assert "1 attempts ended in an error and count as wrong; --errors drop leaves them out." in wrong.notes
+    assert sources.account(path).left_out == {"ended in an error (--errors wrong counts them as wrong)": 1}
+    with pytest.raises(OptionError, match="No policy for errors called 'ignore'"):
+        sources.read(path, errors="ignore")
+
+
+def test_tools_that_count_errors_as_wrong_are_followed(files):
+    path = files["SWE-bench report"].path
+    assert sources.read(path).frame["score"].to_list() == [1, 1, 0, 0, 0]
+    assert sources.read(path, errors="drop").frame["score"].to_list() == [1, 1, 0]
+    assert sources.read(path).frame["family"].unique().to_list() == ["django__django"]
+    assert sources.read(path).frame["subject"].unique().to_list() == ["acme/small"]
+
+
+def test_a_metric_can_be_chosen(files):
+    assert sources.read(files["promptfoo output"].path, metric="score").frame["score"].to_list() == [1, 0.25, 1]
+    assert sources.read(files["EvalPlus results"].path, metric="base").frame["score"].to_list() == [1, 1]
+    exact = sources.read(files["DeepEval test run"].path, metric="Exact Match")
+    assert exact.frame["domain"].unique().to_list() == ["Exact Match"]
+    assert exact.frame["subject"].unique().to_list() == ["dummy-model"]
+
+
+def test_votes_have_voters_items_outcomes_and_days(files):
+    for name in ("LMArena votes (jsonl)", "LMArena votes (parquet)"):
+        table = sources.read(files[name].path)
+        assert isinstance(table, Votes)
+        assert table.frame["outcome"].to_list() == ["a", "b", "tie", "both_bad"]
+        assert table.frame["voter"].to_list() == ["v0", "v1", "v2", "v3"]
+        assert str(table.frame["date"][0]) == "2023-11-14"
+
+
+def test_results_and_details_of_one_run_are_read_once(files):
+    folder = files["lighteval results"].path.parents[3]
+    made = sources.account(folder)
+    assert (made.table, made.n_used) == ("attempts", 4)
+    assert made.left_out == {
+        "scores, where attempts are read (--table scores reads them)": 1,
+        "an average over tasks": 2,
+        "lower is better": 1,
+    }
+    assert isinstance(sources.read(folder, table="scores"), Scores)
+
+
+def test_harbor_names_model_agent_limit_cost_and_seconds(files):
+    frame = sources.read(files["Harbor job"].path).frame.sort("task")
+    assert frame["subject"].unique().to_list() == ["acme/small (terminus-2)"]
+    assert frame.select("score", "limit", "cost", "seconds", "tokens").row(2) == (0, "AgentTimeoutError", 0.01, 60, 120)
+
+
+def test_samples_without_a_model_take_it_from_the_evals(files):
+    made = formats.MADE / "inspect_frames"
+    with pytest.raises(InputError, match="names no model. Make it with samples_df"):
+        sources.read(made / "samples_default.csv")
+    table = sources.read([made / "samples_default.csv", made / "evals.parquet"])
+    assert table.frame["subject"].unique().to_list() == ["mockllm/model"]
+    assert table.frame["score"].mean() == 0.5
+
+
+def test_live_frames_of_inspect_are_read():
+    made = formats.MADE / "inspect_frames"
+    live = pl.read_parquet(made / "samples.parquet")
+    for frame in (live, live.to_pandas()):
+        table = sources.read(frame, scorer="match")
+        assert isinstance(table, Attempts)
+        assert (len(table), table.frame["score"].mean()) == (12, 0.5)
+    own = pl.DataFrame({"subject": ["m"], "task": ["t"], "score": [1.0]})
+    assert len(sources.read(own)) == 1
+
+
+# folders and unknown files
+
+
+def test_every_file_of_a_folder_is_read_or_named(files, tmp_path):
+    shutil.copy(files["promptfoo output"].path, tmp_path / "promptfoo.json")
+    shutil.copy(files["EvalPlus results"].path, tmp_path / "acme--x.eval_results.json")
+    for place in range(7):
+        (tmp_path / f"note{place}.txt").write_text("hello")
+    (tmp_path / "beside.csv").write_text("subject,task,score\nm,t,1\n")
+    (tmp_path / "near.json").write_text('{"date": "2026-01-01", "hash": "x", "tasks": {}}')
+    made = sources.account(tmp_path)
+    assert Counter(one.source for one in made.files) == {"promptfoo": 1, "evalplus": 1, None: 9}
+    assert made.n_unexplained == 0
+    names = "note0.txt, note1.txt, note2.txt, note3.txt, note4.txt and 2 more."
+    assert f"7 files were not read (not recognised): {names}" in made.notes
+    assert any(
+        "not recognised; closest to evalplus (results), but without eval): near.json." in note for note in made.notes
+    )
+    assert any("a table beside evalplus, promptfoo; name it to read it): beside.csv." in note for note in made.notes)
+
+
+def test_a_damaged_file_among_others_is_named_and_strict_stops(files, tmp_path):
+    whole = files["promptfoo output"].path.read_text()
+    (tmp_path / "a.json").write_text(whole)
+    (tmp_path / "b.json").write_text(whole[: len(whole) // 2])
+    made = sources.account(tmp_path)
+    assert (made.n_read, made.n_used, made.n_unexplained) == (4, 3, 0)
+    assert any(note.startswith("1 file was not read (damaged; --strict stops instead): b.json") for note in made.notes)
+    with pytest.raises(InputError, match=r"b\.json: not a whole JSON file"):
+        sources.read(tmp_path, strict=True)
+
+
+def test_an_unknown_file_names_the_nearest_format(tmp_path):
+    (tmp_path / "x.json").write_text('{"evalId": "e", "outcome": {}}')
+    with pytest.raises(InputError, match=r"closest to promptfoo \(output\), but without results"):
+        sources.read(tmp_path / "x.json")
+    with pytest.raises(InputError, match="no file in it is of a known format"):
+        (tmp_path / "empty").mkdir()
+        sources.read(tmp_path / "empty")
+
+
+def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
+    class Plugin:
+        ABOUT = "lines of model and score"
+        OPTIONS = frozenset()
+
+        @staticmethod
+        def recognise(path):
+            return "it ends in .plug" if path.suffix == ".plug" else None
+
+        @staticmethod
+        def read(paths, *, divide_by=1, progress=None):
+            rows = [line.split() for path in paths for line in path.read_text().splitlines()]
+            return Attempts(
+                pl.DataFrame(
+                    {"subject": [r[0] for r in rows], "task": ["t"] * len(rows), "score": [float(r[1]) for r in rows]}
+                )
+            )
+
+    class Point:
+        name = "plugged"
+
+        @staticmethod
+        def load():
+            return Plugin
+
+    class Broken(Point):
+        name = "broken"
+
+        @staticmethod
+        def load():
+            raise RuntimeError("cannot be imported")
+
+    monkeypatch.setattr(sources, "entry_points", lambda group: [Point, Broken])
+    sources._plugins.cache_clear()
+    try:
+        (tmp_path / "x.plug").write_text("m 0.5\n")
+        assert sources.recognise(tmp_path / "x.plug").source == "plugged"
+        assert sources.read(tmp_path / "x.plug").frame["score"].to_list() == [0.5]
+        assert "plugged" in sources.formats()
+        assert "broken" not in sources.formats()
+    finally:
+        monkeypatch.undo()
+        sources._plugins.cache_clear()
+
+
+# damage
+
+
+def readable(path):
+    """Read without a traceback, and with an account that sums."""
+    try:
+        made = sources.account(path)
+    except HowsureError as error:
+        assert "\n  File" not in str(error)
+        return
+    assert made.n_unexplained == 0, (path, made.as_dict())
+
+
+def damaged(data, rng):
+    """A file that was cut, has flipped bits, or lost or repeats a stretch."""
+    data = bytearray(data)
+    how = rng.randrange(4)
+    if how == 0:
+        return bytes(data[: rng.randrange(len(data))])
+    if how == 1:
+        for _ in range(rng.randrange(1, 5)):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        return bytes(data)
+    start = rng.randrange(len(data))
+    stretch = data[start : start + rng.randrange(1, 40)]
+    return bytes(data[:start] + (stretch * 3 if how == 2 else b"") + data[start + len(stretch) :])
+
+
+def test_damaged_files_are_told_or_summed(files, tmp_path):
+    rng = random.Random(7)
+    for file in files.values():
+        if not file.path.is_file() or file.path.stat().st_size > 100_000:
+            continue
+        data = file.path.read_bytes()
+        for turn in range(8):
+            path = tmp_path / f"{turn}" / file.path.name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(damaged(data, rng))
+            readable(path)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(held, prefix=()):
+    """Where values stand in a JSON document."""
+    inside = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else ()
+    for key, value in inside:
+        yield (*prefix, key)
+        yield from places(value, (*prefix, key))
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_values_of_another_type_are_told_or_summed(files, tmp_path_factory, data):
+    names = [
+        name
+        for name, file in files.items()
+        if file.by in ("hand", "DeepEval") and file.path.suffix in (".json", ".jsonl")
+    ]
+    file = files[data.draw(st.sampled_from(names))]
+    is_lines = file.path.suffix == ".jsonl"
+    lines = (
+        [json.loads(line) for line in file.path.read_text().splitlines()]
+        if is_lines
+        else json.loads(file.path.read_text())
+    )
+    for _ in range(data.draw(st.integers(1, 3))):
+        *steps, last = data.draw(st.sampled_from(list(places(lines)) or [(0,)]))
+        held = lines
+        for step in steps:
+            held = held[step]
+        held[last] = data.draw(JSON)
+    path = tmp_path_factory.mktemp("typed") / file.path.name
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines) if is_lines else json.dumps(lines))
+    readable(path)
+
+
+@pytest.mark.parametrize("layout", ["evalId", "eval", "testCases", "leaderboards", "results"])
+def test_deep_nesting_and_huge_lines_are_told(tmp_path, layout):
+    deep = '{"evalId": 1, "date": 1, "hash": 1, "results": {"version": 3, "results": ' + "[" * 100_000
+    (tmp_path / "deep.json").write_text(deep.replace("evalId", layout))
+    readable(tmp_path / "deep.json")
+    closed = '{"%s": ' % layout + "[" * 5000 + "]" * 5000 + "}"
+    (tmp_path / "closed.json").write_text(closed)
+    readable(tmp_path / "closed.json")
+    (tmp_path / "long.jsonl").write_text('{"model_a": "' + "x" * 3_000_000 + '", "model_b": "b", "winner": "tie"}\n')
+    readable(tmp_path / "long.jsonl")
