@@ -64,15 +64,15 @@ def _run(folder: Path) -> Path:
     return Path(eval(task, model=model, display="none", log_dir=str(folder))[0].location)
 
 
-def _multiplied(run: Path, path: Path, *, batch: int) -> Path:
+def _multiplied(run: Path, path: Path, *, batch: int, n: int = SAMPLES) -> Path:
     """The log of `run` with as many samples as we want, written in batches."""
     with Archive(run) as log, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         summaries = json.loads(log.read("summaries.json"))
         samples = {one["id"]: json.loads(log.read(f"samples/{one['id']}_epoch_1.json")) for one in summaries}
         out.writestr("_journal/start.json", log.read("_journal/start.json"))
         told = []
-        for first in range(0, SAMPLES, batch):
-            ids = range(first, min(first + batch, SAMPLES))
+        for first in range(0, n, batch):
+            ids = range(first, min(first + batch, n))
             told.append([_renamed(summaries[number % _RUN], number) for number in ids])
             for number in ids:
                 whole = _renamed(samples[summaries[number % _RUN]["id"]], number)

@@ -62,6 +62,7 @@ SOURCES = (
         "harbor",
     ),
     *("deepeval", "inspect_frames", "inspect_scout", "openai_evals", "epoch", "metr", "arena_votes", "hf_eval_results"),
+    "excel",
     "files",
 )
 """In the order in which they are asked; `files` takes what no other recognises."""

@@ -154,7 +154,7 @@ def format_of(path: Path) -> str | None:
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a jsonl file, each with the line it is on; a line that holds none is explained."""
-    for number, line in enumerate(io.BytesIO(read_bytes(path).removeprefix(_BOM)), 1):
+    for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
         try:
@@ -173,6 +173,21 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not isinstance(value, dict):
             raise InputError(f"{path} line {number}: one JSON object per line is expected, not {_short(line)}")
         yield number, value
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file one by one, so that a large file needs no more room than its longest line."""
+    refuse_special(path)
+    try:
+        with io.BytesIO(read_bytes(path)) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+            if stream.read(len(_BOM)) != _BOM:
+                stream.seek(0)
+            for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE + 1), b""), 1):
+                if len(line) > _LONGEST_LINE:
+                    raise InputError(f"{path} line {number}: longer than {_LONGEST_LINE / 2**20:.0f} MB.")
+                yield line
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
 
 
 def write_frame(frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str]) -> Path:

@@ -1,0 +1,169 @@
+"""Readings that are kept: found again only while nothing changed, without texts, for their owner alone."""
+
+import json
+import os
+import stat
+import time
+import zipfile
+
+import pytest
+
+from howsure import sources
+from howsure.errors import InputError, MissingExtraError
+from howsure.sources import _cache, _remote
+
+EVAL = {
+    "task": "sums",
+    "model": "m/1",
+    "created": "2026-01-01T00:00:00+00:00",
+    "task_id": "t1",
+    "run_id": "r",
+    "dataset": {},
+}
+
+
+def log(path, scores):
+    """A small Inspect log."""
+    header = {"version": 2, "status": "success", "eval": EVAL | {"task_id": path.stem}, "plan": {}, "results": None}
+    summaries = [
+        {"id": n, "epoch": 1, "input": "q", "target": "t", "scores": {"match": {"value": score}}}
+        for n, score in enumerate(scores)
+    ]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, held in {"_journal/start.json": {}, "header.json": header, "summaries.json": summaries}.items():
+            archive.writestr(zipfile.ZipInfo(name), json.dumps(held))
+        for n in range(len(scores)):
+            archive.writestr(zipfile.ZipInfo(f"samples/{n}_epoch_1.json"), json.dumps(summaries[n]))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two logs that have not changed for a while, and a cache of their own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(sources, "_WORTH_KEEPING", -1.0)
+    home = tmp_path / "logs"
+    home.mkdir()
+    for name in "ab":
+        settled(log(home / f"{name}.eval", [1, 0, 1]))
+    return home
+
+
+def settled(path, seconds=60):
+    """The file as if it had been written a while ago."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+    return path
+
+
+def kept():
+    return sorted(_cache.folder().glob("*.reading")) if _cache.folder().is_dir() else []
+
+
+def is_read_anew(folder, monkeypatch, **options):
+    """Whether the files themselves are opened, with the mean score."""
+    calls = []
+    reader = sources.source("inspect_logs")
+    with monkeypatch.context() as patch:
+        whole = reader.read
+        patch.setattr(reader, "read", lambda *a, **k: calls.append(1) or whole(*a, **k))
+        table = sources.read(folder, **options)
+    return bool(calls), table.frame["score"].mean()
+
+
+def test_a_second_reading_of_unchanged_logs_gives_the_same_without_opening_them(folder, monkeypatch):
+    first = sources.read(folder)
+    assert len(kept()) == 1
+    assert is_read_anew(folder, monkeypatch) == (False, pytest.approx(2 / 3))
+    again = sources.read(folder)
+    assert again.frame.equals(first.frame)
+    assert again.notes == first.notes
+    assert is_read_anew(folder, monkeypatch, cache=False)[0]
+
+
+@pytest.mark.parametrize("change", ["rewritten", "same size and time", "new log", "gone", "other file", "option"])
+def test_nothing_stale_is_served(folder, monkeypatch, change):
+    sources.read(folder)
+    path, before = folder / "a.eval", (folder / "a.eval").stat()
+    options = {}
+    if change == "rewritten":
+        settled(log(path, [0, 0, 0, 0]), 30)
+    elif change == "same size and time":
+        log(path, [0, 0, 0])
+        assert path.stat().st_size == before.st_size
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    elif change == "new log":
+        settled(log(folder / "c.eval", [0]))
+    elif change == "gone":
+        path.unlink()
+    elif change == "other file":
+        settled_note = folder / "note.txt"
+        settled_note.write_text("hello")
+        settled(settled_note)
+    else:
+        options = {"errors": "wrong"}
+    anew, mean = is_read_anew(folder, monkeypatch, **options)
+    assert anew
+    expected = {"rewritten": 2 / 7, "same size and time": 1 / 3, "new log": 4 / 7}.get(change, 2 / 3)
+    assert mean == pytest.approx(expected)
+
+
+def test_files_that_just_changed_are_not_kept(folder):
+    log(folder / "c.eval", [1])
+    sources.read(folder)
+    assert kept() == []
+
+
+def test_readings_are_for_their_owner_bounded_and_without_texts(folder, monkeypatch):
+    sources.read(folder)
+    (reading,) = kept()
+    assert stat.S_IMODE(reading.stat().st_mode) == 0o600
+    reading.write_bytes(b"damaged")
+    assert is_read_anew(folder, monkeypatch)[0]
+    assert kept()[0].read_bytes() != b"damaged"
+    monkeypatch.setattr(_cache, "MOST_BYTES", 10)
+    sources.read(folder, errors="wrong")
+    assert kept() == []
+    monkeypatch.setattr(_cache, "MOST_BYTES", 10**9)
+    monkeypatch.setattr(_cache, "_LONGEST_TEXT", 2)
+    sources.read(folder, errors="drop")
+    assert kept() == []
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(folder, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert len(sources.read(folder)) == 6
+
+
+# addresses
+
+
+def test_addresses_are_read_through_fsspec(folder):
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    for name in "ab":
+        memory.pipe(f"/logs/{name}.eval", (folder / f"{name}.eval").read_bytes())
+    memory.pipe("/logs/broken.eval", b"no zip")
+    table = sources.read("memory://logs")
+    assert len(table) == 6
+    assert any("broken.eval" in note for note in table.notes)
+    assert len(sources.read("memory://logs/a.eval")) == 3
+    assert len(sources.read("memory://logs/[ab].eval")) == 6
+    assert len(sources.read(f"file://{folder}")) == 6
+    with pytest.raises(InputError, match=r"^memory://logs/broken\.eval: not a whole zip file"):
+        sources.read("memory://logs/broken.eval")
+    with pytest.raises(InputError, match=r"memory://nowhere: no such file"):
+        sources.read("memory://nowhere")
+    with pytest.raises((MissingExtraError, InputError), match="nonsense://x"):
+        sources.read("nonsense://x")
+
+
+def test_without_fsspec_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
+    with pytest.raises(
+        MissingExtraError, match="s3://bucket/logs: reading s3:// needs the package 'fsspec': pip install fsspec"
+    ):
+        sources.read("s3://bucket/logs")
+    assert not _remote.is_remote("logs/a.eval")
+    assert _remote.is_remote("hf://datasets/x")
