@@ -146,7 +146,7 @@ def test_a_row_names_model_eval_sample_epoch_and_log(made, arith):
     header = json.loads(members(arith)["header.json"])["eval"]
     assert len(frame) == 36
     assert frame.select("task", "item_digest").n_unique() == frame["item_digest"].n_unique() == 12
-    assert first | {"score": 0, "seconds": 0, "item_digest": ""} == {
+    assert first | {"score": 0, "seconds": 0, "item_digest": "", "tokens": 0} == {
         "subject": MODEL,
         "kind": "model",
         "task": "arith/s0",
@@ -155,6 +155,9 @@ def test_a_row_names_model_eval_sample_epoch_and_log(made, arith):
         "domain": "arith",
         "item_digest": "",
         "seconds": 0,
+        "tokens": 0,
+        "solver": "generate",
+        "variant": "plus",
         "date": pl.Series([header["created"][:10]]).str.to_date()[0],
         "log": arith.name,
         "sample": "s0",
@@ -179,7 +182,9 @@ def test_older_summaries_without_metadata_and_times_are_enough(arith, tmp_path):
     parts["summaries.json"] = [{name: one[name] for name in kept} for one in json.loads(parts["summaries.json"])]
     frame = rows(write_zip(tmp_path / "old.eval", parts))
     assert "seconds" not in frame.columns
-    assert frame.equals(rows(arith).drop("seconds").with_columns(source=pl.lit("old.eval"), log=pl.lit("old.eval")))
+    assert frame.equals(
+        rows(arith).drop("seconds", "tokens").with_columns(source=pl.lit("old.eval"), log=pl.lit("old.eval"))
+    )
     assert (
         rows(tmp_path / "old.eval", family="group")["family"].to_list()
         == rows(arith, family="group")["family"].to_list()
@@ -226,11 +231,28 @@ def test_a_key_of_dictionaries_can_be_chosen(made):
     assert rows(made / "graded", scorer="grades.style")["score"].unique().to_list() == [0.25]
 
 
-def test_dictionaries_need_a_key(made):
-    with pytest.raises(
-        InputError, match=r"'grades' gives several values.*one of: match, grades.truth, grades.style, points"
-    ):
-        rows(made / "graded", scorer="grades")
+def test_each_key_of_dictionaries_is_an_eval(made):
+    frame = rows(made / "graded", scorer="grades")
+    assert frame["domain"].unique().sort().to_list() == ["graded [grades.style]", "graded [grades.truth]"]
+    assert frame.filter(domain="graded [grades.style]")["score"].unique().to_list() == [0.25]
+
+
+def test_all_scorers_are_read_as_evals_of_their_own(made):
+    table = inspect_logs.read([made / "graded"], scorer="all")
+    assert table.frame["domain"].unique().sort().to_list() == [
+        "graded [grades.style]",
+        "graded [grades.truth]",
+        "graded [match]",
+        "graded [points]",
+    ]
+    assert table.frame.filter(domain="graded [points]")["scale"].unique().to_list() == ["free"]
+    assert any(note.startswith("1 scorer was left out: parts") for note in table.notes)
+
+
+def test_a_scorer_can_be_chosen_for_one_eval(made):
+    frame = rows(made / "graded", scorer="graded=grades.style,other=it")
+    assert frame["score"].unique().to_list() == [0.25]
+    assert rows(made / "graded", scorer="other=it").equals(rows(made / "graded"))
 
 
 @pytest.mark.parametrize("name", ["mach", "grades.thruth"])
@@ -244,13 +266,23 @@ def test_lists_are_refused(made):
         rows(made / "graded", scorer="parts")
 
 
-def test_numbers_beyond_one_need_a_divisor(made):
-    with pytest.raises(
-        InputError, match=r"graded_.*eval: sample 's1' \(epoch 1\): score 11 is not .* --percent, or --divide-by"
-    ):
-        rows(made / "graded", scorer="points")
+def test_numbers_beyond_one_need_a_divisor_or_a_direction(made, tmp_path):
     frame = rows(made / "graded", scorer="points", divide_by=20)
     assert frame.filter(attempt=2).sort("task")["score"].to_list() == [0.1, 0.6, 0.1, 0.6, 0.1, 0.6]
+    path = by_hand(tmp_path / "log.json", [3, 11])
+    with pytest.raises(InputError, match=r"score 3 is not between 0 and 1 \(it goes from 3 to 11\).*--lower-is-better"):
+        rows(path)
+    frame = rows(path, better="lower")
+    assert frame.select("score", "scale", "better").rows() == [(3, "free", "lower"), (11, "free", "lower")]
+
+
+def test_a_log_whose_direction_is_not_known_does_not_stop_the_others(tmp_path):
+    by_hand(tmp_path / "a.json", [3, 11])
+    path = by_hand(tmp_path / "b.json", ["C", "I"])
+    path.write_text(path.read_text().replace('"hand"', '"other"'))
+    table = inspect_logs.read([tmp_path])
+    assert table.frame["domain"].unique().to_list() == ["other"]
+    assert table.notes[0].startswith("1 log whose scores go beyond 0–1 was left out (include with --higher-is-better")
 
 
 def test_the_divisor_leaves_words_alone(tmp_path):
@@ -531,6 +563,36 @@ def test_equal_contents_that_ids_cannot_tell_apart_are_repeats(tmp_path):
     assert "2 logs were paired by content because sample ids differ between runs: hand." in table.notes
     assert any("4 samples were taken as repeats of a sample with the same content" in note for note in table.notes)
     assert table.frame.group_by("subject", "task").len()["len"].sort().to_list() == [1, 1, 2, 2]
+
+
+def test_an_item_that_changed_between_runs_is_not_paired(tmp_path):
+    asking(tmp_path / "a.json", "a", ["x", "y", "z"], ["C", "I", "C"])
+    asking(tmp_path / "b.json", "b", ["x", "y", "new"], ["I", "I", "C"])
+    table = inspect_logs.read([tmp_path])
+    assert "1 item was not paired because the content changed between runs: hand." in table.notes
+    assert table.frame["task"].n_unique() == 4
+    assert compare(table, "a", "b").pairs[0].n_items == 2
+
+
+def test_what_a_run_was_configured_with_becomes_columns(tmp_path):
+    path = by_hand(
+        tmp_path / "log.json", ["C"], model_usage={"a/b": {"total_tokens": 12, "total_cost": 0.5}}, limit="token"
+    )
+    log = json.loads(path.read_text())
+    log["eval"] |= {"task_args": {"subset": "hard", "limit": 3}, "model_generate_config": {"temperature": 0.7}}
+    log["plan"] = {
+        "steps": [
+            {"solver": "system_message", "params": {"template": "Be brief."}},
+            {"solver": "generate", "params": {}},
+        ]
+    }
+    path.write_text(json.dumps(log))
+    table = inspect_logs.read([path])
+    found = table.frame.row(0, named=True)
+    wanted = {"tokens": 12, "cost": 0.5, "limit": "token", "subset": "hard", "arg_limit": "3", "temperature": "0.7"}
+    wanted |= {"prompt": "Be brief.", "solver": "system_message + generate", "log": "log.json"}
+    assert {name: found[name] for name in wanted} == wanted
+    assert set(table.config) == {"log", "subset", "arg_limit", "temperature", "prompt", "solver"}
 
 
 # which files

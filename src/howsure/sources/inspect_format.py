@@ -43,6 +43,7 @@ _EVAL_KEYS = frozenset({"task", "task_id", "run_id", "created", "dataset", "mode
 _HEADER, _START, _SUMMARIES, _JOURNAL = "header.json", "_journal/start.json", "summaries.json", "_journal/summaries/"
 # how a summary writes texts that it cuts short and parts that it leaves out, as JSON
 _CUT = re.compile(r'\.\.\.\\n\(content truncated\)|"\((?:Image|Audio|Video|Data|Document|Reasoning|Tool_use)\)"')
+_PROMPTS = frozenset({"system_message", "prompt_template", "user_message", "chain_of_thought"})
 _TOLD_IN_FULL = re.compile(rb'"invalidation"\s*:\s*\{|"history"\s*:\s*\[\s*\{')
 
 
@@ -84,6 +85,8 @@ class Sample:
     error: Any = None
     invalidation: Any = None
     total_time: float | None = None
+    model_usage: dict[str, Any] | None = None
+    limit: Any = None
     input: Any = None
     target: Any = None
     choices: Any = None
@@ -176,10 +179,25 @@ class Log:
             settings |= {(f"step {number}", f"{step.solver}.{name}"): value for name, value in passed.items()}
         return {key: _written(value) for key, value in settings.items()}
 
+    def configuration(self) -> dict[str, str]:
+        """Settings that may explain a difference between runs: arguments, generation, solver, prompt."""
+        told = {name: _written(value) for name, value in self.model_arguments().items()}
+        told |= {name: _written(value) for name, value in self.eval.task_args.items()}
+        told["solver"] = " + ".join(step.solver for step in self.plan.steps)
+        for step in self.plan.steps:
+            passed = step.params if step.params_passed is None else step.params_passed
+            for name, value in passed.items():
+                is_prompt = step.solver.rpartition("/")[2] in _PROMPTS and name == "template"
+                told["prompt" if is_prompt else f"{step.solver}.{name}"] = _written(value)
+        return {name: value for name, value in told.items() if value not in ("", "null", "{}", "[]")}
+
+    def model_arguments(self) -> dict[str, Any]:
+        """Arguments of the model and of its generation."""
+        return {**self.eval.model_args, **self.eval.model_generate_config, **self.plan.config}
+
     def model_settings(self) -> Settings:
         """What makes two runs of one model different."""
-        told = {**self.eval.model_args, **self.eval.model_generate_config, **self.plan.config}
-        return {("model", name): _written(value) for name, value in told.items()}
+        return {("model", name): _written(value) for name, value in self.model_arguments().items()}
 
 
 def is_log(path: Path) -> bool:

@@ -22,6 +22,7 @@ from howsure.sources._account import leave_out, saw
 from howsure.sources._reading import files_below, read_each, unread
 from howsure.sources.inspect_format import Log, Sample, Score, Settings, complete_contents, is_log, read_log
 from howsure.tables import Attempts
+from howsure.tables.metrics import is_higher_better, is_share
 
 if TYPE_CHECKING:
     from howsure.sources import Progress
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "Inspect AI eval logs (.eval and .json), single files or folders"
-OPTIONS = frozenset({"scorer", "family", "strict", "errors"})
+OPTIONS = frozenset({"scorer", "family", "strict", "errors", "better"})
 LAYOUTS = {"a log": frozenset({"version", "status", "eval", "plan", "results", "stats", "samples"})}
 
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -46,6 +47,10 @@ _ROW = {
     "family": pl.String,
     "seconds": pl.Float64,
     "item_digest": pl.String,
+    "tokens": pl.Float64,
+    "cost": pl.Float64,
+    "limit": pl.String,
+    "error": pl.String,
 }
 
 
@@ -66,13 +71,18 @@ def read(
     family: str | None = None,
     strict: bool = False,
     errors: str | None = None,
+    better: str | None = None,
 ) -> Attempts:
     """The samples of all logs as attempts of the model at ``<eval>/<sample id>``, one for each epoch.
 
     Where logs of one eval have different questions under one id, as they do when samples are numbered after shuffling, a task
     is named by a hash of its content instead. ``item_digest`` is that hash: equal for the same item in another configuration.
+    An item whose content changed between runs is not paired. What a run was configured with becomes further columns.
 
-    ``scorer`` is the name of a scorer, or ``name.key`` where its values are dictionaries; without it the first one counts.
+    ``scorer`` is the name of a scorer, or ``name.key`` where its values are dictionaries; ``eval=name`` chooses for one eval (several
+    with commas); ``all`` reads each scorer as an eval of its own. Without it the first scorer of each eval counts, and each key of
+    its values where they are dictionaries. ``better`` (higher, lower) is the direction of scores outside 0–1, which are taken as they are,
+    where the scorer's name does not say it.
     ``family`` names a field of the samples' metadata that groups similar samples, as in Inspect's ``stderr(cluster=…)``.
     ``errors`` says what becomes of samples that ended in an error without a score: ``drop``, as Inspect does, or ``wrong``.
     ``divide_by`` brings numbers to 0–1 and leaves C, I, P, N and true or false alone.
@@ -88,12 +98,20 @@ def read(
     saw(sum(len(log.samples or []) for log in logs))
     runs = _newest(sorted(logs, key=_age), notes)
     domains = _domains(runs)
-    numbered_anew = _numbered_anew(runs, domains, notes)
+    numbered_anew, changed = _numbered_anew(runs, domains, notes)
     readings = [
-        _Reading(log, domain, notes, is_by_content=domain in numbered_anew, errors=errors)
+        _Reading(
+            log,
+            domain,
+            notes,
+            is_by_content=domain in numbered_anew,
+            changed=changed.get(domain, frozenset()),
+            errors=errors,
+            better=better,
+        )
         for log, domain in zip(runs, domains, strict=True)
     ]
-    frame = pl.concat(_frames(readings, scorer, family, divide_by, notes, strict=strict))
+    frame = pl.concat(_frames(readings, scorer, family, divide_by, notes, strict=strict), how="diagonal_relaxed")
     _tell_repeats(runs, domains, notes)
     if frame.is_empty():
         raise InputError(f"{paths[0]}: no sample has a score. {' '.join([*skipped, *others, *notes.told()])}")
@@ -126,16 +144,23 @@ def _frames(
     strict: bool,
 ) -> list[pl.DataFrame]:
     """The rows of each log; one without the scorer that was asked for is noted, unless none has it or ``strict``."""
-    frames, faults = [], []
+    frames: list[pl.DataFrame] = []
+    faults: list[OptionError | InputError] = []
     for reading in readings:
         try:
             frames.append(reading.frame(scorer, family, divide_by))
-        except OptionError as error:
+        except (OptionError, _UnknownDirectionError) as error:
             if strict:
                 raise
             faults.append(error)
-            notes.count("{n} log{s} without this scorer {were} left out (--strict stops instead)", reading.label)
-            leave_out("of a log without this scorer", reading.n_samples)
+            why = "without this scorer" if isinstance(error, OptionError) else "whose scores go beyond 0–1"
+            how = (
+                "--strict stops instead"
+                if isinstance(error, OptionError)
+                else "include with --higher-is-better or --lower-is-better"
+            )
+            notes.count(f"{{n}} log{{s}} {why} {{were}} left out ({how})", reading.label)
+            leave_out(f"of a log {why}", reading.n_samples)
     if faults and not frames:
         raise faults[0]
     return frames
@@ -144,6 +169,10 @@ def _frames(
 def _age(log: Log) -> tuple[datetime, float, str]:
     """Orders logs from old to new; of copies with one creation time, the one that was written last is the newest."""
     return log.created, log.path.stat().st_mtime, str(log.path)
+
+
+class _UnknownDirectionError(InputError):
+    """Scores of any size, of which nothing says whether higher ones are better."""
 
 
 class _Notes:
@@ -191,31 +220,42 @@ def _domains(logs: Sequence[Log]) -> list[str]:
     return [_named(log.eval.task, log.task_settings(), differing[log.eval.task]) for log in logs]
 
 
-def _numbered_anew(logs: Sequence[Log], domains: Sequence[str], notes: _Notes) -> set[str]:
-    """The evals in whose logs one sample id stands for different questions, so that ids cannot pair them."""
+def _numbered_anew(
+    logs: Sequence[Log], domains: Sequence[str], notes: _Notes
+) -> tuple[set[str], dict[str, frozenset[str]]]:
+    """The evals in whose logs sample ids stand for different items, so that ids cannot pair them; in others, the items that changed."""
     by_domain: defaultdict[str, list[Log]] = defaultdict(list)
     for log, domain in zip(logs, domains, strict=True):
         by_domain[domain].append(log)
-    found = set()
+    found, changed = set(), {}
     for domain, runs in by_domain.items():
-        if any(log.eval.dataset.shuffled for log in runs):
+        is_shuffled = any(log.eval.dataset.shuffled for log in runs)
+        if is_shuffled:
             for log in runs:
                 complete_contents(log)
-        if _has_conflict(runs):
+        conflicts, n_ids = _conflicts(runs)
+        if conflicts and (is_shuffled or len(conflicts) > n_ids / 2):
             found.add(domain)
             notes.count("{n} log{s} {were} paired by content because sample ids differ between runs", domain, len(runs))
-    return found
+        elif conflicts:
+            changed[domain] = frozenset(conflicts)
+            notes.count(
+                "{n} item{s} {were} not paired because the content changed between runs", domain, len(conflicts)
+            )
+    return found, changed
 
 
-def _has_conflict(logs: Sequence[Log]) -> bool:
-    question_by_id: dict[str, str] = {}
+def _conflicts(logs: Sequence[Log]) -> tuple[set[str], int]:
+    """The sample ids whose content is not the same in all logs, and the number of ids."""
+    item_by_id: dict[str, str] = {}
+    conflicts = set()
     for log in logs:
         for sample in log.samples or []:
             if sample.content and not sample.content.is_cut:
-                question = question_by_id.setdefault(str(sample.id), sample.content.question)
-                if question != sample.content.question:
-                    return True
-    return False
+                name = str(sample.id)
+                if item_by_id.setdefault(name, sample.content.item) != sample.content.item:
+                    conflicts.add(name)
+    return conflicts, len(item_by_id)
 
 
 def _differing(settings: Sequence[Settings]) -> list[tuple[str, str]]:
@@ -242,8 +282,18 @@ def _tell_repeats(logs: Sequence[Log], domains: Sequence[str], notes: _Notes) ->
 class _Reading:
     """One log, on its way to rows."""
 
-    def __init__(self, log: Log, domain: str, notes: _Notes, *, is_by_content: bool, errors: str | None = None) -> None:
-        self.errors = errors
+    def __init__(
+        self,
+        log: Log,
+        domain: str,
+        notes: _Notes,
+        *,
+        is_by_content: bool,
+        changed: frozenset[str] = frozenset(),
+        errors: str | None = None,
+        better: str | None = None,
+    ) -> None:
+        self.errors, self._better, self._changed = errors, better, changed
         self._log, self._domain, self._notes, self._is_by_content = log, domain, notes, is_by_content
         self._samples = log.samples or []
         items = {(str(sample.id), sample.content.item) for sample in self._samples if sample.content}
@@ -254,32 +304,93 @@ class _Reading:
         self.n_samples = len(self._samples)
 
     def frame(self, scorer: str | None, family: str | None, divide_by: float) -> pl.DataFrame:
-        """The samples that count."""
+        """The samples that count, once for each score that is read."""
+        chosen = self._choose(scorer)
         if self._log.status != "success":
             where = f"{self._log.label}, {self._log.status}"
             self._notes.count("{n} log{s} did not end in success, and the complete samples count", where)
         if not self._samples:
             self._notes.count("{n} log{s} without samples {were} left out", self._log.label)
-        chosen = self._choose(scorer)
-        rows = []
-        for sample in self._samples:
-            value = self._value(sample, *chosen)
-            if value is not None:
-                score = self._number(sample, value, self._highest(sample, chosen[0], divide_by))
-                kin = self._family(sample, family) if family else None
-                item = self._item(sample)
-                name = item if self._is_by_content and item else _visible(sample.id)
-                rows.append(
-                    (f"{self._domain}/{name}", _visible(sample.id), sample.epoch, score, kin, sample.total_time, item)
-                )
-        return pl.DataFrame(rows, schema=_ROW, orient="row").with_columns(
+        saw((len(chosen) - 1) * self.n_samples)
+        frames = []
+        for name, (one, key) in chosen.items():
+            domain = self._domain if len(chosen) == 1 else f"{self._domain} [{name}]"
+            try:
+                frames.append(self._scored(one, key, domain, family, divide_by))
+            except InputError as error:
+                if len(chosen) == 1:
+                    raise
+                leave_out("of a scorer without numbers", self._n_open)
+                self._notes.count("{n} scorer{s} {were} left out", f"{name} ({error})")
+        if not frames:
+            raise InputError(f"{self._log.path}: no scorer gives numbers.")
+        return pl.concat(frames, how="diagonal_relaxed")
+
+    def _scored(self, scorer: str, key: str | None, domain: str, family: str | None, divide_by: float) -> pl.DataFrame:
+        """The samples under one scorer."""
+        rows: list[tuple[Any, ...]] = []
+        self._n_open = self.n_samples  # samples whose fate is not yet in the account
+        scale = self._scale(scorer, key, [(sample, _given(sample, scorer, key)) for sample in self._samples], divide_by)
+        values = [
+            (sample, value) for sample in self._samples if (value := self._value(sample, scorer, key)) is not None
+        ]
+        self._n_open = len(values)
+        for sample, value in values:
+            score = self._number(sample, value, self._highest(sample, scorer, divide_by), is_free="scale" in scale)
+            kin = self._family(sample, family) if family else None
+            item = self._item(sample)
+            is_named_by_content = self._is_by_content or str(sample.id) in self._changed
+            name = item if is_named_by_content and item else _visible(sample.id)
+            task = f"{domain}/{name}", _visible(sample.id), sample.epoch
+            rows.append((*task, score, kin, sample.total_time, item, *self._spent(sample)))
+        frame = pl.DataFrame(rows, schema=_ROW, orient="row").with_columns(
             subject=pl.lit(self._log.eval.model),
             kind=pl.lit("model"),
-            domain=pl.lit(self._domain),
+            domain=pl.lit(domain),
             date=pl.lit(self._log.created.date()),
             log=pl.lit(self._log.path.name),
             source=pl.lit(self._log.path.name),
         )
+        known = {column.name for column in Attempts.columns}
+        config = {f"arg_{k}" if k in known else k: text for k, text in self._log.configuration().items()}
+        return frame.with_columns(pl.lit(text).alias(k) for k, text in (config | scale).items())
+
+    def _scale(
+        self, scorer: str, key: str | None, values: Sequence[tuple[Sample, Any]], divide_by: float
+    ) -> dict[str, str]:
+        """The columns scale and better, where scores are not shares of which higher ones are better."""
+        name = scorer if key is None else f"{scorer}.{key}"
+        is_higher = is_higher_better(name) if self._better is None else self._better == "higher"
+        told = {"better": "lower"} if is_higher is False else {}
+        numbers = [v for _, v in values if isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < 2**53]
+        is_counted = self._log.eval.task.rpartition("/")[2] in {task for task, _ in _COUNTED}
+        if divide_by != 1 or is_counted or not numbers or (min(numbers) >= 0 and max(numbers) <= 1):
+            return told
+        if self._better is None and (is_higher is None or is_share(name)):
+            sample, value = next((s, v) for s, v in values if isinstance(v, int | float) and not 0 <= v <= 1)
+            raise _UnknownDirectionError(
+                f"{self._log.path}: sample {sample.id!r} (epoch {sample.epoch}): score {value:g} is not between 0 and 1 ({name} goes from "
+                f"{min(numbers):g} to {max(numbers):g}). Pass --percent, --divide-by with the highest score, or, to analyse the numbers as "
+                "they are, --higher-is-better or --lower-is-better."
+            )
+        direction = "lower" if is_higher is False else "higher"
+        self._notes.count(
+            f"{{n}} log{{s}} with scores as they are ({direction} is better)", f"{self._log.eval.task} with {name}"
+        )
+        return {**told, "scale": "free"}
+
+    def _spent(self, sample: Sample) -> tuple[float | None, float | None, str | None, str | None]:
+        """Tokens, cost, the limit that ended the sample, and its error."""
+        usage = sample.model_usage or {}
+        own = usage.get(self._log.eval.model)
+        used = [one for one in ([own] if isinstance(own, dict) else usage.values()) if isinstance(one, dict)]
+        tokens, cost = (
+            sum(found) if (found := [one[name] for one in used if isinstance(one.get(name), int | float)]) else None
+            for name in ("total_tokens", "total_cost")
+        )
+        limit = sample.limit.get("type") if isinstance(sample.limit, dict) else sample.limit
+        error = " ".join(_message(sample.error).split())[:200] or None
+        return tokens, cost, str(limit) if limit else None, error
 
     def _item(self, sample: Sample) -> str | None:
         """What identifies the item: its content, and its id where content does not tell the log's samples apart."""
@@ -294,25 +405,33 @@ class _Reading:
             return f"{content.item}-{sample.id}"
         return content.item
 
-    def _choose(self, wanted: str | None) -> tuple[str, str | None]:
-        """The scorer, and the key of its values, to use."""
+    def _choose(self, wanted: str | None) -> dict[str, tuple[str, str | None]]:
+        """The scorers, and the keys of their values, to use, by the name that the result has."""
         by_scorer = self._keys_by_scorer()
         choices = {
             name if key is None else f"{name}.{key}": (name, key) for name in by_scorer for key in by_scorer[name]
         }
         if not choices:
-            return "", None
+            return {"": ("", None)}
+        if wanted == "all":
+            return choices
+        wanted = self._own_choice(wanted)
         chosen = wanted or next(iter(by_scorer))
-        if chosen in by_scorer and chosen not in choices:
-            raise InputError(
-                f"{self._log.path}: scorer {chosen!r} gives several values. Pass --scorer with one of: {', '.join(choices)}."
-            )
-        if chosen not in choices:
+        several = {name: one for name, one in choices.items() if one[0] == chosen and name != chosen}
+        if chosen not in choices and not several:
             raise OptionError.unknown(f"scorer in {self._log.path}", chosen, choices)
         if not wanted and len(by_scorer) > 1:
             told = f"{self._log.eval.task} with {chosen} (of {', '.join(choices)})"
             self._notes.count("{n} log{s} with several scorers {were} read with the first; choose with --scorer", told)
-        return choices[chosen]
+        return {chosen: choices[chosen]} if chosen in choices else several
+
+    def _own_choice(self, wanted: str | None) -> str | None:
+        """Which scorer was asked for in this eval: ``eval=scorer`` for some evals, or one name for all."""
+        if not wanted or "=" not in wanted:
+            return wanted
+        pairs = dict(part.partition("=")[::2] for part in wanted.split(","))
+        names = (self._log.eval.task, self._log.eval.task.rpartition("/")[2], self._domain)
+        return next((pairs[name] for name in names if name in pairs), None)
 
     def _keys_by_scorer(self) -> dict[str, dict[str | None, None]]:
         """Each scorer in the log's order, with the keys of its values; None is the key of a plain value."""
@@ -329,8 +448,7 @@ class _Reading:
 
     def _value(self, sample: Sample, scorer: str, key: str | None) -> Any:
         """What the scorer gave, if the sample counts; why it does not is noted."""
-        score = (sample.scores or {}).get(scorer) or Score()
-        value = score.value if key is None else score.value.get(key) if isinstance(score.value, dict) else None
+        value = _given(sample, scorer, key)
         if sample.invalidation:
             leave_out("invalidated")
             return self._count("{n} sample{s} {were} invalidated and left out")
@@ -346,7 +464,7 @@ class _Reading:
             return self._count(f"{{n}} sample{{s}} {why} left out")
         if sample.error:
             self._count("{n} sample{s} errored but {were} scored, which counts as it does in Inspect")
-        if score.history:
+        if ((sample.scores or {}).get(scorer) or Score()).history:
             self._count("{n} sample{s} {were} edited, and the edited score counts")
         return value
 
@@ -362,7 +480,7 @@ class _Reading:
         self._count("{n} score{s} of Track the Stat {were} read as the share of correct turns")
         return float(highest)
 
-    def _number(self, sample: Sample, value: Any, divide_by: float) -> float:
+    def _number(self, sample: Sample, value: Any, divide_by: float, *, is_free: bool) -> float:
         """As Inspect's ``value_to_float``, but what that takes as 0 with a warning is refused."""
         if isinstance(value, bool):
             return float(value)
@@ -374,7 +492,7 @@ class _Reading:
             reason = "is not one number, nor C, I, P or N. Choose another scorer with --scorer"
         elif isinstance(number, float) and not math.isfinite(number):
             reason = "is not a finite number. Correct the scorer, or choose another with --scorer"
-        elif not 0 <= number <= divide_by:
+        elif not is_free and not 0 <= number <= divide_by:
             reason = f"is not between 0 and {divide_by:g}. Pass --percent, or --divide-by with the highest score"
         else:
             return number / divide_by
@@ -391,6 +509,12 @@ class _Reading:
                 f"Its fields: {', '.join(metadata) or 'none'}."
             )
         return text
+
+
+def _given(sample: Sample, scorer: str, key: str | None) -> Any:
+    """What a scorer gave a sample."""
+    value = ((sample.scores or {}).get(scorer) or Score()).value
+    return value if key is None else value.get(key) if isinstance(value, dict) else None
 
 
 def _is_nothing(value: Any) -> bool:
@@ -427,5 +551,7 @@ def _numbered(frame: pl.DataFrame, notes: _Notes) -> pl.DataFrame:
         )
     numbered = frame.with_columns(attempt=attempt)
     return numbered.drop(
-        name for name in ("family", "seconds", "item_digest") if numbered[name].null_count() == len(numbered)
+        name
+        for name in ("family", "seconds", "item_digest", "tokens", "cost", "limit", "error")
+        if numbered[name].null_count() == len(numbered)
     )
