@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from howsure.errors import HowsureError as HowsureError
     from howsure.estimates import Estimate as Estimate
     from howsure.evals.comparison import compare as compare
+    from howsure.evals.explorer import explore as explore
     from howsure.evals.gating import gate as gate
     from howsure.evals.interval_coverage import coverage as coverage
     from howsure.evals.item_table import items as items
@@ -42,6 +43,7 @@ _HOMES = {
     "compare": "evals.comparison",
     "convert": "sources",
     "coverage": "evals.interval_coverage",
+    "explore": "evals.explorer",
     "gate": "evals.gating",
     "items": "evals.item_table",
     "leaderboard": "evals.leaderboards",
@@ -54,7 +56,7 @@ _HOMES = {
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "gate", "items", "leaderboard", "power", "read", "summary", "watch"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "explore", "gate", "items", "leaderboard", "power", "read", "summary", "watch"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

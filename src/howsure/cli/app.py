@@ -18,6 +18,7 @@ PANELS: Panels = {
         "summary": ("howsure.cli.evals.summary", "Mean score of each model, with intervals over clusters."),
         "compare": ("howsure.cli.evals.compare", "Differences between models, prompts or any runs, paired by item."),
         "gate": ("howsure.cli.evals.gate", "Ship, block or cannot tell: may a candidate replace the base?"),
+        "explore": ("howsure.cli.evals.explore", "One offline page: a map of models by items, flips, filters, cost."),
         "items": ("howsure.cli.evals.items", "Every item: success by model, flips, suspected wrong keys, saturation."),
         "leaderboard": ("howsure.cli.evals.leaderboard", "Tiers and rank intervals of many models, instead of ranks."),
         "watch": ("howsure.cli.evals.watch", "Running evals: intervals that may be looked at as often as you like."),

@@ -11,6 +11,7 @@
     gate_history         its verdicts over time, in a file chained by digests
     gate_simulation      how often it is wrong, on banks of items with known success rates
     planning             items and repeats that a difference needs: `power`
+    explorer             one offline page to look at everything: `explore`
     item_table           every item, by model: `items`
     leaderboards         tiers and rank intervals: `leaderboard`
     interval_coverage    how often each kind of interval contains the true value: `coverage`
@@ -27,6 +28,8 @@ from howsure._lazy import lazily
 if TYPE_CHECKING:
     from howsure.evals.comparison import Comparison as Comparison
     from howsure.evals.comparison import compare as compare
+    from howsure.evals.explorer import Explorer as Explorer
+    from howsure.evals.explorer import explore as explore
     from howsure.evals.gate_history import GateHistory as GateHistory
     from howsure.evals.gate_history import append_history as append_history
     from howsure.evals.gate_history import read_history as read_history
@@ -60,6 +63,7 @@ _HOMES = {
     "Watch": "stopping",
     "watch": "stopping",
     "Comparison": "comparison",
+    "Explorer": "explorer",
     "GateDecision": "gating",
     "GateCoverage": "gate_simulation",
     "GateHistory": "gate_history",
@@ -70,6 +74,7 @@ _HOMES = {
     "Summary": "summaries",
     "compare": "comparison",
     "coverage": "interval_coverage",
+    "explore": "explorer",
     "items": "item_table",
     "leaderboard": "leaderboards",
     "append_history": "gate_history",

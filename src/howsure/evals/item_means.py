@@ -275,8 +275,9 @@ def _item_frame(
     rows = attempts.lazy.with_columns(domain.alias("eval"), family.alias("family"))
     if subjects is not None:
         rows = rows.filter(pl.col("subject").is_in(list(subjects)))
-    item = pl.format("{}\x1f{}", "eval", "task")
-    own = {"family": pl.format("{}\x1e{}", "eval", "family").fill_null(item), "domain": pl.col("eval")}
+    # joined by +: pl.format panics on the empty parts that a filter leaves in a stream
+    item = pl.col("eval") + "\x1f" + pl.col("task")
+    own = {"family": (pl.col("eval") + "\x1e" + pl.col("family")).fill_null(item), "domain": pl.col("eval")}
     rows = rows.with_columns(own.get(cluster, item).alias("cluster"))
     sums = attempts.sums()
     is_free = (pl.col("scale") == "free").fill_null(False) if attempts.has("scale") else pl.lit(False)
