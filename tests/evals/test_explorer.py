@@ -282,7 +282,7 @@ def test_one_model_and_one_item(opened):
     assert "Choose two different models" in page.locator("#difference").inner_text()
 
 
-def test_200_000_samples_fit_in_10_MB():
+def test_200_000_samples_fit_in_10_megabytes():
     rng = np.random.default_rng(0)
     n_models, n_items, n_attempts = 20, 2000, 5
     index = np.arange(n_models * n_items * n_attempts)

@@ -14,9 +14,12 @@ import pytest
 from howsure import safe_io
 from howsure.errors import InputError, MissingExtraError, OptionError
 from howsure.evals.comparison import compare
+from howsure.evals.explorer import explore, with_texts
+from howsure.evals.item_table import items
 from howsure.evals.summaries import summary
 from howsure.safe_io import Archive
 from howsure.sources import inspect_format, inspect_logs, read, recognise
+from howsure.sources.inspect_texts import read_texts
 
 if importlib.util.find_spec("inspect_ai") is None:
     pytest.skip("logs are made with Inspect, which is not installed", allow_module_level=True)
@@ -776,3 +779,32 @@ def test_a_version_that_inspect_cannot_read_is_an_error(made, tmp_path):
     path.write_text((made / "edited.json").read_text().replace('"version": 2', '"version": 99', 1))
     with pytest.raises(InputError, match=r"new.json: the installed Inspect cannot read it \(.*version 99.*\)"):
         rows(path)
+
+
+# texts
+
+
+@pytest.mark.parametrize("name", ["arith", "json"])
+def test_texts_are_those_of_inspect(made, name):
+    from inspect_ai.log import read_eval_log
+
+    path = only(made / name)
+    found = {(row["sample"], row["epoch"]): row for row in read_texts([path]).iter_rows(named=True)}
+    samples = read_eval_log(str(path)).samples
+    assert len(found) == len(samples) == 36
+    for sample in samples:
+        row = found[str(sample.id), sample.epoch]
+        assert (row["log"], row["input"]) == (path.name, sample.input_text)
+        assert (row["target"], row["answer"]) == (sample.target, sample.output.completion)
+
+
+def test_the_explorer_shows_the_texts_of_logs_and_links_to_them(made):
+    folder = made / "shuffled"
+    attempts = with_texts(read([str(folder)]), [folder])
+    assert attempts.frame["answer"].null_count() == 0
+    page = explore(attempts, with_text=True, viewer="http://127.0.0.1:7575").html
+    assert '"viewer":"http://127.0.0.1:7575/"' in page
+    assert explore(str(folder), with_text=True).html.count('"texts":{"columns":["input","target","answer"]') == 1
+    links = items(attempts, viewer="http://127.0.0.1:7575").scores["link"]
+    assert links.null_count() == 0
+    assert links.str.contains(r"#/logs/[^/]+\.eval/samples/sample/[^/]+/1/$").all()

@@ -329,7 +329,7 @@ def _table_of(table: Attempts | Scores | Source) -> Attempts | Scores:
         return Scores(table) if "benchmark" in list(table.columns) else Attempts(table)
     from howsure.sources import read
 
-    found = read(table)  # type: ignore[arg-type]
+    found = read(table)
     if not isinstance(found, Attempts | Scores):
         raise InputError(f"A leaderboard needs attempts or scores; these are {type(found).__name__.lower()}.")
     return found

@@ -39,7 +39,8 @@ def explore(
     Filters on any column recompute means, clustered intervals and paired differences in the browser: the same numbers as
     `howsure summary` and `howsure compare`. The page fetches and sends nothing. Texts go into it only with --with-text.
     """
-    from howsure.evals.explorer import explore as build, with_texts
+    from howsure.evals.explorer import explore as build
+    from howsure.evals.explorer import with_texts
 
     console = Console(is_quiet=quiet, is_json=False)
     attempts = reading.attempts(inputs, console)

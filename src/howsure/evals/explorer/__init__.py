@@ -23,7 +23,7 @@ from scipy.special import gammaincinv
 
 from howsure._version import __version__
 from howsure.charts.page import policy, style
-from howsure.errors import OptionError
+from howsure.errors import InputError, OptionError
 from howsure.evals.item_table import viewer_address
 from howsure.outside_text import json_text, one_line, several_lines, templates
 from howsure.safe_io import write_atomic
@@ -31,11 +31,13 @@ from howsure.stats._arrays import check_level, normal_quantile, t_quantile
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from howsure.tables.frames import Source
 
-__all__ = ["Explorer", "explore"]
+__all__ = ["Explorer", "explore", "with_texts"]
 
 _LEVELS = (0.8, 0.9, 0.95, 0.99)
 _N_POINTS = 33
@@ -109,7 +111,8 @@ def explore(
     viewer : str, optional
         Address of a running ``inspect view``, such as ``http://127.0.0.1:7575``: adds links to transcripts.
     with_text : bool, default False
-        Whether the columns ``input``, ``target`` and ``answer`` go into the page. Without it no text of an item or answer does.
+        Whether the columns ``input``, ``target`` and ``answer`` go into the page; for Inspect logs they are read from the logs.
+        Without it no text of an item or answer goes into the page.
     title : str, default "Explorer"
         Heading of the page.
 
@@ -129,6 +132,13 @@ def explore(
     >>> howsure.explore("examples/evals/attempts.csv").save("explorer.html")  # doctest: +SKIP
     """
     check_level(level)
+    if isinstance(attempts, str | Path):
+        from howsure.sources import read
+
+        path, table = attempts, read(attempts)
+        if not isinstance(table, Attempts):
+            raise InputError(f"{path}: holds {type(table).__name__.lower()}; the explorer needs attempts.")
+        attempts = with_texts(table, [path]) if with_text else table
     attempts = Attempts.of(attempts)
     frame = attempts.frame
     clusters = ["task", *(name for name in ("family", "domain") if name in frame.columns)]
@@ -178,6 +188,28 @@ def explore(
         "texts": texts,
     }
     return Explorer(_page(content, title, attempts), attempts.notes)
+
+
+def with_texts(attempts: Attempts, inputs: Sequence[str | Path]) -> Attempts:
+    """The attempts with the columns ``input``, ``target`` and ``answer`` from the Inspect logs that they were read from.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        As they were read from `inputs`. Where they have texts already, or do not name their samples, they stay as they are.
+    inputs : sequence of str or path
+        The logs, or folders with them.
+    """
+    from howsure.sources.inspect_texts import read_texts
+
+    if any(attempts.has(name) for name in _TEXTS) or not attempts.has("log", "sample", "epoch"):
+        return attempts
+    found = read_texts(inputs)
+    joined = attempts.frame.join(found, on=["log", "sample", "epoch"], how="left", maintain_order="left")
+    notes = list(attempts.notes)
+    if n_without := joined["answer"].null_count():
+        notes.append(f"{n_without:,} of {len(joined):,} attempts have no text in these logs.")
+    return Attempts(joined, notes=notes)
 
 
 class _Packing:
@@ -253,7 +285,7 @@ def _add_columns(packing: _Packing, frame: pl.DataFrame, *, keeps_logs: bool) ->
         if name in ("sample", "epoch") and not keeps_logs:
             continue
         label = "Model" if name == "subject" else _MEASURES.get(name, name.replace("_", " ").capitalize())
-        if values.dtype.is_numeric() and name != "epoch" and name != "attempt":
+        if values.dtype.is_numeric() and name not in ("epoch", "attempt"):
             numbers = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
             known = numbers[np.isfinite(numbers)]
             packing.add_by_item(

@@ -823,7 +823,7 @@ const drawMap = () => {
     paint.lineWidth = thickness;
     paint.strokeRect(gutter + (k - from) * cellWidth, y * rowHeight + thickness / 2, Math.max(cellWidth, 3), rows * rowHeight - thickness);
   };
-  if (state.item !== null) mark(items.indexOf(state.item), 0, models.length, "--accent", 2);
+  if (state.item !== null) mark(items.indexOf(state.item), 0, models.length, "--ink", 2);
   if (document.activeElement === canvas) mark(state.cursor.item, state.cursor.model, 1, "--ink", 2);
   const [x, y] = [state.view.from, state.view.to].map((one) => Math.round(one * items.length));
   $("zoom-told").textContent = x === 0 && y === items.length ? `all ${count(items.length)} items` : `items ${count(x + 1)}–${count(y)} of ${count(items.length)}`;
