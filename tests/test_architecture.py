@@ -119,7 +119,19 @@ def test_public_names_are_sorted_and_found():
     assert sorted(howsure.__all__) == sorted({*howsure.__all__})
     assert set(howsure.__all__) == {
         *("HowsureError", "Attempts", "Estimate", "Ratings", "Scores", "Votes", "__version__"),
-        *("compare", "convert", "coverage", "explore", "gate", "items", "leaderboard", "power", "read", "summary", "watch"),
+        *(
+            "compare",
+            "convert",
+            "coverage",
+            "explore",
+            "gate",
+            "items",
+            "leaderboard",
+            "power",
+            "read",
+            "summary",
+            "watch",
+        ),
     }
     for name in [
         *howsure.__all__,
