@@ -273,7 +273,7 @@ def test_nobody_listens():
         with pytest.raises(
             HowsureError, match=rf"No Dask scheduler answers at {address} \(Connection refused\)\. Start"
         ):
-            replicate(normals, 10, seed=SEED, cluster=address)
+            replicate(normals, 10, seed=SEED, scheduler=address)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_something_else_listens(says, told, monkeypatch):
         with pytest.raises(
             HowsureError, match=rf"What listens at {address} is no Dask scheduler \({told}\)\. Start one"
         ):
-            replicate(normals, 10, seed=SEED, cluster=address)
+            replicate(normals, 10, seed=SEED, scheduler=address)
     for connection in held:
         connection.close()
 
@@ -304,7 +304,7 @@ def test_something_else_listens(says, told, monkeypatch):
 def test_without_distributed_the_install_line_is_shown(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'howsure\[cluster\]'"):
-        replicate(normals, 10, seed=SEED, cluster="tcp://127.0.0.1:8786")
+        replicate(normals, 10, seed=SEED, scheduler="tcp://127.0.0.1:8786")
 
 
 class Cluster:
@@ -381,7 +381,7 @@ def slow_pids(seconds: float) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
 @pytest.mark.heavy
 def test_a_cluster_gives_the_same_numbers(cluster):
     here = replicate(norms(), 90, seed=SEED, batch=8, workers=1)
-    assert np.array_equal(replicate(norms(), 90, seed=SEED, batch=8, cluster=cluster.address), here)
+    assert np.array_equal(replicate(norms(), 90, seed=SEED, batch=8, scheduler=cluster.address), here)
 
 
 @pytest.mark.heavy
@@ -392,7 +392,7 @@ def test_all_workers_of_a_cluster_take_part_and_progress_is_told(cluster):
         100,
         seed=SEED,
         batch=5,
-        cluster=cluster.address,
+        scheduler=cluster.address,
         progress=lambda done, total: told.append((done, total, threading.current_thread())),
     )
     assert len(set(pids.tolist())) == 2
@@ -404,7 +404,7 @@ def test_all_workers_of_a_cluster_take_part_and_progress_is_told(cluster):
 @pytest.mark.heavy
 def test_more_batches_than_the_cluster_is_told_of_at_once(cluster, monkeypatch):
     monkeypatch.setattr(compute, "_IN_FLIGHT", 3)
-    there, _ = replicate(slow_pids(0), 100, seed=SEED, batch=4, cluster=cluster.address)
+    there, _ = replicate(slow_pids(0), 100, seed=SEED, batch=4, scheduler=cluster.address)
     assert np.array_equal(there, replicate(slow_pids(0), 100, seed=SEED, batch=4)[0])
 
 
@@ -415,7 +415,7 @@ def test_large_work_is_sent_without_a_warning(cluster):
     def work(rng, size):
         return np.full(size, weights[-1])
 
-    assert (replicate(work, 10, seed=SEED, cluster=cluster.address) == weights[-1]).all()
+    assert (replicate(work, 10, seed=SEED, scheduler=cluster.address) == weights[-1]).all()
 
 
 @pytest.mark.heavy
@@ -433,7 +433,7 @@ def test_a_lost_workers_batches_are_computed_again(cluster, tmp_path):
         if (tmp_path / str(victim.pid)).exists():
             victim.kill()
 
-    there = replicate(work, 500, seed=SEED, batch=5, cluster=cluster.address, progress=kill_when_busy)
+    there = replicate(work, 500, seed=SEED, batch=5, scheduler=cluster.address, progress=kill_when_busy)
     assert victim.wait(30) == -signal.SIGKILL
     assert [path.name for path in tmp_path.iterdir()] == [str(victim.pid)]  # it was lost with a batch under way
     assert np.array_equal(there, replicate(slow_pids(0), 500, seed=SEED, batch=5)[0])
@@ -449,7 +449,7 @@ def test_the_work_itself_outlives_the_only_worker_that_held_it(tmp_path):
                 victim.kill()
                 small.start_worker()
 
-        there, pids = replicate(slow_pids(0.02), 100, seed=SEED, batch=5, cluster=small.address, progress=replace)
+        there, pids = replicate(slow_pids(0.02), 100, seed=SEED, batch=5, scheduler=small.address, progress=replace)
         assert len(set(pids.tolist())) == 2
         assert np.array_equal(there, replicate(slow_pids(0), 100, seed=SEED, batch=5)[0])
 
@@ -467,7 +467,7 @@ def test_a_batch_that_ends_its_workers_is_named(tmp_path, monkeypatch):
         Cluster(tmp_path, n_workers=2) as small,
         pytest.raises(HowsureError, match="lost 2 workers over one batch, the last tcp://127") as caught,
     ):
-        replicate(work, 10, seed=SEED, batch=4, cluster=small.address)
+        replicate(work, 10, seed=SEED, batch=4, scheduler=small.address)
     assert "\n" not in str(caught.value)
 
 
@@ -480,7 +480,7 @@ def test_a_lost_scheduler_is_an_error(tmp_path):
         Cluster(tmp_path, n_workers=1) as small,
         pytest.raises(HowsureError, match=f"The Dask scheduler at {small.address} was lost or restarted"),
     ):
-        replicate(slow_pids(0.05), 1000, seed=SEED, batch=5, cluster=small.address, progress=kill)
+        replicate(slow_pids(0.05), 1000, seed=SEED, batch=5, scheduler=small.address, progress=kill)
 
 
 @pytest.mark.heavy
@@ -490,7 +490,7 @@ def test_a_scheduler_without_workers_is_an_error(tmp_path, monkeypatch, caplog):
         Cluster(tmp_path) as small,
         pytest.raises(HowsureError, match=f"has no workers: start some with 'dask worker {small.address}'"),
     ):
-        replicate(normals, 10, seed=SEED, cluster=small.address)
+        replicate(normals, 10, seed=SEED, scheduler=small.address)
     assert f"the Dask scheduler at {small.address} has no workers; waiting" in caplog.text
 
 
@@ -500,7 +500,7 @@ def test_an_error_on_a_worker_comes_out_with_its_traceback(cluster):
         raise OSError("no such drive")
 
     with pytest.raises(OSError, match="no such drive") as caught:
-        replicate(fail, 1000, seed=SEED, batch=5, cluster=cluster.address)
+        replicate(fail, 1000, seed=SEED, batch=5, scheduler=cluster.address)
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "fail"
 
 
@@ -508,7 +508,7 @@ def test_an_error_on_a_worker_comes_out_with_its_traceback(cluster):
 def test_work_that_the_workers_cannot_import_is_an_error(cluster):
     package = __name__.partition(".")[0]
     with pytest.raises(HowsureError, match=rf"has no module '{package}': install there what is installed here\.$"):
-        replicate(normals, 10, seed=SEED, cluster=cluster.address)
+        replicate(normals, 10, seed=SEED, scheduler=cluster.address)
 
 
 NO_HOWSURE = """
@@ -545,7 +545,7 @@ def test_a_worker_with_other_versions_is_refused_even_when_it_comes_late(cluster
 
     try:
         with pytest.raises(HowsureError) as caught:
-            replicate(slow_pids(0.05), 10_000, seed=SEED, batch=5, cluster=cluster.address, progress=join)
+            replicate(slow_pids(0.05), 10_000, seed=SEED, batch=5, scheduler=cluster.address, progress=join)
         assert told in str(caught.value)
         assert "\n" not in str(caught.value)
     finally:
@@ -557,7 +557,7 @@ def test_ctrl_c_during_a_cluster_run_leaves_the_cluster_free(cluster):
     done, total, _, finished = interrupt({"cluster": cluster.address}, quick=4, seconds=1)
     assert total == 1000
     assert finished == replicate(lambda rng, size: rng.normal(size=size), done, seed=SEED, batch=10).tolist()
-    assert replicate(slow_pids(0), 10, seed=SEED, cluster=cluster.address)[0].shape == (10,)
+    assert replicate(slow_pids(0), 10, seed=SEED, scheduler=cluster.address)[0].shape == (10,)
 
 
 def test_more_replicates_than_fit_in_memory_are_refused():

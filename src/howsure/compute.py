@@ -76,7 +76,7 @@ def replicate(
     seed: int,
     batch: int = 64,
     workers: int | None = None,
-    cluster: str | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Drawn:
     """`n` replicates in order, the same for a seed wherever they are computed.
@@ -86,17 +86,17 @@ def replicate(
     ``batch`` is part of the numbers, like ``seed``: a longer run with the same two begins with the same whole batches.
     ``workers`` counts threads: by default one a core; 1 computes in the calling thread. Threads help where ``work``
     releases the interpreter's lock, as numba kernels with ``nogil`` and numpy's larger operations do.
-    ``cluster`` is the address of a Dask scheduler instead, as in ``tcp://host:8786``; whoever can reach it can run code
+    ``scheduler`` is the address of a Dask scheduler instead, as in ``tcp://host:8786``; whoever can reach it can run code
     on its workers, and ``work`` is sent there with all that it refers to. A lost worker's batches are computed again by others.
     ``progress(done, n)`` is called in the calling thread.
 
     What ``work`` raises comes out at once; Ctrl-C raises `Stopped`, or, within `howsure.interruptions.keep_finished`, gives
     fewer than `n` replicates. Neither waits for batches under way.
     """
-    _check(n, seed, batch, workers, cluster)
+    _check(n, seed, batch, workers, scheduler)
     job = _Job(work, n, batch, seed)
     collected = _Collected(job)
-    batches = _on_threads(job, workers or _count_cores()) if cluster is None else _on_cluster(job, cluster)
+    batches = _on_threads(job, workers or _count_cores()) if scheduler is None else _on_cluster(job, scheduler)
     try:
         with closing(batches):
             for index, drawn in batches:
@@ -118,14 +118,14 @@ def n_cluster_workers(address: str) -> int:
         return len(client.scheduler_info()["workers"])
 
 
-def _check(n: int, seed: int, batch: int, workers: int | None, cluster: str | None) -> None:
+def _check(n: int, seed: int, batch: int, workers: int | None, scheduler: str | None) -> None:
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise OptionError(f"seed {seed!r} is not a whole number from 0; choose one, and the numbers can be had again.")
     for name, count in (("n", n), ("batch", batch), ("workers", workers)):
         if count is not None and count < 1:
             raise OptionError(f"{name} is {count}; it must be at least 1.")
-    if cluster is not None and workers is not None:
-        raise OptionError(f"workers counts threads of this machine; leave it out to run on the cluster {cluster}.")
+    if scheduler is not None and workers is not None:
+        raise OptionError(f"workers counts threads of this machine; leave it out to run on the cluster {scheduler}.")
 
 
 def _count_cores() -> int:
@@ -327,7 +327,7 @@ def _knock(address: str) -> None:
     try:
         host, port = get_address_host_port(address, strict=True)
     except ValueError as error:
-        raise OptionError(f"cluster {address!r} is not an address like tcp://host:8786 ({error}).") from None
+        raise OptionError(f"scheduler {address!r} is not an address like tcp://host:8786 ({error}).") from None
     socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
     said: list[str] = []
     # in a thread of its own, since the caller may have a running event loop, as notebooks do

@@ -394,8 +394,8 @@ def test_the_command(fitted, tmp_path, command):
     assert {
         "curves.csv",
         "curves.png",
-        "family_wins.svg",
-        "attrition.html",
+        "family_wins.png",
+        "attrition.png",
         "curves_report.html",
         "curves.json",
     } <= written

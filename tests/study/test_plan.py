@@ -160,7 +160,7 @@ def test_the_command_writes_the_plan_and_a_report(command, tmp_path):
         "plan.json",
         "plan_report.html",
         "plan_designs.png",
-        "plan_power.svg",
+        "plan_power.png",
     } <= names
     assert "does not differ from 0" in (tmp_path / "out/plan_report.html").read_text()
 

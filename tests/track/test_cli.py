@@ -57,7 +57,7 @@ def test_a_report_of_a_folder(track, tmp_path):
         "attempts.csv",
         "report.html",
         "averages-median.png",
-        "survival-median.svg",
+        "survival-median.png",
     } <= there
 
 

@@ -23,6 +23,7 @@ from howsure.tables import Attempts, Ratings
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = [
@@ -129,6 +130,12 @@ class Corrected(Result):
         """The tables, without the single attempts, the test of equal errors, and the provenance as plain JSON values."""
         tables = {name: value for name, value in super().as_dict().items() if name != "attempts"}
         return tables | {"p_alike": self.p_alike, "method": self.method}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.bridges.sections import corrected_sections
+
+        return corrected_sections(self)
 
     def charts(self) -> dict[str, Chart]:
         """Success rates as judged and corrected, by file name."""

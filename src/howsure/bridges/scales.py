@@ -27,6 +27,7 @@ from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Rows
 
 __all__ = ["SCALES", "Link", "ScaleMap", "map_scales", "read_scale", "read_scales"]
@@ -100,6 +101,12 @@ class ScaleMap(Result):
             for link in self.links
         ]
         return {"scales": pl.DataFrame(rows, infer_schema_length=None), "scale_models": self.models}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.bridges.sections import map_section
+
+        return [map_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """One chart per pair, by file name."""

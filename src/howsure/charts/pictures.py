@@ -12,9 +12,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from howsure.charts.theme import FONT, TITLE
-from howsure.errors import need
+from howsure.errors import MissingExtraError, need
 
-__all__ = ["figure_svg", "png", "svg"]
+__all__ = ["can_draw", "figure_svg", "png", "svg"]
 
 Spec = dict[str, Any]
 
@@ -23,6 +23,15 @@ _KEPT = 64  # pictures of one run; a report holds fewer charts
 _HEAD = ("title", "description")
 _PADDING = 8
 _ASCENT = 0.79  # of the font's size
+
+
+def can_draw() -> bool:
+    """Whether the package that draws charts is installed."""
+    try:
+        need("vl_convert", "charts", "Drawing a chart")
+    except MissingExtraError:
+        return False
+    return True
 
 
 def figure_svg(spec: Spec, *, prefix: str, without: frozenset[str]) -> str:

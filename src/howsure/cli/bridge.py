@@ -71,13 +71,7 @@ def track(
     output.console.table(
         "Games a novice would need", ("model", "definition", "at", f"games [{level:.0%}]", "model's score"), rows
     )
-    finish(
-        found,
-        output,
-        "track_horizon",
-        "Games a novice would need",
-        "horizon.attempt_horizon.sections.attempts_sections",
-    )
+    finish(found, output, "track_horizon", "Games a novice would need")
     if output.out:
         output.console.wrote([learning_attempts(samples, min_turns=min_turns).write(output.out / "attempts.csv")])
 
@@ -171,13 +165,7 @@ def judged(
         shown = [(r.model, r.horizon, r.as_judged, _share(r.from_judge)) for r in horizons.rows]
         heads = ("model", f"attempts [{level:.0%}]", "as judged", "share of the variance from the judge")
         output.console.table("Attempts a novice would need", heads, shown)
-    finish(
-        found,
-        output,
-        "corrected",
-        "Success rates corrected for a judge's errors",
-        "bridges.sections.corrected_sections",
-    )
+    finish(found, output, "corrected", "Success rates corrected for a judge's errors")
 
 
 @app.command("map", epilog="Example: howsure bridge map fit time -o out")
@@ -210,7 +198,7 @@ def map_(
     output.console.table(
         "How the scales correlate", ("from", "to", f"slope [{level:.0%}]", "r", "models"), rows, caption
     )
-    finish(found, output, "map", "How the scales correlate", "bridges.sections.map_section")
+    finish(found, output, "map", "How the scales correlate")
 
 
 def _share(number: float | None) -> str | None:

@@ -23,7 +23,13 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 _ROOM = 2**30  # bytes; a run with charts takes a few megabytes, its log more
-_EXTRAS = {"run": ("inspect_ai", "openai"), "serve": ("starlette", "uvicorn"), "cluster": ("distributed",)}
+_EXTRAS = {
+    "run": ("inspect_ai", "openai"),
+    "serve": ("starlette", "uvicorn"),
+    "cluster": ("distributed",),
+    "excel": ("fastexcel",),
+    "charts": ("altair", "vl_convert"),
+}
 _PACKAGES = (
     "numpy",
     "scipy",
@@ -116,7 +122,10 @@ def _disk() -> Iterator[DoctorCheck]:
 
 def _charts() -> DoctorCheck:
     from howsure.charts.bundle import bundle, cache_folder, kept_bundle
+    from howsure.charts.pictures import can_draw
 
+    if not can_draw():
+        return DoctorCheck("charts", "note", "tables are printed, charts are not drawn: pip install 'howsure[charts]'")
     if kept_bundle() is not None:
         return DoctorCheck("charts", "ok", f"the script of pages with charts is whole, in {cache_folder()}")
     return _tried(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
 import re
 import signal
 import sys
@@ -63,6 +64,9 @@ Scheduler = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp
 ItemCluster = Annotated[
     str | None, typer.Option(help="Column that groups correlated items, for example their prompt.", show_default=False)
 ]
+
+
+_FORMATS = ("html", "png", "svg")
 
 
 def _option(text: str, *names: str) -> Any:
@@ -167,13 +171,42 @@ class Output:
             "-o", "--out", help="Folder for tables (csv), numbers (json), charts and a report.", show_default=False
         ),
     ] = None
+    formats: Annotated[
+        str, typer.Option(help="With -o: html (the report), png and svg (pictures of the charts), joined by commas.")
+    ] = "html,png"
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")] = False
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False
 
     @functools.cached_property
     def console(self) -> Console:
         """Where people are told things."""
-        return Console(is_quiet=self.quiet, is_json=self.json)
+        return Console(self.quiet, self.json, self._files_before)
+
+    @functools.cached_property
+    def formats_asked(self) -> tuple[str, ...]:
+        """What is written beside the tables."""
+        asked = tuple(dict.fromkeys(part.strip().lower() for part in self.formats.split(",") if part.strip()))
+        for one in asked:
+            if one not in _FORMATS:
+                raise OptionError.unknown("format", one, _FORMATS)
+        return asked
+
+    @functools.cached_property
+    def _files_before(self) -> frozenset[Path]:
+        """The files of the folder before the command wrote there."""
+        return frozenset(self.out.iterdir()) if self.out and self.out.is_dir() else frozenset()
+
+    def check(self) -> None:
+        """Refuse unknown formats and a folder that cannot be written, before the work."""
+        _ = self.formats_asked
+        if self.out is None:
+            return
+        place = next(one for one in (self.out, *self.out.absolute().parents) if one.exists() or one.is_symlink())
+        if not place.is_dir():
+            raise OptionError(f"-o {self.out}: {place} is a file, not a folder. Name another folder.")
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise OptionError(f"-o {self.out}: {place} cannot be written. Name another folder.")
+        _ = self._files_before
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:
@@ -219,16 +252,27 @@ def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
     _show_log("ERROR" if is_quiet else "INFO" if sys.stderr.isatty() else "WARNING")
     with keep_finished(), _terminated_as_interrupted() as terminated:
         try:
+            for group in given.values():
+                if isinstance(group, Output):
+                    group.check()
             function(**given)
         except HowsureError as error:
             print_error(str(error))
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
-            print_error(f"{str(stop) or 'stopped'}; files named as written are whole, no other was written.")
+            print_error(
+                f"{_stopped(stop, terminated)} The files named as written are complete. No other file was written."
+            )
             raise SystemExit(143 if terminated else 130) from None
         if interruption_notes():
             print_error(" ".join(interruption_notes()))
             raise SystemExit(143 if terminated else 130)
+
+
+def _stopped(stop: KeyboardInterrupt, terminated: list[int]) -> str:
+    """Why the command ended, as a sentence."""
+    how = str(stop) or ("stopped by SIGTERM" if terminated else "stopped by Ctrl-C")
+    return f"The command was {how}."
 
 
 @contextmanager
@@ -238,7 +282,7 @@ def _terminated_as_interrupted() -> Iterator[list[int]]:
 
     def interrupt(number: int, _: object) -> None:
         came.append(number)
-        raise KeyboardInterrupt("terminated")
+        raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
         yield came

@@ -27,6 +27,7 @@ class Console:
 
     is_quiet: bool = False
     is_json: bool = False
+    files_before: frozenset[Path] = frozenset()
 
     def say(self, text: str) -> None:
         """A line of the result, for people."""
@@ -40,12 +41,15 @@ class Console:
                 print(f"note: {one_line(note)}", file=sys.stderr)
 
     def wrote(self, paths: Sequence[Path]) -> None:
-        """Which files are there now."""
+        """Which files are there now, and which of them replaced older ones."""
         global has_written  # noqa: PLW0603
         has_written = has_written or bool(paths)
         if not self.is_quiet and paths:
             folder = paths[0].parent
-            print(one_line(f"wrote {folder}/: {', '.join(path.name for path in paths)}"), file=sys.stderr)
+            replaced = [path.name for path in dict.fromkeys(paths) if path in self.files_before]
+            told = f" (replaced: {', '.join(replaced)})" if replaced else ""
+            told = " (all of them replaced older files)" if len(replaced) == len(set(paths)) else told
+            print(one_line(f"wrote {folder}/: {', '.join(path.name for path in paths)}{told}"), file=sys.stderr)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:
         """A table for people: figures to the right, and no column that says `all` in every row."""

@@ -82,7 +82,7 @@ def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
     if several:
         console.table("Widest duplicates", ("model", "benchmark", "scores", "min", "max"), several)
     _tell_parts(found.parts.rows(named=True), console)
-    finish(found, output, "explore", "What the table holds", "stitch.sections.explore_section")
+    finish(found, output, "explore", "What the table holds")
 
 
 @app.command(epilog="Example: howsure stitch fit examples/stitch/scores.csv --replicates 50 -o fit")
@@ -131,7 +131,7 @@ def fit(
     output.console.notes(note for note in scale.provenance.notes if note not in scores.notes)
     _tell_scale(scale, output.console)
     compared = replace(scale, compared=tuple(pairs) if pairs else None)
-    finish(compared, output, "fit", "The capability scale", "stitch.sections.scale_section")
+    finish(compared, output, "fit", "The capability scale")
 
 
 @app.command(epilog="Example: howsure stitch score fit examples/stitch/new.csv")

@@ -83,7 +83,7 @@ def forecast(
         reached,
         observed,
     )
-    finish(found, output, "forecast", "Where the frontier is going", "stitch.sections.forecast_section")
+    finish(found, output, "forecast", "Where the frontier is going")
 
 
 @verb
@@ -118,7 +118,7 @@ def progress(
     rows = [(QUANTITIES[rate.quantity], rate.method, rate.estimate) for rate in found.rates]
     caption = f"{len(found.models)} models with a date and known compute; compute and date explain {found.r2:.0%} of their capabilities' variance."
     output.console.table("Scaling and algorithms", ("", "method", f"estimate [{level:.0%}]"), rows, caption)
-    finish(found, output, "progress", "Scaling and algorithms", "stitch.sections.progress_section")
+    finish(found, output, "progress", "Scaling and algorithms")
 
 
 @verb
@@ -159,7 +159,7 @@ def map_horizons(
         for row in found.models.head(10).rows(named=True)
     ]
     output.console.table("The most capable models", ("model", "minutes, by the map", "published"), best)
-    finish(found, output, "map", "Time horizons by capability", "stitch.sections.horizon_section")
+    finish(found, output, "map", "Time horizons by capability")
 
 
 @verb
@@ -212,7 +212,7 @@ def robustness(
     _tell_validation(found.validation.rows(named=True), found.provenance.settings["method"], level, output.console)
     for sentence in found.summary:
         output.console.say(f"{sentence}\n")
-    finish(found, output, "robustness", "What the conclusions are sensitive to", "stitch.sections.robustness_section")
+    finish(found, output, "robustness", "What the conclusions are sensitive to")
 
 
 @verb
@@ -248,7 +248,7 @@ def check(
     output.console.say("What does not fit:")
     for sentence in found.surprises.words(5):
         output.console.say(f"  {sentence}")
-    finish(found, output, "check", "A look at the scale", "stitch.sections.check_section")
+    finish(found, output, "check", "A look at the scale")
 
 
 def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -> None:

@@ -23,6 +23,7 @@ from howsure.tables import Attempts
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["CORRECTIONS", "Comparison", "Difference", "Interaction", "compare"]
@@ -153,6 +154,12 @@ class Comparison(Result):
         ]
         tables = {"compare": rows, "interactions": crossed, "costs": [row.as_row() for row in self.costs]}
         return {name: pl.DataFrame(one, infer_schema_length=None) for name, one in tables.items() if one}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.evals.sections import comparison_section
+
+        return [comparison_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """``compare``: differences with intervals; ``pareto``, where the attempts have costs: score and cost."""

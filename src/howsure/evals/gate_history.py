@@ -21,6 +21,7 @@ from howsure.results import Provenance, Result, columns_of
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.evals.gating import GateDecision
+    from howsure.results.blocks import Section
 
 __all__ = ["GateHistory", "HistoryRow", "append_history", "read_history"]
 
@@ -62,6 +63,12 @@ class GateHistory(Result):
             for row in self.rows
         ]
         return {"history": pl.DataFrame(rows, infer_schema_length=None)}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.evals.sections import history_section
+
+        return [history_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """One chart, ``trend``: the candidate's mean score over commits."""

@@ -23,6 +23,7 @@ from howsure.tables import Attempts
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["EXIT_CODES", "GateDecision", "GateRow", "GateSuite", "Verdict", "gate", "read_suite"]
@@ -178,6 +179,12 @@ class GateDecision(Result):
         notes = "".join(f"- {_safe(note)}\n" for note in self.provenance.notes)
         folded = f"\n<details><summary>Notes</summary>\n\n{notes}\n</details>\n" if notes else ""
         return "\n".join([*lines, "", f"<sub>{told} Howsure {self.provenance.version}.</sub>", folded])
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.evals.sections import gate_section
+
+        return [gate_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """One chart, ``gate``: differences with their limits."""

@@ -69,6 +69,6 @@ def coverage(
     IntervalCoverage
         With the table ``coverage``.
     """
-    rows = coverage_table(n_simulations, seed, progress, level=level, cluster=scheduler)
+    rows = coverage_table(n_simulations, seed, progress, level=level, scheduler=scheduler)
     provenance = Provenance({"n_simulations": n_simulations, "level": level}, seed=seed)
     return IntervalCoverage(rows=tuple(rows), provenance=provenance)

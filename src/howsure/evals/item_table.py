@@ -19,6 +19,7 @@ from howsure.tables import Attempts
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["ItemTable", "items", "transcript_links", "viewer_address"]
@@ -71,6 +72,12 @@ class ItemTable(Result):
     def flips(self) -> tuple[int, int]:
         """How many items only a solved, and how many only b."""
         return int((self.items["flip"] == "a").sum()), int((self.items["flip"] == "b").sum())
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.evals.sections import items_section
+
+        return [items_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """``items``: how many items are how hard; ``items_discrimination``: the items that discriminate least."""

@@ -23,6 +23,7 @@ from howsure.tables import Attempts, Scores
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["Leaderboard", "Place", "Separation", "items_behind", "leaderboard"]
@@ -135,6 +136,12 @@ class Leaderboard(Result):
         """The pair of the two highest means."""
         first, second = (place.subject for place in self.places[:2])
         return next(pair for pair in self.pairs if {pair.a, pair.b} == {first, second})
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.evals.sections import leaderboard_section
+
+        return [leaderboard_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """``leaderboard``: means, one colour per tier; ``leaderboard_ranks``: rank intervals."""

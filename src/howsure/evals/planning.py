@@ -19,6 +19,7 @@ from howsure.tables import Attempts
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["PowerPlan", "PowerRow", "measure_pilot", "power"]
@@ -135,6 +136,12 @@ class PowerPlan(Result):
         """The table and the provenance, and what the plan assumes."""
         given = {name: getattr(self, name) for name in ("effect", "target_power", "level", "n_items", "design")}
         return {**super().as_dict(), **plain(given), "assumptions": self.assumptions}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.evals.sections import power_section
+
+        return [power_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """One chart, ``power``: power as a function of the number of items."""

@@ -14,6 +14,7 @@ from howsure.tables import Attempts
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["ALL", "GROUPS", "Summary", "SummaryRow", "groups_of", "summary"]
@@ -75,6 +76,12 @@ class Summary(Result):
             for r in self.rows
         ]
         return {"summary": pl.DataFrame(rows, infer_schema_length=None)}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.evals.sections import summary_section
+
+        return [summary_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """One chart, ``summary``: means with intervals."""

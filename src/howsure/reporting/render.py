@@ -52,10 +52,12 @@ def render(report: Report) -> str:
     from markupsafe import Markup
 
     from howsure.charts.page import policy, scripts, style
+    from howsure.charts.pictures import can_draw
 
     look = style() + _text("report.css")
     blocks = [*report.summary, *(block for section in report.sections for block in section.blocks)]
-    code = [*(scripts() if any(isinstance(block, ChartBlock) for block in blocks) else ()), _text("report.js")]
+    has_charts = any(isinstance(block, ChartBlock) for block in blocks) and can_draw()
+    code = [*(scripts() if has_charts else ()), _text("report.js")]
     return _fill(
         "report.html",
         report=report,
@@ -99,10 +101,14 @@ def _(block: TableBlock, key: str) -> Markup:
 def _(block: ChartBlock, key: str) -> Markup:
     from howsure.charts.export import to_spec
     from howsure.charts.page import figure, title_and_caption
+    from howsure.charts.pictures import can_draw
 
     spec = to_spec(block.chart)
     if not title_and_caption(spec)[1]:
         raise ValueError("a chart in a report says its n and interval: finish it with howsure.charts.captioned")
+    if not can_draw():
+        line = f"Chart: {title_and_caption(spec)[0]} (not drawn: pip install 'howsure[charts]')"
+        return _fill("text.html", paragraphs=[line])
     return figure(spec, key=key, alt=block.alt)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,6 +19,9 @@ from howsure.tables.frames import write_frame
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Block, Section
 
 __all__ = ["Result", "readable"]
 
@@ -41,9 +45,11 @@ class Result:
     provenance: Provenance
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Keep the short repr: a dataclass would write one of its own."""
+        """Keep the short repr, where a dataclass would write one of its own, and draw charts once."""
         super().__init_subclass__(**options)
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+        if "charts" in cls.__dict__:
+            cls.charts = _drawn_once(cls.charts)  # type: ignore[method-assign]
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -76,11 +82,22 @@ class Result:
         rows = {name: plain(frame.fill_nan(None).to_dicts()) for name, frame in self.tables.items()}
         return {**rows, "provenance": plain(self.provenance)}
 
-    def charts(self) -> Mapping[str, Any]:
+    def charts(self) -> Mapping[str, Chart]:
         """The charts by name, the main one first; ``NAME.png`` is each chart's file."""
         return {}
 
-    def chart(self, name: str | None = None) -> Any:
+    def sections(self) -> list[Section]:
+        """What a report says about it: text, tables and charts under headings. By default all tables and charts."""
+        from howsure.results.blocks import ChartBlock, Section, TableBlock
+
+        tables = [TableBlock.of(frame, f"{name}.csv") for name, frame in self.tables.items()]
+        return [Section(type(self).__name__, [*map(ChartBlock, self.charts().values()), *tables])]
+
+    def blocks(self) -> list[Block]:
+        """The text, tables and charts of all `sections`, in their order."""
+        return [block for section in self.sections() for block in section.blocks]
+
+    def chart(self, name: str | None = None) -> Chart:
         """One chart.
 
         Parameters
@@ -163,6 +180,19 @@ class Result:
         more = f"<p>… and {left:,} more rows: <code>.to_frame()</code></p>" if left > 0 else ""
         caption = html.escape(f"{type(self).__name__}")
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _drawn_once(draw: Callable[[Any], Mapping[str, Chart]]) -> Callable[[Any], Mapping[str, Chart]]:
+    """The method `draw`, whose charts are kept: the files and the report show the same ones."""
+
+    @functools.wraps(draw)
+    def charts(self: Any) -> Mapping[str, Chart]:
+        if "_charts" not in vars(self):
+            object.__setattr__(self, "_charts", draw(self))  # results are frozen
+        kept: Mapping[str, Chart] = vars(self)["_charts"]
+        return kept
+
+    return charts
 
 
 def readable(frame: pl.DataFrame) -> pl.DataFrame:

@@ -49,12 +49,12 @@ def coverage_table(
     progress: Callable[[int, int], None] | None = None,
     *,
     level: float = 0.95,
-    cluster: str | None = None,
+    scheduler: str | None = None,
 ) -> list[CoverageRow]:
     """The coverage of every interval of this package in designs that evals have, small ones above all.
 
     Some rows show what not to do: a t interval for right-or-wrong scores, clusters ignored, a percentile bootstrap over few items.
-    ``progress`` is told how many rows are done, of how many. ``cluster`` is the address of a Dask scheduler that shares the work.
+    ``progress`` is told how many rows are done, of how many. ``scheduler`` is the address of a Dask scheduler that shares the work.
     """
     check_level(level)
     if n_simulations < 1:
@@ -62,7 +62,7 @@ def coverage_table(
     rows = []
     for number, (method, design, draw) in enumerate(_CASES):
         work = partial(_simulate, draw, level)
-        drawn = replicate(work, n_simulations, seed=seed * len(_CASES) + number, batch=250, cluster=cluster)
+        drawn = replicate(work, n_simulations, seed=seed * len(_CASES) + number, batch=250, scheduler=scheduler)
         rows.append(_row(method, design, drawn, level))
         if progress is not None:
             progress(len(rows), len(_CASES))

@@ -15,6 +15,7 @@ from howsure.tables import Scores
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["Exploration", "Overview", "explore"]
@@ -96,6 +97,12 @@ class Exploration(Result):
     def as_dict(self) -> dict[str, Any]:
         """The overview, the tables and the provenance as plain JSON."""
         return plain(self.overview) | super().as_dict()  # type: ignore[no-any-return]
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.stitch.sections import explore_section
+
+        return [explore_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """Overlap, months and coverage, by file name; no months where no model has a date."""

@@ -95,7 +95,7 @@ def coverage(
             f"n_simulations is {n_simulations}; give at least 2. 100 leave a standard error of about 0.004."
         )
     work = partial(_try_simulations, tuple(resamples), preset, like, n_replicates, level)
-    drawn = replicate(work, n_simulations, seed=seed, batch=1, cluster=scheduler, progress=progress)
+    drawn = replicate(work, n_simulations, seed=seed, batch=1, scheduler=scheduler, progress=progress)
     rows = [
         _row(resample, pairs, level, drawn[:, r, k])
         for r, resample in enumerate(resamples)

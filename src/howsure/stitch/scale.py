@@ -26,6 +26,7 @@ from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, 
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
+    from howsure.results.blocks import Section
     from howsure.stitch.placing import NextBenchmark, PlacedModels
     from howsure.tables.frames import Source
 
@@ -200,6 +201,12 @@ class Scale(Result):
         from howsure.stitch.placing import next_benchmark
 
         return next_benchmark(self, model)
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.stitch.sections import scale_section
+
+        return [scale_section(self)]
 
     def charts(self) -> Mapping[str, Any]:
         """Ranking, benchmarks, curves and more, by file name."""

@@ -12,7 +12,6 @@ from howsure.estimates import Estimate, chance, stated
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
-from howsure.stitch.charts import draw_scale
 from howsure.stitch.exploration import Exploration
 from howsure.stitch.forecasting.frontier import dates_of
 from howsure.stitch.forecasting.frontier_forecast import Forecast
@@ -75,7 +74,7 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
         f"Preset {told['preset']}. The scale has no unit of its own: {_constraint(told)}. Intervals at {scale.level:.0%} come from {told['n_replicates']:,} refits on redrawn data "
         f"({told['resample']}); they include the errors of these scores, not what the benchmarks do not measure."
     )
-    charts = [ChartBlock(chart) for chart in draw_scale(scale).values()]
+    charts = [ChartBlock(chart) for chart in scale.charts().values()]
     tables = [_models(scale, truth), _benchmarks(scale)]
     downloads = [
         Download("models.csv", csv_text(scale.models)),

@@ -30,6 +30,7 @@ from howsure.tables import Ratings
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["Analysis", "RaterRow", "analyze"]
@@ -149,6 +150,12 @@ class Analysis(Result):
             }
         )
         return super().as_dict() | more
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.study.sections import study_sections
+
+        return study_sections(self)
 
     def charts(self) -> dict[str, Chart]:
         """The charts that the data allow, by file name."""

@@ -23,6 +23,7 @@ from howsure.track.survival import GameEnds, Hazard, Survival, average_turns, su
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["TrackResult", "TrackRow", "Usage", "measure", "report_games"]
@@ -170,6 +171,12 @@ class TrackResult(Result):
     def as_dict(self) -> dict[str, Any]:
         """The tables, without the single games, and the provenance as plain JSON values."""
         return {name: value for name, value in super().as_dict().items() if name != "samples"}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.track.sections import track_sections
+
+        return track_sections(self)
 
     def charts(self) -> dict[str, Chart]:
         """Averages, survival curves and kinds of errors of every board, by the name of their file."""

@@ -99,7 +99,7 @@ def compare(
         output.console.table(
             "Score, cost and time", [names[i] for i in shown], [[row[i] for i in shown] for row in costs], caption
         )
-    finish(result, output, "compare", "Which is better?", "evals.sections.comparison_section")
+    finish(result, output, "compare", "Which is better?")
 
 
 def _read(inputs: list[str], reading: Reading, output: Output) -> Attempts:

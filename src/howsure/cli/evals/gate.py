@@ -99,7 +99,7 @@ def gate(
         append_history(history, result, commit=commit or _commit())
         if output.out:
             output.console.wrote(save_charts(read_history(history).charts(), output.out))
-    finish(result, output, "gate", "May the candidate replace the base?", "evals.sections.gate_section")
+    finish(result, output, "gate", "May the candidate replace the base?")
     is_open = result.verdict == "cannot tell" and cannot_tell is not None
     code = EXIT_CODES["ship" if cannot_tell == "ship" else "block"] if is_open else result.exit_code
     if is_open:
@@ -178,7 +178,7 @@ def _show_history(path: Path, output: Output) -> None:
     rows = [(r.position, r.time, r.commit[:12], r.eval, r.verdict, r.candidate, r.difference) for r in result.rows]
     columns = ("run", "time", "commit", "eval", "verdict", "candidate", "candidate − base")
     output.console.table("History of the gate", columns, rows, f"The chain of {rows[-1][0]} runs is whole.")
-    finish(result, output, "history", "How did the candidates develop?", "evals.sections.history_section")
+    finish(result, output, "history", "How did the candidates develop?")
 
 
 def _commit() -> str:

@@ -79,4 +79,4 @@ def items(
     caption = f"{len(suspects):,} items that better models solve significantly less often (false discovery rate {1 - level:.0%})."
     if rows:
         output.console.table("Look at these keys", ("item", "success", "discrimination", "p, corrected"), rows, caption)
-    finish(result, output, "items", "Which items?", "evals.sections.items_section")
+    finish(result, output, "items", "Which items?")

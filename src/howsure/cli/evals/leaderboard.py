@@ -69,4 +69,4 @@ def leaderboard(
         f"Test: {result.method}. Shown: {result.estimand}."
     )
     output.console.table("Leaderboard", columns, rows, caption)
-    finish(result, output, "leaderboard", "Which models can be told apart?", "evals.sections.leaderboard_section")
+    finish(result, output, "leaderboard", "Which models can be told apart?")

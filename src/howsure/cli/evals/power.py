@@ -71,4 +71,4 @@ def power(
     caption = f"Last two columns: with {items:,} items." if items else "--items N adds what N items can show."
     caption = " ".join([caption, "Assumptions:", *result.assumptions])
     output.console.table(title, columns if items else columns[:3], [r if items else r[:3] for r in rows], caption)
-    finish(result, output, "power", "How many items does an eval need?", "evals.sections.power_section")
+    finish(result, output, "power", "How many items does an eval need?")

@@ -53,4 +53,4 @@ def summary(
     ]
     columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
     output.console.table("Mean score", columns, rows, estimands(result.rows, cluster, items))
-    finish(result, output, "summary", "How well did each model do?", "evals.sections.summary_section")
+    finish(result, output, "summary", "How well did each model do?")

@@ -74,7 +74,7 @@ def attempts(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-    finish(found, output, "attempts", "Horizons in attempts", "horizon.attempt_horizon.sections.attempts_sections")
+    finish(found, output, "attempts", "Horizons in attempts")
 
 
 def _tell(found: AttemptHorizons, console: Console) -> None:

@@ -48,10 +48,4 @@ def compare(
     ]
     columns = ("success rate", a, b, f"ratio [{horizons.level:.0%}]", f"P({a} longer)", "replicates without ratio")
     output.console.table(f"{a} compared with {b}", columns, rows, f"{found.n_shared_tasks:,} tasks that both tried.")
-    finish(
-        found,
-        output,
-        "compare",
-        f"Time horizons: {a} compared with {b}",
-        "horizon.time_horizon.sections.comparison_sections",
-    )
+    finish(found, output, "compare", f"Time horizons: {a} compared with {b}")

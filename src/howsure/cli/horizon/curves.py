@@ -86,7 +86,7 @@ def curves(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-    finish(found, output, "curves", "Learning curves", "horizon.learning_curves.sections.curves_sections")
+    finish(found, output, "curves", "Learning curves")
 
 
 def _tell(found: LearningCurves, console: Console) -> None:

@@ -68,4 +68,4 @@ def size(
     )
     columns = ("tasks", "learners", "learners × tasks", "interval")
     output.console.table(f"Precision of a horizon of {horizon:g} attempts", columns, rows, told)
-    finish(found, output, "size", "Size of a novice study", "horizon.attempt_horizon.sections.size_sections")
+    finish(found, output, "size", "Size of a novice study")

@@ -82,7 +82,7 @@ def time(
         )
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     _tell(found, output.console)
-    finish(found, output, "time", "Time horizons", "horizon.time_horizon.sections.time_sections")
+    finish(found, output, "time", "Time horizons")
 
 
 def _tell(found: TimeHorizons, console: Console) -> None:

@@ -61,7 +61,7 @@ def trend(
     output.console.say(
         f"The {100 * success_rate:g} % horizon of the frontier{after} doubles in {found.doubling_text} ({level:.0%} interval; {found.line.n} models, R² {found.line.r2 or 0:.3f})."
     )
-    finish(found, output, "trend", "How fast time horizons double", "horizon.time_horizon.sections.trend_sections")
+    finish(found, output, "trend", "How fast time horizons double")
 
 
 def _day(text: str | None) -> datetime.date | None:

@@ -80,7 +80,7 @@ def analyze(
     )
     output.console.notes(found.provenance.notes)
     _tell(found, output.console)
-    finish(found, output, "analyze", "Study", "study.sections.study_sections")
+    finish(found, output, "analyze", "Study")
 
 
 def _beside(ratings: Path) -> Path | None:

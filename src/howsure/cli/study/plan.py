@@ -82,7 +82,7 @@ def plan(
             progress=progress,
         )
     _tell(made, output.console)
-    finish(made, output, "plan", "Plan of a study", "study.planning.sections.plan_section")
+    finish(made, output, "plan", "Plan of a study")
 
 
 def _tell(made: StudyPlan, console: Console) -> None:

@@ -81,7 +81,7 @@ def validate(
         level=level,
     )
     _tell(found, output)
-    finish(found, output, "validate", "A judge compared with people", "study.judging.sections.judge_sections")
+    finish(found, output, "validate", "A judge compared with people")
 
 
 def _orders(named: list[Path] | None, judges: list[Path]) -> Orders | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from howsure.cli.finish import save_charts, write_report
+from howsure.cli.finish import write_all
 from howsure.cli.options import Level, Output, Seed, verb
 from howsure.cli.track.printing import print_result
 
@@ -36,7 +36,5 @@ def report(
     results = report_games(inputs, level=level, seed=seed)
     print_result(results, output)
     if output.out:
-        folder, sections = output.out, "track.sections.track_sections"
-        page = write_report(folder / "report.html", "Track the Stat", sections, results, results.provenance)
-        attempts = results.samples.attempts().write(folder / "attempts.csv")
-        output.console.wrote([page, attempts, *results.save(folder), *save_charts(results.charts(), folder)])
+        attempts = results.samples.attempts().write(output.out / "attempts.csv")
+        output.console.wrote([attempts, *write_all(results, output, output.out / "report.html", "Track the Stat")])

@@ -85,7 +85,7 @@ class HorizonEstimator:
     ) -> HorizonReplicates:
         """`n` replicates, the same for a seed."""
         self.learners, self.families, self.horizons  # noqa: B018  before threads need them at once
-        return HorizonReplicates(*replicate(self.draw, n, seed=seed, cluster=scheduler, progress=progress))
+        return HorizonReplicates(*replicate(self.draw, n, seed=seed, scheduler=scheduler, progress=progress))
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         """`size` replicates as the fields of `HorizonReplicates`, drawn with `rng`."""

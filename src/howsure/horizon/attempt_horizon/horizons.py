@@ -28,6 +28,7 @@ from howsure.tables import Attempts
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["ALL", "AttemptHorizons", "Horizon", "HorizonPair", "HorizonSettings", "attempt_horizons", "horizons_on"]
@@ -160,6 +161,12 @@ class AttemptHorizons(Result):
     def as_dict(self) -> dict[str, Any]:
         """The tables and the line of horizons over release dates, as plain JSON."""
         return {**super().as_dict(), "trend": plain(self.trend)}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.horizon.attempt_horizon.sections import attempts_sections
+
+        return attempts_sections(self)
 
     def charts(self) -> Mapping[str, Chart]:
         """Every chart by its name."""

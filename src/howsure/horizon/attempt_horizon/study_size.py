@@ -20,6 +20,7 @@ from howsure.stats._arrays import Floats, check_level, t_quantile
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
 
 __all__ = ["CandidateSize", "StudySize", "size_study"]
 
@@ -89,6 +90,12 @@ class StudySize(Result):
         """The designs, the expected horizon, the wanted width and the cheapest design, as plain JSON."""
         asked = {"horizon": self.horizon, "wanted": self.wanted, "cheapest": plain(self.cheapest)}
         return {**asked, **super().as_dict()}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.horizon.attempt_horizon.sections import size_sections
+
+        return size_sections(self)
 
     def charts(self) -> Mapping[str, Chart]:
         """The interval's width over the number of learners."""

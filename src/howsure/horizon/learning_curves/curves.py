@@ -25,6 +25,7 @@ from howsure.tables import Attempts
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["AUTO", "LearningCurves", "TaskCurve", "fit_curves"]
@@ -131,6 +132,12 @@ class LearningCurves(Result):
         kept = {name: value for name, value in super().as_dict().items() if name not in _ONLY_FILES}
         more = {"wins": self.wins, "learner_correlation": self.correlation, "warning": self.attrition.warning or None}
         return {**kept, **plain(more)}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.horizon.learning_curves.sections import curves_sections
+
+        return curves_sections(self)
 
     def charts(self) -> dict[str, Chart]:
         """Curves, family wins and attrition, by file name."""

@@ -110,7 +110,7 @@ def resample(
     might have chosen another.
     """
     work = partial(_draw, counts, Support.of(counts), tuple(families), effect, tuple(levels))
-    found = replicate(work, n, seed=seed, workers=workers, cluster=scheduler, progress=progress)
+    found = replicate(work, n, seed=seed, workers=workers, scheduler=scheduler, progress=progress)
     return CurveReplicates(*found)
 
 

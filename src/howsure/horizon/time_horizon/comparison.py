@@ -20,6 +20,7 @@ from howsure.stats.replicates import probability_greater, replicate_differences,
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
 
 __all__ = ["HorizonComparison", "HorizonRatio", "compare_horizons"]
 
@@ -81,6 +82,12 @@ class HorizonComparison(Result):
         ]
         numbers = ("ratio", "ratio_low", "ratio_high", "p_a_greater", "minutes_a", "minutes_b")
         return {"compare": pl.DataFrame(rows, schema_overrides=dict.fromkeys(numbers, pl.Float64))}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.horizon.time_horizon.sections import comparison_sections
+
+        return comparison_sections(self)
 
     def charts(self) -> dict[str, Chart]:
         """The ratio over the replicates, by file name."""

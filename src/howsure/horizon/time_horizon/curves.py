@@ -127,7 +127,7 @@ def draw_curves(
         raise OptionError.unknown("resampling", resample, RESAMPLES)
     start = np.nan_to_num(np.column_stack([base.intercept, base.slope]))
     work = partial(_draw, data, start, resample == "hierarchy")
-    return SuccessCurves(*replicate(work, n, seed=seed, cluster=scheduler, progress=progress))
+    return SuccessCurves(*replicate(work, n, seed=seed, scheduler=scheduler, progress=progress))
 
 
 def middle_of(level: float, resample: str, n_families: int) -> float:

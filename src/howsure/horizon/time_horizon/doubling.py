@@ -22,6 +22,7 @@ from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_l
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
 
 __all__ = ["HorizonTrend", "fit_horizon_trend"]
 
@@ -95,6 +96,12 @@ class HorizonTrend(Result):
             "n_models": self.line.n,
         }
         return {**plain(fitted), **super().as_dict()}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.horizon.time_horizon.sections import trend_sections
+
+        return trend_sections(self)
 
     def charts(self) -> dict[str, Chart]:
         """Horizons by release with the trend, by file name."""

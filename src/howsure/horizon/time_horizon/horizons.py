@@ -26,6 +26,7 @@ from howsure.tables.frames import write_frame
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
@@ -167,6 +168,12 @@ class TimeHorizons(Result):
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON; counts and replicates are left to their files."""
         return {name: value for name, value in super().as_dict().items() if name != "task_counts"}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.horizon.time_horizon.sections import time_sections
+
+        return time_sections(self)
 
     def charts(self) -> dict[str, Chart]:
         """Success by task length, horizons, replicates and sensitivity, by file name."""

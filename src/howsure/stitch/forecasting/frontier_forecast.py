@@ -23,6 +23,7 @@ from howsure.stitch.scale import Scale
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
 
 __all__ = ["Forecast", "forecast", "path_of"]
 
@@ -95,6 +96,12 @@ class Forecast(Result):
             "validation_notes": list(found.notes),
             **super().as_dict(),
         }
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.stitch.sections import forecast_section
+
+        return [forecast_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """The forecast, its validation, and when benchmarks are saturated, by file name."""

@@ -23,6 +23,7 @@ from howsure.tables.frames import Part, parts_of
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["HorizonMap", "held_out_r2", "map_horizons", "read_horizons"]
@@ -97,6 +98,12 @@ class HorizonMap(Result):
             "held_out_r2": plain(self.held_out_r2),
             **super().as_dict(),
         }
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.stitch.sections import horizon_section
+
+        return [horizon_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """Published horizons over capability, by file name."""

@@ -33,6 +33,7 @@ from howsure.tables import Scores
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["QUANTITIES", "Progress", "ProgressRate", "progress", "separate"]
@@ -118,6 +119,12 @@ class Progress(Result):
     def as_dict(self) -> dict[str, Any]:
         """The number of models, R², the tables and the provenance as plain JSON."""
         return {"n_models": len(self.models), "r2": self.r2, **super().as_dict()}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.stitch.sections import progress_section
+
+        return [progress_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """Compute for fixed capability, and capability at fixed compute, by file name."""

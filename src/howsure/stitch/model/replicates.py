@@ -115,7 +115,7 @@ def draw_replicates(
     batch = max(1, min(64, _NUMBERS_A_BATCH // solution.problem.n_observations))
     work = partial(_refit, solution, constraint, resample)
     *parts, converged = replicate(
-        work, n, seed=seed, batch=batch, workers=workers, cluster=scheduler, progress=progress
+        work, n, seed=seed, batch=batch, workers=workers, scheduler=scheduler, progress=progress
     )
     is_whole = converged & np.isfinite(parts[1]).all(axis=1)
     return ScaleReplicates.of([np.where(is_whole[:, None], part, np.nan) for part in parts])

@@ -38,6 +38,7 @@ from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["Robustness", "robustness"]
@@ -103,6 +104,12 @@ class Robustness(Result):
     def as_dict(self) -> dict[str, Any]:
         """The findings as sentences, the slope, the tables and the provenance as plain JSON."""
         return {"summary": list(self.summary), "slope": plain(self.slope), **super().as_dict()}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.stitch.sections import robustness_section
+
+        return [robustness_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """What moves the slope, how far ranks move, which benchmarks and organisations matter, the path of the prior, which model predicts best."""

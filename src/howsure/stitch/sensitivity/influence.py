@@ -65,7 +65,7 @@ def drop_benchmarks(
             "Choose a share that drops at least one and leaves at least two."
         )
     work = partial(_draw_and_refit, solution, constraint, can_go, n_dropped)
-    capability, is_in = replicate(work, n, seed=seed, batch=_BATCH, cluster=scheduler, progress=progress)
+    capability, is_in = replicate(work, n, seed=seed, batch=_BATCH, scheduler=scheduler, progress=progress)
     return capability, is_in
 
 

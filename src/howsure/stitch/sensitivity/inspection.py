@@ -18,6 +18,7 @@ from howsure.stitch.scale import Scale
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
 
 __all__ = ["ScaleCheck", "Surprises", "check", "surprises"]
 
@@ -100,6 +101,12 @@ class ScaleCheck(Result):
     def as_dict(self) -> dict[str, Any]:
         """What does not fit as sentences, the tables and the provenance as plain JSON."""
         return {"surprises": self.surprises.words(_LISTED), **super().as_dict()}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.stitch.sections import check_section
+
+        return [check_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """The sample on the scale, the strangest scores, and the models whose rank rests on one of theirs."""

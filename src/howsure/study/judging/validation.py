@@ -31,6 +31,7 @@ from howsure.tables import Column, Ratings, Table
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
 __all__ = ["Lengths", "Validation", "validate"]
@@ -116,6 +117,12 @@ class Validation(Result):
         """The tables, and what was found of each judge on each dimension."""
         judges = {judge: {row.dimension: self._entry(row) for row in self.of(judge)} for judge in self.judges}
         return {**super().as_dict(), "judges": plain(judges), "raters": list(self.raters)}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.study.judging.sections import judge_sections
+
+        return judge_sections(self)
 
     def charts(self) -> dict[str, Chart]:
         """Charts by file name."""

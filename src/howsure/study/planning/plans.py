@@ -30,6 +30,7 @@ from howsure.study.verdict import CRITERIA, Criterion
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
 
 __all__ = ["DESIGNS", "TRUE_R", "CorrelationPower", "DesignRow", "Pace", "StudyPlan", "parse_design", "plan"]
 
@@ -214,6 +215,12 @@ class StudyPlan(Result):
         names = ("recommended", "is_enough", "sentences", "power", "raters_for", "wanted_power", "level")
         more: dict[str, Any] = plain({name: getattr(self, name) for name in names})
         return super().as_dict() | more
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.study.planning.sections import plan_section
+
+        return [plan_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """``plan_designs`` and ``plan_power``."""
