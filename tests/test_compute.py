@@ -188,9 +188,9 @@ def test_work_that_returns_something_else_is_named(work, told):
         ({"seed": None}, "seed None is not a whole number"),
         ({"seed": -3}, "seed -3"),
         ({"seed": 0.5}, "seed 0.5"),
-        ({"workers": 2, "cluster": "tcp://127.0.0.1:8786"}, "leave it out to run on the cluster"),
-        ({"cluster": "here"}, "cluster 'here' is not an address like tcp://host:8786"),
-        ({"cluster": "http://127.0.0.1:8786"}, "unknown address scheme 'http'"),
+        ({"workers": 2, "scheduler": "tcp://127.0.0.1:8786"}, "leave it out to run on the cluster"),
+        ({"scheduler": "here"}, "scheduler 'here' is not an address like tcp://host:8786"),
+        ({"scheduler": "http://127.0.0.1:8786"}, "unknown address scheme 'http'"),
     ],
 )
 def test_refused(options, told):

@@ -49,7 +49,7 @@ class Result:
         super().__init_subclass__(**options)
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
         if "charts" in cls.__dict__:
-            cls.charts = _drawn_once(cls.charts)  # type: ignore[method-assign]
+            cls.charts = _drawn_once(cls.charts)  # type: ignore[method-assign,assignment]
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
