@@ -98,7 +98,7 @@ def gate(
 
         append_history(history, result, commit=commit or _commit())
         if output.out:
-            output.console.wrote(save_charts(read_history(history).charts(), output.out))
+            output.console.wrote(save_charts(read_history(history).charts(), output, output.out))
     finish(result, output, "gate", "May the candidate replace the base?")
     is_open = result.verdict == "cannot tell" and cannot_tell is not None
     code = EXIT_CODES["ship" if cannot_tell == "ship" else "block"] if is_open else result.exit_code
