@@ -27,6 +27,7 @@ from howsure._version import __version__
 from howsure.errors import HowsureError
 from howsure.sources._account import Account, FileAccount
 from howsure.tables import TABLES, Table
+from howsure.tables.frames import FAULTS
 
 __all__ = ["folder", "key", "load", "save"]
 
@@ -66,7 +67,7 @@ def key(files: Iterable[FileAccount], options: Mapping[str, Any]) -> str | None:
                 )
                 if path.suffix.lower() in _ARCHIVES:
                     made.update(_directory(path, found.st_size))
-    except (OSError, ValueError):
+    except ValueError:
         return None
     return made.hexdigest()
 
@@ -89,7 +90,7 @@ def load(name: str) -> tuple[Table, Account] | None:
         )
         table = TABLES[held["table"]](frame, notes=account.notes)
         os.utime(path)
-    except (OSError, ValueError, LookupError, TypeError, pl.exceptions.PolarsError, HowsureError):
+    except (OSError, ValueError, LookupError, TypeError, *FAULTS, HowsureError):
         return None
     return (table, account) if len(table) == account.n_used else None
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from howsure.tables.frames import format_of
+from howsure.tables.frames import FAULTS, format_of
 
 __all__ = ["fitting", "head", "json_outline", "keys"]
 
@@ -75,7 +75,7 @@ def _keys(path: Path, _size: int, _time: int) -> tuple[str, ...]:
 def _columns(path: Path) -> tuple[str, ...]:
     try:
         return tuple(pl.read_parquet_schema(path))
-    except (pl.exceptions.PolarsError, OSError):
+    except FAULTS:
         return ()
 
 

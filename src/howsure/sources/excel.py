@@ -12,6 +12,7 @@ from howsure.errors import InputError, need
 from howsure.safe_io import Archive
 from howsure.sources import Progress, files
 from howsure.tables import Table
+from howsure.tables.frames import FAULTS
 
 __all__ = ["ABOUT", "OPTIONS", "read", "recognise"]
 
@@ -36,7 +37,7 @@ def read(paths: Sequence[Path], *, divide_by: float = 1, progress: Progress | No
                 archive.read(name)  # refused here if it unpacks beyond reason
         try:
             sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=None)
-        except (pl.exceptions.PolarsError, ValueError, OSError, RuntimeError) as error:
+        except (*FAULTS, ValueError, RuntimeError) as error:
             told = " ".join(str(error).split())[:160]
             raise InputError(f"{path}: not a whole spreadsheet ({told}). Save it again, or as csv.") from None
         filled = {name: sheet for name, sheet in sheets.items() if len(sheet)}

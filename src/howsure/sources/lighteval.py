@@ -15,6 +15,7 @@ from howsure.sources._lm_eval_results import is_higher_better, unsanitised
 from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
 from howsure.sources._sniff import fitting, keys
 from howsure.tables import Scores, Table
+from howsure.tables.frames import FAULTS
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
@@ -95,9 +96,9 @@ def _details(path: Path, wanted: str | None, results: dict[str, Path]) -> Found:
         )
     try:
         frame = pl.read_parquet(path, columns=[name for name in keys(path) if name in _USED])
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except FAULTS as error:
         raise InputError(
-            f"{path}: not a whole parquet file ({str(error).splitlines()[0]}). Make or fetch it again."
+            f"{path}: not a whole parquet file ({str(error).partition(chr(10))[0][:160]}). Make or fetch it again."
         ) from None
     beside = results.get(named["stamp"] or "") or _results_beside(path, named["stamp"])
     held = load_json(beside) if beside else {}

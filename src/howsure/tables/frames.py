@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     One: TypeAlias = Rows | "Part" | str | os.PathLike[str]
     Source: TypeAlias = One | Sequence[One]
 
-__all__ = ["FORMATS", "Part", "as_text", "expand", "format_of", "json_lines", "parts_of", "write_frame"]
+__all__ = ["FAULTS", "FORMATS", "Part", "as_text", "expand", "format_of", "json_lines", "parts_of", "write_frame"]
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What reading a broken file may raise: of a parquet file with wrong bytes, polars panics."""
+
 _LONGEST_LINE = 64 * 2**20
 _PARSE_ONCE = 2 * 2**30  # text files up to this size are parsed into memory once; larger ones stay lazy
 _LINES_FOR_NAMES = 10_000
@@ -102,10 +105,10 @@ class Part:
         """Run a query on these rows; a broken file is explained instead of polars' own words."""
         try:
             return query.collect(engine="streaming")
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except FAULTS as error:
             raise self._explain(error) from None
 
-    def _explain(self, error: Exception) -> InputError:
+    def _explain(self, error: BaseException) -> InputError:
         if self.path is None:
             return InputError(_first_line(error))
         if isinstance(error, OSError):
@@ -274,7 +277,7 @@ def _scan(path: Path, expect: tuple[str, ...]) -> Part:
         if kind in ("csv", "tsv"):
             separator = _separator(data, kind)
         names = (rows := _scanner(kind, data, expect, separator)).collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except FAULTS as error:
         raise Part(pl.LazyFrame(), path, kind, separator=separator)._explain(error) from None
     if kind != "parquet":
         _refuse_odd_names(path, kind, names, separator)
@@ -466,8 +469,9 @@ def _gzip(data: bytes) -> bytes:
     return gzip.compress(data, mtime=0)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+def _first_line(error: BaseException) -> str:
+    told = str(error).strip().partition("\n")[0].rstrip(".")
+    return told[:200] or type(error).__name__
 
 
 def _short(line: bytes, most: int = 60) -> str:
