@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.stitch import fit
+from howsure.stitch import fit, next_benchmark, simulate
 from howsure.stitch.placing import match_benchmarks
 from howsure.tables import Scores
 
@@ -119,3 +119,20 @@ def test_benchmarks_that_are_not_on_the_scale_are_named(scale):
     assert placed["unmatched"][0] == "bench-99"
     notes = match_benchmarks(scale, Scores(pl.concat([rows, other]))).notes
     assert any("benchmarks are not on the scale and are excluded: bench-99 (nearest: bench-0" in note for note in notes)
+
+
+@pytest.mark.parametrize("is_told", [True, False], ids=["n_items known", "n_items unknown"])
+def test_a_test_of_ten_items_is_not_the_next_benchmark(is_told):
+    """Its scores are noisy: that is in the sampling variance where the number of items is known, else in the residuals."""
+    rows = simulate(n_models=40, n_benchmarks=10, seed=3).scores.frame
+    small = rows.group_by("benchmark").len().sort("len", "benchmark")["benchmark"][3]
+    is_small, rng = pl.col("benchmark") == small, np.random.default_rng(0)
+    few = pl.Series(rng.binomial(10, rows["score"].clip(0, 1).to_numpy()) / 10)
+    rows = rows.with_columns(score=pl.when(is_small).then(few).otherwise("score"))
+    if is_told:
+        rows = rows.with_columns(n_items=pl.when(is_small).then(10).otherwise(500))
+    scale = fit(Scores(rows), n_replicates=20)
+    lists = [next_benchmark(scale, model).benchmarks["benchmark"].to_list() for model in scale.models["model"]]
+    firsts = [names[0] for names in lists if small in names and len(names) > 1]
+    assert len(firsts) > 10
+    assert small not in firsts

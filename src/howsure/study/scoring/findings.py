@@ -10,16 +10,24 @@ import polars as pl
 
 from howsure.estimates import Estimate
 from howsure.stats.components import VarianceComponents, variance_components
+from howsure.stats.correlation import KINDS, Correlation, correlation, critical_r, disattenuate
 from howsure.stats.means import mean
-from howsure.study.agreement import Reliability, reliability
+from howsure.study.agreement import Reliability, noise_ceiling_of, reliability
 from howsure.study.scoring.domains import EXPECTED, Domains, Order, profile
 from howsure.study.scoring.fidelity import LITE, LITE_RANGE, PFI, Scored, ScoredDimension
-from howsure.study.scoring.model_agreement import ModelAgreement, compare_model_with_people
 from howsure.study.scoring.pair_data import PairData
-from howsure.study.scoring.pooling import Design, pooled_mean
+from howsure.study.scoring.pooling import Design, pooled_mean, row_means
 from howsure.tables import Ratings
 
-__all__ = ["Findings", "PairRow", "ScoringSettings", "find", "without_raters"]
+__all__ = [
+    "Findings",
+    "ModelAgreement",
+    "PairRow",
+    "ScoringSettings",
+    "compare_model_with_people",
+    "find",
+    "without_raters",
+]
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,26 @@ class ScoringSettings:
     order: Order = EXPECTED
     level: float = 0.95
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class ModelAgreement:
+    """Correlations of mean human PFI with model scores over pairs, what noise in the ratings allows, and both joined.
+
+    ``ceiling`` is the correlation that a perfect score could be expected to reach with these raters' mean, ``ceiling_from`` the
+    reliability it is the root of; ``disattenuated`` is Pearson's r with a mean free of noise. ``critical`` is the smallest r
+    that so many pairs tell from 0. ``combined`` is the mean over pairs of (model + human)/2, ``model`` and ``human`` its two parts.
+    """
+
+    correlations: Mapping[str, Correlation]
+    ceiling: Estimate
+    ceiling_from: str
+    disattenuated: Estimate
+    critical: float | None
+    model: Estimate
+    human: Estimate
+    combined: Estimate
+    n_pairs: int
 
 
 @dataclass(frozen=True)
@@ -112,6 +140,31 @@ def find(
     by_pair = scored.frame.partition_by("item", as_dict=True)
     pairs = tuple(_pair(pair, by_pair[(pair,)], known, level) for pair in scored.pairs)
     return Findings(statistics, pairs, agreed, spread, domains, model, tuple(scored.raters), settings)
+
+
+def compare_model_with_people(
+    scored: Scored, scores: Mapping[str, float], *, design: Design = "sampled", level: float = 0.95
+) -> ModelAgreement:
+    """The model's scores compared with people, over the pairs that have both; the noise ceiling is that of these pairs."""
+    pairs = [pair for pair in scored.pairs if pair in scores]
+    table = scored.matrix(PFI, pairs)
+    human = row_means(table)
+    is_rated = ~np.isnan(human)
+    table, human = table[is_rated], human[is_rated]
+    model = np.array([scores[pair] for pair in pairs], dtype=np.float64)[is_rated]
+    found: dict[str, Correlation] = {kind: correlation(model, human, kind, level=level) for kind in KINDS}
+    possible = noise_ceiling_of(table, design, level=level)
+    return ModelAgreement(
+        correlations=found,
+        ceiling=possible.ceiling,
+        ceiling_from=possible.coefficient,
+        disattenuated=disattenuate(found["pearson"].estimate, possible.reliability),
+        critical=critical_r(len(human), level=level) if len(human) > 2 else None,
+        model=mean(model, level=level).estimate,
+        human=pooled_mean(table, design, level=level),
+        combined=pooled_mean((table + model[:, None]) / 2, design, level=level),
+        n_pairs=len(human),
+    )
 
 
 _COMPONENTS = ("item", "rater", "residual")
