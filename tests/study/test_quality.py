@@ -103,9 +103,9 @@ def test_rules_can_be_changed():
 
 
 def test_a_study_gives_the_pass_mark_and_the_minutes():
-    from howsure.study.protocol import Question, Quiz, Study
+    from howsure.study.protocol import Quiz, QuizQuestion, Study
 
-    question = Question(question="?", options=("a", "b"), right="a")
+    question = QuizQuestion(question="?", options=("a", "b"), right="a")
     pair = {"id": "p1", "prompt": "?", "target": "a", "comparison": "b"}
     quiz = Quiz(questions=(question,) * 4, pass_mark=3)
     made = {"title": "t", "consent": "c", "gold": "g", "pairs": [pair], "quiz": quiz, "target_minutes": (4, 6)}

@@ -25,7 +25,17 @@ from howsure.people import digest
 from howsure.people.protocol import refuse_twice
 from howsure.yaml_files import Document, read_yaml
 
-__all__ = ["DEFAULT_DIMENSIONS", "SLOTS", "Attention", "Dimension", "Kind", "Question", "Quiz", "ResponsePair", "Study"]
+__all__ = [
+    "DEFAULT_DIMENSIONS",
+    "SLOTS",
+    "Attention",
+    "Dimension",
+    "Kind",
+    "Quiz",
+    "QuizQuestion",
+    "ResponsePair",
+    "Study",
+]
 
 Kind = Literal["comparison", "each", "preferred", "choice"]
 SLOTS = ("Response 1", "Response 2")
@@ -189,7 +199,7 @@ class ResponsePair(_Part):
         return self
 
 
-class Question(_Part):
+class QuizQuestion(_Part):
     """A question with one right answer."""
 
     question: _Line
@@ -210,7 +220,7 @@ class Question(_Part):
 class Quiz(_Part):
     """Questions on the gold standard before rating begins. Who counts is decided by rules afterwards, not by the page."""
 
-    questions: tuple[Question, ...] = Field(min_length=1, max_length=20)
+    questions: tuple[QuizQuestion, ...] = Field(min_length=1, max_length=20)
     """The questions, each with its right answer."""
     pass_mark: int = Field(ge=1)
     """How many must be right."""
@@ -224,7 +234,7 @@ class Quiz(_Part):
         return self
 
 
-class Attention(Question):
+class Attention(QuizQuestion):
     """An item among the pairs whose right answer is stated in it: it shows who reads."""
 
     id: _Id

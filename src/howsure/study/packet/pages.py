@@ -25,7 +25,7 @@ from howsure.people import (
 from howsure.people.protocol import Question, Screen
 from howsure.study.packet.design import ATTENTION, ShownItem
 from howsure.study.protocol import SLOTS, Attention, Dimension, Quiz, Study
-from howsure.study.protocol import Question as Asked
+from howsure.study.protocol import QuizQuestion as Asked
 
 __all__ = [
     "ANSWER",
