@@ -11,6 +11,7 @@ import pytest
 import howsure
 from howsure.errors import OptionError
 from howsure.evals.explorer import explore
+from howsure.evals.variants import varying_factors
 from howsure.stats._arrays import t_quantile
 from howsure.tables import Attempts
 
@@ -52,7 +53,7 @@ def attempts_of(seed=0, *, n_models=4, n_items=40, n_attempts=2, is_binary=True,
 @pytest.fixture
 def opened(browser_page, tmp_path):
     def open_(attempts, *, expect_item=None, width=1280, scheme="light", **options):
-        path = explore(attempts, **options).save(tmp_path / f"explorer-{width}-{scheme}.html")
+        path = explore(attempts, **({"by": "model"} | options)).save(tmp_path / f"explorer-{width}-{scheme}.html")
         page = browser_page(path, width=width, scheme=scheme)
         page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
         return page
@@ -76,8 +77,9 @@ def same_as_python(page, attempts, cluster):
         assert (means[name]["nItems"], means[name]["nClusters"]) == (row.n_items, row.n_clusters)
     names = page.evaluate("explorer.content.models")
     there = sorted(rows)
+    pooled = [name for name in varying_factors(attempts) if name != "subject"]
     for a, b in [(there[0], there[-1]), (there[-1], there[0]), (there[1], there[0])]:
-        pair = howsure.compare(attempts, a, b, cluster=cluster).pairs[0]
+        pair = howsure.compare(attempts, a, b, by="model", pool=pooled, cluster=cluster).pairs[0]
         found = page.evaluate("([a, b]) => explorer.pair(a, b)", [names.index(a), names.index(b)])
         same(found, pair.difference)
         assert found["pGreater"] == pytest.approx(pair.p_a_greater, rel=1e-9, abs=1e-12)
@@ -186,7 +188,7 @@ def test_cost_per_success_is_that_of_compare(opened):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_an_audit_finds_nothing_and_nothing_overflows(opened, axe, width, scheme):
     page = opened(
-        attempts_of(answer="yes, because", input="What is asked?"), width=width, scheme=scheme, with_text=True
+        attempts_of(answer="yes, because", question="What is asked?"), width=width, scheme=scheme, with_text=True
     )
     page.locator("#filter-box").evaluate("box => { box.open = true; }")
     page.locator(".filter").first.evaluate("box => { box.open = true; }")
@@ -219,7 +221,7 @@ def test_a_click_on_the_map_shows_the_item(opened):
 
 
 def test_answers_of_both_stand_side_by_side_only_with_text(opened):
-    attempts = attempts_of(answer="the secret answer", input="the secret question")
+    attempts = attempts_of(answer="the secret answer", question="the secret question")
     without = explore(attempts).html
     assert "secret" not in without
     page = opened(attempts, with_text=True)
@@ -242,7 +244,7 @@ def test_links_lead_to_the_transcript(opened):
 
 
 def test_hostile_names_and_texts_are_shown_as_text(opened):
-    frame = attempts_of(n_items=12, answer=HOSTILE, input=HOSTILE, note=HOSTILE).frame
+    frame = attempts_of(n_items=12, answer=HOSTILE, question=HOSTILE, note=HOSTILE).frame
     hostile = frame.with_columns(
         *(
             pl.concat_str(pl.lit(HOSTILE), pl.col(name)).alias(name)
@@ -273,6 +275,19 @@ def test_no_attempt_left_is_said_and_can_be_undone(opened):
     page.get_by_text("No attempt is left").wait_for()
     page.get_by_role("button", name="Reset filters").click()
     page.get_by_role("rowheader", name="model 3").first.wait_for()
+
+
+def test_factors_that_vary_are_crossed_unless_they_are_pooled_and_that_is_said(opened):
+    attempts = attempts_of(n_models=2)
+    page = opened(attempts, by=())
+    assert page.evaluate("explorer.content.models") == [
+        f"model=model {m}, prompt={p}" for m in (0, 1) for p in ("long", "short")
+    ]
+    found = page.evaluate("explorer.pair(2, 0)")
+    same(found, howsure.compare(attempts, "model=model 1,prompt=long", "model=model 0,prompt=long").pairs[0].difference)
+    pooled = opened(attempts, by="model")
+    assert pooled.evaluate("explorer.content.models") == ["model 0", "model 1"]
+    assert "pooled over prompt" in pooled.locator("footer").text_content()
 
 
 def test_one_model_and_one_item(opened):
@@ -322,7 +337,7 @@ def test_the_page_can_fetch_nothing_and_holds_no_address():
     ("options", "text"),
     [
         ({"cluster": "site"}, "No cluster called 'site'"),
-        ({"with_text": True}, "no column input, target or answer"),
+        ({"with_text": True}, "no column question, target or answer"),
         ({"viewer": "javascript:alert(1)"}, "not an address"),
         ({"viewer": "http://localhost:1"}, "do not name their logs"),
     ],

@@ -794,7 +794,7 @@ def test_texts_are_those_of_inspect(made, name):
     assert len(found) == len(samples) == 36
     for sample in samples:
         row = found[str(sample.id), sample.epoch]
-        assert (row["log"], row["input"]) == (path.name, sample.input_text)
+        assert (row["log"], row["question"]) == (path.name, sample.input_text)
         assert (row["target"], row["answer"]) == (sample.target, sample.output.completion)
 
 
@@ -804,7 +804,7 @@ def test_the_explorer_shows_the_texts_of_logs_and_links_to_them(made):
     assert attempts.frame["answer"].null_count() == 0
     page = explore(attempts, with_text=True, viewer="http://127.0.0.1:7575").html
     assert '"viewer":"http://127.0.0.1:7575/"' in page
-    assert explore(str(folder), with_text=True).html.count('"texts":{"columns":["input","target","answer"]') == 1
+    assert explore(str(folder), with_text=True).html.count('"texts":{"columns":["question","target","answer"]') == 1
     links = items(attempts, viewer="http://127.0.0.1:7575").scores["link"]
     assert links.null_count() == 0
     assert links.str.contains(r"#/logs/[^/]+\.eval/samples/sample/[^/]+/1/$").all()

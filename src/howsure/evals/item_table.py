@@ -11,6 +11,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.evals.item_means import Items, items_of
+from howsure.evals.variants import pooling_notes
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Bools, Floats, normal_quantile
 from howsure.stats.multiplicity import benjamini_hochberg
@@ -160,7 +161,7 @@ def items(
     scores = frame.select("eval", "task", "subject", "mean", "n").sort("eval", "task", "subject")
     if links is not None:
         scores = scores.join(links, on=["eval", "task", "subject"], how="left", maintain_order="left")
-    notes = []
+    notes = pooling_notes(attempts)
     n_few = int((table["n_models"] < _FEWEST_MODELS).sum())
     if n_few:
         notes.append(

@@ -14,6 +14,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, Items, items_of
+from howsure.evals.variants import pooling_notes
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
 from howsure.stats.multiplicity import step_down_max
@@ -234,13 +235,14 @@ def leaderboard(
     """
     if n_replicates < 100:
         raise OptionError(f"n_replicates {n_replicates} are too few for a p-value of 0.05. Give at least 100.")
-    table = _table_of(table)
+    table, pooled = _table_of(table), []
     if isinstance(table, Scores):
         board = _of_scores(table, benchmark, n_items, level, n_replicates, seed)
     elif benchmark is not None or n_items is not None:
         raise OptionError("benchmark and n_items are for published scores; these are attempts.")
     else:
         board = _of_attempts(table, cluster, level, n_replicates, seed)
+        pooled = pooling_notes(table)
 
     tested, n_models = np.isfinite(board.statistics), len(board.names)
     adjusted = _adjusted(board, tested)
@@ -278,7 +280,7 @@ def leaderboard(
             n_items=board.n_shared[index],
         )
         pairs.append(((order.index(i), order.index(j))[:: -1 if is_swapped else 1], pair))
-    notes = list(board.notes)
+    notes = [*pooled, *board.notes]
     if not tested.all():
         few = f"{int((~tested).sum()):,} of {len(tested):,} pairs"
         notes.append(f"{few} share fewer than 2 items or clusters, and are not tested: they count as not separated.")

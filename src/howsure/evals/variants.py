@@ -18,7 +18,18 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.tables import Attempts
 
-__all__ = ["INPUT", "Spec", "Variants", "aligned", "levels_of", "named", "select", "variants_of", "varying_factors"]
+__all__ = [
+    "INPUT",
+    "Spec",
+    "Variants",
+    "aligned",
+    "levels_of",
+    "named",
+    "pooling_notes",
+    "select",
+    "variants_of",
+    "varying_factors",
+]
 
 INPUT = "input"
 """The column that tells two inputs apart, such as two folders."""
@@ -30,7 +41,7 @@ _ALIASES = {"model": "subject", "eval": "domain", "item": "task"}
 _NAMES = {"subject": "model"}
 _OF_ITEMS = {"task", "family", "domain", "item_digest", "minutes"}
 _OF_ATTEMPTS = {"attempt", "score", "kind", "seconds", "n", "n_success", "scale", "better", "tokens", "cost", "limit"}
-_OF_ATTEMPTS |= {"error", "valid", "flag"}
+_OF_ATTEMPTS |= {"error", "valid", "flag", "sample", "epoch", "question", "target", "answer"}
 _ON_REQUEST = {"source", "log", "date"}
 _MOST_LEVELS = 50  # a column with more values does not describe a configuration
 _NONE = "(none)"
@@ -236,6 +247,23 @@ def varying_factors(attempts: Attempts) -> list[str]:
         if (share is not None and share >= 0.5) or apart_by_item:
             found.append(name)
     return found
+
+
+def pooling_notes(attempts: Attempts, by: Sequence[str] = ("subject",)) -> list[str]:
+    """What to say where each model's attempts are taken together although they differ in a factor.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        Any attempts.
+    by : sequence of str
+        The factors that are kept apart.
+    """
+    return [
+        f"Attempts are pooled over {named(name)} ({', '.join(levels_of(attempts, name))}): its values count as repeats."
+        for name in varying_factors(attempts)
+        if name not in by
+    ]
 
 
 def _is_by_cell(attempts: Attempts, name: str) -> bool:

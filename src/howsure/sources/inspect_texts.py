@@ -17,7 +17,7 @@ from howsure.tables.frames import expand
 
 __all__ = ["read_texts"]
 
-_SCHEMA = dict.fromkeys(("log", "sample", "input", "target", "answer"), pl.String) | {"epoch": pl.Int64}
+_SCHEMA = dict.fromkeys(("log", "sample", "question", "target", "answer"), pl.String) | {"epoch": pl.Int64}
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ def read_texts(inputs: Sequence[str | Path]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``log`` (the file's name), ``sample``, ``epoch``, ``input``, ``target``, ``answer``.
+        ``log`` (the file's name), ``sample``, ``epoch``, ``question``, ``target``, ``answer``.
     """
     paths = [path for one in inputs for path in expand(str(one))]
     files = [file for path in paths for file in ([path] if path.is_file() else files_below(path)) if is_log(file)]

@@ -27,6 +27,13 @@ def explore(
         bool, typer.Option("--with-text", help="Put questions, targets and answers into the page.")
     ] = False,
     viewer: Viewer = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="What is compared: model, prompt, model,prompt, … [default: all that vary, crossed]",
+            show_default=False,
+        ),
+    ] = "",
     cluster: Annotated[
         str, typer.Option(help="Items with the same value are not independent: task, family or domain.")
     ] = "task",
@@ -46,7 +53,8 @@ def explore(
     attempts = reading.attempts(inputs, console)
     if with_text:
         attempts = with_texts(attempts, inputs)
-    page = build(attempts, cluster=cluster, level=level, viewer=viewer, with_text=with_text, title=title)
+    page = build(attempts, by=by, cluster=cluster, level=level, viewer=viewer, with_text=with_text, title=title)
+    console.notes(page.notes[len(attempts.notes) :])
     path = page.save(out)
     console.wrote([path])
     if is_opened:

@@ -25,6 +25,7 @@ from howsure._version import __version__
 from howsure.charts.page import policy, style
 from howsure.errors import InputError, OptionError
 from howsure.evals.item_table import viewer_address
+from howsure.evals.variants import aligned, named, pooling_notes, variants_of, varying_factors
 from howsure.outside_text import json_text, one_line, several_lines, templates
 from howsure.safe_io import write_atomic
 from howsure.stats._arrays import check_level, normal_quantile, t_quantile
@@ -43,7 +44,7 @@ _LEVELS = (0.8, 0.9, 0.95, 0.99)
 _N_POINTS = 33
 _MOST_VALUES = 300  # a column with more different texts cannot be filtered by ticking them
 _MEASURES = {"seconds": "Seconds", "tokens": "Tokens", "cost": "Cost ($)"}
-_TEXTS = ("input", "target", "answer")
+_TEXTS = ("question", "target", "answer")
 _HIDDEN = frozenset(
     {"subject", "task", "score", "n", "n_success", "scale", "better", "item_digest", "kind", "source", *_TEXTS}
 )
@@ -89,6 +90,7 @@ class Explorer:
 def explore(
     attempts: Attempts | Source,
     *,
+    by: str | Sequence[str] = (),
     cluster: str = "task",
     level: float = 0.95,
     viewer: str | None = None,
@@ -104,6 +106,9 @@ def explore(
     ----------
     attempts : Attempts, frame or path
         One row per attempt; more columns (prompt, temperature, …) become filters.
+    by : str or sequence of str, optional
+        What is compared: model, or columns that vary within a model, such as ``"model,prompt"``. Without it, all factors that vary,
+        crossed; with ``"model"``, attempts are pooled over the others, and a note says so.
     cluster : {"task", "family", "domain"}, default "task"
         Items of one cluster are not independent; can be changed in the page.
     level : float, default 0.95
@@ -111,7 +116,7 @@ def explore(
     viewer : str, optional
         Address of a running ``inspect view``, such as ``http://127.0.0.1:7575``: adds links to transcripts.
     with_text : bool, default False
-        Whether the columns ``input``, ``target`` and ``answer`` go into the page; for Inspect logs they are read from the logs.
+        Whether the columns ``question``, ``target`` and ``answer`` go into the page; for Inspect logs they are read from the logs.
         Without it no text of an item or answer goes into the page.
     title : str, default "Explorer"
         Heading of the page.
@@ -139,14 +144,14 @@ def explore(
         if not isinstance(table, Attempts):
             raise InputError(f"{path}: holds {type(table).__name__.lower()}; the explorer needs attempts.")
         attempts = with_texts(table, [path]) if with_text else table
-    attempts = Attempts.of(attempts)
+    attempts, compared = _compared(Attempts.of(attempts), by)
     frame = attempts.frame
     clusters = ["task", *(name for name in ("family", "domain") if name in frame.columns)]
     if cluster not in clusters:
         raise OptionError.unknown("cluster", cluster, clusters)
     has_text = [name for name in _TEXTS if name in frame.columns]
     if with_text and not has_text:
-        raise OptionError("with_text: these attempts have no column input, target or answer.")
+        raise OptionError("with_text: these attempts have no column question, target or answer.")
     address = None if viewer is None else viewer_address(viewer)
     if address and not attempts.has("log", "sample", "epoch"):
         raise OptionError("viewer: these attempts do not name their logs and samples. Read them from Inspect logs.")
@@ -169,7 +174,7 @@ def explore(
     if attempts.has("item_digest") and frame["item_digest"].null_count() < len(frame):
         _, digest = _coded(frame["item_digest"], has_missing=True)
         packing.add_by_item("#digest", digest, frame["#item"].to_numpy())
-    _add_columns(packing, frame, keeps_logs=address is not None)
+    _add_columns(packing, frame, compared, keeps_logs=address is not None)
     texts = _texts(packing, frame, has_text) if with_text else None
     content = {
         "n": int(frame["n"].fill_null(1).sum()) if attempts.has("n") else len(frame),
@@ -190,8 +195,22 @@ def explore(
     return Explorer(_page(content, title, attempts), attempts.notes)
 
 
+def _compared(attempts: Attempts, by: str | Sequence[str]) -> tuple[Attempts, str]:
+    """The attempts with what is compared as their subject, and its name; notes say what is crossed or pooled."""
+    wanted = [one.strip() for one in (by.split(",") if isinstance(by, str) else by) if one.strip()]
+    factors = wanted or varying_factors(attempts)
+    if factors in ([], ["subject"], ["model"]):
+        return Attempts(attempts, notes=pooling_notes(attempts)), "Model"
+    others = [name for name in varying_factors(attempts) if name not in factors and named(name) not in factors]
+    cells = variants_of(attempts, by=factors, pool=others)
+    paired, notes = aligned(cells.attempts)
+    frame = paired.frame.with_columns(pl.col("subject").replace(dict(cells.names)))
+    crossed = f"Compared: {cells.factor}." + ("" if wanted else " To pool over one of them, name the others with by.")
+    return Attempts(frame, notes=[*paired.notes, *cells.notes, *notes, crossed]), cells.factor.capitalize()
+
+
 def with_texts(attempts: Attempts, inputs: Sequence[str | Path]) -> Attempts:
-    """The attempts with the columns ``input``, ``target`` and ``answer`` from the Inspect logs that they were read from.
+    """The attempts with the columns ``question``, ``target`` and ``answer`` from the Inspect logs that they were read from.
 
     Parameters
     ----------
@@ -274,7 +293,7 @@ def _clusters(first: pl.DataFrame, names: list[str]) -> dict[str, NDArray[np.int
     return {name: _coded(first.select(labels[name].alias("c"))["c"])[1] for name in names}
 
 
-def _add_columns(packing: _Packing, frame: pl.DataFrame, *, keeps_logs: bool) -> None:
+def _add_columns(packing: _Packing, frame: pl.DataFrame, compared: str, *, keeps_logs: bool) -> None:
     """Every other column: a filter, a measure, or what a link needs."""
     item = frame["#item"].to_numpy()
     shown = ["subject", *(name for name in frame.columns if name not in _HIDDEN and not name.startswith("#"))]
@@ -284,7 +303,7 @@ def _add_columns(packing: _Packing, frame: pl.DataFrame, *, keeps_logs: bool) ->
             continue
         if name in ("sample", "epoch") and not keeps_logs:
             continue
-        label = "Model" if name == "subject" else _MEASURES.get(name, name.replace("_", " ").capitalize())
+        label = compared if name == "subject" else _MEASURES.get(name, name.replace("_", " ").capitalize())
         if values.dtype.is_numeric() and name not in ("epoch", "attempt"):
             numbers = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
             known = numbers[np.isfinite(numbers)]

@@ -713,9 +713,9 @@ const showItem = async (item, isMoved) => {
   const asked = (name, words) => {
     const column = data.texts?.[name];
     const text = column && texts[column.at(first)];
-    if (text) parts.push(element("details", { open: name === "input" }, element("summary", { textContent: words }), element("div", { className: "text", textContent: text, dir: "auto" })));
+    if (text) parts.push(element("details", { open: name === "question" }, element("summary", { textContent: words }), element("div", { className: "text", textContent: text, dir: "auto" })));
   };
-  asked("input", "Question");
+  asked("question", "Question");
   asked("target", "Target");
   const cards = (found.models.includes(state.a) ? [state.a, state.b, ...found.models.filter((m) => m !== state.a && m !== state.b)] : found.models)
     .filter((m, k, all) => all.indexOf(m) === k).map((m) => [m, rowsOf(m, item)]).filter(([, rows]) => rows.length);
