@@ -1,0 +1,96 @@
+"""How far the way through the code is: files, code lines and functions, and what three verbs enter.
+
+    python -m benchmarks.locality            this tree
+    python -m benchmarks.locality REVISION   a revision of it (3bc5526: before the layout by stage), then this tree
+
+Code lines are lines that hold a token other than a comment or a docstring. Functions entered are those of the package that run on
+bundled data, import time excluded.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.with_output import ROOT, VERBS, cpu_seconds, trees
+
+# Counts the code objects of the package that are called, in all threads; module bodies are not functions.
+_WATCH = """
+import json, sys, threading
+package, target, *words = sys.argv[1:]
+seen = set()
+def watch(frame, event, _):
+    code = frame.f_code
+    if event == "call" and code.co_filename.startswith(package) and code.co_name != "<module>":
+        seen.add((code.co_filename, code.co_qualname))
+sys.argv = ["howsure", *words]
+from howsure.cli import main
+threading.setprofile(watch)
+sys.setprofile(watch)
+try:
+    main()
+except SystemExit as end:
+    sys.setprofile(None)
+    if end.code:
+        raise
+finally:
+    sys.setprofile(None)
+    with open(target, "w") as file:
+        json.dump(sorted(seen), file)
+"""
+
+
+def main() -> None:
+    """Print a table per tree."""
+    with tempfile.TemporaryDirectory() as place, trees(sys.argv[1:], Path(place)) as known:
+        data = Path(place) / "data"
+        cpu_seconds(ROOT, f"horizon simulate --seed 1 -o {data}")
+        for name, tree in known.items():
+            files, lines, functions = size(tree / "src/howsure")
+            print(f"{name}: {files:,} files, {lines:,} code lines, {functions:,} functions", flush=True)
+            for verb in ("stitch fit", "horizon attempts", "study analyze"):
+                entered = watched(tree, VERBS[verb].format(data=data), Path(place) / "entered.json")
+                print(
+                    f"  {verb:18} enters {len(entered):4} functions in {len({one[0] for one in entered}):3} files",
+                    flush=True,
+                )
+
+
+def size(package: Path) -> tuple[int, int, int]:
+    """Files, code lines and functions of a package."""
+    sources = [path.read_text(encoding="utf-8") for path in package.rglob("*.py")]
+    parsed = [ast.parse(source) for source in sources]
+    n_functions = sum(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for tree in parsed for node in ast.walk(tree)
+    )
+    return len(sources), sum(map(_code_lines, sources, parsed)), n_functions
+
+
+def _code_lines(source: str, tree: ast.Module) -> int:
+    docs = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            docs |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(source.splitlines(), 1)
+    return sum(
+        number not in docs and bool(line.strip()) and not line.lstrip().startswith("#") for number, line in lines
+    )
+
+
+def watched(tree: Path, words: str, target: Path) -> list[list[str]]:
+    """The functions of the package that a command enters: file and name."""
+    package = str(tree / "src/howsure")
+    line = [sys.executable, "-c", _WATCH, package, str(target), *words.split(), "--quiet"]
+    env = {**os.environ, "PYTHONPATH": str(tree / "src")}
+    subprocess.run(line, cwd=tree, env=env, check=True, stdout=subprocess.DEVNULL)
+    found: list[list[str]] = json.loads(target.read_text())
+    return found
+
+
+if __name__ == "__main__":
+    main()
