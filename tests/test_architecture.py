@@ -127,6 +127,7 @@ def test_public_names_are_sorted_and_found():
             "gate",
             "items",
             "leaderboard",
+            "names",
             "power",
             "read",
             "summary",

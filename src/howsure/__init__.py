@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from howsure.evals.interval_coverage import coverage as coverage
     from howsure.evals.item_table import items as items
     from howsure.evals.leaderboards import leaderboard as leaderboard
+    from howsure.evals.name_proposals import names as names
     from howsure.evals.planning import power as power
     from howsure.evals.stopping import watch as watch
     from howsure.evals.summaries import summary as summary
@@ -47,6 +48,7 @@ _HOMES = {
     "gate": "evals.gating",
     "items": "evals.item_table",
     "leaderboard": "evals.leaderboards",
+    "names": "evals.name_proposals",
     "power": "evals.planning",
     "read": "sources",
     "summary": "evals.summaries",
@@ -56,7 +58,7 @@ _HOMES = {
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "explore", "gate", "items", "leaderboard", "power", "read", "summary", "watch"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "explore", "gate", "items", "leaderboard", "names", "power", "read", "summary", "watch"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

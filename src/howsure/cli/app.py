@@ -15,6 +15,7 @@ PANELS: Panels = {
     "Evals": {
         "convert": ("howsure.cli.convert", "Convert the logs of an eval harness to one checked table."),
         "formats": ("howsure.cli.convert", "What Howsure reads: the formats of other tools."),
+        "names": ("howsure.cli.evals.names", "Names of models and benchmarks that may be the same, with reasons."),
         "summary": ("howsure.cli.evals.summary", "Mean score of each model, with intervals over clusters."),
         "compare": ("howsure.cli.evals.compare", "Differences between models, prompts or any runs, paired by item."),
         "gate": ("howsure.cli.evals.gate", "Ship, block or cannot tell: may a candidate replace the base?"),

@@ -89,6 +89,9 @@ class Reading:
     ] = None
     set: Annotated[list[str] | None, _option("Files: one value for a whole column, e.g. kind=model.")] = None
     mapping: Annotated[Path | None, _option("Files: a mapping kept by `howsure convert --save-mapping`.")] = None
+    names: Annotated[
+        Path | None, _option("A file of names, as `howsure names --save` writes it: which are the same.")
+    ] = None
     percent: Annotated[bool, _option("Scores are percentages.", "--percent")] = False
     divide_by: Annotated[float | None, _option("Scores run from 0 to this number.")] = None
     errors: Annotated[str | None, _option("Attempts that ended in an error: drop them, or count them as wrong.")] = None
@@ -139,6 +142,10 @@ class Reading:
                 wanted=wanted,
                 **self.options,
             )
+        if self.names:
+            from howsure.tables.spellings import load_names, rename_all
+
+            table = rename_all(table, load_names(self.names))
         console.notes(table.notes)
         return table
 

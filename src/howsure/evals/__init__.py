@@ -10,6 +10,7 @@
     gating               ship, block or cannot tell: `gate`
     gate_history         its verdicts over time, in a file chained by digests
     gate_simulation      how often it is wrong, on banks of items with known success rates
+    name_proposals       names that may be the same: `names`
     planning             items and repeats that a difference needs: `power`
     explorer             one offline page to look at everything: `explore`
     item_table           every item, by model: `items`

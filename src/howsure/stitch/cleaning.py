@@ -17,8 +17,9 @@ from howsure.stitch.model.noise import LEAST_SD
 from howsure.stitch.model.problem import Problem
 from howsure.tables import Scores
 from howsure.tables.frames import parts_of
+from howsure.tables.spellings import fold_name
 
-__all__ = ["DUPLICATES", "Duplicates", "Floors", "fold_name", "listed", "prepare_all_scores", "prepare_scores"]
+__all__ = ["DUPLICATES", "Duplicates", "Floors", "listed", "prepare_all_scores", "prepare_scores"]
 
 Duplicates = Literal["mean", "max", "min"]
 DUPLICATES: tuple[Duplicates, ...] = ("mean", "max", "min")
@@ -132,15 +133,6 @@ def _with_items(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
             f"their standard deviation is taken as at least {LEAST_SD:g}. The column n_items would say it."
         )
     return frame.drop("#zero")
-
-
-def fold_name(name: str) -> str:
-    """A name without case, spaces and punctuation, to find spellings of the same one.
-
-    >>> fold_name("GPT-4o"), fold_name("gpt 4o")
-    ('gpt4o', 'gpt4o')
-    """
-    return "".join(character for character in name.casefold() if character.isalnum())
 
 
 def listed(names: Sequence[str]) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
-from howsure.errors import InputError, closest
+from howsure.errors import InputError
 from howsure.results import Provenance, Result
 from howsure.stats.replicates import replicate_interval
-from howsure.stitch.cleaning import fold_name, listed, prepare_all_scores
+from howsure.stitch.cleaning import listed, prepare_all_scores
 from howsure.stitch.model.anchors import Aligned
 from howsure.stitch.model.kernels import fit as minimise
 from howsure.stitch.model.layout import Floats, Prior, Rows
@@ -19,6 +19,7 @@ from howsure.stitch.model.noise import expected
 from howsure.stitch.model.problem import Problem, sampling_variance
 from howsure.stitch.summaries import interval_state, states_of_models
 from howsure.tables import Scores
+from howsure.tables.spellings import fold_name, near_names
 
 if TYPE_CHECKING:
     from howsure.stitch.scale import Scale
@@ -140,7 +141,8 @@ def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
     absent = [name for name in alike if name not in renamed]
     notes = [f"Benchmark {name!r} is taken as {ours!r} of the scale." for name, ours in renamed.items()]
     if absent:
-        near = [f"{name} (nearest: {closest(name, known)})" if closest(name, known) else name for name in absent]
+        nearest = {name: near_names(name, known) for name in absent}
+        near = [f"{name} (nearest: {' or '.join(some)})" if some else name for name, some in nearest.items()]
         notes.append(
             f"{len(absent)} of {len(given)} benchmarks are not on the scale and are excluded: {', '.join(near)}."
         )

@@ -1,0 +1,32 @@
+"""Which names of models and benchmarks in several inputs may be the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from howsure import sources
+from howsure.tables import Table
+from howsure.tables.spellings import Merge, names_in, propose
+
+__all__ = ["names"]
+
+
+def names(inputs: str | Path | Table | Iterable[str | Path | Table], **options: Any) -> list[Merge]:
+    """Names of models and benchmarks that may be the same, each with the reason. Nothing is merged.
+
+    Parameters
+    ----------
+    inputs : path, table, or several of them
+        Files of any format that `howsure.read` knows; they may be tables of different kinds.
+    **options
+        As in `howsure.read`.
+
+    Returns
+    -------
+    list of Merge
+        With kind, name, into, reason and rows. ``NameFile.of(merges).save(path)`` writes them for ``--names``.
+    """
+    listed = [inputs] if isinstance(inputs, str | Path | Table) else list(inputs)
+    return propose(names_in([one if isinstance(one, Table) else sources.read(one, **options) for one in listed]))
