@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from howsure.errors import InputError
-from howsure.evals.real_banks import bank_coverage, banks_of, coverage_on_banks
+from howsure.evals.real_banks import bank_coverage, banks_of, coverage_on_banks, sequences_on_banks
 
 BANKS = Path(__file__).parents[2] / "../shared/data/items"
 needs_banks = pytest.mark.skipif(not BANKS.exists(), reason="the real item banks are not beside the project")
@@ -36,3 +36,12 @@ def test_a_folder_without_banks_is_refused(tmp_path):
     (tmp_path / "bank.csv").write_text("model,count,correct\na,1,1\n")
     with pytest.raises(InputError, match="there is no column 'example_id'"):
         coverage_on_banks(tmp_path)
+
+
+@needs_banks
+def test_sequences_err_seldom_and_save_samples_where_differences_are_larger_than_planned():
+    for row in sequences_on_banks(BANKS, n_simulations=20, n_pairs=10).rows:
+        assert row.error <= 0.05 + 2 * row.monte_carlo_se + 0.01, row
+        assert row.power >= row.power_fixed - 0.1, row
+        if row.ratio == 2:
+            assert row.median_saving > 0.5, row

@@ -1,6 +1,7 @@
 """What `howsure watch` returns."""
 
 from howsure.estimates import Estimate
+from howsure.evals.real_banks import SequenceCheck, sequences_on_banks
 from howsure.evals.stopping import Watch, WatchedDifference, WatchedRun
 from howsure.results import Provenance
 
@@ -16,3 +17,15 @@ def watch():
     ]
     pair = WatchedDifference(task="t", a="a", b="b", difference=Estimate(0.1, -0.2, 0.4), **counts)
     return Watch(runs=tuple(runs), pairs=(pair,), provenance=Provenance({"level": 0.95}, seed=0))
+
+
+@example(SequenceCheck)
+def sequences():
+    import tempfile
+    from pathlib import Path
+
+    rows = [f"{m},{i},100,{c}" for m, cs in (("a", (90, 50, 80)), ("b", (20, 30, 10))) for i, c in enumerate(cs)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bank.csv"
+        path.write_text("\n".join(["model,example_id,count,correct", *rows]))
+        return sequences_on_banks(path, n_simulations=3)

@@ -25,7 +25,7 @@ def coverage(
             "-n",
             "--simulations",
             min=1,
-            help="Simulated data sets per row. [default: 2000; with --real 600]",
+            help="Simulated data sets per row. [default: 2000; with --real 600, with --sequences 100 per pair]",
             show_default=False,
         ),
     ] = None,
@@ -34,6 +34,12 @@ def coverage(
         typer.Option(
             help="Folder of real item banks (csv: model, example_id, count, correct): draw evals from them.",
             show_default=False,
+        ),
+    ] = None,
+    sequences: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of real item banks: errors and savings of evals that stop when they know.", show_default=False
         ),
     ] = None,
     level: Level = 0.95,
@@ -45,8 +51,12 @@ def coverage(
     """Measure by simulation how often each kind of interval contains the true value.
 
     Rows marked "avoid" show common mistakes. Writes coverage.csv and coverage.json. With --real, evals are drawn from real item
-    banks, in which every model's success rate at every item is nearly known; writes coverage_real.csv.
+    banks, in which every model's success rate at every item is nearly known; writes coverage_real.csv. With --sequences,
+    real models are compared by evals that are looked at after every item; writes sequences.csv.
     """
+    if sequences is not None:
+        _sequences(sequences, output, simulations or 100, level, seed)
+        return
     if real is not None:
         _on_banks(real, output, simulations or 600, level, seed)
         return
@@ -96,6 +106,30 @@ def _on_banks(folder: Path, output: Output, simulations: int, level: float, seed
         "error. Fixed items with 1 repeat: the variance within items is not identified, and the interval is conservative."
     )
     output.console.table(f"Coverage of {level:.0%} intervals in evals from real item banks", columns, rows, caption)
+    output.console.json(result.as_dict())
+    if output.out:
+        output.console.wrote(result.save(output.out))
+
+
+def _sequences(folder: Path, output: Output, simulations: int, level: float, seed: int) -> None:
+    from howsure.evals.real_banks import sequences_on_banks
+
+    with progress_bar("simulating", output.console) as progress:
+        result = sequences_on_banks(folder, n_simulations=simulations, level=level, seed=seed, progress=progress)
+    rows = [
+        (
+            *(r.bank, f"{r.ratio:g}", r.n_pairs, f"{r.n_items_fixed:,.0f}", f"{r.power_fixed:.2f}", f"{r.power:.2f}"),
+            *(f"{r.median_saving:.0%}", f"{r.error:.3f} ± {r.monte_carlo_se:.3f}"),
+        )
+        for r in result.rows
+    ]
+    columns = ("bank", "true / planned difference", "pairs", "items, fixed size", "power, fixed", "power, sequence")
+    caption = (
+        f"{simulations:,} evals per pair, seed {seed}. Fixed size: 80 % power at the planned difference, one look. Sequence: looked at after "
+        "every item, at most 1.65 times as long. Error: the sequence excludes the true difference at any look."
+    )
+    title = f"Evals that stop when they know, at the {level:.0%} level"
+    output.console.table(title, (*columns, "median saving of samples", "error"), rows, caption)
     output.console.json(result.as_dict())
     if output.out:
         output.console.wrote(result.save(output.out))

@@ -47,8 +47,10 @@ if TYPE_CHECKING:
     from howsure.evals.planning import PowerPlan as PowerPlan
     from howsure.evals.planning import power as power
     from howsure.evals.real_banks import BankCoverage as BankCoverage
+    from howsure.evals.real_banks import SequenceCheck as SequenceCheck
     from howsure.evals.real_banks import coverage_on_banks as coverage_on_banks
     from howsure.evals.reductions import reduce_attempts as reduce_attempts
+    from howsure.evals.real_banks import sequences_on_banks as sequences_on_banks
     from howsure.evals.simulator import simulate as simulate
     from howsure.evals.stopping import StopWhenKnown as StopWhenKnown
     from howsure.evals.stopping import Watch as Watch
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "BankCoverage": "real_banks",
     "coverage_on_banks": "real_banks",
+    "SequenceCheck": "real_banks",
+    "sequences_on_banks": "real_banks",
     "StopWhenKnown": "stopping",
     "Watch": "stopping",
     "watch": "stopping",

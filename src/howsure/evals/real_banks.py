@@ -15,13 +15,28 @@ from howsure.results import Provenance, Result
 from howsure.stats._arrays import Floats, Ints, check_level
 from howsure.stats.fixed_items import fixed_bounds, fixed_difference_bounds
 from howsure.stats.means import difference_bounds, mean_bounds
+from howsure.stats.power import PairedDesign, items_needed
+from howsure.stats.sequences import first_exclusion
 
-__all__ = ["Bank", "BankCoverage", "BankCoverageRow", "bank_coverage", "banks_of", "coverage_on_banks"]
+__all__ = [
+    "Bank",
+    "BankCoverage",
+    "BankCoverageRow",
+    "SequenceCheck",
+    "SequenceCheckRow",
+    "bank_coverage",
+    "banks_of",
+    "coverage_on_banks",
+    "sequences_on_banks",
+]
 
 SIZES = (30, 100)
 REPEATS = (1, 2, 5)
 _INSIDE = (0.05, 0.95)
 _MOST_PAIRS = 200
+_LONGER = 1.65  # longest sequential eval over the fixed one: gives the same power
+_RATIOS = (1.0, 1.5, 2.0)
+_LEAST_DIFFERENCE = 0.05
 _COLUMNS = ("model", "example_id", "count", "correct")
 
 
@@ -252,3 +267,152 @@ def _differences(
 def _sums(scores: Floats, n_repeats: int) -> tuple[Floats, Floats, Floats]:
     """Mean, number and sum of squared deviations of right-or-wrong repeats."""
     return scores, np.full(scores.shape, float(n_repeats)), n_repeats * scores * (1 - scores)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceCheckRow:
+    """Sequential comparisons of real models whose true difference is `ratio` times the planned one."""
+
+    bank: str
+    ratio: float
+    n_pairs: int
+    n_items_fixed: float
+    power_fixed: float
+    power: float
+    median_share: float
+    median_saving: float
+    error: float
+    monte_carlo_se: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceCheck(Result):
+    """Confidence sequences that are looked at after every item, in comparisons of real models.
+
+    Table ``sequences``: one row per bank and ratio of the true to the planned difference.
+
+    =================  ==================================================================================================
+    bank               name of the item bank
+    ratio              true difference over the difference that the eval was planned for
+    n_pairs            pairs of models
+    n_items_fixed      median number of items of the eval of fixed size with 80 % power at the planned difference
+    power_fixed        share of fixed evals whose paired t interval excludes 0
+    power              share of sequential evals, at most 1.65 times as long, that exclude 0
+    median_share       median number of items used by a sequential eval, over that of the fixed one
+    median_saving      1 − median_share
+    error              share of sequential evals that ever exclude the true difference
+    monte_carlo_se     standard error of ``error``
+    =================  ==================================================================================================
+    """
+
+    name: ClassVar[str] = "sequences"
+    rows: tuple[SequenceCheckRow, ...]
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``sequences``."""
+        return {"sequences": pl.DataFrame([vars(row) for row in self.rows], infer_schema_length=None)}
+
+
+def sequences_on_banks(
+    folder: str | Path,
+    *,
+    n_simulations: int = 100,
+    n_pairs: int = 40,
+    n_repeats: int = 1,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> SequenceCheck:
+    """How often confidence sequences err under continuous looks, and how many samples they save, on real item banks.
+
+    Each pair of models (success rates from 0.05 to 0.95, true difference from 0.05) is compared by an eval of fixed size, with 80 %
+    power at the planned difference, and by sequential evals that are looked at after each item and may last 1.65 times as long.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A folder of csv files, or one file, with the columns model, example_id, count (repeats) and correct.
+    n_simulations : int, default 100
+        Evals per pair and ratio.
+    n_pairs : int, default 40
+        Pairs per bank, at most.
+    n_repeats : int, default 1
+        Attempts per item and model.
+    level : float, default 0.95
+        Coverage of the sequence at all looks together.
+    seed : int, default 0
+        The same seed gives the same numbers.
+    progress : callable, optional
+        Called with the number of finished rows and of all rows.
+
+    Returns
+    -------
+    SequenceCheck
+        With the table ``sequences``.
+    """
+    check_level(level)
+    if min(n_simulations, n_pairs, n_repeats) < 1:
+        raise OptionError("n_simulations, n_pairs and n_repeats begin at 1.")
+    banks, rows = banks_of(folder), []
+    for bank in banks:
+        rng = np.random.default_rng([seed, len(rows)])
+        a, b = bank.pairs(rng, n=len(bank.models) ** 2)
+        is_apart = np.abs(bank.means[a] - bank.means[b]) >= _LEAST_DIFFERENCE
+        chosen = np.flatnonzero(bank.is_inside[a] & bank.is_inside[b] & is_apart)[:n_pairs]
+        for ratio in _RATIOS:
+            drawn = [
+                _compared(rng, bank.rates[a[pair]], bank.rates[b[pair]], ratio, n_simulations, n_repeats, level)
+                for pair in chosen
+            ]
+            if not drawn:
+                continue
+            fixed, power_fixed, power, share, error = np.array(drawn).T
+            wrong = float(error.mean())
+            rows.append(
+                SequenceCheckRow(
+                    bank=bank.name,
+                    ratio=ratio,
+                    n_pairs=len(chosen),
+                    n_items_fixed=float(np.median(fixed)),
+                    power_fixed=float(power_fixed.mean()),
+                    power=float(power.mean()),
+                    median_share=float(np.median(share)),
+                    median_saving=1 - float(np.median(share)),
+                    error=wrong,
+                    monte_carlo_se=float(np.sqrt(max(wrong * (1 - wrong), 1e-4) / (len(chosen) * n_simulations))),
+                )
+            )
+            if progress:
+                progress(len(rows), len(banks) * len(_RATIOS))
+    settings = {"banks": [bank.name for bank in banks], "n_simulations": n_simulations, "n_pairs": n_pairs}
+    settings |= {"n_repeats": n_repeats, "level": level}
+    return SequenceCheck(rows=tuple(rows), provenance=Provenance(settings, seed=seed))
+
+
+def _compared(
+    rng: np.random.Generator, a: Floats, b: Floats, ratio: float, n_evals: int, n_repeats: int, level: float
+) -> tuple[float, float, float, float, float]:
+    """Fixed size, its power, the sequential power, the median share of the fixed size used, and the error."""
+    truth = float((a - b).mean())
+    within = [float((side * (1 - side)).mean()) for side in (a, b)]
+    design = PairedDesign(float((a - b).var()), *within, n_repeats, n_repeats)
+    n_fixed = items_needed(abs(truth) / ratio, design, level=level)
+    n_longest = int(np.ceil(_LONGER * n_fixed))
+    items = rng.integers(len(a), size=(n_evals, n_longest))
+    x, y = (rng.binomial(n_repeats, side[items]) / n_repeats for side in (a, b))
+    low, high = difference_bounds(x[:, :n_fixed], y[:, :n_fixed], level)
+    units = (x - y + 1) / 2
+    stopped = first_exclusion(units, np.full(n_evals, 0.5), n_planned=n_longest, level=level)
+    erred = first_exclusion(units, np.full(n_evals, (truth + 1) / 2), n_planned=n_longest, level=level)
+    used = np.minimum(stopped, n_longest)
+    power_fixed = float(np.mean((low > 0) | (high < 0)))
+    is_wrong = erred <= n_longest
+    return (
+        n_fixed,
+        power_fixed,
+        float(np.mean(stopped <= n_longest)),
+        float(np.median(used)) / n_fixed,
+        float(is_wrong.mean()),
+    )
