@@ -103,7 +103,7 @@ def test_plans_from_small_pilots_reach_the_power_they_state():
     for seed in range(40):
         found = measure_pilot(small_pilot(np.random.default_rng(seed)))
         for name, variances in (("pilot", found), ("point", found.point)):
-            needed = power(variances, effect=0.1).rows[-1].items_needed
+            needed = power(variances, effect=0.1, assurance=None).rows[-1].items_needed
             reached[name].append(power_of(0.1, needed, replace(TRUE_VARIANCES, epochs_a=16, epochs_b=16)))
     assert 0.78 <= np.mean(reached["pilot"]) <= 0.92
     assert np.mean(np.array(reached["pilot"]) < 0.7) < 0.5 * np.mean(np.array(reached["point"]) < 0.7)
@@ -112,6 +112,8 @@ def test_plans_from_small_pilots_reach_the_power_they_state():
 def test_a_plan_prints_all_that_it_assumes():
     told = " ".join(power(small_pilot(np.random.default_rng(1)), effect=0.1).assumptions)
     assert "within-item share of one attempt's variance" in told
+    assert "the plan reaches its power with 90% confidence" in told
+    told = " ".join(power(small_pilot(np.random.default_rng(1)), effect=0.1, assurance=None).assumptions)
     assert "power is averaged over their uncertainty" in told
     told = " ".join(power(effect=0.1).assumptions)
     assert "accuracy of the weaker model 0.7, correlation of the models over items 0.5" in told
@@ -123,3 +125,29 @@ def test_what_a_pilots_items_detect_is_what_they_need():
     again = power(found, effect=row.detectable, n_items=80).rows[2]
     assert again.power == pytest.approx(0.8, abs=0.01)
     assert abs(again.items_needed - 80) <= 1
+
+
+def test_plans_with_assurance_reach_their_power_in_about_that_share_of_pilots():
+    reached = {1: [], 16: []}
+    for seed in range(60):
+        plan = power(measure_pilot(small_pilot(np.random.default_rng(seed))), effect=0.1, assurance=0.9)
+        for row in plan.rows:
+            if row.epochs in reached:
+                true = replace(TRUE_VARIANCES, epochs_a=row.epochs, epochs_b=row.epochs)
+                reached[row.epochs].append(power_of(0.1, row.items_needed, true) >= 0.8)
+    for hits in reached.values():
+        assert 0.8 <= np.mean(hits) <= 0.99
+
+
+def test_plans_count_tokens_and_money():
+    pilot = small_pilot(np.random.default_rng(1))
+    row = power(pilot, effect=0.1, tokens_per_item=2000, price=5).rows[0]
+    assert row.tokens_needed == 2000 * row.attempts_needed
+    assert row.cost_needed == pytest.approx(row.tokens_needed * 5 / 1e6)
+    frame = Attempts.of(pilot).frame.with_columns(tokens=pl.lit(300.0), cost=pl.lit(0.02))
+    row = power(Attempts(frame), effect=0.1).rows[0]
+    assert (row.tokens_needed, row.cost_needed) == pytest.approx(
+        (300 * row.attempts_needed, 0.02 * row.attempts_needed)
+    )
+    with pytest.raises(OptionError, match="assurance"):
+        power(pilot, assurance=1.5)

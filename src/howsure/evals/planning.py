@@ -34,6 +34,8 @@ class PowerRow:
     epochs: int
     items_needed: int
     attempts_needed: int
+    tokens_needed: float | None = None
+    cost_needed: float | None = None
     detectable: float | None
     power: float | None
 
@@ -48,6 +50,8 @@ class PowerPlan(Result):
     epochs             attempts of each model at each item
     items_needed       smallest number of items with the target power
     attempts_needed    attempts of both models together with that number of items
+    tokens_needed      tokens of those attempts, where the tokens of an attempt are known
+    cost_needed        what they cost, in dollars, where that is known
     detectable         smallest true difference that ``n_items`` detect with the target power
     power              probability that ``n_items`` detect a true difference of ``effect``
     =================  ==================================================================================================
@@ -93,8 +97,13 @@ class PowerPlan(Result):
                 f"Variance between items of the difference: {design.between(self.level)}; within items: "
                 f"{point.within_a:.3g} (A) and {point.within_b:.3g} (B); within-item share of one attempt's variance: "
                 f"{design.share_within(self.level)}.",
-                "These are estimates from the pilot, and the power is averaged over their uncertainty; the next items are like "
-                "those of the pilot.",
+                "These are estimates from the pilot, and "
+                + (
+                    "the power is averaged over their uncertainty; "
+                    if design.assurance is None
+                    else f"the plan reaches its power with {design.assurance:.0%} confidence given their uncertainty; "
+                )
+                + "the next items are like those of the pilot.",
             ]
         else:
             sentences.append(
@@ -166,11 +175,15 @@ def power(
     a: str | None = None,
     b: str | None = None,
     cluster: str = "task",
+    assurance: float | None = 0.9,
+    tokens_per_item: float | None = None,
+    price: float | None = None,
 ) -> PowerPlan:
     """Items needed to detect a true difference of `effect` between two models, for several numbers of attempts per item.
 
-    Both models try the same items. The variances come from a pilot with repeats, and then the power is averaged over their
-    uncertainty; or they follow from two accuracies, ``accuracy`` and ``accuracy + effect``.
+    Both models try the same items. The variances come from a pilot with repeats, and then the plan reaches its power with
+    the confidence `assurance`, given the uncertainty of the pilot; or they follow from two accuracies, ``accuracy`` and
+    ``accuracy + effect``.
 
     Parameters
     ----------
@@ -194,6 +207,13 @@ def power(
         With a pilot of more than two subjects: the two to compare.
     cluster : {"task", "family", "domain", "none"}, default "task"
         With a pilot: items of one cluster are not independent.
+    assurance : float, optional, default 0.9
+        With a pilot: the confidence with which the plan reaches its power. None: the power is averaged over the uncertainty of the
+        pilot's variances.
+    tokens_per_item : float, optional
+        Tokens of one attempt of one model at one item; without it, the mean of the pilot's column ``tokens``.
+    price : float, optional
+        Dollars per million tokens; without it, the mean of the pilot's column ``cost``.
 
     Returns
     -------
@@ -218,6 +238,11 @@ def power(
     Miller (2024), *Adding error bars to evals*.
     """
     settings: dict[str, Any] = {"effect": effect, "power": power, "level": level, "n_items": n_items}
+    if assurance is not None and not 0.5 <= assurance < 1:
+        raise OptionError(f"assurance {assurance:g} is not between 0.5 and 1. Write 0.9 for 90 %.")
+    if min(tokens_per_item or 0, price or 0) < 0:
+        raise OptionError("tokens_per_item and price begin at 0.")
+    tokens, cost = tokens_per_item, None
     if pilot is None:
         better = accuracy + effect
         if not 0 < better < 1:
@@ -227,13 +252,28 @@ def power(
         )
         settings |= {"accuracy": accuracy, "correlation": correlation, "share_between": share_between}
         provenance = Provenance(settings)
-    elif isinstance(pilot, Pilot | PairedDesign):
+    elif isinstance(pilot, PairedDesign):
         design, provenance = pilot, Provenance(settings)
+    elif isinstance(pilot, Pilot):
+        design, provenance = _assured(pilot, assurance), Provenance(settings | {"assurance": assurance})
     else:
         attempts = Attempts.of(pilot)
-        design = measure_pilot(attempts, a, b, cluster=cluster)
-        provenance = Provenance.of(attempts, **settings, a=a, b=b, cluster=cluster)
+        design = _assured(measure_pilot(attempts, a, b, cluster=cluster), assurance)
+        provenance = Provenance.of(attempts, **settings, a=a, b=b, cluster=cluster, assurance=assurance)
+        if tokens is None:
+            tokens = _mean_of(attempts, "tokens", a, b)
+        cost = _mean_of(attempts, "cost", a, b) if price is None else None
+    if price is not None and tokens is not None:
+        cost = tokens * price / 1e6
     rows = tuple(_row(effect, _with_epochs(design, k), k, n_items, power, level) for k in EPOCHS)
+    rows = tuple(
+        replace(
+            row,
+            tokens_needed=None if tokens is None else tokens * row.attempts_needed,
+            cost_needed=None if cost is None else cost * row.attempts_needed,
+        )
+        for row in rows
+    )
     return PowerPlan(
         design=design,
         effect=effect,
@@ -283,7 +323,8 @@ def measure_pilot(
         total=total,
         within_a=noise.within_a,
         within_b=noise.within_b,
-        df_total=max(clustered.n_clusters - 1, 1),
+        # a variance that a few items carry is known worse than their number says
+        df_total=max(min(clustered.n_clusters - 1, clustered.df or 1), 1),
         df_a=noise.df_a,
         df_b=noise.df_b,
         inverse_a=float(np.mean(1 / shared["n"].to_numpy())),
@@ -308,6 +349,21 @@ def _row(
         detectable=detectable,
         power=reached,
     )
+
+
+def _assured(pilot: Pilot, assurance: float | None) -> Pilot:
+    return pilot if assurance is None else replace(pilot, assurance=assurance, n_draws=10_000)
+
+
+def _mean_of(attempts: Attempts, column: str, a: str | None, b: str | None) -> float | None:
+    """Mean per attempt of the two compared subjects; None where the pilot does not say."""
+    if not attempts.has(column):
+        return None
+    rows = attempts.lazy
+    if a is not None and b is not None:
+        rows = rows.filter(pl.col("subject").is_in([a, b]))
+    found = rows.select(pl.col(column).mean()).collect().item()
+    return None if found is None else float(found)
 
 
 def _with_epochs(design: PairedDesign | Pilot, epochs: int) -> PairedDesign | Pilot:

@@ -101,7 +101,8 @@ class Pilot:
 
     A small pilot cannot tell it from 0, and a plan that trusts the point estimate has too little power. So power is the
     mean over draws of the variances, V·df/χ² and so on (the generalised confidence distribution). ``epochs_a``, ``epochs_b``,
-    ``cluster_size`` and ``cluster_correlation`` are as in `PairedDesign`; the correlation is taken as exact.
+    ``cluster_size`` and ``cluster_correlation`` are as in `PairedDesign`; the correlation is taken as exact. With an ``assurance`` of 0.9 the
+    variance is instead the value that 90 % of the draws do not exceed: the plan then reaches its power in about 90 % of pilots.
     """
 
     total: float
@@ -118,6 +119,7 @@ class Pilot:
     cluster_correlation: float = 0.0
     n_draws: int = 400
     seed: int = 0
+    assurance: float | None = None
 
     @property
     def point(self) -> PairedDesign:
@@ -128,6 +130,10 @@ class Pilot:
 
     def draws(self) -> tuple[Floats, Floats, Floats]:
         """Between items, within A, within B: plausible values, the same for the same seed."""
+        between, within_a, within_b = self._raw_draws()
+        return np.maximum(between, 0.0), within_a, within_b
+
+    def _raw_draws(self) -> tuple[Floats, Floats, Floats]:
         rng = np.random.default_rng(self.seed)
         total, within_a, within_b = (
             variance * df / rng.chisquare(df, self.n_draws)
@@ -137,8 +143,7 @@ class Pilot:
                 (self.within_b, self.df_b),
             )
         )
-        between = total - within_a * self.inverse_a - within_b * self.inverse_b
-        return np.maximum(between, 0.0), within_a, within_b
+        return total - within_a * self.inverse_a - within_b * self.inverse_b, within_a, within_b
 
     def between(self, level: float = 0.95) -> Estimate:
         """The variance between items, with an interval; 0 where items differ less than repeats alone would make them."""
@@ -159,10 +164,16 @@ class Pilot:
         return Estimate(value, min(float(low), value), max(float(high), value), level)
 
     def variances(self) -> Floats:
-        """Draws of the variance that one item brings to the mean difference, clustering included."""
-        between, within_a, within_b = self.draws()
+        """Draws of the variance that one item brings to the mean difference, clustering included; with an assurance, one value."""
         inflation = 1 + (self.cluster_size - 1) * self.cluster_correlation
-        return (between + within_a / self.epochs_a + within_b / self.epochs_b) * inflation
+        if self.assurance is None:
+            between, within_a, within_b = self.draws()
+            return (between + within_a / self.epochs_a + within_b / self.epochs_b) * inflation
+        # draws below 0 stay: setting them to 0 would make the quantile cover far more often than it says
+        between, within_a, within_b = self._raw_draws()
+        noise = within_a / self.epochs_a + within_b / self.epochs_b
+        quantile = np.quantile(between + noise, [self.assurance])
+        return np.maximum(quantile, np.median(noise)) * inflation
 
 
 def power(effect: float, n_items: float, design: PairedDesign | Pilot, *, level: float = 0.95) -> float:

@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer()
 
 
-@app.command(epilog="Example: howsure power --effect 0.05 --items 200")
+@app.command(epilog="Example: howsure power --effect 0.05 --n-items 200")
 @verb
 def power(
     reading: Reading,
@@ -25,7 +25,7 @@ def power(
     ] = None,
     effect: Annotated[float, typer.Option(help="The smallest true difference that matters.")] = 0.05,
     items: Annotated[
-        int | None, typer.Option(min=2, help="Items at hand: what can they show?", show_default=False)
+        int | None, typer.Option("--n-items", min=2, help="Items at hand: what can they show?", show_default=False)
     ] = None,
     target: Annotated[
         float, typer.Option("--power", help="Probability with which the difference shall be detected.")
@@ -41,6 +41,16 @@ def power(
     a: Annotated[str | None, typer.Option(help="With a pilot: this subject …", show_default=False)] = None,
     b: Annotated[str | None, typer.Option(help="… and this one.", show_default=False)] = None,
     cluster: Cluster = "task",
+    assurance: Annotated[
+        float, typer.Option(min=0.5, max=0.99, help="With a pilot: confidence with which the plan reaches its power.")
+    ] = 0.9,
+    tokens_per_item: Annotated[
+        float | None,
+        typer.Option(help="Tokens of one attempt at one item. [default: the pilot's]", show_default=False),
+    ] = None,
+    price: Annotated[
+        float | None, typer.Option(help="Dollars per million tokens. [default: the pilot's cost]", show_default=False)
+    ] = None,
 ) -> None:
     """How many items and repeats are needed to detect a difference between two models.
 
@@ -61,14 +71,25 @@ def power(
         a=a,
         b=b,
         cluster=cluster,
+        assurance=assurance,
+        tokens_per_item=tokens_per_item,
+        price=price,
     )
-    rows = [
-        (r.epochs, f"{r.items_needed:,}", f"{r.attempts_needed:,}", decimals(r.detectable, 3), decimals(r.power, 2))
-        for r in result.rows
-    ]
-    columns = ("attempts per item", "items needed", "attempts in total", "detectable", "power")
-    title = f"To detect a true difference of {effect:g} with {target:.0%} power at the {level:.0%} level"
-    caption = f"Last two columns: with {items:,} items." if items else "--items N adds what N items can show."
+    columns = {
+        "attempts per item": [row.epochs for row in result.rows],
+        "items needed": [f"{row.items_needed:,}" for row in result.rows],
+        "attempts in total": [f"{row.attempts_needed:,}" for row in result.rows],
+        "tokens": [None if row.tokens_needed is None else f"{row.tokens_needed:,.0f}" for row in result.rows],
+        "dollars": [None if row.cost_needed is None else f"{row.cost_needed:,.2f}" for row in result.rows],
+        "detectable": [decimals(row.detectable, 3) for row in result.rows],
+        "power": [decimals(row.power, 2) for row in result.rows],
+    }
+    shown = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
+    sure = f", with {assurance:.0%} confidence," if inputs else ""
+    title = f"To detect a true difference of {effect:g} with {target:.0%} power{sure} at the {level:.0%} level"
+    caption = f"Last two columns: with {items:,} items." if items else "--n-items N adds what N items can show."
     caption = " ".join([caption, "Assumptions:", *result.assumptions])
     output.console.table(title, columns if items else columns[:3], [r if items else r[:3] for r in rows], caption)
     finish(result, output, "power", "How many items does an eval need?")
+    output.console.table(title, tuple(shown), list(zip(*shown.values(), strict=True)), caption)
+    finish(result, output, "power", "How many items does an eval need?", "evals.sections.power_section")
