@@ -11,6 +11,7 @@
     gate_history         its verdicts over time, in a file chained by digests
     gate_simulation      how often it is wrong, on banks of items with known success rates
     name_proposals       names that may be the same: `names`
+    pooling              one model of all scores: `pooled_means`
     planning             items and repeats that a difference needs: `power`
     explorer             one offline page to look at everything: `explore`
     item_table           every item, by model: `items`
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from howsure.evals.leaderboards import leaderboard as leaderboard
     from howsure.evals.planning import PowerPlan as PowerPlan
     from howsure.evals.planning import power as power
+    from howsure.evals.pooling import PooledModel as PooledModel
+    from howsure.evals.pooling import pooled_means as pooled_means
     from howsure.evals.real_banks import BankCoverage as BankCoverage
     from howsure.evals.real_banks import SequenceCheck as SequenceCheck
     from howsure.evals.real_banks import coverage_on_banks as coverage_on_banks
@@ -61,6 +64,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BankCoverage": "real_banks",
+    "PooledModel": "pooling",
+    "pooled_means": "pooling",
     "coverage_on_banks": "real_banks",
     "SequenceCheck": "real_banks",
     "sequences_on_banks": "real_banks",

@@ -317,7 +317,7 @@ class _Sample:
             joint = float((counts**2).sum() / (size**2).sum())
         else:
             df = variance.sum() ** 2 / (variance**2 / np.maximum(df_stratum, 1.0)).sum()
-            df = df if bounds is None else min(df, _df_of_spread(np.bincount(cluster, pull)))
+            df = df if bounds is None else min(df, _df_of_spread(np.bincount(cluster, pull).astype(np.float64)))
             plain = replace(plain, se=se, df=float(max(min(df, plain.df), 1.0)))
             joint = (se * n) ** 2 / float(variance.sum())
         if bounds is None:

@@ -103,8 +103,8 @@ def mean_sequence(
     crossed = lowest > highest  # of which the probability is below 1 − level
     highest = np.where(crossed, lowest, highest)
     running = np.cumsum(units) / np.arange(1, len(units) + 1)
-    scaled = (low + (high - low) * part for part in (running, lowest, highest))
-    return Sequence(*scaled, level, n_planned)
+    value, below, above = (low + (high - low) * part for part in (running, lowest, highest))
+    return Sequence(value, below, above, level, n_planned)
 
 
 def first_exclusion(values: Floats, means: ArrayLike, *, n_planned: int, level: float = 0.95) -> Ints:
@@ -128,7 +128,7 @@ def first_exclusion(values: Floats, means: ArrayLike, *, n_planned: int, level: 
     is_out = (_log_capital(values, means, n_planned, level) >= target) | (
         _log_capital(1 - values, 1 - means, n_planned, level) >= target
     )
-    return np.where(is_out.any(axis=1), is_out.argmax(axis=1) + 1, values.shape[1] + 1)
+    return np.asarray(np.where(is_out.any(axis=1), is_out.argmax(axis=1) + 1, values.shape[1] + 1), dtype=np.int64)
 
 
 def _excluded(units: Floats, n_planned: int, level: float) -> Floats:

@@ -33,6 +33,10 @@ def summary(
     items: ItemsAre = "sampled",
     weights: Weights = "evals",
     level: Level = 0.95,
+    model: Annotated[
+        bool,
+        typer.Option("--model", help="Add one model of all scores: variance shares, and means pooled over evals."),
+    ] = False,
 ) -> None:
     """Mean score of each model, with intervals over clusters of attempts.
 
@@ -54,3 +58,18 @@ def summary(
     columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
     output.console.table("Mean score", columns, rows, estimands(result.rows, cluster, items))
     finish(result, output, "summary", "How well did each model do?")
+    if model:
+        from howsure.evals.pooling import pooled_means
+
+        pooled = pooled_means(attempts, cluster=cluster, weights=weights, level=level)
+        output.console.notes(note for note in pooled.provenance.notes if note not in result.provenance.notes)
+        shares = [(name, share, f"{pooled.variances[name]:.4f}") for name, share in pooled.shares.items()]
+        columns = ("source", f"share [{level:.0%}]", "variance")
+        output.console.table("Variance of one attempt within an eval", columns, shares)
+        means = [(r.subject, r.task, r.mean, r.design, f"{r.own_weight:.2f}", r.remark) for r in pooled.rows]
+        columns = ("subject", "task", f"model [{level:.0%}]", f"design-based [{level:.0%}]", "own weight", "remark")
+        caption = "Own weight: share of the eval's own mean; the rest comes from other evals. The design-based interval is the check."
+        output.console.table("Means from one model of all scores", columns, means, caption)
+        if output.out:
+            output.console.wrote(pooled.save(output.out))
+    finish(result, output, "summary", "How well did each model do?", "evals.sections.summary_section")

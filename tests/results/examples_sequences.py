@@ -1,6 +1,8 @@
 """What `howsure watch` returns."""
 
 from howsure.estimates import Estimate
+from howsure.evals import simulate
+from howsure.evals.pooling import PooledModel, pooled_means
 from howsure.evals.real_banks import SequenceCheck, sequences_on_banks
 from howsure.evals.stopping import Watch, WatchedDifference, WatchedRun
 from howsure.results import Provenance
@@ -29,3 +31,8 @@ def sequences():
         path = Path(folder) / "bank.csv"
         path.write_text("\n".join(["model,example_id,count,correct", *rows]))
         return sequences_on_banks(path, n_simulations=3)
+
+
+@example(PooledModel)
+def pooled():
+    return pooled_means(simulate(n_families=4, seed=1).attempts)

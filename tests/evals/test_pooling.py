@@ -1,0 +1,49 @@
+"""One model of all scores beside the design-based means."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from howsure.errors import InputError
+from howsure.evals.pooling import pooled_means
+from howsure.evals.simulator import simulate
+from howsure.evals.summaries import summary
+from howsure.tables import Attempts
+
+
+def test_the_model_agrees_with_the_design_on_balanced_data():
+    attempts = simulate(seed=1).attempts
+    found = pooled_means(attempts, cluster="family")
+    design = {(row.subject, row.task): row.mean for row in summary(attempts, cluster="family").rows}
+    for row in found.rows:
+        assert row.design == design[row.subject, row.task]
+        assert row.mean.value == pytest.approx(row.design.value, abs=1e-9)  # two evals are not pooled
+        assert row.mean.width == pytest.approx(row.design.width, rel=0.35)
+    assert set(found.shares) == {"family", "item", "subject × item", "repeat"}
+    assert sum(share.value for share in found.shares.values()) == pytest.approx(1)
+
+
+def test_small_evals_are_drawn_towards_the_others_and_it_is_said():
+    rng, rows = np.random.default_rng(0), []
+    for domain in "pqrstu":
+        for i in range(8):
+            for subject, rate in (("a", 0.7), ("b", 0.5), ("c", 0.3)):
+                rows += [
+                    (subject, "model", f"{domain}{i}", k + 1, float(rng.random() < rate), domain) for k in range(2)
+                ]
+    names = ["subject", "kind", "task", "attempt", "score", "domain"]
+    found = pooled_means(Attempts(pl.DataFrame(rows, schema=names, orient="row")))
+    evals = [row for row in found.rows if row.task != "all"]
+    assert all(row.own_weight < 1 for row in evals)
+    error = [
+        [abs(getattr(row, of).value - {"a": 0.7, "b": 0.5, "c": 0.3}[row.subject]) for row in evals]
+        for of in ("mean", "design")
+    ]
+    assert np.mean(error[0]) < np.mean(error[1])
+    assert any("comes from the other evals" in row.remark for row in evals)
+
+
+def test_too_few_shared_items_are_refused():
+    rows = [(s, "model", f"{s}{i}", 1, 1.0) for s in "ab" for i in range(4)]
+    with pytest.raises(InputError, match="0 items were tried by all 2 subjects"):
+        pooled_means(Attempts(pl.DataFrame(rows, schema=["subject", "kind", "task", "attempt", "score"], orient="row")))
