@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from howsure.evals.real_banks import BankCoverage as BankCoverage
     from howsure.evals.real_banks import SequenceCheck as SequenceCheck
     from howsure.evals.real_banks import coverage_on_banks as coverage_on_banks
-    from howsure.evals.reductions import reduce_attempts as reduce_attempts
     from howsure.evals.real_banks import sequences_on_banks as sequences_on_banks
+    from howsure.evals.reductions import reduce_attempts as reduce_attempts
     from howsure.evals.simulator import simulate as simulate
     from howsure.evals.stopping import StopWhenKnown as StopWhenKnown
     from howsure.evals.stopping import Watch as Watch

@@ -89,7 +89,5 @@ def power(
     title = f"To detect a true difference of {effect:g} with {target:.0%} power{sure} at the {level:.0%} level"
     caption = f"Last two columns: with {items:,} items." if items else "--n-items N adds what N items can show."
     caption = " ".join([caption, "Assumptions:", *result.assumptions])
-    output.console.table(title, columns if items else columns[:3], [r if items else r[:3] for r in rows], caption)
-    finish(result, output, "power", "How many items does an eval need?")
     output.console.table(title, tuple(shown), list(zip(*shown.values(), strict=True)), caption)
-    finish(result, output, "power", "How many items does an eval need?", "evals.sections.power_section")
+    finish(result, output, "power", "How many items does an eval need?")

@@ -57,7 +57,6 @@ def summary(
     ]
     columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
     output.console.table("Mean score", columns, rows, estimands(result.rows, cluster, items))
-    finish(result, output, "summary", "How well did each model do?")
     if model:
         from howsure.evals.pooling import pooled_means
 
@@ -72,4 +71,4 @@ def summary(
         output.console.table("Means from one model of all scores", columns, means, caption)
         if output.out:
             output.console.wrote(pooled.save(output.out))
-    finish(result, output, "summary", "How well did each model do?", "evals.sections.summary_section")
+    finish(result, output, "summary", "How well did each model do?")
