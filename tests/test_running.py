@@ -137,7 +137,7 @@ class TestGate:
     def test_a_server_that_never_answered_is_given_up_at_once(self):
         found, n_asked = self.ask(RuntimeError("down"), n=5)
         assert n_asked == 1
-        assert found[-1] == "not asked: the server was given up (RuntimeError('down'))"
+        assert found[-1] == "not asked: the server kept failing (RuntimeError('down'))"
 
     def test_a_server_that_answered_has_ten_chances(self):
         found, n_asked = self.ask("well", RuntimeError("down"), n=15)

@@ -120,7 +120,9 @@ def n_cluster_workers(address: str) -> int:
 
 def _check(n: int, seed: int, batch: int, workers: int | None, scheduler: str | None) -> None:
     if not isinstance(seed, int | np.integer) or seed < 0:
-        raise OptionError(f"seed {seed!r} is not a whole number from 0; choose one, and the numbers can be had again.")
+        raise OptionError(
+            f"seed {seed!r} is not a whole number from 0; choose one, so that the numbers can be repeated."
+        )
     for name, count in (("n", n), ("batch", batch), ("workers", workers)):
         if count is not None and count < 1:
             raise OptionError(f"{name} is {count}; it must be at least 1.")
@@ -336,7 +338,7 @@ def _knock(address: str) -> None:
     asking.join(_CONNECT_SECONDS + 1)
     if said != ["Scheduler"]:
         raise HowsureError(
-            f"What listens at {address} is no Dask scheduler ({said[0] if said else 'it does not answer'}). Start one with 'dask scheduler', or run without a cluster."
+            f"The server at {address} is not a Dask scheduler ({said[0] if said else 'it does not answer'}). Start one with 'dask scheduler', or run without a cluster."
         )
 
 

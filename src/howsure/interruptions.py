@@ -37,7 +37,7 @@ def cut_short(n_done: int, n_wanted: int) -> bool:
     notes = _notes.get()
     if notes is None or notes or n_done < min(_FEWEST, n_wanted / 2):
         return False
-    notes.append(f"Interrupted: {n_done:,} of {n_wanted:,} replicates were computed, and the intervals rest on these.")
+    notes.append(f"Interrupted: {n_done:,} of {n_wanted:,} replicates were computed, and the intervals use only these.")
     return True
 
 

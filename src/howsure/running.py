@@ -147,7 +147,7 @@ class InspectRun:
                 spec = read_eval_log(str(path), header_only=True).eval
             except (BadZipFile, ValueError, LookupError, OSError) as error:
                 raise InputError(
-                    f"{path}: is damaged ({error}). Move it away; the run goes on from its other logs and the replies that were kept."
+                    f"{path}: is damaged ({error}). Move it away; the run continues from its other logs and the kept replies."
                 ) from None
             if (spec.metadata or {}).get(_MARK) == self.mark:
                 found.append(read_log(path, None))
@@ -249,7 +249,7 @@ class Gate:
         if getattr(error, "status_code", None) in (401, 403):
             self._closed = f"the server refused the key ({_reason(error)})"
         elif not self._has_answered or self._n_given_up >= _MOST_GIVEN_UP:
-            self._closed = f"the server was given up ({_reason(error)})"
+            self._closed = f"the server kept failing ({_reason(error)})"
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ def plain_errors() -> Iterator[None]:
         where = f"{error.filename}: " if error.filename else ""
         reason = error.strerror or error
         raise InputError(
-            f"{where}the run's logs or replies cannot be written ({reason}). The same command goes on."
+            f"{where}the run's logs or replies cannot be written ({reason}). The same command continues."
         ) from None
 
 
@@ -352,7 +352,7 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
             raise InputError(f"{path}: no such file or folder.")
         below = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file() and is_log(one))
         if not below:
-            raise InputError(f"{path}: holds no Inspect log (an .eval file, or a .json file that Inspect wrote).")
+            raise InputError(f"{path}: contains no Inspect log (an .eval file, or a .json file that Inspect wrote).")
         found |= dict.fromkeys(one.resolve() for one in below)
     return list(found)
 

@@ -75,4 +75,4 @@ def test_scales_are_joined(tmp_path, command):
 def test_what_does_not_fit_is_told_in_one_line(tmp_path, command):
     told = command("bridge", "map", tmp_path, tmp_path)
     assert told.returncode == 2
-    assert told.stderr == f"howsure: {tmp_path}: holds no scale. Name a folder or file of models.csv, placed.csv, time_horizons.csv, horizons.csv.\n"  # fmt: skip
+    assert told.stderr == f"howsure: {tmp_path}: contains no scale. Name a folder or file of models.csv, placed.csv, time_horizons.csv, horizons.csv.\n"  # fmt: skip

@@ -297,7 +297,7 @@ def test_map(folder, tmp_path):
 
 def test_check(folder, tmp_path):
     text = told("check", folder, "-n", 5, "--seed", 3, "-o", tmp_path)
-    assert "Would you have put them in this order?" in text
+    assert "Is this the order that you would expect?" in text
     assert "standard deviations off" in text
     assert {"check.csv", "check_scores.csv", "check.png", "check_report.html"} <= {p.name for p in tmp_path.iterdir()}
     assert len(pl.read_csv(tmp_path / "check.csv")) == 5
@@ -307,7 +307,7 @@ def test_robustness(tmp_path):
     text = told("robustness", EXAMPLES / "scores.csv", "-n", 10, "--folds", 3, "--share", 0.4, "-o", tmp_path)
     assert "What the conclusion is sensitive to" in text
     assert "Without 40% of the benchmarks, drawn 10 times" in text
-    assert "Which model predicts best what it has not seen" in text
+    assert "Held-out error of the models of the scores" in text
     there = {path.name for path in tmp_path.iterdir()}
     assert {"robustness_factors.csv", "robustness.json", "robustness_factors.png", "robustness_report.html"} <= there
 
@@ -416,8 +416,8 @@ def test_bad_input_is_told_in_one_line(case, tmp_path):
 def test_dates_that_contradict_each_other_are_refused(tmp_path):
     rows = [(*row, "2024-01-01") for row in grid()] + [("m3", "b0", 0.4, "2024-06-01")]
     path = written(tmp_path, rows, ("model", "benchmark", "score", "date"))
-    assert "m3 has two values of date: 2024-01-01 (b0) and 2024-06-01 (b0)" in refused("fit", path)
-    assert "m3 has two values of date" in refused("robustness", path)
+    assert "m3 has two different values of date: 2024-01-01 (b0) and 2024-06-01 (b0)" in refused("fit", path)
+    assert "m3 has two different values of date" in refused("robustness", path)
 
 
 def test_models_beyond_all_benchmarks_and_flat_benchmarks_are_states(tmp_path):

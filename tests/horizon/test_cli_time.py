@@ -138,7 +138,7 @@ def test_charts_of_models_without_horizon():
     plain = time_horizons(
         count_table(pl.DataFrame([row | {"successes": 3 - i % 4} for i, row in enumerate(rows)])), n_replicates=0
     )
-    assert "no replicates were asked for" in " ".join(to_spec(plain.charts()["time_horizons"])["title"]["subtitle"])
+    assert "no replicates were computed" in " ".join(to_spec(plain.charts()["time_horizons"])["title"]["subtitle"])
 
 
 def test_the_page_opens_without_trouble(folder, browser_page, axe, tmp_path):

@@ -212,7 +212,8 @@ def test_wrong_floors_are_told(tmp_path):
 def test_contradicting_dates_are_told_with_both_values():
     rows = pl.concat([table(), table().head(1).with_columns(benchmark=pl.lit("b3"), date=pl.lit("2024-05-06"))])
     with pytest.raises(
-        InputError, match=r"m0 has two values of date: 2020-01-01 \(b0\) and 2024-05-06 \(b3\). Give each model one"
+        InputError,
+        match=r"m0 has two different values of date: 2020-01-01 \(b0\) and 2024-05-06 \(b3\). Give each model one",
     ):
         prepare_scores(Scores(rows))
 
@@ -220,7 +221,7 @@ def test_contradicting_dates_are_told_with_both_values():
 def test_contradicting_floors_are_told():
     rows = table().with_columns(floor=pl.when(pl.col("model") == "m2").then(0.2).otherwise(0.1))
     with pytest.raises(
-        InputError, match=r"b0 has two values of floor: 0.1 \(m0\) and 0.2 \(m2\). Give each benchmark one"
+        InputError, match=r"b0 has two different values of floor: 0.1 \(m0\) and 0.2 \(m2\). Give each benchmark one"
     ):
         prepare_scores(Scores(rows))
 

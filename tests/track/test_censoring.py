@@ -44,7 +44,7 @@ def test_tokens_of_broken_off_games_are_counted_and_the_reason_is_noted():
     row = only(samples)
     assert (row.usage.input_tokens, row.usage.total_tokens, row.usage.n_turns) == (250, 275, 4 + 6 + 3)
     assert (
-        "1 of 3 games broke off and are censored there (1 api)"
+        "1 of 3 games were interrupted and are censored (1 api)"
         in measure(Samples.from_games(samples)).provenance.notes[0]
     )
 
@@ -59,7 +59,7 @@ def test_a_perfect_player_under_a_token_limit_counts_its_games():
     assert row.bounds == pytest.approx((21, 300))
     assert (row.median.state, row.stddev.state) == ("above_range", "undefined")
     assert any(
-        "30 of 30 games reached a limit: the average lies between 21 and 300" in n for n in results.provenance.notes
+        "30 of 30 games reached a limit: the average is between 21 and 300" in n for n in results.provenance.notes
     )
     assert results.charts()
 
@@ -91,7 +91,7 @@ def test_where_most_games_broke_off_the_average_is_bounded():
     row = only([game(seed, 30 + seed, "api") for seed in range(10)] + [game(10, 5)])
     assert row.average.state == "above_range"
     assert row.average.high == pytest.approx(300, rel=0.05)
-    assert "more than half of the games broke off" in row.average.reason
+    assert "more than half of the games were interrupted" in row.average.reason
 
 
 def simulated(break_off, n_simulations, *, n_samples=120):

@@ -103,9 +103,9 @@ def test_a_run_knows_its_conditions():
     [
         ("orcale", "Did you mean 'oracle'"),
         ("window", "Choose from: oracle, random, largest, window-K, noisy-P"),
-        ("window-0", "a whole number from 1, for example window-20"),
+        ("window-0", "a whole number, at least 1, for example window-20"),
         ("window-٣", "a whole number"),
-        ("noisy-1.5", "a chance from 0 to 1"),
+        ("noisy-1.5", "a probability from 0 to 1"),
         ("noisy-x", "for example noisy-0.05"),
         ("oracle-3", "No player called 'oracle-3'"),
     ],

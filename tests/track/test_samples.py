@@ -97,7 +97,7 @@ def test_attempts_are_scored_by_the_share_of_turns_and_leave_out_what_broke_off(
         ("m", "track/mode/10/0", 2, 0.3, "direct"),
     ]
     assert set(table.frame["kind"]) == {"model"}
-    assert table.notes[-1] == "1 of 4 games broke off and have no score."
+    assert table.notes[-1] == "1 of 4 games were interrupted and have no score."
 
 
 def test_a_broken_off_game_counts_where_it_had_enough_right_turns():

@@ -56,7 +56,7 @@ def track_horizons(samples: Source | Samples, *, min_turns: int | None = None, *
     frame = attempts.frame
     people = frame.filter(pl.col("kind") == "human")
     if people.is_empty() or people["attempt"].max() == 1:
-        told = "none is a person's" if people.is_empty() else "nobody played twice"
+        told = "none is a person's" if people.is_empty() else "no person played twice"
         raise InputError(
             f"{len(frame):,} games, but {told}: a horizon in attempts needs people who learn. Add games of `howsure track page` or `track human`."
         )
@@ -74,7 +74,7 @@ def _on_shared_boards(attempts: Attempts) -> Attempts:
     if not shared:
         played = "; ".join(f"{who}: {', '.join(sorted(names))}" for who, names in boards.items())
         raise InputError(
-            f"No board was played by people and every model ({played}). Scores of different boards cannot be compared: give games of one."
+            f"No board was played by people and every model ({played}). Scores of different boards cannot be compared: give games of one board."
         )
     kept = attempts.frame.filter(pl.col("task").is_in(shared))
     note = f"{len(attempts.frame) - len(kept):,} games on boards that not all played are excluded: {', '.join(others)}."

@@ -437,7 +437,7 @@ def _notes(frame: pl.DataFrame, p_alike: float | None) -> list[str]:
         between = int(((frame[column] > 0) & (frame[column] < 1)).sum())
         if between:
             told.append(
-                f"{between:,} {what} lie between 0 and 1; from {_PASS} on they count as a success, in Rogan–Gladen and in horizons."
+                f"{between:,} {what} are between 0 and 1; from {_PASS} on they count as a success, in Rogan–Gladen and in horizons."
             )
     if p_alike is None:
         return told
@@ -469,7 +469,7 @@ def _refuse_too_few(known: pl.DataFrame) -> None:
     passed = int((known["score"] >= _PASS).sum())
     if passed < _FEWEST or len(known) - passed < _FEWEST:
         raise InputError(
-            f"{len(known):,} labelled attempts, {passed:,} of which the judge passed: {_FEWEST} of either verdict are needed to know how it errs."
+            f"{len(known):,} labelled attempts, {passed:,} of which the judge passed: {_FEWEST} of each verdict are needed to estimate its errors."
         )
 
 

@@ -186,7 +186,7 @@ def read_scale(path: str | os.PathLike[str], success_rate: float = 0.5) -> tuple
     }
     found = [given] if given.is_file() else [given / name for name in names if (given / name).is_file()]
     if not found or found[0].name not in names:
-        raise InputError(f"{path}: holds no scale. Name a folder or file of {', '.join(names)}.")
+        raise InputError(f"{path}: contains no scale. Name a folder or file of {', '.join(names)}.")
     kind = names[found[0].name]
     frame = unguarded(pl.scan_csv(found[0], infer_schema_length=None)).collect()
     column = {"capability": "capability", "minutes": "minutes", "attempts": "horizon"}[kind]

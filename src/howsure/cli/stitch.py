@@ -82,7 +82,7 @@ def explore(inputs: Inputs, reading: Reading, output: Output) -> None:
     if several:
         console.table("Widest duplicates", ("model", "benchmark", "scores", "min", "max"), several)
     _tell_parts(found.parts.rows(named=True), console)
-    finish(found, output, "explore", "What the table holds")
+    finish(found, output, "explore", "What the table contains")
 
 
 @app.command(epilog="Example: howsure stitch fit examples/stitch/scores.csv --replicates 50 -o fit")
@@ -92,11 +92,13 @@ def fit(
     reading: Reading,
     output: Output,
     fitting: Fitting,
-    replicates: Annotated[int, typer.Option(min=0, help="Refits that make the intervals; 0 for none.")] = 1000,
+    replicates: Annotated[
+        int, typer.Option(min=0, help="Bootstrap refits for the intervals; 0 for no intervals.")
+    ] = 1000,
     resample: Annotated[
         str | None,
         typer.Option(
-            help="How refits redraw: errors, families, rows, bayesian, models or benchmarks. [default: the preset's]",
+            help="What is resampled: errors, families, rows, bayesian, models or benchmarks. [default: the preset's]",
             show_default=False,
         ),
     ] = None,
@@ -188,9 +190,9 @@ def next_benchmark(
         )
         for row in found.benchmarks.head(rows).rows(named=True)
     ]
-    caption = f"{model} is at {scale.capability(model)}. Uncertainty: standard deviation of its capability, the benchmarks being known."
+    caption = f"{model} is at {scale.capability(model)}. Uncertainty: standard deviation of its capability, given the benchmarks' parameters."
     columns = ("benchmark", "items", "expected score", "uncertainty now", "after")
-    output.console.table("To be run next", columns, shown, caption)
+    output.console.table("Most informative benchmarks", columns, shown, caption)
     save_result(found, output)
 
 
@@ -211,7 +213,7 @@ def simulate(
     reading: Reading,
     models: Annotated[int, typer.Option(min=4, help="How many.")] = 80,
     benchmarks: Annotated[int, typer.Option(min=2, help="How many.")] = 24,
-    years: Annotated[float, typer.Option(min=0.1, help="Over which models are released.")] = 3.0,
+    years: Annotated[float, typer.Option(min=0.1, help="Years over which models are released.")] = 3.0,
     density: Annotated[float, typer.Option(min=0.01, max=1, help="Share of all pairs that have a score.")] = 0.4,
     like: Annotated[
         list[str] | None,
@@ -248,7 +250,7 @@ def coverage(
         typer.Option(help="Take dates, families and missing scores from a real table.", show_default=False),
     ] = None,
     resample: Annotated[
-        list[str] | None, typer.Option(help="A way to redraw; may be repeated. [default: all]", show_default=False)
+        list[str] | None, typer.Option(help="What is resampled; may be repeated. [default: all]", show_default=False)
     ] = None,
     preset: Annotated[str, typer.Option(help="default, paper or eci.")] = "default",
     replicates: Annotated[int, typer.Option(min=20, help="Refits of each data set.")] = 400,
@@ -276,7 +278,7 @@ def coverage(
         (r["resample"], r["pairs"], f"{r['coverage']:.3f} ± {r['monte_carlo_se']:.3f}", f"{r['mean_width']:.3f}")
         for r in found.rows.rows(named=True)
     ]
-    caption = f"{simulations:,} simulated data sets, {replicates:,} refits of each, seed {seed}; ± is the simulation's own standard error."
+    caption = f"{simulations:,} simulated data sets, {replicates:,} refits of each, seed {seed}; ± is the Monte Carlo standard error."
     output.console.table(
         f"Coverage of {level:.0%} intervals for differences", ("redrawn", "of", "coverage", "mean width"), rows, caption
     )
@@ -344,8 +346,8 @@ def _tell_parts(parts: list[dict[str, Any]], console: Console) -> None:
         (p["n_models"], p["n_benchmarks"], _short(p["models"]), _short(p["benchmarks"]), p["would_join"])
         for p in parts[:SHOWN]
     ]
-    columns = ("models", "benchmarks", "which models", "which benchmarks", "a score that would join it")
-    console.table(f"The table falls into {len(parts)} parts", columns, rows, "One scale needs one part.")
+    columns = ("models", "benchmarks", "which models", "which benchmarks", "a score that would link it")
+    console.table(f"The table has {len(parts)} unlinked groups", columns, rows, "One scale needs one linked group.")
 
 
 def _short(names: str, most: int = 60) -> str:

@@ -32,9 +32,9 @@ def forecast(
     folder: Fit,
     output: Output,
     top_n_models: Annotated[
-        int, typer.Option(min=1, help="The frontier: models among so many best at their release.")
+        int, typer.Option(min=1, help="The frontier: models among this many best at their release.")
     ] = 1,
-    forecast_years: Annotated[float, typer.Option(min=0.01, help="How far to look beyond the last model.")] = 3,
+    forecast_years: Annotated[float, typer.Option(min=0.01, help="Years to forecast beyond the last model.")] = 3,
     cutoff_date: Annotated[
         str, typer.Option(help="Validate with a refit on the scores from before this day.")
     ] = "2024-07-01",
@@ -72,7 +72,12 @@ def forecast(
     console.say(_told_break(found.break_test))
     days = found.path.filter("is_forecast")["date"].gather_every(6)
     rows = [(day, found.at(day, "confidence"), found.at(day), found.at(day, is_plain=True)) for day in days]
-    columns = ("date", f"frontier [{level:.0%}]", "one new frontier model", "the same, capabilities as known")
+    columns = (
+        "date",
+        f"frontier [{level:.0%}]",
+        "one new frontier model",
+        "the same, without the uncertainty of the capabilities",
+    )
     console.table("Forecast", columns, rows)
     _tell_backtest(found.backtest.summary.rows(named=True), level, console)
     reached = [(s.benchmark, s.needed, _when(s.year), s.first_model) for s in found.saturation]
@@ -83,7 +88,7 @@ def forecast(
         reached,
         observed,
     )
-    finish(found, output, "forecast", "Where the frontier is going")
+    finish(found, output, "forecast", "Forecast of the frontier")
 
 
 @verb
@@ -175,7 +180,7 @@ def robustness(
         float, typer.Option(min=0.01, max=0.95, help="Share of the benchmarks that each of them drops.")
     ] = 0.3,
     folds: Annotated[
-        str, typer.Option(help="Of the cross-validation: how many, or a file with model, benchmark, fold.")
+        str, typer.Option(help="Folds of the cross-validation: a number, or a file with model, benchmark, fold.")
     ] = "10",
     level: Level = 0.9,
     seed: Seed = 0,
@@ -244,11 +249,11 @@ def check(
     ]
     columns = ("rank", "model", f"capability [{scale.level:.0%}]", "better one", "worse one", "released")
     caption = "In brackets: on how many of the benchmarks that both have the model scores more."
-    output.console.table("Would you have put them in this order?", columns, rows, caption)
-    output.console.say("What does not fit:")
+    output.console.table("Is this the order that you would expect?", columns, rows, caption)
+    output.console.say("Unexpected scores:")
     for sentence in found.surprises.words(5):
         output.console.say(f"  {sentence}")
-    finish(found, output, "check", "A look at the scale")
+    finish(found, output, "check", "Check of the scale")
 
 
 def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -> None:
@@ -259,7 +264,7 @@ def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -
         for r in rows
     ]  # fmt: skip
     columns = ("shape", "ahead", "cut-offs", "models", "mean absolute error", "bias", f"covered by {level:.0%} bands")
-    console.table("Forecasts made from earlier scores alone, compared with what came", columns, cells)
+    console.table("Forecasts from earlier scores, compared with the later models", columns, cells)
 
 
 def _tell_validation(rows: list[dict[str, Any]], used: str, level: float, console: Console) -> None:
@@ -273,9 +278,9 @@ def _tell_validation(rows: list[dict[str, Any]], used: str, level: float, consol
         )
         for row in rows
     ]
-    columns = ("model of the scores", f"held-out error [{level:.0%}]", "difference to the one in use")
+    columns = ("model of the scores", f"held-out error [{level:.0%}]", "difference from the model in use")
     console.table(
-        "Which model predicts best what it has not seen",
+        "Held-out error of the models of the scores",
         columns,
         cells,
         f"{rows[0]['n']:,} scores, identical folds; in use: {used}.",
@@ -291,7 +296,7 @@ def _told_break(found: BreakTest) -> str:
     if found.p is None:
         return f"No test for a break: {found.reason}."
     sure = "" if found.p < 0.05 else ", which is not significant at 5 %"
-    return f"The best place for a break is {found.date}: {found.before} per year before, {found.after} after; {stated('p', found.p)}{sure}."
+    return f"The most likely break is at {found.date}: {found.before} per year before, {found.after} after; {stated('p', found.p)}{sure}."
 
 
 def _when(year: Estimate) -> str:

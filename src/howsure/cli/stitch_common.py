@@ -51,13 +51,13 @@ class Fitting:
         str | None,
         _option("The benchmark that fixes the scale (identification constraint). [default: the one most models have]"),
     ] = None
-    anchor_difficulty: Annotated[float, _option("Where the anchor lies on the scale.", show_default=True)] = 0.0
+    anchor_difficulty: Annotated[float, _option("Difficulty of the anchor on the scale.", show_default=True)] = 0.0
     anchor_slope: Annotated[float, _option("The anchor's slope, which fixes the unit.", show_default=True)] = 1.0
     anchor_models: Annotated[str | None, _option('Instead: two models with their values, as in "A=130,B=150".')] = None
-    min_benchmarks: Annotated[int, _option("Exclude models on fewer.", min=1, show_default=True)] = 4
+    min_benchmarks: Annotated[int, _option("Exclude models on fewer benchmarks.", min=1, show_default=True)] = 4
     since: Annotated[str | None, _option("Exclude older models, as in 2023-01-31.")] = None
     duplicates: Annotated[
-        str | None, _option("Of several scores of a pair: mean, max or min. [default: the preset's]")
+        str | None, _option("Several scores of one model on one benchmark: mean, max or min. [default: the preset's]")
     ] = None
     exclude: Annotated[
         list[str] | None, _option("Exclude a model, a benchmark or MODEL@BENCHMARK; may be repeated.")

@@ -73,7 +73,7 @@ def _settings(reports: Mapping[Path, Report]) -> Section:
         for path, report in reports.items()
     ]
     columns = ("Result", "Folder", "Made", "Seed", "Input digest", "Settings")
-    return Section("Settings of each result", [TableBlock(columns, rows, "One row a result.")])
+    return Section("Settings of each result", [TableBlock(columns, rows, "One row per result.")])
 
 
 def _short(settings: Mapping[str, object]) -> str:

@@ -72,7 +72,7 @@ def load_sections(path: Path) -> Report:
             [_unpacked(block) for block in told["summary"]],
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: holds no sections of a report ({error}). Make it again.") from None
+        raise InputError(f"{path}: contains no sections of a report ({error}). Make it again.") from None
 
 
 def find_reports(folders: Iterable[Path]) -> dict[Path, Report]:
@@ -88,7 +88,7 @@ def find_reports(folders: Iterable[Path]) -> dict[Path, Report]:
         files = [folder] if folder.is_file() else sorted(folder.rglob(f"*{ENDING}"))
         if not files:
             raise InputError(
-                f"{folder}: holds no saved result. Name folders that verbs of howsure wrote to with -o (they hold files that end in {ENDING})."
+                f"{folder}: contains no saved result. Name folders that verbs of howsure wrote to with -o (they contain files that end in {ENDING})."
             )
         found |= {path: load_sections(path) for path in files}
     return found

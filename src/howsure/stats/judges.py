@@ -78,7 +78,7 @@ def equal_terms(
     found = _with_the_rest(verdicts, table, kind)
     is_known = ~np.isnan(found).any(axis=1)
     if not is_known.any():
-        nothing = Estimate.without("undefined", "ratings that never vary agree with nothing", level=level)
+        nothing = Estimate.without("undefined", "agreement is undefined for ratings that never vary", level=level)
         return EqualTerms(nothing, nothing, nothing, (), kind, n)
     parts = jackknife.groups(n, labels)
     without = [_with_the_rest(np.delete(verdicts, p), np.delete(table, p, axis=0), kind)[is_known] for p in parts]

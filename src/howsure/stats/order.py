@@ -72,14 +72,14 @@ def page(matrix: ArrayLike, ranks: ArrayLike) -> OrderTest:
 
     table, expected = ratings(matrix), aligned(ranks=ranks)[0]
     if len(table) != len(expected):
-        raise InputError(f"{len(table)} groups and {len(expected)} ranks. Give one rank a group.")
+        raise InputError(f"{len(table)} groups and {len(expected)} ranks. Give one rank per group.")
     if not 2 <= len(table) <= _ALL or not np.ptp(expected):
         raise InputError(f"{len(table)} groups: Page's test takes 2 to {_ALL}, of at least 2 ranks. Join some of them.")
     table = table[:, ~np.isnan(table).any(axis=0)]
     weights = rankdata(expected)
     blocks = np.array([rankdata(column) for column in table.T]).reshape(-1, len(table))
     if not len(blocks):
-        raise InputError("No block has all groups. Leave out groups that few have.")
+        raise InputError("No block has all groups. Exclude groups that few blocks have.")
     orders = _all_orders(len(table))
     # ranks are halves, so four times their product is whole
     sums = [np.rint(4 * (weights[orders] @ ranks)).astype(np.int64) for ranks in blocks]

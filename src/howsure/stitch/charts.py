@@ -227,7 +227,7 @@ def draw_residuals(scale: Scale) -> Chart:
     chart = layered([*reference_line(Reference(0, "as expected"), "x"), marks], height=len(worst) * ROW * 0.75)
     note = f"Root mean square {scale.quality.rmse:.3f}. {_cut(len(scale.benchmarks), _MOST_ROWS)}".strip()
     caption = Caption(scale.quality.n_observations, "scores", None, "single scores", note)
-    return captioned(chart, title="How far scores lie from the fit", caption=caption)
+    return captioned(chart, title="Residuals of the fit", caption=caption)
 
 
 def readable(

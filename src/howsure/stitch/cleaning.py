@@ -173,7 +173,7 @@ def _agreed(frame: pl.DataFrame, key: str, column: str) -> pl.DataFrame:
         where = [frame.filter(pl.col(key) == name, pl.col(column) == value)[other][0] for value in (first, second)]
         rest = f" The same holds for {len(disputed) - 1} more." if len(disputed) > 1 else ""
         raise InputError(
-            f"{name} has two values of {column}: {first} ({where[0]}) and {second} ({where[1]}). Give each {key} one.{rest}"
+            f"{name} has two different values of {column}: {first} ({where[0]}) and {second} ({where[1]}). Give each {key} one.{rest}"
         )
     one = values.select(key, pl.col(column).list.first())
     return frame.drop(column).join(one, on=key, how="left", maintain_order="left")

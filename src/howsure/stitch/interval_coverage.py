@@ -92,7 +92,7 @@ def coverage(
     check_level(level)
     if n_simulations < 2:
         raise OptionError(
-            f"n_simulations is {n_simulations}; give at least 2. 100 leave a standard error of about 0.004."
+            f"n_simulations is {n_simulations}; give at least 2. with 100 the Monte Carlo standard error is about 0.004."
         )
     work = partial(_try_simulations, tuple(resamples), preset, like, n_replicates, level)
     drawn = replicate(work, n_simulations, seed=seed, batch=1, scheduler=scheduler, progress=progress)

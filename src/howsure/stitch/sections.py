@@ -56,7 +56,7 @@ def explore_section(found: Exploration) -> Section:
         _table(found.models, "Models, the most covered first."),
     ]
     if seen.n_parts > 1:
-        blocks.append(_table(found.parts, "Parts that no score joins, and a score that would."))
+        blocks.append(_table(found.parts, "Groups that no score links, and a score that would link them."))
     return Section("What does the table contain?", blocks)
 
 
@@ -71,8 +71,7 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
     )
     method = (
         "score ≈ floor + (ceiling − floor) · σ(slope · (capability − difficulty)).\n\n"
-        f"Preset {told['preset']}. The scale has no unit of its own: {_constraint(told)}. Intervals at {scale.level:.0%} come from {told['n_replicates']:,} refits on redrawn data "
-        f"({told['resample']}); they include the errors of these scores, not what the benchmarks do not measure."
+        f"Preset {told['preset']}. The unit of the scale is arbitrary: {_constraint(told)}. Intervals at {scale.level:.0%} come from {told['n_replicates']:,} bootstrap refits ({told['resample']}); they include the errors of the scores, not abilities that the benchmarks do not measure."
     )
     charts = [ChartBlock(chart) for chart in scale.charts().values()]
     tables = [_models(scale, truth), _benchmarks(scale)]
@@ -104,7 +103,7 @@ def forecast_section(found: Forecast) -> Section:
     method = (
         "A line through the models that were among the best on the day of their release. The confidence band is for the line, the prediction band for one new model; both include the "
         "uncertainty of the capabilities themselves, through the refits of the scale. The validation refits the scale on scores from before each cut-off, puts it in today's unit, "
-        "and compares with what came. The break test permutes the residuals to simulate data without a break, so its false-positive rate is 5 %."
+        "and compares with the later models. The break test permutes the residuals to simulate data without a break, so its false-positive rate is 5 %."
     )
     rows: list[list[Cell]] = [
         [one.benchmark, one.needed, *_dates(one.year), one.year.state, one.first_model] for one in found.saturation
@@ -112,29 +111,24 @@ def forecast_section(found: Forecast) -> Section:
     columns = ["Benchmark", "Capability needed", "Date", "Earliest", "Latest", "State", "First model with the score"]
     blocks: list[Block] = [Text(text), *map(ChartBlock, found.charts().values())]
     if len(found.backtest.summary):
-        blocks.append(
-            _table(found.backtest.summary, "Forecasts made from earlier scores alone, compared with what came.")
-        )
+        blocks.append(_table(found.backtest.summary, "Forecasts from earlier scores, compared with the later models."))
     reach = found.provenance.settings["reach"]
     blocks.append(TableBlock(columns, rows, f"When the frontier scores {reach:.0%} on each benchmark, at {level:.0%}."))
     download = Download("forecast.csv", csv_text(found.path))
     told = f"The best models' capability rises by {trend.slope()} per year."
-    return Section("Where is it going?", [*blocks, Method(method), download], found=[told])
+    return Section("Forecast: where is the frontier going?", [*blocks, Method(method), download], found=[told])
 
 
 def progress_section(found: Progress) -> Section:
     """Scaling and algorithms."""
     rows: list[list[Cell]] = [[QUANTITIES[rate.quantity], rate.method, rate.estimate] for rate in found.rates]
     text = (
-        f"At the same compute, capability rises by {found.rate('per_year')} per year; ten times the compute bring {found.rate('per_oom')}. "
+        f"At the same compute, capability rises by {found.rate('per_year')} per year; ten times the compute add {found.rate('per_oom')}. "
         f"Better algorithms save {found.rate('oom_per_year')} orders of magnitude of compute per year ({len(found.models)} models, R² {found.r2:.2f})."
     )
-    method = (
-        "capability = a + k · log10(compute) + g · years + error, by least squares; the intervals allow for versions of a family that resemble each other and for capabilities that are "
-        "estimates. The two-stage estimate takes k from within families, with its own uncertainty, and g from what is left. Ratios have Fieller's intervals."
-    )
+    method = "capability = a + k · log10(compute) + g · years + error, by least squares; the intervals include the correlation within families and the uncertainty of the capabilities. The two-stage estimate takes k from within families, with its own uncertainty, and g from the residuals. Ratios have Fieller's intervals."
     charts = [ChartBlock(chart) for chart in found.charts().values()]
-    table = TableBlock(["Quantity", "Method", "Estimate"], rows, "What compute and what time bring.")
+    table = TableBlock(["Quantity", "Method", "Estimate"], rows, "Effects of compute and time.")
     return Section("How much is compute, how much is algorithms?", [Text(text), *charts, table, Method(method)])
 
 
@@ -170,10 +164,9 @@ def robustness_section(found: Robustness) -> Section:
     ]  # fmt: skip
     told = found.provenance.settings
     method = (
-        f"Each refit starts from the fit as it is. Benchmarks are dropped at random ({told['share']:.0%} of them, {told['n_replicates']:,} times), then one benchmark, one organisation at a time is excluded, and the "
-        "anchor, the rule for duplicates, the strength of the priors and the model of the scores are changed. A refit has its own unit; “in one unit” it is stretched until the models have the mean and "
-        "spread that they have in the fit as it is (mean–sigma linking). The measure for all is what redrawn errors of the scores alone do.\n\n"
-        "Held-out error: all models of the scores learn from the same folds; intervals redraw families and their models."
+        f"Each refit starts from the original fit. Benchmarks are dropped at random ({told['share']:.0%} of them, {told['n_replicates']:,} times), then one benchmark, one organisation at a time is excluded, and the "
+        "anchor, the rule for duplicates, the strength of the priors and the model of the scores are changed. A refit has its own unit; “in one unit” it is rescaled so that the models have the same mean and standard deviation as in the original fit (mean–sigma linking). Each effect is compared with that of the errors of the scores alone.\n\n"
+        "Held-out error: all models of the scores learn from the same folds; intervals are a cluster bootstrap over families and their models."
     )
     factors = TableBlock(
         columns, rows, "The frontier's slope per year and the order of the models, under other choices."
@@ -210,7 +203,7 @@ def check_section(found: ScaleCheck) -> Section:
     )
     raw = _table(found.scores, "Raw scores of the models and of their neighbours, beside what the scale expects.")
     words = Text("\n\n".join(found.surprises.words(5)))
-    return Section("Does it look right?", [*map(ChartBlock, found.charts().values()), sample, words, raw])
+    return Section("Do the results look plausible?", [*map(ChartBlock, found.charts().values()), sample, words, raw])
 
 
 def _models(scale: Scale, truth: Truth | None) -> TableBlock:
@@ -273,7 +266,7 @@ def _validation(found: Robustness) -> TableBlock:
         ]
         for row in found.validation.rows(named=True)
     ]
-    columns = ["Model of the scores", "Held-out error", "Difference to the one in use"]
+    columns = ["Model of the scores", "Held-out error", "Difference from the model in use"]
     return TableBlock(
         columns, rows, "Root mean square error on scores that were held out; negative differences are better."
     )

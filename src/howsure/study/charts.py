@@ -203,7 +203,7 @@ def draw_severity(analysis: Analysis) -> Chart:
         label=Field("label", "Rater"),
         value=Field("value", "PFI minus the others'", "0–1 scale"),
         group=Field("group", "Rater is") if any(is_out.values()) else None,
-        reference=Reference(0, "same same as the others"),
+        reference=Reference(0, "same same same same as the others"),
     )
 
 

@@ -51,16 +51,12 @@ def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: S
         Conditions of the games.
     """
     if n_games < 1:
-        raise OptionError(f"{n_games} games leave nothing to play. Give at least 1.")
+        raise OptionError(f"{n_games} games are too few. Give at least 1.")
     setting = setting or Setting()
     kind = statistic(variant)
     practice = replace(setting, length=min(PRACTICE_LENGTH, setting.length))
     games = [_game(f"Game {n + 1} of {n_games}", variant, first_seed + n, setting) for n in range(n_games)]
-    text = (
-        f"Numbers come one at a time. After each, type {kind.task}. {kind.rule}\n\nA number is gone when you have answered. "
-        "Keep it in your head: no notes, no calculator. The first wrong answer ends a game. First comes a short practice round "
-        "that tells you after each answer whether it was right."
-    )
+    text = f"Numbers come one at a time. After each, type {kind.task}. {kind.rule}\n\nYou cannot see a number again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends a game. A short practice round comes first; it shows after each answer whether it was right."
     told: dict[str, str | int] = {
         "variant": variant,
         "setting": setting.label,
@@ -99,7 +95,7 @@ def collect_page(page: BuiltPage | str | os.PathLike[str], results: Iterable[str
     collected = read_results(results, [page])
     refused = tuple(str(refusal) for refusal in collected.refused)
     if not collected.results:
-        raise InputError("No result of this page is there. " + " ".join(refused))
+        raise InputError("No answers to this page were found. " + " ".join(refused))
     return Samples.from_games((s for received in collected.results for s in _samples(received)), notes=refused)
 
 

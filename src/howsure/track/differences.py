@@ -108,7 +108,7 @@ def contrast(first: pl.DataFrame, second: pl.DataFrame, *, level: float = 0.95) 
         first, second = (part.filter(pl.col("seed").is_in(shared.tolist())) for part in (first, second))
     sides = GameEnds.of(first), GameEnds.of(second)
     if not (sides[0].n and sides[1].n):
-        none = Estimate.without("too_few", "all games of one side broke off in the first turn", level=level)
+        none = Estimate.without("too_few", "all games of one player were interrupted in the first turn", level=level)
         return Contrast(none, 0, None, None, len(shared), n_unshared)
     limit = min(side.reach for side in sides)
     found = (_paired if is_paired else _unpaired)(sides, limit, level)

@@ -45,7 +45,7 @@ def stddev_turns(ends: GameEnds, *, level: float, seed: int) -> Estimate:
     ((centre,), (se,)) = _log_spread(sums, np.ones((1, n_clusters)))
     drawn, drawn_se = _log_spread(sums, _weights(np.arange(n_clusters), seed))
     if not (se and (drawn_se > 0).any()):
-        return Estimate.without("undefined", "the games are too alike", value=value, level=level)
+        return Estimate.without("undefined", "the games do not differ enough", value=value, level=level)
     scaled = np.divide(drawn - centre, drawn_se, out=np.full(len(drawn), np.nan), where=drawn_se > 0)
     found = replicate_interval(scaled, level)
     if found.state != "ok":

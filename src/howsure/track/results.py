@@ -282,7 +282,7 @@ def _notes(row: TrackRow) -> list[str]:
     name, notes = f"{row.model} ({row.solver}, {row.variant})", []
     why = ", ".join(f"{count} {reason}" for reason, count in row.failures.items())
     if row.n_censored:
-        notes.append(f"{name}: {row.n_censored} of {row.n} games broke off and are censored there ({why}).")
+        notes.append(f"{name}: {row.n_censored} of {row.n} games were interrupted and are censored ({why}).")
     if row.n_no_answer:
         most = f" If they are censored instead, the average is at most {row.bounds[1]:.4g}." if row.bounds else ""
         notes.append(

@@ -52,7 +52,7 @@ class GameSample:
 
     @property
     def violation(self) -> int:
-        """1 where the reply's format ended the game."""
+        """1 if the format of the reply ended the game."""
         return int(self.error_kind == "format")
 
     @classmethod
@@ -97,12 +97,12 @@ class Samples(Table):
         Column("setting", "what differs from the original conditions", required=True),
         Column("seed", "which sequence", "whole", required=True, low=0),
         Column("attempt", "1 for the first game with this sequence, then 2, …", "whole", required=True, low=1),
-        Column("length", "how many numbers there were to come", "whole", required=True, low=1),
-        Column("max_length", "how many turns were right", "whole", required=True, low=0),
-        Column("violation", "1 where the reply's format ended the game", "whole", required=True, low=0, high=1),
+        Column("length", "numbers in the sequence", "whole", required=True, low=1),
+        Column("max_length", "correct answers before the first error", "whole", required=True, low=0),
+        Column("violation", "1 if the format of the reply ended the game", "whole", required=True, low=0, high=1),
         Column("error_kind", "what ended the game", choices=ERROR_KINDS),
-        Column("failure", "why the game broke off without an answer to judge", choices=tuple(FAILURES)),
-        Column("ended_by", "how the game ended; made from error_kind and failure", choices=ENDINGS),
+        Column("failure", "why the game was interrupted", choices=tuple(FAILURES)),
+        Column("ended_by", "how the game ended, from error_kind and failure", choices=ENDINGS),
         _count("input_tokens", "tokens read"),
         _count("output_tokens", "tokens written"),
         _count("reasoning_tokens", "of these, hidden reasoning"),
@@ -125,7 +125,7 @@ class Samples(Table):
         """
         rows = [{name: getattr(sample, name) for name in _OF_SAMPLE} for sample in samples]
         if not rows:
-            raise InputError("There is no sample: nothing was played.")
+            raise InputError("There is no sample: no game was played.")
         return cls(pl.DataFrame(rows, schema={name: _SCHEMA[name] for name in _OF_SAMPLE}), notes=notes)
 
     def over(self, older: Samples | None) -> Samples:
@@ -159,7 +159,7 @@ class Samples(Table):
         known = self.frame.filter(is_known)
         if known.is_empty():
             raise InputError(
-                f"All {len(self.frame):,} games broke off, so none has a score. Go on with the run, or raise its limits."
+                f"All {len(self.frame):,} games were interrupted, so none has a score. Continue the run, or raise its limits."
             )
         board = _board_name()
         shaped = (known.sort("attempt") if by == "sequence" else known).select(
@@ -173,7 +173,7 @@ class Samples(Table):
         )
         order = pl.int_range(1, pl.len() + 1).over("subject", "task")
         n_left = len(self.frame) - len(known)
-        left = [f"{n_left:,} of {len(self.frame):,} games broke off and have no score."] if n_left else []
+        left = [f"{n_left:,} of {len(self.frame):,} games were interrupted and have no score."] if n_left else []
         return Attempts(shaped.with_columns(order.alias("attempt")), notes=(*self.notes, *left))
 
     @classmethod
@@ -201,7 +201,7 @@ class Samples(Table):
             row = odd.row(0, named=True)
             raise InputError(
                 f"{row['model']} on {row['variant']}, seed {row['seed']}: {row['max_length']} of {row['length']} turns right, violation {row['violation']} and "
-                f"error {row['error_kind'] or 'none'}, failure {row['failure'] or 'none'} do not go together. A game ends by an error, by a failure or with all turns right; violation is 1 for 'format' only."
+                f"error {row['error_kind'] or 'none'}, failure {row['failure'] or 'none'} contradict each other. A game ends with an error, with a failure or with all turns correct; violation is 1 for 'format' only."
             )
 
 

@@ -65,7 +65,7 @@ def _p_value(results: TrackResult, board: Board, solver: str, a: str, b: str) ->
 _METHOD = (
     "An answer is correct if the number in brackets equals the statistic of all numbers so far, to one decimal. The first wrong or malformed answer "
     "ends the game, and its score is the number of correct answers before it. A refusal, an empty answer or one that was cut off counts as an error in that turn.\n\n"
-    "A game that broke off because of a server's failure, a budget or a limit is censored: it had at least this many correct answers (Kaplan–Meier). The restricted mean is the "
+    "A game that was interrupted by a failing server, a budget or a limit is censored: it had at least this many correct answers (Kaplan–Meier). The restricted mean is the "
     "area under the survival curve up to the last turn that at least five games answered. The average assumes a constant hazard from there on, if half of the games have "
     "ended by then. If not, or where games reached a limit of context or tokens, the average is not identified and only its bounds are given. The upper "
     "bound treats games that reached a limit as correct to the end, and games without an answer as censored.\n\n"
@@ -105,7 +105,7 @@ def _survival(results: TrackResult, board: Board) -> TableBlock:
     columns = ["Player", "Solver", "Restricted mean", "Up to turn", "Average, at least", "At most"]
     columns += ["Games", "Broken off", "Without an answer"]
     return TableBlock(
-        columns, rows, "Correct answers where games broke off: restricted mean, and bounds of the average."
+        columns, rows, "Correct answers where games were interrupted: restricted mean, and bounds of the average."
     )
 
 
@@ -152,11 +152,8 @@ def _difference_section(results: TrackResult) -> Section:
     return Section("Differences between players", [table, Method(_CONTRAST_METHOD + holm)])
 
 
-_CONTRAST = ("Up to turn", "p", "p (log-rank)", "Sequences", "On one side only")
-_CONTRAST_METHOD = (
-    "Difference of restricted means up to the last turn that at least five games of both answered, paired by sequence, with a t interval and the p of that t test. Games that broke "
-    "off are censored. The log-rank test compares the two survival curves; it does not use the pairing."
-)
+_CONTRAST = ("Up to turn", "p", "p (log-rank)", "Sequences", "In one player's games only")
+_CONTRAST_METHOD = "Difference of restricted means up to the last turn that at least five games of both answered, paired by sequence, with a t interval and the p of that t test. Interrupted games are censored. The log-rank test compares the two survival curves; it does not use the pairing."
 
 
 def _contrast(found: Contrast) -> list[Cell]:
@@ -178,7 +175,7 @@ def _usage_section(results: TrackResult) -> Section:
         "of it reasoning",
         "Total",
         "Turns asked",
-        "Written per turn",
+        "Output tokens per turn",
     ]
     text = (
         "An answer in its brackets takes 5 to 10 tokens. A model that writes more, or reasons before it answers, may keep the state in writing: its results "
@@ -186,5 +183,5 @@ def _usage_section(results: TrackResult) -> Section:
     )
     return Section(
         "Tokens used",
-        [TableBlock(columns, rows, "Tokens of all games, including those that broke off."), Text(text)],
+        [TableBlock(columns, rows, "Tokens of all games, including interrupted games."), Text(text)],
     )

@@ -184,7 +184,7 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
     ends = GameEnds.of(games)
     least, most = GameEnds.of(games, limit="error"), GameEnds.of(games, limit="complete")
     if not ends.n:
-        reason = f"all {len(games):,} games broke off in the first turn" if len(games) else "no game was played"
+        reason = f"all {len(games):,} games were interrupted in the first turn" if len(games) else "no game was played"
         return Estimate.without("too_few", reason, level=level), None
     low = mean_turns(least, least.values(least.reach), least.reach, level)
     high = mean_turns(most, most.values(most.length), most.length, level)
@@ -195,9 +195,9 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
         why = (
             f"{n_limits:,} of {len(games):,} games reached a limit"
             if n_limits
-            else "more than half of the games broke off"
+            else "more than half of the games were interrupted"
         )
-        reason = f"{why}: the average lies between {low.value:.4g} and {high.value:.4g}"
+        reason = f"{why}: the average is between {low.value:.4g} and {high.value:.4g}"
         average = Estimate(low.value, low.low, high.high, level, "above_range", reason)
     else:
         average = mean_turns(ends, ends.extended_values(), ends.length, level)

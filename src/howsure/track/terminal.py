@@ -60,9 +60,7 @@ class Paused:
             kept = cls(**json.loads(read_bytes(path)))
             kept.referee()
         except (ValueError, TypeError, OptionError):
-            raise InputError(
-                f"{path}: not a game that can be gone on with. Delete the file to begin a new one."
-            ) from None
+            raise InputError(f"{path}: not a game that can be continued. Delete the file to start a new one.") from None
         return kept
 
     def save(self, path: Path) -> None:
@@ -185,7 +183,7 @@ def _answer(screen: Screen, turn: int, game: Paused, number: int, line: str) -> 
         answer = None if text is None else typed(text)
         if text is None or answer is not None:
             return answer
-        trouble = f"{text.strip()[:40]!r} is no number. Type digits, such as 7 or 40.5.\n\n"
+        trouble = f"{text.strip()[:40]!r} is not a number. Type digits, such as 7 or 40.5.\n\n"
 
 
 def _ask(screen: Screen, prompt: str) -> str | None:
@@ -198,8 +196,8 @@ def _welcome(game: Paused) -> str:
     told = [
         f"Numbers come one at a time. After each, type {kind.task}.",
         kind.rule,
-        "A number is gone when you have answered. Keep it in your head: no notes, no calculator. The first wrong answer ends the game.",
-        f"Type {QUIT} to stop; the same command goes on from there.",
+        "You cannot see a number again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends the game.",
+        f"Type {QUIT} to stop; the same command continues from there.",
     ]
     if game.n_right:
         told.append(f"You continue after {game.n_right} correct answers.")
@@ -208,9 +206,9 @@ def _welcome(game: Paused) -> str:
 
 def _goodbye(game: Paused, played: Game) -> str:
     if played.is_complete:
-        return f"All {played.length} turns right. Well done.\n\n"
+        return f"All {played.length} answers correct. Well done.\n\n"
     assert played.truth is not None
-    return f"Not quite: the {game.variant} was {shown(played.truth)}. You had {played.max_length} turns right.\n\n"
+    return f"Wrong: the {game.variant} was {shown(played.truth)}. You had {played.max_length} turns right.\n\n"
 
 
 def _with_sample(folder: Path, game: Paused, played: Game, seconds: float) -> Samples:

@@ -14,15 +14,15 @@ __all__ = ["FAILURES", "REPLIES", "UNFINISHED", "scored", "to_name"]
 FAILURES = {
     "api": "the server failed, or the question was not asked yet",
     "length": "the reply was cut off before an answer",
-    "null": "the reply holds no text",
+    "null": "the reply is empty",
     "refusal": "the model or a filter declined",
     "limit": "a limit that was set in Inspect",
-    "judge_format": "the judge's reply does not end as it was told to",
+    "judge_format": "the judge's reply does not end in the requested form",
     "judge_length": "the judge's reply was cut off",
-    "judge_null": "the judge's reply holds no text",
+    "judge_null": "the judge's reply is empty",
     "judge_refusal": "the judge or a filter declined",
     "unjudged": "no judge was named",
-    "expert": "an expert has to say",
+    "expert": "an expert must score it",
 }
 """Why an attempt has no score: only ``api`` is asked again."""
 
@@ -45,7 +45,7 @@ def scored(replies: pl.DataFrame, *, notes: Sequence[str] = ()) -> Attempts:
     named = pl.when(pl.col("shots") > 0).then(pl.format("{} ({}-shot)", "model", "shots")).otherwise("model")
     rows = replies.filter(pl.col("score").is_not_null()).with_columns(subject=named)
     if rows.is_empty():
-        raise InputError("No attempt has a score. Look at the failures, or into the replies with: inspect view")
+        raise InputError("No attempt has a score. Look at the failures, or read the replies with: inspect view")
     order = pl.int_range(1, pl.len() + 1).over("subject", "task").alias("attempt")
     about = ("task", "family", "domain", "verification_type", "score", "seconds")
     return Attempts(rows.select("subject", pl.lit("model").alias("kind"), *about, order), notes=notes)

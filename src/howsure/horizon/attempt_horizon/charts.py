@@ -72,7 +72,7 @@ def draw_crossing(found: AttemptHorizons) -> Chart:
     models = _levels(found)
     layers = [*band(curve, x, y, hue=LIGHT["muted"]), *_crossings(models, x, y)]
     caption = Caption(
-        len(found.tasks), "tasks", found.level, _RESAMPLED, "Dots: where a model meets the novices' curve"
+        len(found.tasks), "tasks", found.level, _RESAMPLED, "Dots: where novices reach the model's success rate"
     )
     return captioned(
         layered(layers),
@@ -92,7 +92,7 @@ def draw_horizons(found: AttemptHorizons) -> Chart:
     last = int(found.tasks["n_attempts"].to_numpy().max())
     return interval_plot(
         rows,
-        title="Horizons in attempts of novices",
+        title="Horizons in novice attempts",
         caption=Caption(len(found.tasks), "tasks", found.level, _RESAMPLED, _left_out(len(found.rows))),
         label=Field("label", "Model"),
         value=Field(
@@ -137,7 +137,7 @@ def draw_against_first(found: AttemptHorizons) -> Chart:
     caption = Caption(len(table), "pairs of a model and a task", None, f"a dot is one task, mostly {runs} runs", note)
     return captioned(
         layered([line, dots], height=420),
-        title="Models against novices' first attempt, task by task",
+        title="Models and novices' first attempt, per task",
         caption=caption,
     )
 
@@ -166,7 +166,7 @@ def draw_difficulty(found: AttemptHorizons) -> Chart:
     counts = np.histogram(found.tasks["first"].to_numpy(), edges)[0]
     return histogram(
         pl.DataFrame({"start": edges[:-1], "end": edges[1:], "count": counts}),
-        title="How hard the tasks are: novices' success on the first attempt",
+        title="Difficulty of the tasks: novices' success on the first attempt",
         caption=Caption(len(found.tasks), "tasks", None, "a count of these tasks"),
         x=Field("start", "Novices' success on attempt 1", "0–1", domain=(0, 1)),
         count=Field("count", "Tasks", "number"),
@@ -191,7 +191,7 @@ def draw_censoring(found: AttemptHorizons) -> Chart:
             "tasks",
             None,
             "a count of these tasks",
-            "Outside the middle column difficulty is only bounded",
+            "Outside the middle column the difficulty is censored",
         ),
         x=Field("when", "Attempt on which half of the novices succeed"),
         y=Field("domain", "Domain"),
@@ -250,7 +250,7 @@ def draw_size(found: StudySize) -> Chart:
     least, most = (int(end(known["n_learners"].to_list())) for end in (min, max))
     return line_with_band(
         rows,
-        title=f"How well a study would know a horizon of {found.horizon:g} attempts",
+        title=f"Precision of a horizon of {found.horizon:g} attempts",
         caption=Caption(settings["n_simulations"], "simulated studies per design", 0.95, "Monte Carlo error"),
         x=Field(
             "n_learners",
@@ -260,7 +260,7 @@ def draw_size(found: StudySize) -> Chart:
             domain=(least * 0.95, most * 1.05),
             ticks={float(n): f"{n}" for n in known["n_learners"].unique().sort()},
         ),
-        y=Field("half_width", f"Reach of the {settings['level']:.0%} interval", "± %"),
+        y=Field("half_width", f"Half-width of the {settings['level']:.0%} interval", "± %"),
         low="half_width_low",
         high="half_width_high",
         group=Field("tasks", "Study of"),

@@ -137,4 +137,4 @@ def _releases(attempts: Attempts) -> dict[str, datetime.date]:
 
 def _left_out(n_novices: int, n_models: int, n_shared: int) -> list[str]:
     counts = {"novices": n_novices - n_shared, "models": n_models - n_shared}
-    return [f"{count:,} tasks that only {who} tried are left out." for who, count in counts.items() if count]
+    return [f"{count:,} tasks that only {who} tried are excluded." for who, count in counts.items() if count]

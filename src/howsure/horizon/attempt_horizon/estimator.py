@@ -120,7 +120,7 @@ class HorizonEstimator:
             return self._score_interval(row, level)
         interval = replicate_interval(drawn.success[:, row], self.share_inside(row, level))
         if interval.state != "ok":
-            return _open(value, f"{interval.reason()}: they hold none of its tasks", level, "ok", "undefined")
+            return _open(value, f"{interval.reason()}: they contain none of its tasks", level, "ok", "undefined")
         low, high = np.clip([interval.low, interval.high], 0, 1)  # an end that failed replicates open is 0 or 1
         return Estimate(value, min(low, value), max(high, value), level)
 

@@ -25,7 +25,7 @@ def attempts_sections(found: AttemptHorizons, what: str = "Horizon in novice att
     sections += [_pairs_section(found)] if found.pairs else []
     sections.append(_difficulty_section(charts))
     if "released" in charts:
-        sections.append(Section("How horizons grew", [charts["released"], Text(_TREND)]))
+        sections.append(Section("Horizons by release date", [charts["released"], Text(_TREND)]))
     return [*sections, _novices_section(found, charts)]
 
 
@@ -33,13 +33,12 @@ def size_sections(found: StudySize) -> list[Section]:
     """What studies of several sizes would find."""
     best = found.cheapest
     told = (
-        f"Of the designs that were tried, {best.n_learners} learners at {best.n_tasks} tasks each is the one with the fewest answers that would know a horizon "
-        f"of {found.horizon:g} attempts to ± {found.wanted:.0%}."
+        f"Of the designs that were tried, {best.n_learners} learners at {best.n_tasks} tasks each has the fewest answers with which a horizon of {found.horizon:g} attempts to ± {found.wanted:.0%}."
         if best
-        else f"None of the designs that were tried would know a horizon of {found.horizon:g} attempts to ± {found.wanted:.0%}: try more learners, then more tasks."
+        else f"None of the designs gives a horizon of {found.horizon:g} attempts to ± {found.wanted:.0%}: try more learners, then more tasks."
     )
     rows: list[list[Cell]] = [[d.n_tasks, d.n_learners, d.n_answers, d.half_width] for d in found.designs]
-    columns = ["Tasks", "Learners", "Learners × tasks", "Interval reaches ±"]
+    columns = ["Tasks", "Learners", "Learners × tasks", "Half-width of the interval"]
     table = TableBlock(columns, rows, "One row per design; 0.2 means from n/1.2 to n·1.2.")
     chart = ChartBlock(found.charts()["size"])
     download = Download("size.csv", csv_text(found.to_frame()))
@@ -142,13 +141,10 @@ def _table(rows: tuple[Horizon, ...], caption: str, *, is_grouped: bool = False)
     return TableBlock(columns, cells, caption)
 
 
-_MEANING = (
-    "A model with horizon n does on its own as well as novices do on their n-th attempt at the same tasks. “< 1” says that it does worse than novices on their first "
-    "attempt, “> N” that it does better than on the last that was observed."
-)
+_MEANING = "A model with horizon n succeeds as often as novices on their n-th attempt at the same tasks. “< 1” means that it is worse than novices on their first attempt, “> N” that it is better than novices on the last observed attempt."
 _METHOD = (
-    "Matching: the smallest n at which novices' mean success over the tasks reaches the model's; their curve is made to rise, and read between attempts by log n. "
-    "Regression: a logistic curve of the model's success over log₂ of the attempts that half of the novices need, integrated where that number is only bounded. "
+    "Matching: the smallest n at which novices' mean success over the tasks reaches the model's; their curve is made monotone and interpolated in log n. "
+    "Regression: a logistic curve of the model's success over log₂ of the attempts that half of the novices need, integrated where that number is censored. "
     "Irt: logit P(n) = γ·ln n − d for novices and θ − d for the model, n = e^(θ/γ).\n\n"
     "The success rate is the model's: at 80 % n is the attempt on which half of the novices succeed at tasks where the model succeeds with 80 %, and never more "
     "than at 50 %. Matching divides the model's odds at each task by 4 for that.\n\n"

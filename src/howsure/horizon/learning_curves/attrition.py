@@ -176,7 +176,7 @@ def _leaving(task: str, n: Floats, shares: Floats, level: float) -> Leaving:
 def _difference(n_leavers: int, n_stayers: int, shares: Floats, level: float) -> Estimate:
     draws = shares[:, 0] - shares[:, 1]
     if not n_leavers or not n_stayers or np.isnan(draws[0]):
-        return Estimate.without("undefined", "nobody left early", level=level)
+        return Estimate.without("undefined", "no learner left early", level=level)
     value = float(draws[0])
     if min(n_leavers, n_stayers) < _FEWEST:
         reason = f"{n_leavers} left and {n_stayers} stayed; an interval needs {_FEWEST} of each"

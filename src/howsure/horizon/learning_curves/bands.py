@@ -51,7 +51,7 @@ def reached(value: float, draws: Floats, target: float, last: int, n: int, level
     number, state = (None, "unbounded") if value == math.inf else _within(value, last)
     reason = {
         "below_range": f"success is above {target:.0%} at the first attempt",
-        "above_range": f"success reaches {target:.0%} after the last attempt observed, if the curve goes on as it does",
+        "above_range": f"success reaches {target:.0%} after the last attempt observed, if the fitted curve continues",
         "unbounded": f"the curve levels off below {target:.0%}",
     }.get(state, "")
     if state == "undefined":

@@ -43,9 +43,12 @@ def draw_curves(curves: LearningCurves) -> Chart:
         len(shown) < len(curves.rows)
     )
     note = ". ".join(
-        filter(None, ("Lighter: for the curve as a whole", "Dots: observed, larger for more answers", left_out))
+        filter(
+            None,
+            ("Lighter: simultaneous band for the whole curve", "Dots: observed, larger for more answers", left_out),
+        )
     )
-    caption = Caption(n, "answers", curves.level, "learners resampled, at each attempt", note)
+    caption = Caption(n, "answers", curves.level, "bootstrap over learners, pointwise", note)
     return captioned(chart, title="How novices learn each task", caption=caption, mark="Bands")
 
 
@@ -54,7 +57,7 @@ def draw_wins(curves: LearningCurves) -> Chart:
     n = len(curves.rows)
     return interval_plot(
         estimate_rows(curves.win_shares),
-        title="Which family of curves suits a task best, by AIC",
+        title="Best family of curves per task, by AIC",
         caption=Caption(n, "tasks", curves.level, "Wilson's, as if the tasks were a sample of such tasks"),
         label=Field("label", "Family"),
         value=Field("value", "Tasks on which it has the smallest AIC", "share", domain=(0, 1)),
@@ -95,11 +98,11 @@ def draw_attrition(attrition: Attrition) -> Chart:
         ],
         spacing=18,
     )
-    note = "Shift: success on the first attempt of those still there, above all who began the same tasks; below 0, the able left"
+    note = "Shift: first-attempt success of the learners still present minus that of all learners of the same tasks; below 0: better learners left"
     caption = Caption(
         int(drawn["n"][0]), "courses, one per learner and task", attrition.level, "learners resampled", note
     )
-    return captioned(chart, title="Who is still there", caption=caption, mark="Bars")
+    return captioned(chart, title="Share of learners still present", caption=caption, mark="Bars")
 
 
 _ROLES = {"x": "attempt", "value": "p", "low": "p_low", "high": "p_high", "band_low": "band_low", "band_high": "band_high"} | {

@@ -50,11 +50,8 @@ def _about(curve: TaskCurve) -> list[Cell]:
 
 _METHOD = (
     "Binomial likelihood for each task. Curves stay between 0 and 1. For a given rate, success on the first attempt and the asymptote have one best "
-    "value each, so the search goes over the rate and misses no optimum. A task with fewer than 100 answers is thin and gets one imaginary learner "
-    "who does as everybody does on all tasks together.\n\n"
-    "Intervals of {level:.0%} come from {replicates} resamples of learners, each with all that learner's answers, and refits; where families compete, each "
-    "resample holds its own contest. Percentiles are widened for few learners. The band for the curve as a whole holds whole curves, the interval at an "
-    "attempt only that attempt.\n\n"
+    "value each, so the search over the rate finds the global optimum. A task with fewer than 100 answers is thin and gets a weak prior: one learner with the average success over all tasks.\n\n"
+    "Intervals of {level:.0%} come from {replicates} resamples of learners, each with all that learner's answers, and refits; where families compete, the family is chosen again in each resample. Percentiles are widened for few learners. The simultaneous band covers the whole curve, the pointwise interval a single attempt.\n\n"
     "The correlation of a learner's answers says how much learners differ beyond what task and attempt explain."
 )
 
@@ -67,17 +64,17 @@ def _families_section(curves: LearningCurves, chart: ChartBlock) -> Section:
     ]
     table = TableBlock(["Family", "Formula", "Parameters", "Share won"], rows, "One row per family.")
     method = (
-        "AIC = 2 k − 2 log L with k parameters; the smallest wins. AIC takes answers as independent; answers of one learner are not, so small "
-        "differences decide little. The isotonic curve does not compete."
+        "AIC = 2 k − 2 log L with k parameters; the smallest is chosen. AIC takes answers as independent; answers of one learner are not, so small "
+        "differences decide little. The isotonic curve is not a candidate."
     )
     download = Download("families.csv", csv_text(curves.families))
-    return Section("Which curve suits?", [Text(f"Won: {told}."), chart, table, Method(method), download])
+    return Section("Which family of curves fits?", [Text(f"Won: {told}."), chart, table, Method(method), download])
 
 
 def _attrition_section(curves: LearningCurves, chart: ChartBlock) -> Section:
     found = curves.attrition.overall
     told = curves.attrition.warning or (
-        "No warning: those who left early and those who stayed did much alike on their first attempt, or nobody left early."
+        "No warning: those who left early and those who stayed had similar success on their first attempt, or no learner left early."
     )
     numbers: dict[str, Estimate | str] = {
         "Leavers − stayers, first attempt": found.difference,
@@ -85,8 +82,7 @@ def _attrition_section(curves: LearningCurves, chart: ChartBlock) -> Section:
     }
     method = (
         "An early leaver made fewer attempts at a task than its average learner. Leavers and stayers are compared within tasks, weighted by "
-        "n_leavers · n_stayers / (n_leavers + n_stayers). A difference that is surely larger than 5 points is warned about. In the lower chart, those still there at an "
-        "attempt are compared with all who began the same tasks, by their first answers."
+        "n_leavers · n_stayers / (n_leavers + n_stayers). A warning is given if the interval of the difference is beyond 5 percentage points. In the lower chart, the learners still present at an attempt are compared with all learners of the same tasks, by their first answers."
     )
     download = Download("attrition.csv", csv_text(curves.attrition.to_frame()))
     return Section("Who leaves early?", [Text(told), KeyNumbers(numbers), chart, Method(method), download])

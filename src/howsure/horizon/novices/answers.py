@@ -67,7 +67,7 @@ class Novices(Result):
         """The scored attempts as a checked table."""
         if self.rows.is_empty():
             raise InputError(
-                "All answers have to be judged, so there is no scored attempt yet. They are in review.csv."
+                "All answers must be scored by people, so there is no scored attempt yet. They are in review.csv."
             )
         return Attempts(self.rows, notes=self.provenance.notes)
 
@@ -125,7 +125,7 @@ def collect_novices(
     # answers may lie in the pages' folder, beside files that are none
     refused = tuple(one for one in found.refused if not one.source.endswith((ENDING, LINKS)))
     if not found.results:
-        raise InputError(" ".join(["No answers count.", *map(str, refused[:3])]))
+        raise InputError(" ".join(["No answers were accepted.", *map(str, refused[:3])]))
     courses = [course for received in found.results for course in _courses(received, opened)]
     return _gathered(courses, found.results, refused, opened)
 

@@ -46,14 +46,16 @@ class NovicePages:
         """Write one page for everyone into the HTML file `out`, or a page a learner into the folder `out`; and beside them the key, which only you may read."""
         is_shared = _EVERYONE in self.pages
         if is_shared != (out.suffix == ".html"):
-            raise OptionError(f"{out}: name a file such as novice.html for one page, or a folder for a page a learner.")
+            raise OptionError(
+                f"{out}: name a file such as novice.html for one page, or a folder for one page per learner."
+            )
         key = key_beside(out)
         if key.exists():
             raise InputError(
                 f"{key}: is already there, and answers to its pages need it. Choose another name for these."
             )
         if not is_shared and next(out.glob("*.html"), None):
-            raise InputError(f"{out}: holds other pages, which would be handed out with these. Name a new folder.")
+            raise InputError(f"{out}: contains other pages, which would be handed out with these. Name a new folder.")
         pages = {out if is_shared else out / f"{learner}.html": page for learner, page in self.pages.items()}
         return [*(page.save(path) for path, page in pages.items()), write_private(key, self.key.text)]
 

@@ -81,7 +81,7 @@ def draw_horizons(found: TimeHorizons) -> Chart:
 
 
 def draw_success(found: TimeHorizons) -> Chart:
-    """Success against the length of tasks: binned runs, the curve with its band, and where it crosses the first success rate."""
+    """Success rate by length of the task: binned runs, the curve with its band, and where it crosses the first success rate."""
     shown = _fitted(found)[:_MOST_PANELS]
     names = [fit.model for fit in shown]
     rate = found.success_rates[0]
@@ -101,7 +101,7 @@ def draw_success(found: TimeHorizons) -> Chart:
     note = f"Dots: weighted success in steps of length. Vermilion: the {_percent(rate)} horizon with its interval"
     return captioned(
         chart,
-        title="Success against the length of tasks",
+        title="Success rate by length of the task",
         caption=_caption(found, note, _left_out(found, shown)),
         mark="Bands",
     )
@@ -150,10 +150,7 @@ def draw_sensitivity(found: TimeHorizons) -> Chart:
     order = pl.DataFrame({"model": names, "place": range(len(names))})
     rows = frame.join(order, on="model", maintain_order="left").sort("place", maintain_order=True)
     labels = pl.col("factor").replace_strict(_FACTOR_WORDS) + " " + pl.col("setting")
-    note = (
-        "Penalty: on the slope. Weights: of runs. Noise: expert minutes redrawn, with so many doublings of standard deviation (median of the draws). "
-        f"Longest: minutes of {len(found.sensitivity.censored)} tasks taken as cut off, times so much"
-    )
+    note = "Penalty: on the slope. Weights: of runs. Noise: expert minutes with random noise, standard deviation in doublings (median over draws). Longest: minutes of {len(found.sensitivity.censored)} tasks as a lower bound, multiplied by a factor"
     return heat_map(
         rows.with_columns(setting=labels, change=pl.col("ratio").log(2)),
         title=f"How sensitive the {_percent(rate)} horizon is to other settings",
@@ -174,7 +171,7 @@ def draw_trend(found: HorizonTrend) -> dict[str, Chart]:
     ).drop_nulls()
     used = points.filter("is_used")
     days = f"{found.doubling.value:.0f} days" if found.doubling.value else str(found.doubling)
-    own = "bars as the horizons have them, the band from the scatter around the line"
+    own = "bars: intervals of the horizons; band: scatter around the line"
     own += "" if found.doubling == found.plain else " and the horizons' replicates"
     note = f"Line: {found.line.n} models of the frontier, {found.doubling_text}"
     chart = points_with_trend(
@@ -347,7 +344,7 @@ def _columns(names: list[str]) -> int:
 def _caption(found: TimeHorizons, *notes: str) -> Caption:
     note = ". ".join(filter(None, notes))
     if found.drawn is None:
-        return Caption(_n_runs(found), "runs", None, "no replicates were asked for", note)
+        return Caption(_n_runs(found), "runs", None, "no replicates were computed", note)
     return Caption(_n_runs(found), "runs", found.level, _MANNER[found.provenance.settings["resample"]], note)
 
 

@@ -27,12 +27,12 @@ _METHOD = (
 )
 _WEIGHTS = {
     "invsqrt": "a run counts 1/(runs of its task · √tasks of its family)",
-    "task": "every task counts alike",
-    "equal": "every run counts alike",
+    "task": "every task has the same weight",
+    "equal": "every run has the same weight",
 }
 _RESAMPLE = {
     "hierarchy": "Families of tasks are drawn with replacement, then tasks within them, then runs of each task. That counts the sampling error of tasks and runs twice, so the intervals are somewhat too wide.",
-    "families": "Families of tasks are drawn with replacement, with all their tasks and runs; quantiles are taken further out, as few families ask for.",
+    "families": "Families of tasks are drawn with replacement, with all their tasks and runs; quantiles are widened for a small number of families.",
 }
 
 
@@ -58,7 +58,7 @@ def time_sections(found: TimeHorizons) -> list[Section]:
     ]
     rate = found.success_rates[0]
     rows = [(model, found.minutes(model, rate)) for model in found.models]
-    headline = Section("How long are the tasks that each model can do?", blocks)
+    headline = Section("Time horizons: how long are the tasks that each model can do?", blocks)
     p_longer = partial(_p_longer, found) if found.drawn else None
     sections = [with_lead(headline, f"{100 * rate:g} % time horizon in minutes", rows, p_greater=p_longer)]
     if "sensitivity" in charts:
@@ -80,7 +80,7 @@ def trend_sections(found: HorizonTrend) -> list[Section]:
         f"(R² {found.line.r2 or 0:.2f}).\n\n" + "\n\n".join(found.provenance.notes)
     )
     method = (
-        "log2 minutes = a + b · days by least squares over the frontier at release; the doubling time is 1/b. Its interval turns the t interval of b around. Where the horizons have replicates, "
+        "log2 minutes = a + b · days by least squares over the frontier at release; the doubling time is 1/b. Its interval is the inverse of the t interval of b. Where the horizons have replicates, "
         "the variance of b over them is added: it includes the errors that models share through the same tasks. The points of a running maximum are not independent, so the interval is somewhat too narrow; "
         "and it does not say whether the trend will continue."
     )
@@ -122,7 +122,7 @@ def comparison_sections(found: HorizonComparison) -> list[Section]:
     table = TableBlock(columns, rows, "Time horizons of both, with intervals.")
     charts = [ChartBlock(chart) for chart in found.charts().values()]
     download = Download("compare.csv", csv_text(found.to_frame()))
-    return [Section("Whose tasks are longer?", [Text(text), table, *charts, Method(method), download])]
+    return [Section("Which model has the longer time horizon?", [Text(text), table, *charts, Method(method), download])]
 
 
 def _summary(found: TimeHorizons) -> str:

@@ -20,8 +20,8 @@ __all__ = ["FACTORS", "Sensitivity", "Variation", "vary"]
 FACTORS = {
     "regularisation": "another penalty on the slope",
     "weights": "other weights of runs",
-    "noise": "expert minutes redrawn around theirs; doublings of standard deviation",
-    "censored": "minutes that are a lower bound, times so much",
+    "noise": "random noise in the expert minutes; standard deviation in doublings",
+    "censored": "minutes that are a lower bound, multiplied by a factor",
 }
 """What is varied, and how its settings read."""
 

@@ -32,7 +32,7 @@ _WHY: dict[int, tuple[State, str]] = {
     NO_SUCCESS: ("below_range", "no success in {:,} runs"),
     NO_FAILURE: ("above_range", "no failure in {:,} runs"),
     NO_SLOPE: ("undefined", "success does not fall with the length of tasks"),
-    SEPARATED: ("undefined", "short tasks are always done and long ones never; a regularisation above 0 gives a curve"),
+    SEPARATED: ("undefined", "short tasks always succeed and long ones never; a regularisation above 0 gives a curve"),
 }
 
 
@@ -58,7 +58,7 @@ def horizon(
         return Estimate.without(state, why.format(n_runs), value=edge, level=level)
     crossing = float(own.log2_minutes(success_rate))
     if np.isinf(crossing):
-        return Estimate.without("unbounded", "the curve is all but flat", level=level)
+        return Estimate.without("unbounded", "the curve is almost flat", level=level)
     value = 2.0**crossing
     if drawn is None:
         return Estimate(value, level=level, reason=_beyond(value, edges))

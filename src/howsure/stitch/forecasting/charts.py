@@ -51,10 +51,10 @@ def draw_forecast(found: Forecast) -> Chart:
     within = pl.concat([spanned, found.models.select("date", "capability")])
     layers += _names(chosen, readable(chosen, "date", "capability", "model", within=within, most=6))
     method = "inner for the line, outer for one new frontier model"
-    kept = "least squares alone" if ending else "least squares and the capabilities' own uncertainty"
+    kept = "least squares alone" if ending else "least squares and the uncertainty of the capabilities"
     note = f"{found.trend.slope()} per year, R² {found.trend.line.r2 or 0:.2f}; {_told_coverage(found)}"
     caption = Caption(found.trend.line.n, "frontier models", found.trend.level, f"{method}; {kept}", note)
-    return captioned(layered(layers), title="Where the frontier is going", caption=caption, mark="Bands")
+    return captioned(layered(layers), title="Forecast of the frontier", caption=caption, mark="Bands")
 
 
 def draw_validation(found: Forecast) -> Chart:
@@ -73,7 +73,7 @@ def draw_validation(found: Forecast) -> Chart:
     spanned = pl.concat([trend.select("date", pl.col(end).alias("capability")) for end in ("low", "high")])
     kept, missed = int(errors["is_covered"].sum()), held.mean_absolute_error
     note = (
-        f"{kept} of {len(errors)} later frontier models lie in the band; mean absolute error {missed:.2f}. "
+        f"{kept} of {len(errors)} later frontier models are inside the band; mean absolute error {missed:.2f}. "
         f"The scale was fitted to the {held.n_scores:,} scores from before {held.cutoff} alone"
     )
     return points_with_trend(
@@ -100,7 +100,7 @@ def draw_saturation(found: Forecast) -> Chart:
     )
     reach = found.provenance.settings["reach"]
     years = range(found.path["date"][0].year, found.path["date"][-1].year + 2)
-    note = f"{early} benchmarks were there before the first frontier model and are not shown" if early else ""
+    note = f"{early} benchmarks were saturated before the first frontier model and are not shown" if early else ""
     return interval_plot(
         rows,
         title=f"When the frontier scores {100 * reach:.3g} % on each benchmark",
@@ -155,7 +155,7 @@ def draw_horizon_map(found: HorizonMap) -> Chart:
     ticks = {place: told for place, told in _TICKS.items() if np.exp(low).min() / 2 <= place <= np.exp(high).max() * 2}
     note = (
         f"A unit of capability doubles the horizon {found.doublings} times. R² {found.line.r2 or 0:.2f}, "
-        f"{found.held_out_r2} on families left out. Bars: as published"
+        f"{found.held_out_r2} in held-out families. Bars: as published"
     )
     return points_with_trend(
         shown,
@@ -171,7 +171,7 @@ def draw_horizon_map(found: HorizonMap) -> Chart:
     )
 
 
-_METHOD = "families left out in turn, and the capabilities' own uncertainty"
+_METHOD = "jackknife over families, and the uncertainty of the capabilities"
 
 
 def _dots(rows: pl.DataFrame, hue: str, size: int) -> list[Chart]:
@@ -220,7 +220,7 @@ def _told_coverage(found: Forecast) -> str:
         return "no earlier forecast could be checked"
     row = line.filter(shape="line", horizon="all").row(0, named=True)
     return (
-        f"earlier forecasts held {100 * row['coverage']:.0f} % of later models in such a band "
+        f"earlier forecasts contained {100 * row['coverage']:.0f} % of later models in such a band "
         f"({row['n_cutoffs']} cut-offs, {row['n_models']} models)"
     )
 

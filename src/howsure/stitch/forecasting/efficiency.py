@@ -92,9 +92,7 @@ def refuse_too_little(data: Computed) -> None:
             "Add the column compute to the scores, or give a file with model and compute."
         )
     if np.linalg.matrix_rank(_design(data)) < 3:
-        raise InputError(
-            f"Date and compute of the {n} models do not vary apart, so nothing tells which of them brings what."
-        )
+        raise InputError(f"Date and compute of the {n} models are collinear, so their effects cannot be separated.")
 
 
 def jointly(data: Computed, level: float, *, is_plain: bool = False) -> Coefficients:
@@ -137,14 +135,14 @@ def ratio(of: Coefficients, over: ArrayLike, under: ArrayLike, constant: float =
     w, u = np.asarray(over, dtype=np.float64), np.asarray(under, dtype=np.float64)
     top, bottom = float(w @ of.value) + constant, float(u @ of.value)
     if not bottom:
-        return Estimate.without("undefined", "what it is divided by is 0", level=of.level)
+        return Estimate.without("undefined", "the denominator is 0", level=of.level)
     q = t_quantile(of.level, of.df) ** 2
     a = bottom**2 - q * float(u @ of.covariance @ u)
     b = top * bottom - q * float(w @ of.covariance @ u)
     c = top**2 - q * float(w @ of.covariance @ w)
     value = top / bottom
     if a <= 0:
-        reason = "what it is divided by may be 0"
+        reason = "the denominator may be 0"
         return Estimate(value, level=of.level, reason=reason, low_state="unbounded", high_state="unbounded")
     root = np.sqrt(max(0.0, b * b - a * c))
     return Estimate(value, (b - root) / a, (b + root) / a, of.level)
@@ -210,7 +208,7 @@ def _without_each_family(data: Computed, weigh: Callable[[Computed], Floats]) ->
     left = [data.only(families != family) for family in range(families.max() + 1)]
     for name, rest in zip(sorted(set(data.family)), left, strict=True):
         if not len(rest.models) or np.linalg.matrix_rank(_design(rest)) < 3:
-            raise InputError(f"Without {name} nothing tells compute and time apart. Add models of other families.")
+            raise InputError(f"Without {name} compute and time cannot be separated. Add models of other families.")
     return [np.asarray(weigh(rest) @ rest.capability) for rest in left]
 
 

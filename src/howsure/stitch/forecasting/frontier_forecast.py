@@ -212,6 +212,10 @@ def _month_ends(first: datetime.date, last: datetime.date) -> Iterator[datetime.
 def _notes(scale: Scale) -> tuple[str, ...]:
     notes = list(scale.provenance.notes)
     undated = int(np.isnat(scale.problem.dates).sum())
-    notes += [f"{undated} models have no date and are in no trend."] if undated else []
-    notes += [f"Bands take the capabilities as known: {scale.without_replicates}."] if scale.without_replicates else []
+    notes += [f"{undated} models have no date and are not in the trend."] if undated else []
+    notes += (
+        [f"Bands do not include the uncertainty of the capabilities: {scale.without_replicates}."]
+        if scale.without_replicates
+        else []
+    )
     return tuple(notes)

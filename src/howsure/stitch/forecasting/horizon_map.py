@@ -174,9 +174,7 @@ def read_horizons(horizons: Source | Mapping[str, float]) -> pl.DataFrame:
     for needed in ("model", "minutes"):
         if found[needed] is None:
             where = f"{part.path}: " if part.path else ""
-            raise InputError(
-                f"{where}no column {needed!r} in {', '.join(frame.columns)}. Rename the one that holds it."
-            )
+            raise InputError(f"{where}no column {needed!r} in {', '.join(frame.columns)}. Rename the column.")
     columns = [
         (pl.col(theirs) if theirs else pl.lit(None))
         .cast(pl.String if ours == "model" else pl.Float64, strict=False)
@@ -221,7 +219,7 @@ def _held_out(
     capability = np.resize(drawn, weights.shape) if len(drawn) else np.broadcast_to(x, weights.shape)
     found = held_out_r2(capability, y, family, weights)
     if not math.isfinite(value):
-        return Estimate.without("too_few", "the families are too few to leave one out", level=level)
+        return Estimate.without("too_few", "there are too few families for a jackknife", level=level)
     return replicate_interval(np.where(np.isfinite(found), found, np.nan), level).estimate(value, level=level)
 
 
@@ -262,12 +260,12 @@ def _refuse_wrong(part: Part, written: pl.Series, named: pl.DataFrame) -> None:
         )
     twice = named.drop_nulls(["model", "minutes"]).filter(pl.col("model").is_duplicated())
     if len(twice):
-        raise InputError(f"{part.path or 'The horizons'}: {twice['model'][0]} has two of them. Keep one row per model.")
+        raise InputError(f"{part.path or 'The horizons'}: {twice['model'][0]} has two rows. Keep one row per model.")
 
 
 def _notes(scale: Scale, n_given: int, n_used: int) -> list[str]:
     absent = n_given - n_used
     notes = [f"{absent} of {n_given} models with a time horizon are not on the scale."] if absent else []
     if scale.without_replicates:
-        notes.append(f"Intervals take the capabilities as known: {scale.without_replicates}.")
+        notes.append(f"Intervals do not include the uncertainty of the capabilities: {scale.without_replicates}.")
     return notes

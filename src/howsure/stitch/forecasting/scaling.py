@@ -219,7 +219,7 @@ def _known_compute(
         given = pl.DataFrame({"model": list(given), "compute": list(given.values())})
     table = Scores(given, fill={"benchmark": "compute", "score": 0.0})
     if not table.has("compute"):
-        raise InputError("The table of compute has no column 'compute'. Name it so; it holds training compute in FLOP.")
+        raise InputError("The table of compute has no column 'compute'. It must contain the training compute in FLOP.")
     rows = table.frame.drop_nulls("compute")
     twice = rows.filter(pl.col("model").is_duplicated())
     if len(twice):
@@ -376,5 +376,5 @@ def _notes(scale: Scale, data: Computed, distilled: Collection[str]) -> list[str
     if distilled:
         notes.append(f"{len(distilled)} models are excluded as distilled: {listed(sorted(distilled))}.")
     if scale.without_replicates:
-        notes.append(f"Intervals take the capabilities as known: {scale.without_replicates}.")
+        notes.append(f"Intervals do not include the uncertainty of the capabilities: {scale.without_replicates}.")
     return notes

@@ -61,8 +61,8 @@ def describe_parts(parts: Sequence[LinkedGroup]) -> str:
     first, second = parts[:2]
     rest = f"; {len(parts) - 2} more" if len(parts) > 2 else ""
     return (
-        f"The scores fall into {len(parts)} parts that no model joins: {first}; {second}{rest}. "
-        f"Scores of some models on both sides would join them, for example of {first.models[0]} on {second.benchmarks[0]}; "
+        f"The scores fall into {len(parts)} groups that no model links: {first}; {second}{rest}. "
+        f"Scores of a model in two groups would link them, for example of {first.models[0]} on {second.benchmarks[0]}; "
         "or fit one part by excluding the other's benchmarks."
     )
 

@@ -159,7 +159,7 @@ def robustness(
     scores = Scores.of(scores)
     if n_replicates < 2:
         raise OptionError(
-            f"n_replicates is {n_replicates}; it takes 2 refits at least to see how much they differ, and 100 to see it well."
+            f"n_replicates is {n_replicates}; at least 2 refits are needed to estimate their spread; 100 are better."
         )
     stage = _stages(progress)
     scale = fit(scores, **options, level=level, n_replicates=_NOISE, seed=seed, scheduler=scheduler, progress=stage(0))

@@ -58,13 +58,13 @@ def draw_factors(found: Robustness) -> Chart:
     )
     return interval_plot(
         rows,
-        title="What the slope of the frontier depends on",
+        title="Sensitivity of the frontier's slope",
         caption=Caption(
             len(found.variants),
             "refits",
             found.slope.level,
             "where refits are drawn at random, and all of them elsewhere",
-            "Every refit is in the unit of the fit as it is",
+            "Every refit is in the unit of the original fit",
         ),
         label=Field("label", "Varied"),
         value=Field("value", "Slope of the frontier", "capability per year"),
@@ -108,7 +108,7 @@ def draw_influence(found: Robustness, kind: str) -> Chart:
     return interval_plot(
         far.with_columns(low="linked_slope", high="linked_slope"),
         title=title,
-        caption=Caption(len(part), counted, None, "each dot is one refit, in the unit of the fit as it is", note),
+        caption=Caption(len(part), counted, None, "each dot is one refit, in the unit of the original fit", note),
         label=Field("label", label),
         value=replace(_SLOPE, domain=_reach([low, high, *far["linked_slope"]])),
         reference=Reference(value, "as fitted"),
@@ -116,7 +116,7 @@ def draw_influence(found: Robustness, kind: str) -> Chart:
 
 
 def _noise(found: Robustness) -> tuple[float, float]:
-    """Between which values errors of the scores alone leave the slope, in the unit of the fit as it is."""
+    """Between which values errors of the scores alone leave the slope, in the unit of the original fit."""
     value = found.slope.value or 0.0
     one = next((factor for factor in found.factors if factor.kind == "noise"), None)
     low, high = (value, value) if one is None else (one.linked_min or value, one.linked_max or value)
@@ -173,16 +173,16 @@ def draw_ranks(found: Robustness) -> Chart:
 
 
 def draw_validation(found: Robustness) -> Chart:
-    """How well each model of the scores predicts what it has not seen."""
+    """Held-out error of each model of the scores."""
     settings = found.provenance.settings
     return interval_plot(
         found.validation.sort("rmse", descending=True),
-        title="How well each model of the scores predicts what it has not seen",
+        title="Held-out error of each model of the scores",
         caption=Caption(
             found.validation["n"][0],
             "scores",
             settings["level"],
-            "families and their models redrawn",
+            "cluster bootstrap over families and their models",
             "All on the same folds; smaller is better",
         ),
         label=Field("method", "Model of the scores"),
@@ -196,12 +196,12 @@ def draw_sample(check: ScaleCheck) -> Chart:
     """The sampled models on the scale, coloured by the third of all models in which they lie."""
     return interval_plot(
         check.sample.with_columns(label=pl.format("{} · {}", "rank", "model")),
-        title="Would you have put them in this order?",
+        title="Is this the order that you would expect?",
         caption=Caption(
             len(check.sample),
             "models drawn at random",
             check.level,
-            "refits on redrawn scores",
+            "bootstrap refits",
             "The number is the rank among all models",
         ),
         label=Field("label", "Rank and model"),
@@ -214,17 +214,17 @@ def draw_sample(check: ScaleCheck) -> Chart:
 
 
 def draw_residuals(check: ScaleCheck) -> Chart:
-    """The strangest scores beside where such scores lie."""
+    """The scores with the largest residuals beside expected range of such scores."""
     found = check.surprises.residuals
     n = min(_MOST_ROWS, len(found))
     chart = interval_plot(
         found.head(n).with_columns(label=pl.format("{} on {}", "model", "benchmark")),
-        title="The strangest scores",
+        title="The scores with the largest residuals",
         caption=Caption(
             len(found),
             "scores",
             check.level,
-            "where such scores lie",
+            "expected range of such scores",
             f"Dots: the {n} scores that are farthest from it",
         ),
         label=Field("label", "Score of"),
@@ -246,7 +246,7 @@ def draw_supports(check: ScaleCheck) -> Chart:
             low=pl.min_horizontal(*ends),
             high=pl.max_horizontal(*ends),
         ),
-        title="Models whose rank rests on one benchmark",
+        title="Models whose rank depends on one benchmark",
         caption=Caption(
             len(found),
             "models",

@@ -37,7 +37,7 @@ class Surprises:
     such scores), and expected_low and expected_high, between which the scale's level of such scores lies.
     ``supports`` has for every model the score that its place rests on most: model, benchmark, rank, rank_without, capability,
     capability_without that score, the benchmarks being as they are; the model that moves most in rank first.
-    ``n_far`` scores lie more than three standard deviations off; ``n_by_chance`` would if errors were normal.
+    ``n_far`` scores lie more than three standard deviations from their expected values; ``n_by_chance`` would if errors were normal.
     """
 
     residuals: pl.DataFrame
@@ -50,7 +50,7 @@ class Surprises:
         strange = self.residuals.head(n).rows(named=True)
         leaning = self.supports.head(n).filter(pl.col("rank") != pl.col("rank_without")).rows(named=True)
         return [
-            f"{self.n_far} of {len(self.residuals):,} scores lie more than {_FAR:g} standard deviations off; {self.n_by_chance:.1f} are expected by chance.",
+            f"{self.n_far} of {len(self.residuals):,} scores lie more than {_FAR:g} standard deviations from their expected values; {self.n_by_chance:.1f} are expected by chance.",
             *(
                 f"{row['model']} scores {row['score']:.2f} on {row['benchmark']}, where {row['expected']:.2f} is expected ({row['z']:+.1f} standard deviations)."
                 for row in strange

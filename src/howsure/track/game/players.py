@@ -51,7 +51,7 @@ class _Noisy:
 
     def __init__(self, kind: type[Statistic], name: str, seed: Seed) -> None:
         self._kind, self._state = kind, kind()
-        self._chance = _number(name, "a chance from 0 to 1", r"0|1|0?\.\d+|1\.0+", "noisy-0.05")
+        self._chance = _number(name, "a probability from 0 to 1", r"0|1|0?\.\d+|1\.0+", "noisy-0.05")
         self._rng = np.random.default_rng(seed)
 
     def reply(self, number: int) -> str:
@@ -64,7 +64,7 @@ class _Window:
 
     def __init__(self, kind: type[Statistic], name: str, seed: Seed) -> None:
         self._kind, self._state = kind, kind()
-        self._size = int(_number(name, "a whole number from 1", r"[1-9]\d{0,8}", "window-20"))
+        self._size = int(_number(name, "a whole number, at least 1", r"[1-9]\d{0,8}", "window-20"))
         self._last: deque[int] = deque(maxlen=self._size)
 
     def reply(self, number: int) -> str:

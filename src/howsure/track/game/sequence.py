@@ -74,13 +74,13 @@ class Setting:
 
     def __post_init__(self) -> None:
         if self.length < 1:
-            raise OptionError(f"length {self.length} leaves nothing to play. Give at least 1.")
+            raise OptionError(f"length {self.length} is too short. Give at least 1.")
         if not 0 <= self.low < self.high:
             raise OptionError(
                 f"Numbers from {self.low} up to {self.high}: answers have no minus sign. Give 0 ≤ low < high."
             )
         if not 0 <= self.distractors <= 1:
-            raise OptionError(f"distractors {self.distractors:g} is not a share. Give a chance from 0 to 1.")
+            raise OptionError(f"distractors {self.distractors:g} is not a probability. Give a number from 0 to 1.")
 
     @classmethod
     def of(cls, label: str, length: int = LENGTH) -> Setting:

@@ -48,7 +48,7 @@ def _ask(instructions: str, shown: str, variant: str) -> float:
         answer = typed(text)
         if answer is not None:
             return answer
-        trouble = f"{text.strip()[:40]!r} is no number. Type digits, such as 7 or 40.5."
+        trouble = f"{text.strip()[:40]!r} is not a number. Type digits, such as 7 or 40.5."
 
 
 def _show(*texts: str) -> None:

@@ -39,7 +39,7 @@ def samples_of(logs: Sequence[Log]) -> Samples:
     names = _names(logs)
     games = [game for tries in _runs(logs) for game in _games(tries, names[tries[-1].path])]
     if not games:
-        raise InputError(f"{logs[0].path}: no sample was played yet. Go on with the run first.")
+        raise InputError(f"{logs[0].path}: no sample was played yet. Continue the run first.")
     times: Counter[tuple[Any, ...]] = Counter()
     rows = []
     for game in games:
@@ -145,6 +145,6 @@ def _notes(games: Sequence[_Game]) -> list[str]:
     noted = Counter(game.model for game in games if game.told.get("n_notes"))
     total = Counter(game.model for game in games)
     return [
-        f"{model}: in {n} of {total[model]} games a reply holds reasoning or notes beside the answer, so the state may be kept there in writing."
+        f"{model}: in {n} of {total[model]} games a reply contains reasoning or notes in addition to the answer, so the model may write down the state."
         for model, n in noted.items()
     ]

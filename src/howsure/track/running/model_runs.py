@@ -126,7 +126,7 @@ def _finished(run: InspectRun, n_games: int) -> ModelRun:
     """How it stands after playing; the kept replies of a complete run are not needed any more."""
     done = _standing(run, n_games)
     if done is None:
-        raise InputError(f"{run.folder}: no game was played. Look into the log there with: inspect view")
+        raise InputError(f"{run.folder}: no game was played. Read the log with: inspect view")
     if done.status == "complete":
         run.forget_replies()
     return done

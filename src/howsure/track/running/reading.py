@@ -27,7 +27,7 @@ def read_samples(paths: Sequence[str | os.PathLike[str]]) -> Samples:
         Files and folders.
     """
     if not paths:
-        raise InputError("No input was given: name a log, a samples.csv or a folder that holds them.")
+        raise InputError("No input was given: name a log, a samples.csv or a folder that contains them.")
     given = [Path(path) for path in paths]
     logs = [path for path in given if path.is_file() and inspect_logs.recognise(path)]
     # all logs at once, because several may be tries at the same run
@@ -83,5 +83,5 @@ def _read(path: Path) -> Samples:
     if inspect_logs.recognise(path):
         return samples_from_logs([path]).over(kept)
     if kept is None:
-        raise InputError(f"{path}: holds no Inspect log and no {FILE}. Name the folder of a run.")
+        raise InputError(f"{path}: contains no Inspect log and no {FILE}. Name the folder of a run.")
     return kept

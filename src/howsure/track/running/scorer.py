@@ -78,10 +78,10 @@ def _scoring() -> Scorer:
 
 
 def _story(told: dict[str, Any]) -> str:
-    right = f"{told['max_length']} of {told['length']} turns right"
+    right = f"{told['max_length']} of {told['length']} turns correct"
     if told["failure"]:
         return f"{right}, then no answer: {told['failure']}"
     if told["error_kind"] is None:
         return right
-    said = "nothing in brackets" if told["answer"] is None else f"{told['answer']:g}"
-    return f"{right}, then an error ({told['error_kind']}): {told['truth']:g} was right, {said} was said"
+    said = "no answer in brackets" if told["answer"] is None else f"{told['answer']:g}"
+    return f"{right}, then an error ({told['error_kind']}): the correct answer was {told['truth']:g}, the reply {said}"

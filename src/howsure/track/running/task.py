@@ -48,7 +48,7 @@ def track_the_stat(
             would be given the same replies, unless ``INSPECT_CACHE_DIR`` names another folder.
     """
     if samples < 1:
-        raise OptionError(f"{samples} samples leave nothing to play. Give at least 1.")
+        raise OptionError(f"{samples} samples are too few. Give at least 1.")
     if solver not in ("direct", "explicit"):
         raise OptionError.unknown("solver", solver, ("direct", "explicit"))
     if state_role not in ("user", "assistant"):
