@@ -640,3 +640,13 @@ def test_advice_for_a_score_that_is_no_number_can_be_followed(tmp_path, score):
         Attempts(path)
     assert "leave the row out" in str(caught.value)
     assert "empty" not in str(caught.value)
+
+
+def test_a_notebook_shows_the_first_rows():
+    rows = {"subject": "m", "kind": "model", "task": [f"<b>{i}" for i in range(12)], "attempt": 1, "score": 0.5}
+    shown = Attempts(pl.DataFrame(rows))._repr_html_()
+    assert shown.count("<tr>") == 11
+    assert "Attempts: 12 rows" in shown
+    assert "and 2 more rows" in shown
+    assert "&lt;b&gt;3" in shown
+    assert "<b>" not in shown

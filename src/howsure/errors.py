@@ -1,4 +1,4 @@
-"""What can go wrong in a way that a user can mend.
+"""What can go wrong in a way that a user can fix.
 
 ::
 
@@ -20,7 +20,7 @@ __all__ = ["HowsureError", "InputError", "MissingExtraError", "OptionError", "St
 
 
 class HowsureError(Exception):
-    """A problem that the user can mend; its text says what, where and how."""
+    """A problem that the user can fix; its text says what, where and how."""
 
 
 class InputError(HowsureError):

@@ -1,4 +1,4 @@
-"""Ctrl-C or SIGTERM during replicates: a command goes on with the finished ones, and its result says so.
+"""Ctrl-C or SIGTERM during replicates: a command uses the finished ones, and its result says so.
 
 In Python an interruption raises `howsure.compute.Stopped`, which carries the finished replicates. The command line asks
 instead to keep them::

@@ -4,7 +4,7 @@ A stranger's text can colour or clear a terminal, reverse the letters of a name,
 Everything that leaves Howsure passes one of these functions::
 
     one_line, several_lines    terminal: characters that cannot be seen are written as escapes, such as \\x1b or \\u202e
-    templates                  HTML: the same, and markup is escaped
+    templates, html_table      HTML: the same, and markup is escaped
     drawn                      charts: the same, in every text of a specification
     json_text                  JSON: the same value, with invisible characters as JSON escapes
     csv_text, guarded          CSV: text that a spreadsheet would take for a formula starts with an apostrophe
@@ -14,9 +14,10 @@ Everything that leaves Howsure passes one of these functions::
 
 from __future__ import annotations
 
+import html
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "csv_text",
     "drawn",
     "guarded",
+    "html_table",
     "json_text",
     "one_line",
     "several_lines",
@@ -156,3 +158,34 @@ def _json_escape(found: re.Match[str]) -> str:
         return f"\\u{code:04x}"
     high, low = divmod(code - 0x10000, 0x400)
     return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+
+
+def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]], n_rows: int, hint: str) -> str:
+    """A table for a notebook: text to the left, numbers to the right, estimates on one line.
+
+    Parameters
+    ----------
+    caption : str
+        Text above the table.
+    columns : Sequence[str]
+        Names of the columns.
+    rows : Iterable[Sequence[str]]
+        Cells of the rows shown.
+    n_rows : int
+        Number of rows of the whole table.
+    hint : str
+        How to get the rows that are not shown, in Python.
+    """
+
+    def cell(text: str) -> str:
+        side = "right" if len(text) <= 40 and re.match(r"[-−<>]?\s?[\d∞]", text) else "left"
+        wrap = "normal" if len(text) > 40 else "nowrap"
+        return f'<td style="text-align:{side};white-space:{wrap}">{html.escape(one_line(text))}</td>'
+
+    shown = list(rows)
+    head = "".join(f'<th style="text-align:left">{html.escape(one_line(name))}</th>' for name in columns)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in shown)
+    title = f'<caption style="text-align:left;caption-side:top">{html.escape(one_line(caption))}</caption>'
+    left = n_rows - len(shown)
+    more = f"<p>… and {left:,} more row{'s' * (left > 1)}: <code>{html.escape(hint)}</code></p>" if left > 0 else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

@@ -52,7 +52,7 @@ def a_report(text=""):
         [
             Text(text or "First.\n\nSecond."),
             ChartBlock(intervals(text or "Rates")),
-            TableBlock(columns, rows, text or "One row a model"),
+            TableBlock(columns, rows, text or "One row per model"),
             Method(text or "How.\n\np = s / n", text or "Method"),
             Download("rates.csv", text or "model,rate\nα,0.5\n"),
         ],

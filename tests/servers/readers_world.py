@@ -103,7 +103,7 @@ def _result(page, rater):
 
 
 def _played(settings, game, n_right):
-    """So many right turns of Track the Stat, then a wrong one."""
+    """So many correct turns of Track the Stat, then a wrong one."""
     state, right = statistic(str(settings["variant"]))(), []
     numbers = Setting.of(str(settings["setting"]), int(settings["length"])).numbers(int(settings["first_seed"]) + game)
     for number in numbers[:n_right]:

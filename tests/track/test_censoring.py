@@ -1,4 +1,4 @@
-"""Games that broke off are censored, never dropped; what that leaves open is shown as bounds."""
+"""interrupted games are censored, never dropped; what that leaves open is shown as bounds."""
 
 from types import SimpleNamespace
 

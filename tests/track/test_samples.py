@@ -106,7 +106,7 @@ def test_a_broken_off_game_counts_where_it_had_enough_right_turns():
         min_turns=4
     )
     assert table.frame.select("task", "score").rows() == [("track/mode/10/0", 0.0), ("track/mode/10/1", 1.0)]
-    with pytest.raises(InputError, match="All 1 games broke off"):
+    with pytest.raises(InputError, match="All 1 games were interrupted"):
         Samples.from_games([sample(**broken)]).attempts()
 
 

@@ -342,7 +342,7 @@ def _imputed(
     seed: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[list[Estimate], list[float | None]]:
-    """Horizons with outcomes drawn anew in every replicate, and the share of their variance that the judge brings."""
+    """Horizons with outcomes resampled in every replicate, and the share of their variance that the judge brings."""
     tasks = shared.tasks["task"].to_list()
     cells = [_counts(corrected.frame, [(model, task) for task in tasks]) for model in shared.models]
     # attempts at tasks that novices did not try tell about the judge, but not about the model's rate on the others

@@ -1,4 +1,4 @@
-"""One row a thing: its estimate as a dot, its interval as a bar."""
+"""One row per thing: its estimate as a dot, its interval as a bar."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class ModelCounts:
         )
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a model and task it tried: model, task, family, domain, minutes, successes, n."""
+        """One row per model and task it tried: model, task, family, domain, minutes, successes, n."""
         row, column = np.nonzero(self.n)
         names = pl.Series("model", self.models, pl.String)[row]
         counts = [pl.Series("successes", self.successes[row, column]), pl.Series("n", self.n[row, column])]

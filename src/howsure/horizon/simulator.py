@@ -130,7 +130,7 @@ class SimulatedRuns:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """One row a run in NAME's layout, novices first."""
+        """One row per run in NAME's layout, novices first."""
         return pl.concat([_practice_rows(self), _model_rows(self)])
 
     @cached_property

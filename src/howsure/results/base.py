@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, State
+from howsure.outside_text import html_table
 from howsure.results.provenance import Provenance, plain, write_json
 from howsure.results.storage import ENDING, is_equal, read_value, write_value
 from howsure.tables.frames import write_frame
@@ -171,15 +171,9 @@ class Result:
 
     def _repr_html_(self) -> str:
         """The main table, for notebooks: estimates with their intervals in one cell."""
-        frame = readable(self.to_frame().head(_ROWS_SHOWN))
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in frame.columns)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in frame.iter_rows()
-        )
-        left = self.to_frame().height - frame.height
-        more = f"<p>… and {left:,} more rows: <code>.to_frame()</code></p>" if left > 0 else ""
-        caption = html.escape(f"{type(self).__name__}")
-        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        whole = self.to_frame()
+        frame = readable(whole.head(_ROWS_SHOWN))
+        return html_table(type(self).__name__, frame.columns, frame.iter_rows(), whole.height, ".to_frame()")
 
 
 def _drawn_once(draw: Callable[[Any], Mapping[str, Chart]]) -> Callable[[Any], Mapping[str, Chart]]:

@@ -79,7 +79,7 @@ def default_cache() -> Path:
 
 
 class _BrokenError(Exception):
-    """What another try may mend."""
+    """What another try may fix."""
 
 
 class _LateError(Exception):

@@ -21,7 +21,7 @@ from howsure.stats.means import mean, paired_difference
 
 __all__ = ["BrierParts", "Calibration", "CalibrationBin", "calibration"]
 
-_FEWEST = 10  # items that a calibration rests on at least
+_FEWEST = 10  # items that a calibration depends on at least
 _A_BIN = 10  # items in a bin, on average and at least
 _MEAN_OF_NOISE = math.sqrt(2 / math.pi)  # of the absolute value of a standard normal
 _THIRD_OF_NOISE = _MEAN_OF_NOISE * (4 / math.pi - 1)  # its third central moment

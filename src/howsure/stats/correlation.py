@@ -1,4 +1,4 @@
-"""How two scores go together: correlations with intervals, what noise hides of them, and what a sample can show."""
+"""Correlation of two scores: correlations with intervals, what noise hides of them, and what a sample can show."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def coefficient(x: Floats, y: Floats, kind: Kind = "pearson") -> float:
 
 
 def disattenuate(correlation: Estimate, reliability: Estimate) -> Estimate:
-    r"""The correlation there would be with scores free of noise: :math:`r / \sqrt{\rho}`, within −1 and 1.
+    r"""The correlation there would be with scores without measurement error: :math:`r / \sqrt{\rho}`, within −1 and 1.
 
     ``reliability`` ρ is that of one of the two scores, such as ``icc_2_k`` of mean ratings; for noise in both, correct twice. The
     interval joins those of r and √ρ as Donner and Zou (2012) do for a ratio. Where the ratio passes 1 the value is 1, and

@@ -32,7 +32,7 @@ _Ends = tuple[float, float]
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean or a difference of means, and what its interval rests on.
+    """A mean or a difference of means, and what its interval depends on.
 
     ``se`` is the standard error over clusters, ``df`` its degrees of freedom: effective clusters − 1. ``n`` counts
     observations. ``se_independent`` is the standard error if all observations were independent. ``p_positive`` is the probability
@@ -341,7 +341,7 @@ class _Sample:
 
     @property
     def spread(self) -> tuple[float, float]:
-        """Standard error and degrees of freedom that the interval rests on."""
+        """Standard error and degrees of freedom that the interval depends on."""
         return (self.smooth.se, self.smooth.df) if self.smooth else (self.se, self.df)
 
     @property

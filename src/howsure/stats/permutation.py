@@ -1,4 +1,4 @@
-"""Tests that rest on exchangeability alone."""
+"""Tests that depend on exchangeability alone."""
 
 from __future__ import annotations
 

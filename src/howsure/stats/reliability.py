@@ -109,7 +109,7 @@ def intraclass(matrix: ArrayLike, *, level: float = 0.95) -> dict[str, Estimate]
 
     The intervals of 1 and 3 are exact for normal ratings; that of 2 is Satterthwaite's approximation of Shrout and Fleiss, and
     McGraw and Wong (1996). For a full table the variances come from analysis of variance, may fall below 0 and make a
-    coefficient negative. With gaps, 2 and 3 rest on REML and k is the effective number of ratings an item; their intervals
+    coefficient negative. With gaps, 2 and 3 depend on REML and k is the effective number of ratings an item; their intervals
     then treat its components as if a full table of that size had given them.
     """
     check_level(level)
@@ -200,7 +200,7 @@ def choose_icc(raters: Literal["unidentified", "sampled", "fixed"], *, is_mean_u
 
     ``unidentified``: items have different raters, or it is unknown who gave which rating. ``sampled``: the same raters rate the
     items, and others might have. ``fixed``: these raters are the only ones of interest, and their severity does no harm.
-    ``is_mean_used`` tells whether conclusions rest on the mean of the raters or on single ratings.
+    ``is_mean_used`` tells whether conclusions depend on the mean of the raters or on single ratings.
     """
     if raters not in _DESIGNS:
         raise OptionError.unknown("design", raters, _DESIGNS)

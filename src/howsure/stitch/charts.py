@@ -168,7 +168,7 @@ def draw_difficulties(scale: Scale) -> Chart:
 
 
 def draw_curves(scale: Scale) -> Chart:
-    """The stitched picture: each benchmark's curve over the capability axis, with the scores of models on some of them."""
+    """All benchmarks on one scale: each benchmark's curve over the capability axis, with the scores of models on some of them."""
     lit = _spread_out(scale)
     lines = roles(curve_frame(scale), x="capability", value="score", group="benchmark")
     points = residual_frame(scale).filter(pl.col("benchmark").is_in(lit)).head(MAX_ROWS)

@@ -314,7 +314,7 @@ def _day(since: str | datetime.date) -> datetime.date:
 
 
 def _single(frame: pl.DataFrame, policy: Duplicates, notes: list[str]) -> pl.DataFrame:
-    """One score a pair; a mean's standard error is that of a mean, if all have one."""
+    """One score per pair; a mean's standard error is that of a mean, if all have one."""
     if policy not in DUPLICATES:
         raise OptionError.unknown("policy for duplicates", policy, DUPLICATES)
     score, se, n = pl.col("score"), pl.col("se"), pl.col("n_effective")

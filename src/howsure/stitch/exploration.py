@@ -238,7 +238,7 @@ def _duplicates(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parts(pairs: pl.DataFrame, models: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame:
-    """One row a part: n_models, n_benchmarks, models, benchmarks, and the score that would join it to the first part."""
+    """One row per part: n_models, n_benchmarks, models, benchmarks, and the score that would join it to the first part."""
     names = [frame[column].sort().to_list() for frame, column in ((models, "model"), (benchmarks, "benchmark"))]
     places = [{name: place for place, name in enumerate(listed)} for listed in names]
     indices = [

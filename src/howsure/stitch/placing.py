@@ -255,7 +255,7 @@ def _frozen(scale: Scale, problem: Problem, rows: Rows, of: Aligned) -> tuple[Fl
 def _redrawn(
     scale: Scale, problem: Problem, rows: Rows, theta: Floats, weights: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Capabilities with errors, prior means and, where there are replicates, benchmarks drawn anew."""
+    """Capabilities with errors, prior means and, where there are replicates, benchmarks resampled."""
     at, drawn = rows.layout, scale.replicates
     n = _DRAWS if drawn is None else len(drawn)
     scores = problem.score + scale.noise.draw(expected(rows, theta)[1], problem, rng, n)

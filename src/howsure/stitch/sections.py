@@ -1,4 +1,4 @@
-"""Sections on the capability scale: the table, the fit, where it goes, what it rests on."""
+"""Sections on the capability scale: the table, the fit, where it goes, what it depends on."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def _notes(quality: Quality, kept: list[str]) -> list[str]:
 
 
 def _rater(scored: Scored, guesses: Scored | None, rater: str, kept: list[str], level: float) -> RaterRow:
-    """One rater against the others who count; against all others where nobody does."""
+    """One rater against the others who are included; against all others where nobody does."""
     told = None
     if guesses is not None and rater in guesses.raters:
         told = _plain(guesses.frame.filter(pl.col("rater") == rater)["guess"].mean())

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import polars as pl
 
 from howsure.errors import InputError, OptionError, closest
+from howsure.outside_text import html_table
 from howsure.tables.columns import Column, Rule, rules, typed, typed_name
 from howsure.tables.frames import Part, as_text, parts_of, write_frame
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLES", "Attempts", "Column", "Ratings", "Scores", "Table", "Votes"]
 
+_ROWS_SHOWN = 10  # in a notebook
 _SHOWN = 3  # offenders named one by one; the rest are counted
 
 
@@ -152,6 +154,15 @@ class Table:
         counts = self.lazy.select(pl.len().alias("rows"), *(pl.col(c).n_unique().alias(f"{c}s") for c in self.told_by))
         told = ", ".join(f"{n:,} {what}" for what, n in counts.collect(engine="streaming").row(0, named=True).items())
         return f"<{type(self).__name__}: {told}>"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for notebooks."""
+        head = self.lazy.head(_ROWS_SHOWN).collect()
+        rows = [
+            ["–" if one is None else f"{one:.4g}" if isinstance(one, float) else str(one) for one in row]
+            for row in head.rows()
+        ]
+        return html_table(repr(self).strip("<>"), head.columns, rows, len(self), ".frame")
 
     # making a table, step by step
 

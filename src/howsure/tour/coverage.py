@@ -27,11 +27,11 @@ class Coverage:
     n_tours: int
 
     def by_instrument(self) -> pl.DataFrame:
-        """One row an instrument, the last for all: instrument, intervals, held, share, se (how far chance moves the share, tours as units)."""
+        """One row per instrument, the last for all: instrument, intervals, held, share, se (how far chance moves the share, tours as units)."""
         return pl.concat([self._rows("instrument"), self._rows(pl.lit("All together").alias("instrument"))])
 
     def by_figure(self) -> pl.DataFrame:
-        """One row a figure of an instrument."""
+        """One row per figure of an instrument."""
         return tally(self.planted, ["instrument", "figure"])
 
     def as_dict(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from howsure.track.samples import Samples
 __all__ = ["game_part", "name_part", "time_part"]
 
 AT = 10
-"""Right turns that make a game of Track the Stat a success for people and models alike."""
+"""Correct turns that make a game of Track the Stat a success for people and models alike."""
 
 _HORIZON = "Horizon"
 _ATTEMPTS = Figure("Horizon in attempts", "attempts of a novice", scale="log2")

@@ -51,7 +51,7 @@ class Demo:
 
     @property
     def hits(self) -> pl.DataFrame:
-        """One row an instrument: instrument, intervals, held, share."""
+        """One row per instrument: instrument, intervals, held, share."""
         return tally(self.planted)
 
     @property

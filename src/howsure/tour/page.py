@@ -81,7 +81,7 @@ def _beside(part: TourStop) -> list[Block]:
 
 
 def _table(part: TourStop) -> TableBlock:
-    """One row an estimate; with a figure of one kind only, its name is the caption's."""
+    """One row per estimate; with a figure of one kind only, its name is the caption's."""
     figures = list(dict.fromkeys(one.figure for one in part.planted))
     rows: list[list[Cell]] = [
         [one.figure.name, one.subject, one.found, _finite(one), _told(one)] for one in part.planted

@@ -84,7 +84,7 @@ class TourStop:
 
 
 def frame_of(parts: Iterable[TourStop], seed: int) -> pl.DataFrame:
-    """One row an estimate: seed, instrument, figure, subject, found, low, high, state, truth (null beyond what was observed), held, counts."""
+    """One row per estimate: seed, instrument, figure, subject, found, low, high, state, truth (null beyond what was observed), held, counts."""
     rows = [
         {"seed": seed, "instrument": part.instrument, "figure": one.figure.name, "subject": one.subject}
         | {"found": one.found.value, "low": one.found.low, "high": one.found.high, "state": one.found.state}

@@ -14,7 +14,7 @@ from howsure.track.sections import track_sections
 
 __all__ = ["track_part", "window_turns"]
 
-_TURNS = Figure("Right turns", "number")
+_TURNS = Figure("Correct turns", "number")
 _DRAWS = 20_000  # leave an error of 0.1 turns, where one run of the tour has 1
 _ABOUT = f"Six models track a running median over {N_SAMPLES} sequences of {LENGTH} numbers each; a game ends with the first error. Each model has its own probability of an error per turn, so the expected number of correct turns is known. A baseline, window-8, remembers only the last 8 numbers; it is in the table but its interval is not counted.\n\n"
 _PLAYED = (
@@ -47,7 +47,7 @@ def track_part(world: World, games: Games, settings: TourSettings) -> TourStop:
 
 
 def window_turns(size: int, rng: np.random.Generator) -> float:
-    """Right turns, on average, of a player that takes the median of the last `size` numbers for that of all: by many games."""
+    """Correct turns, on average, of a player that takes the median of the last `size` numbers for that of all: by many games."""
     numbers = rng.integers(0, 100, (_DRAWS, LENGTH))
     turns, is_playing = np.zeros(_DRAWS), np.ones(_DRAWS, dtype=bool)
     for turn in range(1, LENGTH + 1):

@@ -4,7 +4,7 @@ A world of models and benchmarks is drawn as `howsure.stitch.simulate` has it. O
 in the two years around the day for which it is right are held back: they have no score yet. They are the cast of the tour. What they do in every instrument follows from
 their planted capability:
 
-- on Track the Stat a model errs with the same chance p in every turn, so that its share of right turns is the score that its capability gives it there,
+- on Track the Stat a model errs with the same chance p in every turn, so that its share of correct turns is the score that its capability gives it there,
 
   .. math:: \frac{1}{L}\sum_{t=1}^{L} (1-p)^t = s, \qquad s \sim \mathrm{Beta} \text{ around } \sigma(a (C - D));
 
@@ -48,7 +48,7 @@ _N_TIMED, _NEAR = (
     3.0,
 )  # models with scores that have time horizons too, and how far their capability may lie from the middle
 _FIRST_DAY: datetime.date = FIRST_DAY.astype(object)
-_LEAST_SHARE = 0.02  # of right turns, and of games with an error: no model is hopeless or perfect
+_LEAST_SHARE = 0.02  # of correct turns, and of games with an error: no model is hopeless or perfect
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Actor:
 
     @property
     def turns(self) -> float:
-        """Right turns in a game, over endlessly many."""
+        """Correct turns in a game, over endlessly many."""
         return LENGTH * share_of_turns(self.slip)
 
 
@@ -123,7 +123,7 @@ def plant(seed: int) -> World:
 
 
 def share_of_turns(slip: float) -> float:
-    """The share of right turns in a game of a player who errs with this chance in every turn."""
+    """The share of correct turns in a game of a player who errs with this chance in every turn."""
     return float(((1 - slip) ** np.arange(1, LENGTH + 1)).mean())
 
 

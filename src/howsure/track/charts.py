@@ -27,7 +27,7 @@ ERROR_WORDS = {
     "rank": "one rank off",
     "other": "other",
     NO_ANSWER: "no answer",
-    BROKEN_OFF: "broken off",
+    BROKEN_OFF: "interrupted",
     COMPLETE: "no error",
 }
 _MOST_CURVES = len(PALETTE)

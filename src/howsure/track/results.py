@@ -57,7 +57,7 @@ class TrackRow:
     """One model with one solver on one variant.
 
     ``average``, ``stddev``, ``median``, ``largest``, ``smallest`` are of the number of correct answers, and ``violation_rate`` is the share of games that a
-    malformed reply ends. Of ``n`` games ``n_censored`` broke off, and ``n_no_answer`` ended without an answer, which counts as an error. Where that leaves something open,
+    malformed reply ends. Of ``n`` games ``n_censored`` were interrupted, and ``n_no_answer`` ended without an answer, which counts as an error. Where that leaves something open,
     ``bounds`` are the least and the most that the average can be (`howsure.track.survival.average_turns`). ``failures`` counts the reasons.
     ``errors`` counts the ways in which games ended, and ``chance_errors`` has the shares of the kinds of errors among wrong guesses in the same turns.
     """
@@ -212,7 +212,7 @@ def report_games(games: Source | Samples, *, level: float = 0.95, seed: int = 0)
 def measure(samples: Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
     """Every player, solver and board measured.
 
-    Games with the same sequence form a cluster. Games that broke off are censored; games that ended without an answer count as
+    Games with the same sequence form a cluster. interrupted games are censored; games that ended without an answer count as
     errors (`howsure.track.game.endings`). The intervals of the average and the violation rate are score intervals of pseudo-values
     (`howsure.track.survival`); those of the standard deviation and the median come from a cluster bootstrap over sequences
     (`howsure.track.resampling`). The largest and the smallest describe these games and have no interval.

@@ -1,4 +1,4 @@
-"""One row a game, whoever played it: the table that runs write and reports read."""
+"""One row per game, whoever played it: the table that runs write and reports read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GROUP = ("model", "solver", "variant", "setting", "length")
 class GameSample:
     """How one game went, and who played it under which conditions.
 
-    ``max_length`` counts correct answers, of ``length`` possible. ``failure`` says why a game broke off without an answer to judge
+    ``max_length`` counts correct answers, of ``length`` possible. ``failure`` says why a game was interrupted
     (`howsure.track.game.endings.FAILURES`). Tokens are those of the whole game.
     """
 
@@ -138,7 +138,7 @@ class Samples(Table):
     def attempts(self, *, by: Literal["sequence", "board"] = "sequence", min_turns: int | None = None) -> Attempts:
         """The games as attempts: the score is the share of correct turns, or 1 for at least ``min_turns`` of them.
 
-        A game that broke off has no score, unless it had ``min_turns`` correct turns by then; such games are excluded, and a note counts
+        An interrupted game has no score, unless it had ``min_turns`` correct turns by then; such games are excluded, and a note counts
         them. The column ``domain`` names the board: the statistic, the setting, the length, and whether the state is shown.
 
         Parameters

@@ -103,7 +103,7 @@ def _survival(results: TrackResult, board: Board) -> TableBlock:
             counts: list[Cell] = [row.n, row.n_censored, row.n_no_answer]
             rows.append([row.model, row.solver, row.survival.restricted_mean, row.survival.reach, *bounds, *counts])
     columns = ["Player", "Solver", "Restricted mean", "Up to turn", "Average, at least", "At most"]
-    columns += ["Games", "Broken off", "Without an answer"]
+    columns += ["Games", "Interrupted", "Without an answer"]
     return TableBlock(
         columns, rows, "Correct answers where games were interrupted: restricted mean, and bounds of the average."
     )

@@ -1,6 +1,6 @@
-"""How long games last when some of them broke off: correct answers on average, survival and hazard.
+"""How long games last when some of them are interrupted: correct answers on average, survival and hazard.
 
-A game with k correct answers ends in turn k + 1 by the player's error, or is censored: all turns were right, or it broke off before the next answer.
+A game with k correct answers ends in turn k + 1 by the player's error, or is censored: all turns were right, or it was interrupted before the next answer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_ASSUMED = 0.05  # of an average may come from an assumed hazard before it 
 
 @dataclass(frozen=True, eq=False)
 class GameEnds:
-    """Games of one player on one board: correct answers, whether an error ended them or they broke off, and which sequence was played."""
+    """Games of one player on one board: correct answers, whether an error ended them or they were interrupted, and which sequence was played."""
 
     turns: Ints
     is_error: Bools
@@ -43,7 +43,7 @@ class GameEnds:
 
     @classmethod
     def of(cls, games: pl.DataFrame, **taken_as: Ending) -> GameEnds:
-        """Those of a frame of samples that say something; a game that broke off in its first turn does not.
+        """Those of a frame of samples that say something; a game that was interrupted in its first turn does not.
 
         ``taken_as`` counts one ending as another, for bounds: ``limit="complete"`` takes games that reached a limit as complete.
         """
@@ -64,7 +64,7 @@ class GameEnds:
 
     @property
     def times(self) -> Ints:
-        """As Kaplan and Meier count: a game that broke off after k correct answers was at risk of an error after k − 1, not after k."""
+        """As Kaplan and Meier count: a game that was interrupted after k correct answers was at risk of an error after k − 1, not after k."""
         return self.turns - self.is_censored
 
     @property
@@ -74,7 +74,7 @@ class GameEnds:
 
     @property
     def reach(self) -> int:
-        """Up to which turn the curve is well known: the length, or where games broke off the last turn that five (or half of fewer) games answered."""
+        """Up to which turn the curve is well known: the length, or where games were interrupted the last turn that five (or half of fewer) games answered."""
         if not self.is_censored.any():
             return self.length
         at_risk, _ = self.table()
@@ -99,7 +99,7 @@ class GameEnds:
 
         .. math:: \hat\theta = \hat\theta_\tau + S(\tau) \sum_{j=1}^{L-\tau} (1-\lambda)^j \big(g(\tau+j) - g(\tau+j-1)\big)
 
-        λ is errors over turns, from the turn that half of the games answered on (or earlier, until there are ten errors). Where no game broke off,
+        λ is errors over turns, from the turn that half of the games answered on (or earlier, until there are ten errors). Where no game was interrupted,
         the values are those of the games themselves.
         """
         reach, g = self.reach, transform
@@ -135,7 +135,7 @@ class Hazard:
 class Survival:
     """How long games last: ``curve`` gives the share with more than t correct answers.
 
-    ``restricted_mean`` is the mean number of correct answers up to the turn ``reach``: the game's length, unless games broke off and hardly any is left beyond
+    ``restricted_mean`` is the mean number of correct answers up to the turn ``reach``: the game's length, unless games were interrupted and hardly any is left beyond
     it.
     """
 
@@ -171,9 +171,9 @@ def survival_of(ends: GameEnds, *, level: float = 0.95) -> Survival:
 
 
 def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate, tuple[float, float] | None]:
-    """Correct answers on average, and what the average is at least and at most where games broke off or ended without an answer.
+    """Correct answers on average, and what the average is at least and at most where games were interrupted or ended without an answer.
 
-    Games that broke off are censored. Where the curve then ends early, a constant hazard continues it, if it has fallen to one half by then; where that
+    interrupted games are censored. Where the curve then ends early, a constant hazard continues it, if it has fallen to one half by then; where that
     adds more than 5 % to the average, ``reason`` says so, since an interval under a hazard that falls covers less than its level (68–77 % with few games):
     read the restricted mean then. If not, or
     where games reached a limit of context or tokens, the average is not identified: its state is ``above_range``, its value and the

@@ -38,7 +38,7 @@ def run(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Let a model attempt the tasks through Inspect; the same command goes on with a run that was broken off.
+    """Let a model attempt the tasks through Inspect; the same command continues an interrupted run.
 
     Writes attempts.csv and runs.jsonl (scored attempts, for the other verbs), replies.csv (every attempt, its tokens, and why one has no score),
     review.csv (texts that somebody has to read) and run.json. Logs are in DIR/logs, for `inspect view`; replies are kept in DIR/cache, so that nothing is

@@ -48,7 +48,7 @@ def judge(
 
     Writes judge.csv (ratings: the mean of both orders), judge_orders.csv (each order, and what failed), model_scores.csv (item, score 0–1) and
     similarity_scores.csv (how close each response is to the gold standard by embeddings, or by letters without an endpoint). Logs are in
-    DIR/logs, for `inspect view`. The same command goes on with a run that was broken off. Exit code 1: a server failed, or no pair was rated.
+    DIR/logs, for `inspect view`. The same command continues an interrupted run. Exit code 1: a server failed, or no pair was rated.
     """
     from howsure.study.protocol import Study
 

@@ -54,7 +54,7 @@ def estimate(
     from howsure.track.running.costs import Prices, estimate_run
 
     if (input_price is None) != (output_price is None):
-        raise OptionError("--input-price and --output-price go together; give both or none.")
+        raise OptionError("--input-price and --output-price are used together; give both or neither.")
     prices = None if input_price is None or output_price is None else Prices(input_price, output_price, cached_price)
     result = estimate_run(
         variant,

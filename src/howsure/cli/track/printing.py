@@ -41,9 +41,9 @@ def print_result(results: TrackResult, output: Output) -> None:
         for r in results.rows
     ]
     figures: tuple[str, ...] = (f"average [{results.level:.0%}]", "average, bounds", "SD", "median", "max", "min")
-    figures += ("violations", "games", "broken off")
+    figures += ("violations", "games", "interrupted")
     if not any(row.bounds or row.n_censored for row in results.rows):
-        figures = tuple(name for name in figures if name not in ("average, bounds", "broken off"))
+        figures = tuple(name for name in figures if name not in ("average, bounds", "interrupted"))
         rows = [(*row[:4], *row[5:-1]) for row in rows]
     exact = [one for one in results.baselines if one.name == GUESSING]
     told = "; ".join(f"{one.name} on {one.board.variant} {one.average}" for one in exact)

@@ -86,7 +86,7 @@ class TaskRun:
         return {str(domain): mean(part["score"], part["task"], level=level).estimate for (domain,), part in parts}
 
     def to_frame(self) -> pl.DataFrame:
-        """One row an attempt."""
+        """One row per attempt."""
         return self.replies
 
     def as_dict(self) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class _Plan:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """One row an attempt: its task and instance."""
+        """One row per attempt: its task and instance."""
         seeds = {attempt: instance_seed(self.seed, attempt) for attempt in range(1, self.attempts + 1)}
         rows = [
             {name: getattr(task, name) for name in _ABOUT}

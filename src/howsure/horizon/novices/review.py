@@ -26,7 +26,7 @@ class Written:
 
 
 def review_table(texts: Iterable[Written]) -> pl.DataFrame:
-    """One row a text: item, task, seed, prompt, rubric, text; in an order that says nothing.
+    """One row per text: item, task, seed, prompt, rubric, text; in an order that says nothing.
 
     ``item`` is the same for the same writer, task and instance, so that ratings find back to their attempt.
     """

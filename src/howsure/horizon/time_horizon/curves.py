@@ -117,7 +117,7 @@ def draw_curves(
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> SuccessCurves:
-    """The curves of `n` replicates, in which `resample` says what is drawn anew.
+    """The curves of `n` replicates, in which `resample` says what is resampled.
 
     Models share a replicate's tasks, so that differences between models are paired. `base` is where each refit starts.
     ``hierarchy`` counts the chance of tasks and runs twice, since families vary by it already: its intervals are rather too wide. Those of

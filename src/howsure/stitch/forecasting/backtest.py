@@ -155,7 +155,7 @@ def monthly(dated: Dated, top_n: int) -> Iterator[datetime.date]:
 
 
 def summarise_errors(errors: pl.DataFrame, level: float) -> pl.DataFrame:
-    """One row a shape and distance."""
+    """One row per shape and distance."""
     rows = []
     for shape in SHAPES if len(errors) else ():
         for horizon, (low, high) in _HORIZONS.items():

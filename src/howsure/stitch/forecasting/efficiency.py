@@ -68,7 +68,7 @@ class Computed:
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Numbers that are linear in the capabilities, with their covariance and the degrees of freedom that it rests on."""
+    """Numbers that are linear in the capabilities, with their covariance and the degrees of freedom that it depends on."""
 
     value: Floats
     covariance: Floats

@@ -1,1 +1,1 @@
-"""What a conclusion rests on: other settings, left-out parts, held-out scores, a look by eye."""
+"""What a conclusion depends on: other settings, left-out parts, held-out scores, a look by eye."""

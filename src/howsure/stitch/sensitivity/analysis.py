@@ -1,4 +1,4 @@
-"""What a conclusion from the scale rests on: how it changes with the benchmarks, the organisations and the settings."""
+"""What a conclusion from the scale depends on: how it changes with the benchmarks, the organisations and the settings."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Surprises:
 
     ``residuals`` has every score with what the scale expects of it, the strangest first: model, benchmark, score, expected, z (in standard deviations of
     such scores), and expected_low and expected_high, between which the scale's level of such scores lies.
-    ``supports`` has for every model the score that its place rests on most: model, benchmark, rank, rank_without, capability,
+    ``supports`` has for every model the score that its place depends on most: model, benchmark, rank, rank_without, capability,
     capability_without that score, the benchmarks being as they are; the model that moves most in rank first.
     ``n_far`` scores lie more than three standard deviations from their expected values; ``n_by_chance`` would if errors were normal.
     """
@@ -90,7 +90,7 @@ class ScaleCheck(Result):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The sample (main), the raw scores of its models and their neighbours, all residuals, and the score that each model's place rests on most."""
+        """The sample (main), the raw scores of its models and their neighbours, all residuals, and the score that each model's place depends on most."""
         return {
             "check": self.sample,
             "check_scores": self.scores,
@@ -109,7 +109,7 @@ class ScaleCheck(Result):
         return [check_section(self)]
 
     def charts(self) -> dict[str, Chart]:
-        """The sample on the scale, the strangest scores, and the models whose rank rests on one of theirs."""
+        """The sample on the scale, the strangest scores, and the models whose rank depends on one of theirs."""
         from howsure.stitch.sensitivity.charts import draw_residuals, draw_sample, draw_supports
 
         return {
@@ -158,7 +158,7 @@ def check(scale: Scale, *, n_models: int = 20, seed: int = 0) -> ScaleCheck:
 
 
 def surprises(scale: Scale) -> Surprises:
-    """Scores far from what is expected, and models whose place rests on one score."""
+    """Scores far from what is expected, and models whose place depends on one score."""
     found = residual_frame(scale)
     problem, share = scale.problem, _share(scale, found)
     sd = np.sqrt(scale.noise.of(share, problem.benchmark, problem.sampling_variance(share)))

@@ -41,7 +41,7 @@ _TOLERANCE = 1e-7
 def change_anchor(baseline: BaselineFit, solution: Solution, constraint: Constraint) -> Iterable[Variant]:
     """Each benchmark in turn as the anchor, with the difficulty and slope that the present one has.
 
-    Where the anchor's slope is held while fitting, as in ``paper``, the ridge weighs differently under each anchor, and the fit is made anew;
+    Where the anchor's slope is held while fitting, as in ``paper``, the ridge weighs differently under each anchor, and the fit is refitted;
     elsewhere an anchor only names the unit.
     """
     problem, at = solution.problem, solution.layout

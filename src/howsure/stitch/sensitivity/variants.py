@@ -27,7 +27,7 @@ class Variant:
     ``slope`` is that of the frontier, per year, in the variant's own unit, and ``linked_slope`` in the unit of the fit as it is: the variant is stretched until
     the models have the same mean and spread as before (mean–sigma linking), so what fixes the unit does not matter.
     ``rank_correlation`` is Spearman's, ``moved`` how far models move on the linked scale (root mean square), ``top_kept`` the share of the best
-    that stay among the best. What is None cannot be had: no dates, a unit that rests on what was left out, or no scale at all, since the scores
+    that stay among the best. What is None cannot be had: no dates, a unit that depends on what was left out, or no scale at all, since the scores
     fall into parts.
     """
 
@@ -114,7 +114,7 @@ def frontier_slopes(capability: Floats, dates: NDArray[np.datetime64]) -> Floats
 
 
 def variant_frame(variants: list[Variant]) -> pl.DataFrame:
-    """One row a variant."""
+    """One row per variant."""
     kinds: dict[str, Any] = {
         **dict.fromkeys(("kind", "label", "leader"), pl.String),
         **dict.fromkeys(("n_models", "n_benchmarks"), pl.Int64),

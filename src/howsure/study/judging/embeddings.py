@@ -187,7 +187,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class _BusyError(Exception):
-    """What another try may mend, and after how many seconds if the server says so."""
+    """What another try may fix, and after how many seconds if the server says so."""
 
     def __init__(self, told: str, retry_after: str | None = None) -> None:
         super().__init__(told)

@@ -175,7 +175,7 @@ def in_slots(orders: pl.DataFrame, dimension: str) -> tuple[Floats, Floats, list
 
 
 def _orders(study: Study, model: str, replies: Sequence[Reply]) -> pl.DataFrame:
-    """One row an order and dimension; without value where the reply failed."""
+    """One row per order and dimension; without value where the reply failed."""
     rows = [
         (model, reply.item, dimension, reply.target_slot, reply.values.get(dimension), reply.failure)
         for reply in replies

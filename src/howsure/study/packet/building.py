@@ -205,7 +205,7 @@ def build(
     one_page : bool
         One page for everyone: all see one order, and slots are balanced over pairs only.
     salt : str, optional
-        What keeps anyone from guessing the key's content; drawn anew when it is not given.
+        What keeps anyone from guessing the key's content; resampled when it is not given.
 
     Returns
     -------

@@ -57,7 +57,7 @@ def williams(n: int) -> list[list[int]]:
 
 
 def design_frame(raters: Sequence[str], shown: Sequence[Sequence[ShownItem]]) -> pl.DataFrame:
-    """One row an item of a rater: rater, position, item, target (its slot). This un-blinds: it stays with the key."""
+    """One row per item of a rater: rater, position, item, target (its slot). This un-blinds: it stays with the key."""
     rows = [
         (rater, position, one.item, one.target)
         for rater, items in zip(raters, shown, strict=True)

@@ -38,12 +38,12 @@ FAILURES: dict[str, Ending] = {
     "cut": "no_answer",
     "notes": "no_answer",
 }
-"""Why a game broke off without an answer to judge (column ``failure``), and which ending that is."""
+"""Why a game was interrupted (column ``failure``), and which ending that is."""
 
 IS_ERROR = pl.col("ended_by").is_in(["error", "no_answer"])
 """Whether the player's error ended the game, in the turn after ``max_length`` correct ones."""
 IS_CENSORED = pl.col("ended_by").is_in(["interrupted", "limit"])
-"""Whether the game broke off: at least ``max_length`` correct turns, and nothing is known of the next."""
+"""Whether the game was interrupted: at least ``max_length`` correct turns, and nothing is known of the next."""
 
 
 def ended_by() -> pl.Expr:

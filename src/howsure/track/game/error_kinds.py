@@ -13,7 +13,7 @@ from howsure.track.game.sequence import Setting
 __all__ = ["BROKEN_OFF", "COMPLETE", "NO_ANSWER", "chance_kinds", "error_counts"]
 
 NO_ANSWER, BROKEN_OFF, COMPLETE = "no_answer", "broken_off", "none"
-"""How games end beside the kinds of errors: without an answer, broken off, and without an error."""
+"""How games end beside the kinds of errors: without an answer, interrupted, and without an error."""
 
 
 def error_counts(games: pl.DataFrame) -> dict[str, int]:

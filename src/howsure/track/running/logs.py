@@ -28,7 +28,7 @@ def samples_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Samples:
     """Every game in these logs, or folders of logs.
 
     Logs with one task id are tries at one run: of each game the last try without an error counts, with the tokens of all.
-    Epochs, and other runs of the same model under the same conditions, are further attempts. ``failure`` says why a game broke off
+    Epochs, and other runs of the same model under the same conditions, are further attempts. ``failure`` says why a game was interrupted
     without an answer to judge (`howsure.track.game.endings.FAILURES`).
     """
     return samples_of(read_logs(paths, _TASK))

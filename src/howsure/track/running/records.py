@@ -1,4 +1,4 @@
-"""What a log says of a game: how it stands, why it broke off, what it cost."""
+"""What a log says of a game: how it stands, why it was interrupted, what it cost."""
 
 from __future__ import annotations
 

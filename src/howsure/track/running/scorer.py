@@ -51,7 +51,7 @@ METRICS = [
 
 @scorer(metrics=METRICS)
 def max_length() -> Scorer:
-    """How many turns were right. A game that broke off has no score: it is censored, which the metrics here cannot say; `howsure track report` can."""
+    """How many turns were right. An interrupted game has no score: it is censored, which the metrics here cannot say; `howsure track report` can."""
     return _scoring()
 
 

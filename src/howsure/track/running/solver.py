@@ -71,7 +71,7 @@ def play_game(
 
 
 class _Asking:
-    """Puts a conversation to the model, and notes what was charged and what broke off."""
+    """Puts a conversation to the model, and notes what was charged and what was interrupted."""
 
     def __init__(self, model: Model, policy: CachePolicy | None, record: Record, gate: Gate) -> None:
         self._model, self._record, self._gate = model, record, gate

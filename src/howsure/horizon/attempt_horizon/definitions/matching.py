@@ -36,7 +36,7 @@ def horizons(drawn: Drawn, model: Model, levels: Floats) -> Floats:
 
 
 def pooled_curves(drawn: Drawn, model: Model, last: int) -> tuple[Floats, Floats]:
-    """Novices' success on each attempt up to `last` over the tasks that the model tried, and how many answers it rests on, (replicates, attempts).
+    """Novices' success on each attempt up to `last` over the tasks that the model tried, and how many answers it depends on, (replicates, attempts).
 
     NaN where a replicate has no answer.
     """

@@ -1,7 +1,7 @@
 """Spread: the median distance between two of the numbers. The state that would help cannot be written down.
 
 The answer is the middle of a list that has a distance for every pair: n(n − 1)/2 of them, 44,850 after 300 numbers. Each turn adds n
-entries all over that list, so no reply can hold or mend it. What fits in a reply, the sorted numbers, leaves the whole work to do.
+entries all over that list, so no reply can contain or update it. What fits in a reply, the sorted numbers, leaves the whole work to do.
 (Shamos 1976; a robust measure of scale.)
 """
 
