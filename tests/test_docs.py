@@ -233,6 +233,20 @@ def test_notebooks_run(notebook, run):
         assert promised in printed
 
 
+def test_the_picture_of_the_readme_is_what_the_command_draws():
+    """The same texts; `python docs/_ext/pictures.py` draws it again."""
+    spec = importlib.util.spec_from_file_location("pictures", DOCS / "_ext/pictures.py")
+    pictures = importlib.util.module_from_spec(spec)
+    pytest.importorskip("docutils", reason="no docutils: pip install sphinx")
+    spec.loader.exec_module(pictures)
+    _, command, name = pictures.GALLERY[0]
+    assert command.removesuffix(" -o out") in (ROOT / "README.md").read_text()
+    texts = [re.findall(r">([^<>]+)</text>", pictures.drawn_by(command, name))]
+    texts += [re.findall(r">([^<>]+)</text>", (DOCS / f"assets/{name}-{s}.svg").read_text()) for s in ("light", "dark")]
+    assert len(texts[0]) > 10
+    assert texts[0] == texts[1] == texts[2]
+
+
 def test_there_is_a_clean_notebook_for_every_instrument():
     assert [path.stem for path in NOTEBOOKS] == ["evals", "horizon", "stitch", "study", "track"]
     for path in NOTEBOOKS:

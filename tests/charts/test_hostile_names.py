@@ -97,7 +97,9 @@ def of_time():
 
 def of_attempts():
     planted = {name: float(i + 1) for i, name in enumerate(HOSTILE[:7])}
-    drawn = simulate_attempts(draw_suite(8, seed=1), planted=planted, n_learners=6, n_attempts=6, n_runs=4, seed=1)
+    drawn = simulate_attempts(
+        draw_suite(8, seed=1), true_horizons=planted, n_learners=6, n_attempts=6, n_runs=4, seed=1
+    )
     return list(attempt_horizons(drawn.attempts, n_replicates=30, seed=1).charts().values())
 
 

@@ -27,7 +27,7 @@ def test_it_says_what_is_here_and_mends_the_cache(tmp_path):
     assert told["is_usable"]
     (script,) = (tmp_path / "howsure").glob("vega-embed-*.js")
     script.write_bytes(script.read_bytes()[:1000])
-    assert "refitted" in doctor(XDG_CACHE_HOME=str(tmp_path)).stdout
+    assert "built again" in doctor(XDG_CACHE_HOME=str(tmp_path)).stdout
     assert "is whole" in doctor(XDG_CACHE_HOME=str(tmp_path)).stdout
 
 

@@ -43,7 +43,7 @@ def measured(shared, **settings):
 @pytest.mark.parametrize("kind", ["easy", "hard"])
 def test_a_model_like_a_novice_on_attempt_n_has_horizon_n(kind):
     """The mean over worlds is within 5 % of the truth, by matching."""
-    drawn = [simulate(draw_suite(kind=kind, seed=seed), planted=PLANTED, seed=seed).counts for seed in range(40)]
+    drawn = [simulate(draw_suite(kind=kind, seed=seed), true_horizons=PLANTED, seed=seed).counts for seed in range(40)]
     horizons = np.array([HorizonEstimator(one, ("matching",), HALF).horizons[:, 0, 0] for one in drawn])
     assert np.isfinite(horizons).all()
     np.testing.assert_allclose(horizons.mean(axis=0), list(PLANTED.values()), rtol=0.05)
@@ -61,7 +61,7 @@ def covered(kind, n_worlds, n_replicates, definitions=("matching",)):
     hits = []
     for seed in range(n_worlds):
         estimator = HorizonEstimator(
-            simulate(draw_suite(kind=kind, seed=seed), planted=PLANTED, seed=seed).counts, definitions, HALF
+            simulate(draw_suite(kind=kind, seed=seed), true_horizons=PLANTED, seed=seed).counts, definitions, HALF
         )
         drawn = estimator.replicates(n_replicates, seed=seed)
         hits.append(
@@ -124,7 +124,7 @@ def test_always_is_above_range(world, definition):
 
 def test_an_end_of_an_interval_has_its_own_state():
     suite = draw_suite(20, seed=1)
-    shared = simulate(suite, planted={"first": 1.05, "late": 9.0}, n_learners=12, n_runs=6, seed=4).counts
+    shared = simulate(suite, true_horizons={"first": 1.05, "late": 9.0}, n_learners=12, n_runs=6, seed=4).counts
     rows = {row.model: row.horizon for row in measured(shared, success_rates=(0.5,)).rows}
     assert rows["first"].low_state == "below_range"
     assert rows["late"].high_state == "above_range"
@@ -154,7 +154,7 @@ def test_novices_who_never_succeed_leave_states_and_no_division_by_zero(world):
 
 
 def test_one_learner_has_no_interval():
-    shared = simulate(draw_suite(6, seed=1), planted={"m": 2.0, "k": 3.0}, n_learners=1, seed=1).counts
+    shared = simulate(draw_suite(6, seed=1), true_horizons={"m": 2.0, "k": 3.0}, n_learners=1, seed=1).counts
     found = measured(shared)
     assert all(pair.p_a_greater is None for pair in found.pairs)
     for row in found.rows:

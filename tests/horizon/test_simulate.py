@@ -107,7 +107,7 @@ def test_weak_below_medium_below_strong_at_every_task(world):
 @pytest.mark.parametrize("kind", SUITES)
 def test_a_planted_model_has_the_horizon_it_was_planted_with(kind):
     planted = {"a": 1.5, "b": 3.0, "c": 6.0}
-    world = simulate(draw_suite(50, kind=kind, seed=3), planted=planted, seed=3)
+    world = simulate(draw_suite(50, kind=kind, seed=3), true_horizons=planted, seed=3)
     assert world.truth == pytest.approx(planted)
 
 

@@ -35,7 +35,7 @@ def test_the_promised_width_is_what_a_study_finds(plan):
     found = []
     for seed in range(12):
         world = simulate(
-            draw_suite(60, seed=seed), planted={"m": 2.5}, n_learners=40, n_attempts=6, n_runs=5, seed=seed
+            draw_suite(60, seed=seed), true_horizons={"m": 2.5}, n_learners=40, n_attempts=6, n_runs=5, seed=seed
         )
         estimator = HorizonEstimator(world.counts, ("matching",), np.array([0.5]))
         one = estimator.horizon(estimator.replicates(200, seed=seed), 0, 0, 0, 0.95)

@@ -17,7 +17,7 @@ def write(folder, name, *bodies):
 
 
 def changed(body, *path, to):
-    """A copy with one value changed and the digest refitted."""
+    """A copy with one value changed and the digest computed again."""
     copy = json.loads(json.dumps(body))
     inner = copy
     for name in path[:-1]:

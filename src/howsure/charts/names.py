@@ -42,7 +42,7 @@ def _names(spec: Spec) -> dict[str, list[str]]:
 
 
 def _listed(spec: Spec, field: str) -> Iterator[str]:
-    """Names that a scale or an order listswhether or not they are in the data."""
+    """Names that a scale or an order lists, whether or not they are in the data."""
     for _, channel in _channels(spec):
         if channel["field"] == field:
             for names in ((channel.get("scale") or {}).get("domain"), channel.get("sort")):

@@ -52,7 +52,7 @@ def demo(
 ) -> None:
     """The tour: a simulated world with a known truth, every estimate beside it, in one report that opens offline.
 
-    Writes report.html, planted.csv (every estimate with its truth) and a folder of tables for each instrument.
+    Writes report.html, planted.csv (every estimate with its true value) and a folder of tables for each instrument.
     """
     console = Console(is_quiet=quiet, is_json=json)
     if coverage:

@@ -1,6 +1,6 @@
 """Novices who learn and models that do not, drawn with a known truth.
 
-`simulate` draws the data set of NAME, with models of planted ability or models that behave exactly like novices on a given attempt.
+`simulate` draws the data set of NAME, with models of known ability or models that behave exactly like novices on a given attempt.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class SimulatedRuns:
 
     @cached_property
     def truth(self) -> dict[str, float]:
-        """Each model's horizon on this suite, had there been endlessly many learners and runs."""
+        """Each model's horizon on this suite, in expectation over learners and runs."""
         return {model: self.suite.horizon(row) for model, row in zip(self.models, self.chances, strict=True)}
 
     @cached_property
@@ -152,7 +152,7 @@ class SimulatedRuns:
         return Attempts(rows)
 
     def save(self, folder: Path) -> list[Path]:
-        """Write runs.jsonl, suite.csv (the planted curve of each task) and truth.json."""
+        """Write runs.jsonl, suite.csv (the true curve of each task) and truth.json."""
         planted = ("difficulty", "first", "asymptote", "rate")
         suite = self.suite.tasks.with_columns(pl.Series(name, getattr(self.suite, name)) for name in planted)
         truth = {
@@ -170,7 +170,7 @@ def simulate(
     suite: Suite | None = None,
     *,
     abilities: Mapping[str, float] = ABILITIES,
-    planted: Mapping[str, float] | None = None,
+    true_horizons: Mapping[str, float] | None = None,
     steepness: float = 6.0,
     n_learners: int = 50,
     n_attempts: int = 10,
@@ -183,9 +183,8 @@ def simulate(
     .. math:: P(\text{model succeeds}) = \sigma(k\,(\text{ability} - \text{difficulty}_t)), \qquad
               P(\text{learner } l \text{ succeeds}) = \Phi\!\Big(\frac{\Phi^{-1}(P_t(n)) + \sqrt{1-s}\, z_l}{\sqrt s}\Big)
 
-    A learner is better or worse than others at all tasks by z ~ N(0, 1); s is ``sameness``, 1 for learners who are all alike. Over
-    learners the success is P_t(n) exactly. ``planted`` models instead of ``abilities`` behave like a novice on the attempt that is given:
-    their horizon is that number, whatever the tasks.
+    A learner has the same advantage z ~ N(0, 1) at all tasks; s is ``sameness``, 1 if all learners are the same. Over
+    learners the success is P_t(n) exactly. Models with ``true_horizons`` behave like a novice on that attempt, whatever the tasks.
 
     Parameters
     ----------
@@ -193,7 +192,7 @@ def simulate(
         The tasks with their true curves; by default 100 of mixed difficulty.
     abilities : Mapping[str, float]
         Model → ability.
-    planted : Mapping[str, float] | None
+    true_horizons : Mapping[str, float] | None
         Model → attempt number; the model behaves like a novice on that attempt, so that this number is its true horizon. Replaces ``abilities``.
     steepness : float
         The factor k.
@@ -216,8 +215,8 @@ def simulate(
     practice = rng.random((len(typical), n_learners, n_attempts)) < ndtr(
         (typical[:, None, :] + talent[None, :, None]) / np.sqrt(sameness)
     )
-    if planted:
-        chances = np.stack([suite.success(attempt) for attempt in planted.values()])
+    if true_horizons:
+        chances = np.stack([suite.success(attempt) for attempt in true_horizons.values()])
     else:
         chances = expit(steepness * (np.array(list(abilities.values()))[:, None] - suite.difficulty))
     runs = rng.random((*chances.shape, n_runs)) < chances[:, :, None]
@@ -227,8 +226,12 @@ def simulate(
         "n_runs": n_runs,
         "sameness": sameness,
     }
-    settings |= {"planted": dict(planted)} if planted else {"abilities": dict(abilities), "steepness": steepness}
-    return SimulatedRuns(suite, tuple(planted or abilities), practice, runs, chances, settings, seed)
+    settings |= (
+        {"true_horizons": dict(true_horizons)}
+        if true_horizons
+        else {"abilities": dict(abilities), "steepness": steepness}
+    )
+    return SimulatedRuns(suite, tuple(true_horizons or abilities), practice, runs, chances, settings, seed)
 
 
 def draw_suite(n_tasks: int = 100, *, kind: str = "mixed", seed: int = 0) -> Suite:

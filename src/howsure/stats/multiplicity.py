@@ -1,4 +1,4 @@
-"""P-values of many tests at once: adjusted, so that each may be held against the level as if it stood alone."""
+"""P-values of many tests at once: adjusted, so that each can be compared with the level as if it were the only one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A planted study: raters with known severities, noise and vices rate pairs whose fidelity is known."""
+"""A simulated study: raters with known bias (severity), noise and careless behaviour rate pairs of known fidelity."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Crowd:
 
 @dataclass(frozen=True)
 class Truth:
-    """What endlessly many honest raters would show.
+    """Expected results with honest raters.
 
     ``fidelity_by_pair`` is each pair's PFI, ``fidelity`` its mean over all such pairs; ``icc_2_1`` is the reliability of one
     rater's PFI, ``icc_2_k`` of the mean of the honest ones, ``alpha`` the same without severity; ``correlation`` is that of model scores

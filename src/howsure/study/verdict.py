@@ -83,7 +83,7 @@ CRITERIA = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """A criterion, the statistic it was held against, and whether it holds."""
+    """A criterion, the statistic it was compared with, and the result."""
 
     criterion: Criterion
     estimate: Estimate

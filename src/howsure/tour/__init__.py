@@ -1,11 +1,11 @@
-"""The tour: a world whose truth is planted, every instrument at work in it, and every estimate beside that truth.
+"""The tour: simulated data with known true values, every instrument applied to them, and every estimate beside that truth.
 
 ::
 
     world                  the models of the tour, and what is true of them
     learners               people who learn Track the Stat
     games                  the models play it, through Inspect where that is installed
-    evals, track, horizons, study, stitch     one instrument each: measure, and hold against the truth
+    evals, track, horizons, study, stitch     one instrument each: measure, and compare with the true values
     parts, page            what an instrument brings to the page, and the page
     whole, coverage        the whole of it, once; and many times over, to count
 """

@@ -54,7 +54,7 @@ def name_part(world: World, settings: TourSettings) -> TourStop:
     suite = draw_suite(_N_TASKS, seed=settings.seed)
     drawn = simulate(
         suite,
-        planted=planted,
+        true_horizons=planted,
         n_learners=_N_LEARNERS,
         n_attempts=_N_ATTEMPTS,
         n_runs=_N_RUNS,
@@ -103,7 +103,7 @@ def _asked(settings: TourSettings) -> dict[str, Any]:
 
 
 def _headline(found: AttemptHorizons) -> list[Section]:
-    """The first section without its tables, which tell the same as what is found beside the planted."""
+    """The first section without its tables, whose numbers are shown beside the true values."""
     first, *others = attempts_sections(found, _GAMES.name)
     kept = [block for block in first.blocks if isinstance(block, Text | ChartBlock | Method)]
     return [replace(first, blocks=kept), *filter(_is_of_pairs, others)]

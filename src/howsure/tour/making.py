@@ -136,7 +136,7 @@ def _games(world: World, seed: int, *, is_quick: bool) -> Iterator[Callable[[], 
 def _parts(
     world: World, settings: TourSettings, games: Callable[[], Games], epoch: Scores | None
 ) -> Iterator[TourStop]:
-    """Those that need no games first; with ``epoch``, its scores instead of planted ones."""
+    """Those that need no games first; with ``epoch``, its scores instead of simulated ones."""
     yield name_part(world, settings)
     yield time_part(world, settings)
     yield study_part(settings)

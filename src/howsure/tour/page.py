@@ -107,7 +107,7 @@ def _finite(one: Planted) -> Cell:
 
 
 def _chart(figure: Figure, planted: Sequence[Planted]) -> Chart:
-    """Each estimate with its interval, and the planted truth beside it."""
+    """Each estimate with its interval, and the true (simulated) value beside it."""
     shown = planted[:_MOST_ROWS]
     found = estimate_rows([(one.subject, one.found) for one in shown]).with_columns(group=pl.lit(_FOUND))
     truth = pl.DataFrame(

@@ -38,7 +38,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Planted:
-    """An estimate beside the truth that was planted.
+    """An estimate beside its true (simulated) value.
 
     Not every one is ``fit_to_count``: a truth beyond what the data can show is held by any open interval, and what comes out the same whatever
     the seed is one interval, however often it is drawn.

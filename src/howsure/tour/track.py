@@ -1,4 +1,4 @@
-"""Track the Stat: models with a known chance to err in a turn, and two yardsticks that know the last numbers only."""
+"""Track the Stat: models with a known probability of an error per turn, and baselines that know only the last numbers."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
 r"""The models of the tour, and what is true of them.
 
 A world of models and benchmarks is drawn as `howsure.stitch.simulate` has it. One benchmark is called ``track/median/30``, and six models that were released
-in the two years around the day for which it is right are held back: they have no score yet. They are the cast of the tour. What they do in every instrument follows from
-their planted capability:
+in the two years around the day for which it is right are held back: they have no score yet. They are the cast of the tour. What they do in every instrument follows from their true capability:
 
-- on Track the Stat a model errs with the same chance p in every turn, so that its share of correct turns is the score that its capability gives it there,
+- on Track the Stat a model has the same probability p of an error in every turn, so that its share of correct turns is the score that its capability gives it there,
 
   .. math:: \frac{1}{L}\sum_{t=1}^{L} (1-p)^t = s, \qquad s \sim \mathrm{Beta} \text{ around } \sigma(a (C - D));
 
-- its time horizon doubles one and a half times with a unit of capability, give or take half a doubling; eight models that have scores
+- its time horizon doubles one and a half times with a unit of capability, with a standard deviation of half a doubling; eight models that have scores
   have time horizons too, so that both scales share models;
 - among NAME's tasks the models behave, from the weakest to the strongest, like novices on attempt 2, 3, 4, 5, 7, and like nobody yet.
 """
@@ -53,7 +52,7 @@ _LEAST_SHARE = 0.02  # of correct turns, and of games with an error: no model is
 
 @dataclass(frozen=True)
 class Actor:
-    """A model of the tour: ``capability`` on the planted scale, ``slip`` its chance to err in a turn, ``minutes`` and ``attempts`` its horizons."""
+    """A model of the tour: ``capability`` on the true scale, ``slip`` its probability of an error per turn, ``minutes`` and ``attempts`` its horizons."""
 
     name: str
     released: datetime.date
@@ -69,7 +68,7 @@ class Actor:
 
     @property
     def turns(self) -> float:
-        """Correct turns in a game, over endlessly many."""
+        """Expected number of correct turns per game."""
         return LENGTH * share_of_turns(self.slip)
 
 
@@ -92,7 +91,7 @@ class World:
         return {actor.player: actor.name for actor in self.cast}
 
     def on_scale(self, capability: float, anchor: str) -> float:
-        """A planted capability in the unit of a scale whose `anchor` has difficulty 0 and slope 1."""
+        """A true capability in the unit of a scale whose `anchor` has difficulty 0 and slope 1."""
         told = self.benchmark(anchor)
         return float(told["slope"] * (capability - told["difficulty"]))
 
@@ -123,7 +122,7 @@ def plant(seed: int) -> World:
 
 
 def share_of_turns(slip: float) -> float:
-    """The share of correct turns in a game of a player who errs with this chance in every turn."""
+    """The share of correct turns in a game of a player with this probability of an error per turn."""
     return float(((1 - slip) ** np.arange(1, LENGTH + 1)).mean())
 
 

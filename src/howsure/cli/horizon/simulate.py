@@ -61,7 +61,13 @@ def simulate(
         chosen = simulator.draw_suite(n_tasks, kind=suite, seed=seed)
     planted = {f"like-attempt-{attempt:g}": attempt for attempt in like or ()}
     world = simulator.simulate(
-        chosen, planted=planted, n_learners=learners, n_attempts=attempts, n_runs=runs, sameness=sameness, seed=seed
+        chosen,
+        true_horizons=planted,
+        n_learners=learners,
+        n_attempts=attempts,
+        n_runs=runs,
+        sameness=sameness,
+        seed=seed,
     )
     rows = [
         (model, f"{horizon:.2f}", f"{success:.3f}")

@@ -185,7 +185,7 @@ def _draw(
         seed = int(rng.integers(2**31))
         world = simulate(
             draw_suite(n_tasks, kind=suite, seed=seed),
-            planted={"model": horizon},
+            true_horizons={"model": horizon},
             n_learners=n_learners,
             n_attempts=n_attempts,
             n_runs=n_runs,
