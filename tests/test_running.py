@@ -89,7 +89,7 @@ def test_a_damaged_log_is_named_with_what_to_do(tmp_path):
     run = InspectRun(tmp_path, "mark", "shelf")
     run.folder.mkdir()
     (run.folder / "half.eval").write_bytes(b"PK")
-    with pytest.raises(InputError, match=r"half\.eval: is damaged .* Move it away; the run goes on"):
+    with pytest.raises(InputError, match=r"half\.eval: is damaged .* Move it away; the run continues"):
         run.logs()
 
 

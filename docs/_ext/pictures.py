@@ -22,14 +22,16 @@ from docutils.parsers.rst import Directive
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
-from howsure.charts.theme import DARK, FONT, LIGHT, PALETTE, PALETTE_DARK  # noqa: E402 (its folder is named above)
+from howsure.charts.export import save_chart  # noqa: E402 (its folder is named above)
+from howsure.charts.theme import DARK, FONT, LIGHT, PALETTE, PALETTE_DARK  # noqa: E402
+from howsure.results import Result  # noqa: E402
 
 GALLERY = (
     ("Mean scores", "howsure summary examples/evals/attempts.csv --cluster family -o out", "summary"),
     ("Differences between models", "howsure compare examples/evals/attempts.csv --cluster family -o out", "compare"),
     ("Time horizons", "howsure horizon time examples/horizon/time_counts.csv -o out", "success_by_length"),
-    ("One capability scale", "howsure stitch fit examples/stitch/scores.csv --replicates 200 -o out", "frontier"),
-    ("Agreement of raters", "howsure study analyze examples/study/ratings.csv --study examples/study/study.yaml -o out", "reliability"),
+    ("One capability scale", "howsure stitch fit examples/stitch/scores.csv --replicates 200 -o out", "capabilities"),
+    ("Agreement of raters", "howsure study analyze examples/study/ratings.csv --study examples/study/study.yaml -o out", "agreement"),
     ("Correct answers before the first error", "howsure track run --player oracle --player window-5 --player largest --samples 60 --length 60 -o out", "survival"),
 )  # fmt: skip
 """Title, command, and which of its charts is shown."""
@@ -85,7 +87,9 @@ def drawn_by(command: str, name: str) -> str:
     with tempfile.TemporaryDirectory() as desk:
         (Path(desk) / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
         _howsure(command, desk)
-        return (Path(desk) / "out" / f"{name}.svg").read_text(encoding="utf-8")
+        result = Result.load(next((Path(desk) / "out").glob("*.result.zip")))
+        key = next(one for one in result.charts() if one.startswith(name))
+        return save_chart(result.chart(key), Path(desk) / "chart.svg").read_text(encoding="utf-8")
 
 
 def save(svg: str, path: Path) -> None:

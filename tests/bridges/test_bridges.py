@@ -265,7 +265,7 @@ def test_scales_are_read_from_what_instruments_saved(tmp_path):
     kind, frame = read_scale(tmp_path)
     assert kind == "minutes"
     assert frame.rows() == [("a", 8.0, 1.0, 9.0)]
-    with pytest.raises(InputError, match="holds no scale"):
+    with pytest.raises(InputError, match="contains no scale"):
         read_scale(tmp_path / "nothing")
 
 

@@ -298,7 +298,7 @@ def test_map(folder, tmp_path):
 def test_check(folder, tmp_path):
     text = told("check", folder, "-n", 5, "--seed", 3, "-o", tmp_path)
     assert "Is this the order that you would expect?" in text
-    assert "standard deviations off" in text
+    assert "standard deviations from their expected values" in text
     assert {"check.csv", "check_scores.csv", "check.png", "check_report.html"} <= {p.name for p in tmp_path.iterdir()}
     assert len(pl.read_csv(tmp_path / "check.csv")) == 5
 
@@ -335,7 +335,7 @@ def test_explore(tmp_path):
 def test_explore_names_the_parts_of_a_table_that_falls_apart(tmp_path):
     rows = [(f"{side}{m}", f"{side}-bench-{b}", 0.5) for side in "xy" for m in range(3) for b in range(4)]
     text = told("explore", written(tmp_path, rows))
-    assert "The table falls into 2 parts" in text
+    assert "The table has 2 unlinked groups" in text
     assert "y0 on x-bench-0" in text
 
 
@@ -387,7 +387,7 @@ def grid(n_models=8, n_benchmarks=6):
 BAD = {
     "one benchmark": ([r for r in grid() if r[1] == "b1"], ["--min-benchmarks", "1"], "Only one benchmark is left (b1)"),
     "one benchmark, plainly": ([r for r in grid() if r[1] == "b1"], [], "No model is on 4 benchmarks; the most is 1"),
-    "disconnected": (grid() + [(f"{m}x", f"{b}x", s) for m, b, s in grid()], [], "fall into 2 parts that no model joins"),
+    "disconnected": (grid() + [(f"{m}x", f"{b}x", s) for m, b, s in grid()], [], "fall into 2 groups that no model links"),
     "NaN": ([*grid(), ("m9", "b1", "NaN")], [], "line 50: score NaN is not a finite number (m9 on b1)"),
     "percent": ([(m, b, 100 * s) for m, b, s in grid()], [], "Divide percentages by 100 or pass --percent"),
     "three rows": (grid()[:3], [], "No model is on 4 benchmarks"),

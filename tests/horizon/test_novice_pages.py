@@ -152,7 +152,7 @@ def test_texts_that_have_to_be_judged_are_left_out_or_exported_blind(own, tmp_pa
     found = collected(built, tmp_path, {"line": ["One.", "Two."]})
     assert sorted(found.review["text"]) == ["One.", "Two."]
     assert "ada" not in found.review.write_csv()
-    with pytest.raises(InputError, match="All answers have to be judged"):
+    with pytest.raises(InputError, match="All answers must be scored by people"):
         _ = found.attempts
     assert {path.name for path in found.save(tmp_path / "out")} == {
         *("learners.csv", "review.csv", "novices.json", "novices.result.zip")
@@ -187,7 +187,7 @@ def test_learners_have_instances_of_their_own_and_tasks_are_dealt_evenly():
 
 def test_pages_and_keys_are_kept_apart(own, tmp_path):
     built = make_pages(own, n_learners=2, n_attempts=1)
-    with pytest.raises(OptionError, match="or a folder for a page a learner"):
+    with pytest.raises(OptionError, match="or a folder for one page per learner"):
         built.save(tmp_path / "novice.html")
     written = built.save(tmp_path / "pages")
     assert [path.name for path in written] == ["learner-001.html", "learner-002.html", "novices.key.json"]

@@ -53,7 +53,7 @@ def test_folders_that_cannot_be_served_are_refused(folder):
         open_packet(folder)
     (folder / "copy.html").unlink()
     track_page().save(folder / "play.html")
-    with pytest.raises(InputError, match="folder of its own"):
+    with pytest.raises(InputError, match="another folder"):
         open_packet(folder)
     (folder / "play.html").unlink()
     (folder / LINKS).write_text("{}]")

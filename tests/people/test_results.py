@@ -74,7 +74,7 @@ def test_a_file_that_was_cut_or_changed_is_refused_and_the_others_count(tmp_path
     cut.write_bytes(good.read_bytes()[:-300])
     collected = read_results([good, write(tmp_path, "edited.json", edited), cut], pages)
     assert [received.rater for received in collected.results] == ["r0"]
-    assert "digest does not fit" in collected.refused[0].reason
+    assert "digest does not match" in collected.refused[0].reason
     assert "not JSON" in str(collected.refused[1])
 
 

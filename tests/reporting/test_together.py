@@ -60,7 +60,7 @@ def test_many_in_one_say_what_was_found_and_what_is_not_known(report, tmp_path):
 
 
 def test_a_folder_without_results_and_a_broken_file_are_told(tmp_path):
-    with pytest.raises(InputError, match="holds no saved result"):
+    with pytest.raises(InputError, match="contains no saved result"):
         find_reports([tmp_path])
     (tmp_path / "report.sections.json").write_text("{}")
     with pytest.raises(InputError, match=r"report\.sections\.json: holds no sections"):

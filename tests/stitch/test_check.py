@@ -157,7 +157,7 @@ def test_a_model_that_stands_on_one_score_is_named(world):
 
 def test_words_tell_numbers_and_ranks(found):
     words = found.surprises.words(2)
-    assert "standard deviations off" in words[0]
+    assert "standard deviations from their expected values" in words[0]
     assert " is expected (" in words[1]
     assert any("it would be" in sentence for sentence in words)
 

@@ -231,7 +231,7 @@ def test_families_are_names_without_size_and_come_together():
 
 def test_one_family_that_carries_all_is_named():
     data = planted(np.random.default_rng(0), n_families=2, size=4)
-    with pytest.raises(InputError, match="Without f0 nothing tells compute and time apart"):
+    with pytest.raises(InputError, match="Without f0 compute and time cannot be separated"):
         jointly(data, 0.95)
 
 

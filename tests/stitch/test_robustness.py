@@ -346,7 +346,7 @@ def test_folds_may_come_from_a_table(world):
 
 
 def test_one_refit_is_too_few(world):
-    with pytest.raises(OptionError, match="2 refits at least"):
+    with pytest.raises(OptionError, match="at least 2 refits"):
         robustness(world.scores, n_replicates=1)
 
 

@@ -123,7 +123,7 @@ def test_duplicates_and_strangers_are_refused_with_the_file_and_the_reason(examp
         "answers-r02.json": "'r02' gave 2 answer sets that differ",
         "other-study.json": "answers another page",
         "borrowed-page.json": "comes from 'r08', but the page was made for 'r05'",
-        "answers-r06.json": "digest does not fit",
+        "answers-r06.json": "digest does not match",
         "half.json": "not JSON",
     }.items():
         assert reason in told.pop(name)

@@ -159,7 +159,7 @@ def test_half_a_pair_of_options_is_refused(command, tmp_path):
     study.write_text(STUDY.model_dump_json())
     told = command("study", "judge", study, "--embeddings", "http://127.0.0.1:9/v1")
     assert (told.returncode, told.stderr.count("\n")) == (2, 1)
-    assert "go together" in told.stderr
+    assert "are used together" in told.stderr
 
 
 def test_vectors_of_nothing_have_no_similarity():

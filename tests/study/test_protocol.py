@@ -121,7 +121,7 @@ def test_bytes_and_bottomless_nesting_are_refused(tmp_path):
         ({"kind": "choice", "low": 0, "high": 1, "labels": ["a", "b"], "values": [1]}, "1 values for 2 labels"),
         ({"kind": "choice", "low": 0, "high": 1, "labels": ["a", "b"], "values": [1, 5]}, "do not run from"),
         ({"kind": "each", "low": 1, "high": 2, "labels": ["a", "a"]}, "'a' is there twice"),
-        ({"name": "guess", "kind": "comparison"}, "a name that Howsure uses itself"),
+        ({"name": "guess", "kind": "comparison"}, "reserved by Howsure"),
     ],
 )
 def test_dimensions_that_do_not_fit_are_refused(given, told):

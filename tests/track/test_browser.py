@@ -103,5 +103,5 @@ def test_what_does_not_fit_is_told(tmp_path):
         make_page("mode", n_games=0)
     stray = tmp_path / "stray.json"
     stray.write_text("{}")
-    with pytest.raises(InputError, match="No result of this page is there"):
+    with pytest.raises(InputError, match="No answers to this page were found"):
         collect_page(make_page("mode", n_games=1, setting=SHORT), [stray])

@@ -82,7 +82,7 @@ def test_an_estimate_asks_nothing_and_counts(track, tmp_path):
         (["run", "--model", "a/b"], "add -o DIR"),
         (["run", "--model", "a/b", "-o", "x", "--config", "temperature"], "write it as name=value"),
         (["report", "nowhere"], "nowhere: no such file or folder."),
-        (["estimate", "--input-price", "3"], "go together"),
+        (["estimate", "--input-price", "3"], "are used together"),
         (["estimate", "--turns", "400"], "not between 0 and the length 300"),
     ],
 )

@@ -322,7 +322,7 @@ def test_distractors_stand_before_the_numbers(asked):
 def test_written_state_is_noticed(asked, name):
     row, notes, _ = asked[name]
     assert (row["max_length"], row["failure"]) == (3, None)
-    assert notes[0].startswith(f"openai-api/test/{name}: in 1 of 1 games a reply holds reasoning or notes")
+    assert notes[0].startswith(f"openai-api/test/{name}: in 1 of 1 games a reply contains reasoning or notes")
 
 
 def test_nothing_is_noticed_where_only_answers_are_said(asked):

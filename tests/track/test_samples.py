@@ -41,7 +41,7 @@ def test_a_game_becomes_a_sample():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"max_length": 11, "error_kind": None}, "do not go together"),
+        ({"max_length": 11, "error_kind": None}, "contradict each other"),
         ({"error_kind": None}, "3 of 10 turns right"),
         ({"max_length": 10}, "error rank"),
         ({"variant": "mean"}, "variant mean is not one of median, mode"),

@@ -239,7 +239,7 @@ def test_every_verb_of_the_command(command, tmp_path):
     made = command("horizon", "tasks", "-o", tmp_path / "tasks.yaml", "--n", 10)
     assert made.returncode == 0
     assert "10 tasks" in made.stdout
-    assert "6 are scored by a program, 4 have to be judged" in made.stdout
+    assert "6 are scored by a program, 4 must be scored by a person or a judge" in made.stdout
     assert len(read_tasks(tmp_path / "tasks.yaml")) == 10
 
     shown = command(
