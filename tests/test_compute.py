@@ -293,7 +293,9 @@ def test_something_else_listens(says, told, monkeypatch):
 
         threading.Thread(target=answer, daemon=True).start()
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(HowsureError, match=rf"The server at {address} is not a Dask scheduler \({told}\)\. Start one"):
+        with pytest.raises(
+            HowsureError, match=rf"The server at {address} is not a Dask scheduler \({told}\)\. Start one"
+        ):
             replicate(normals, 10, seed=SEED, cluster=address)
     for connection in held:
         connection.close()

@@ -48,6 +48,13 @@ class GateHistory(Result):
 
     Table ``history``: one row per run and eval: position (1, 2, …), time, commit, eval, verdict, margin, candidate (its mean score) and difference
     (candidate − base), each with _low, _high and _state.
+
+    Parameters
+    ----------
+    rows : tuple[HistoryRow, ...]
+        One entry per run and eval.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "history"

@@ -51,7 +51,15 @@ class GateCoverageRow:
 
 @dataclass(frozen=True, kw_only=True)
 class GateCoverage(Result):
-    """How often the gate ships, blocks and cannot tell where the truth is known; table ``gate_coverage``: see `GateCoverageRow`."""
+    """How often the gate ships, blocks and cannot tell where the truth is known; table ``gate_coverage``: see `GateCoverageRow`.
+
+    Parameters
+    ----------
+    rows : tuple[GateCoverageRow, ...]
+        One entry per bank, margin and design.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
 
     name: ClassVar[str] = "gate_coverage"
     rows: tuple[GateCoverageRow, ...]

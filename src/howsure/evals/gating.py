@@ -85,6 +85,15 @@ class GateDecision(Result):
 
     Table ``gate``: one row per eval: eval, verdict, margin, base, candidate and difference (each with _low, _high and _state), p_ship, p_block,
     p_block_adjusted, n_items, n_clusters, n_gains, n_losses, n_unshared, method, reason, more_items, more_repeats, tokens, cost; see `GateRow`.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        The verdict over all evals.
+    rows : tuple[GateRow, ...]
+        One entry per eval.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "gate"

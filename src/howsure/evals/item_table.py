@@ -54,6 +54,21 @@ class ItemTable(Result):
     Table ``item_scores``: one row per item and model: eval, task, subject, mean, n, and ``link`` to the transcript of its first
     attempt where a viewer was named. Table ``saturation``: one row per eval: the highest mean, and the shares of items that are
     never solved, always solved and informative (neither), with intervals.
+
+    Parameters
+    ----------
+    items : pl.DataFrame
+        Table ``items``.
+    scores : pl.DataFrame
+        Table ``item_scores``.
+    evals : pl.DataFrame
+        Table ``saturation``.
+    a : str
+        The first model that is compared, if any.
+    b : str
+        The second model that is compared, if any.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "items"

@@ -101,6 +101,13 @@ class BankCoverage(Result):
     monte_carlo_se     standard error of that share
     mean_width         mean width of the intervals
     =================  ==================================================================================================
+
+    Parameters
+    ----------
+    rows : tuple[BankCoverageRow, ...]
+        One entry per bank, quantity, kind of items, group of models and design.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "coverage_real"

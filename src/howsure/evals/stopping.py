@@ -268,6 +268,15 @@ class Watch(Result):
     answer             above, below, no difference that matters, precise enough, or open
     a, b, difference   the two models, and mean of a minus mean of b with its confidence sequence
     =================  ==================================================================================================
+
+    Parameters
+    ----------
+    runs : tuple[WatchedRun, ...]
+        One entry per log.
+    pairs : tuple[WatchedDifference, ...]
+        One entry per pair of logs of one task.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "watch"
