@@ -296,7 +296,7 @@ def test_something_else_listens(says, told, monkeypatch):
         with pytest.raises(
             HowsureError, match=rf"The server at {address} is not a Dask scheduler \({told}\)\. Start one"
         ):
-            replicate(normals, 10, seed=SEED, cluster=address)
+            replicate(normals, 10, seed=SEED, scheduler=address)
     for connection in held:
         connection.close()
 

@@ -102,7 +102,7 @@ const tBelow = (t, df) => {
   return t > 0 ? 1 - tail : tail;
 };
 
-// What a mean over clusters rests on: howsure.stats.means._Sample, step by step.
+// What a mean over clusters depends on: howsure.stats.means._Sample, step by step.
 const dfOfSpread = (deviations) => {
   const squares = sumOf(deviations, (d) => d * d), fourths = sumOf(deviations, (d) => d ** 4);
   const kurtosis = deviations.length * fourths / squares ** 2;
