@@ -45,7 +45,7 @@ class ModelAgreement:
     """Correlations of mean human PFI with model scores over pairs, what noise in the ratings allows, and both joined.
 
     ``ceiling`` is the correlation that a perfect score could be expected to reach with these raters' mean, ``ceiling_from`` the
-    reliability it is the root of; ``disattenuated`` is Pearson's r with a mean free of noise. ``critical`` is the smallest r
+    reliability it is the root of; ``disattenuated`` is Pearson's r with a mean without measurement error. ``critical`` is the smallest r
     that so many pairs tell from 0. ``combined`` is the mean over pairs of (model + human)/2, ``model`` and ``human`` its two parts.
     """
 
