@@ -794,7 +794,7 @@ def test_texts_are_those_of_inspect(made, name):
     assert len(found) == len(samples) == 36
     for sample in samples:
         row = found[str(sample.id), sample.epoch]
-        assert (row["log"], row["question"]) == (path.name, sample.input_text)
+        assert (row["log"], row["question"]) == (path.name, sample.input)
         assert (row["target"], row["answer"]) == (sample.target, sample.output.completion)
 
 
