@@ -332,3 +332,14 @@ def test_deep_nesting_and_huge_lines_are_told(tmp_path, layout):
     readable(tmp_path / "closed.json")
     (tmp_path / "long.jsonl").write_text('{"model_a": "' + "x" * 3_000_000 + '", "model_b": "b", "winner": "tie"}\n')
     readable(tmp_path / "long.jsonl")
+
+
+def test_scores_of_any_size_need_a_direction(tmp_path):
+    shutil.copy(formats.MADE / "scan/n_messages.parquet", tmp_path / "n_messages.parquet")
+    with pytest.raises(InputError, match="nothing says whether higher ones are better: n_messages"):
+        sources.read(tmp_path / "n_messages.parquet")
+    table = sources.read(tmp_path / "n_messages.parquet", better="lower")
+    assert table.frame.select("score", "scale", "better").unique().rows() == [(2.0, "free", "lower")]
+    both = sources.account(formats.MADE / "scan")
+    assert (both.n_read, both.n_used, both.n_unexplained) == (24, 12, 0)
+    assert both.left_out == {"outside 0–1, and nothing says which scores are better": 12}

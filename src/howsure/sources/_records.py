@@ -19,6 +19,7 @@ from howsure.sources import Progress
 from howsure.sources._account import leave_out, saw
 from howsure.sources._reading import read_each
 from howsure.tables import TABLES, Attempts, Scores, Table, Votes
+from howsure.tables.metrics import is_higher_better
 
 __all__ = ["ERRORS", "Found", "as_table", "day", "inner", "items", "load_json", "number", "text", "verdict"]
 
@@ -68,11 +69,13 @@ def as_table(
     errors: str | None = None,
     table: str | None = None,
     usual_errors: str = "drop",
+    better: str | None = None,
 ) -> Table:
     """All that `load` found in the files, as one table.
 
     Where some files hold attempts and others aggregates of them, the attempts are read, unless `table` says otherwise.
-    `usual_errors` is what the tool itself does with attempts that ended in an error.
+    `usual_errors` is what the tool itself does with attempts that ended in an error. `better` (higher, lower) is the direction of
+    scores outside 0–1, where neither a row nor the name of its eval says it.
     """
     if errors not in (None, *ERRORS):
         raise OptionError.unknown("policy for errors", str(errors), ERRORS)
@@ -86,7 +89,7 @@ def as_table(
     others = [one for one in found if one.table is not kind]
     notes = [*skipped, *_others_notes(others, kind), *(note for one in found for note in one.notes)]
     rows = [row for one in found if one.table is kind for row in one.rows]
-    rows, more = _settle(rows, kind, errors or usual_errors, divide_by)
+    rows, more = _settle(rows, kind, errors or usual_errors, divide_by, better)
     left = sum((one.left_out for one in found), Counter[str]())
     notes += [*more, *(f"{n:,} rows left out: {reason}." for reason, n in sorted(left.items()))]
     if not rows:
@@ -125,7 +128,7 @@ def _others_notes(others: Sequence[Found], kind: type[Table]) -> list[str]:
 
 
 def _settle(
-    rows: list[dict[str, Any]], kind: type[Table], errors: str, divide_by: float
+    rows: list[dict[str, Any]], kind: type[Table], errors: str, divide_by: float, better: str | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Apply the policy for errors, and leave out aggregates that are not between 0 and 1."""
     notes = []
@@ -148,11 +151,35 @@ def _settle(
                 f"({first['model']} on {first['benchmark']}). --percent or --divide-by says what the highest is."
             )
             rows = [row for row in rows if 0 <= row["score"] / divide_by <= 1]
-    if kind is Attempts and any(not 0 <= row["score"] / divide_by <= 1 for row in rows):
-        free = {row.get("domain") for row in rows if not 0 <= row["score"] / divide_by <= 1}
-        rows = [row | {"scale": "free" if row.get("domain") in free else "0-1"} for row in rows]
-        notes.append(f"Scores outside 0–1 are read as they are: {', '.join(sorted(map(str, free)))}.")
+    if kind is Attempts:
+        rows, told = _free(rows, divide_by, better)
+        notes += told
     return rows, notes
+
+
+def _free(rows: list[dict[str, Any]], divide_by: float, better: str | None) -> tuple[list[dict[str, Any]], list[str]]:
+    """Evals with scores outside 0–1 are read as they are, if it is known which scores are better."""
+    free = {row.get("domain"): row.get("better") for row in rows if not 0 <= row["score"] / divide_by <= 1}
+    if not free:
+        return [{name: value for name, value in row.items() if name != "better"} for row in rows], []
+    known = {True: "higher", False: "lower", None: None}
+    direction = {name: better or said or known[is_higher_better(str(name))] for name, said in free.items()}
+    kept = [row for row in rows if row.get("domain") not in free or direction[row.get("domain")]]
+    notes = []
+    if named := sorted(str(name) for name, said in direction.items() if said):
+        notes.append(f"Scores outside 0–1 are read as they are: {', '.join(named)}.")
+    if unknown := sorted(str(name) for name, said in direction.items() if not said):
+        leave_out("outside 0–1, and nothing says which scores are better", len(rows) - len(kept))
+        notes.append(
+            f"{len(rows) - len(kept):,} scores left out, because they are outside 0–1 and nothing says whether higher ones are better: "
+            f"{', '.join(unknown)}. --higher-is-better or --lower-is-better includes them, --divide-by brings them to 0–1."
+        )
+    return [
+        row
+        | {"scale": "free" if row.get("domain") in free else "0-1"}
+        | {"better": direction.get(row.get("domain"), "higher")}
+        for row in kept
+    ], notes
 
 
 def _differing(frame: pl.DataFrame, found: Sequence[Found], divide_by: float) -> list[str]:

@@ -15,7 +15,7 @@ from howsure.tables import Table
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "DeepEval test runs (JSON that the results folder or .latest_test_run.json holds)"
-OPTIONS = frozenset({"metric", "strict", "errors"})
+OPTIONS = frozenset({"metric", "strict", "errors", "better"})
 LAYOUTS = {"a test run": frozenset({"testCases", "metricsScores"}), "the latest test run": frozenset({"testRunData"})}
 
 
@@ -38,13 +38,14 @@ def read(
     metric: str | None = None,
     strict: bool = False,
     errors: str | None = None,
+    better: str | None = None,
 ) -> Table:
     """The score of each metric, 0–1; `metric` narrows them to one."""
 
     def load(path: Path) -> Found:
         return _load(path, metric)
 
-    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors)
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better)
 
 
 def _load(path: Path, wanted: str | None) -> Found:

@@ -20,7 +20,7 @@ from howsure.tables import Scores, Table
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "Harbor jobs and Terminal-Bench runs (result.json, results.json, or their folder)"
-OPTIONS = frozenset({"metric", "strict", "errors", "table"})
+OPTIONS = frozenset({"metric", "strict", "errors", "better", "table"})
 LAYOUTS = {
     "a trial": frozenset({"task_name", "trial_name", "verifier_result"}),
     "a job": frozenset({"n_total_trials", "stats"}),
@@ -47,6 +47,7 @@ def read(
     table: str | None = None,
     strict: bool = False,
     errors: str | None = None,
+    better: str | None = None,
 ) -> Table:
     """Every trial as an attempt of the model with its agent; `metric` names a reward where there are several."""
 
@@ -64,6 +65,7 @@ def read(
         progress=progress,
         strict=strict,
         errors=errors,
+        better=better,
         table=table,
         usual_errors="wrong",
     )
@@ -105,6 +107,7 @@ def _trial(path: Path, held: dict[str, Any], metric: str | None) -> Found:
         kind="model" if model else "baseline",
         task=name,
         score=number(reward),
+        better="higher",
         domain=domain,
         seconds=_seconds(inner(held, "agent_execution")) or _seconds(held),
         tokens=_sum(spent.get("n_input_tokens"), spent.get("n_output_tokens")),

@@ -19,7 +19,7 @@ from howsure.tables import Scores, Table
 __all__ = ["ABOUT", "FOLDER_FILES", "OPTIONS", "read", "recognise"]
 
 ABOUT = "HELM run folders (run_spec.json with per_instance_stats.json or stats.json)"
-OPTIONS = frozenset({"metric", "strict", "errors", "table"})
+OPTIONS = frozenset({"metric", "strict", "errors", "better", "table"})
 TAKES_FOLDERS = True
 FOLDER_FILES = frozenset(
     {"run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "per_instance_stats.json", "instances.json"}
@@ -60,6 +60,7 @@ def read(
     table: str | None = None,
     strict: bool = False,
     errors: str | None = None,
+    better: str | None = None,
 ) -> Table:
     """Every instance of every run as an attempt, scored by HELM's main metric or by `metric`."""
 
@@ -67,7 +68,9 @@ def read(
         has_instances = (path / "per_instance_stats.json").is_file() and table != "scores"
         return _instances(path, metric) if has_instances else _aggregates(path, metric)
 
-    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, table=table)
+    return as_table(
+        paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better, table=table
+    )
 
 
 def _run(path: Path) -> tuple[str | None, str | None]:

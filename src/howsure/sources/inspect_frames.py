@@ -20,7 +20,7 @@ from howsure.tables.frames import format_of, parts_of
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "read_frames", "recognise", "recognise_columns"]
 
 ABOUT = "Inspect's samples_df and evals_df (parquet, csv, or a live frame)"
-OPTIONS = frozenset({"scorer", "table", "strict", "errors"})
+OPTIONS = frozenset({"scorer", "table", "strict", "errors", "better"})
 LAYOUTS = {
     "samples_df": frozenset({"sample_id", "eval_id", "id", "epoch"}),
     "evals_df": frozenset({"eval_id", "task_name", "model", "score_headline_value"}),
@@ -47,11 +47,19 @@ def read(
     table: str | None = None,
     strict: bool = False,
     errors: str | None = None,
+    better: str | None = None,
 ) -> Table:
     """Samples as attempts, or evals as scores by their headline metric; samples that lack model and task take them from the evals."""
     frames = {path: _frame(path) for path in dict.fromkeys(paths)}
     return _read(
-        frames, divide_by=divide_by, progress=progress, scorer=scorer, table=table, strict=strict, errors=errors
+        frames,
+        divide_by=divide_by,
+        progress=progress,
+        scorer=scorer,
+        table=table,
+        strict=strict,
+        errors=errors,
+        better=better,
     )
 
 

@@ -21,7 +21,7 @@ from howsure.tables.frames import format_of, parts_of
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "Inspect Scout results (one parquet file per scanner, or the folder of a scan)"
-OPTIONS = frozenset({"scorer", "strict", "errors"})
+OPTIONS = frozenset({"scorer", "strict", "errors", "better"})
 LAYOUTS = {"results": frozenset({"transcript_id", "scanner_key", "value", "value_type"})}
 
 _USED = (
@@ -64,13 +64,14 @@ def read(
     scorer: str | None = None,
     strict: bool = False,
     errors: str | None = None,
+    better: str | None = None,
 ) -> Table:
     """Every value as an attempt; `scorer` narrows them to one scanner."""
 
     def load(path: Path) -> Found:
         return _load(path, scorer)
 
-    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors)
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better)
 
 
 def _load(path: Path, wanted: str | None) -> Found:

@@ -20,7 +20,7 @@ from howsure.tables.frames import FAULTS
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "lighteval: results_*.json as scores, details_*.parquet as attempts"
-OPTIONS = frozenset({"metric", "table", "strict", "errors"})
+OPTIONS = frozenset({"metric", "table", "strict", "errors", "better"})
 LAYOUTS = {"results": frozenset({"config_general", "results"})}
 
 _DETAILS = re.compile(r"details_(?P<task>.+?)(?:_(?P<stamp>\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?))?\.parquet")
@@ -45,6 +45,7 @@ def read(
     table: str | None = None,
     strict: bool = False,
     errors: str | None = None,
+    better: str | None = None,
 ) -> Table:
     """Details as attempts, or results as scores; where both are given, the details are read."""
     results = {path.stem.removeprefix("results_"): path for path in paths if path.suffix == ".json"}
@@ -52,7 +53,9 @@ def read(
     def load(path: Path) -> Found:
         return _results(path, metric) if path.suffix == ".json" else _details(path, metric, results)
 
-    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, table=table)
+    return as_table(
+        paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better, table=table
+    )
 
 
 def _results(path: Path, wanted: str | None) -> Found:

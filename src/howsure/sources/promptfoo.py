@@ -16,7 +16,7 @@ from howsure.tables import Table
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
 ABOUT = "promptfoo eval output (JSON)"
-OPTIONS = frozenset({"metric", "strict", "errors"})
+OPTIONS = frozenset({"metric", "strict", "errors", "better"})
 LAYOUTS = {"output": frozenset({"evalId", "results"})}
 
 _ERROR = 2  # in failureReason: neither passed nor failed
@@ -40,13 +40,14 @@ def read(
     metric: str | None = None,
     strict: bool = False,
     errors: str | None = None,
+    better: str | None = None,
 ) -> Table:
     """Passed is 1 and failed 0, as in promptfoo's pass rate; ``metric="score"`` takes the score, another name a named score."""
 
     def load(path: Path) -> Found:
         return _load(path, metric)
 
-    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors)
+    return as_table(paths, load, divide_by=divide_by, progress=progress, strict=strict, errors=errors, better=better)
 
 
 def _load(path: Path, metric: str | None) -> Found:
