@@ -310,6 +310,13 @@ class SequenceCheck(Result):
     error              share of sequential evals that ever exclude the true difference
     monte_carlo_se     standard error of ``error``
     =================  ==================================================================================================
+
+    Parameters
+    ----------
+    rows : tuple[SequenceCheckRow, ...]
+        One entry per row of the table.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "sequences"
