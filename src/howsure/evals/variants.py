@@ -231,6 +231,7 @@ def varying_factors(attempts: Attempts) -> list[str]:
     schema = attempts.lazy.collect_schema()
     apart = _OF_ITEMS | _OF_ATTEMPTS | _ON_REQUEST | {"subject"}
     candidates = [name for name in schema.names() if name not in apart and not schema[name].is_nested()]
+    candidates.sort(key=lambda name: name != INPUT)  # two inputs that were named are what is meant
     counts = (
         attempts.lazy.select(pl.col("subject", *candidates).n_unique()).collect(engine="streaming").row(0, named=True)
     )
@@ -243,8 +244,8 @@ def varying_factors(attempts: Attempts) -> list[str]:
         levels = attempts.lazy.group_by("subject").agg(pl.col(name).n_unique().alias("levels"))
         joined = per_item.join(levels, on="subject").filter(pl.col("levels") > 1)
         share = joined.select((pl.col("n") == pl.col("levels")).mean()).collect(engine="streaming").item()
-        apart_by_item = _is_by_cell(attempts, name)
-        if (share is not None and share >= 0.5) or apart_by_item:
+        is_crossed = (share is not None and share >= 0.5) or _is_by_cell(attempts, name)
+        if is_crossed and not any(_is_alias(attempts, name, other) for other in found):
             found.append(name)
     return found
 
@@ -264,6 +265,15 @@ def pooling_notes(attempts: Attempts, by: Sequence[str] = ("subject",)) -> list[
         for name in varying_factors(attempts)
         if name not in by
     ]
+
+
+def _is_alias(attempts: Attempts, name: str, other: str) -> bool:
+    """Whether two columns have the same meaning: each value of one goes with one value of the other."""
+    both = pl.struct(name, other).n_unique()
+    counts = attempts.lazy.select(
+        pl.col(name).n_unique().alias("a"), pl.col(other).n_unique().alias("b"), both.alias("n")
+    )
+    return len(set(counts.collect(engine="streaming").row(0))) == 1
 
 
 def _is_by_cell(attempts: Attempts, name: str) -> bool:

@@ -121,7 +121,8 @@ def _read(inputs: list[str], reading: Reading, output: Output) -> Attempts:
             if all(Path(one).is_file() for one in inputs)
             else Attempts.union(both)
         )
-    names = [one.rstrip("/") for one in inputs]
+    short = [Path(one).resolve().name for one in inputs]
+    names = short if len(set(short)) == 2 else [one.rstrip("/") for one in inputs]
     tables = [
         pl.concat([one.lazy.with_columns(pl.lit(name).alias(INPUT))]) for one, name in zip(both, names, strict=True)
     ]
