@@ -204,7 +204,7 @@ def test_the_map_is_walked_by_keyboard(opened):
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "+", "ArrowLeft"):
         page.keyboard.press(key)
     told = page.locator("#told").inner_text()
-    assert re.match(r"model \d, t\d{3}: (score \d\.\d\d \(\d attempts\)|not tried)", told)
+    assert re.match(r"model \d, t\d{3}: (score \d\.\d\d \(attempts: \d\)|not tried)", told)
     assert "items" in page.locator("#zoom-told").inner_text()
     page.keyboard.press("Enter")
     page.wait_for_function("document.activeElement.id === 'item-name'")

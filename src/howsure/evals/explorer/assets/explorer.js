@@ -713,7 +713,7 @@ const showItem = async (item, isMoved) => {
   const asked = (name, words) => {
     const column = data.texts?.[name];
     const text = column && texts[column.at(first)];
-    if (text) parts.push(element("details", { open: name === "question" }, element("summary", { textContent: words }), element("div", { className: "text", textContent: text, dir: "auto" })));
+    if (text) parts.push(element("details", { open: true }, element("summary", { textContent: words }), element("div", { className: "text", textContent: text, dir: "auto" })));
   };
   asked("question", "Question");
   asked("target", "Target");
@@ -723,7 +723,7 @@ const showItem = async (item, isMoved) => {
     const role = m === state.a ? "A: " : m === state.b ? "B: " : "";
     return element("article", { className: scoreAt(m, item) > 0.5 ? "right" : "wrong" },
       element("h4", { textContent: `${role}${content.models[m]}`, dir: "auto" }),
-      element("p", { className: "note", textContent: `mean ${number(scoreAt(m, item), 2)}, ${rows.length === 1 ? "1 row" : `${rows.length} rows`}` }),
+      element("p", { className: "note", textContent: `mean ${number(scoreAt(m, item), 2)}, ${count(found.counts[m * content.n_items + item])} ${found.counts[m * content.n_items + item] === 1 ? "attempt" : "attempts"}` }),
       ...rows.slice(0, 5).map((row, k) => element("div", { className: "attempt" },
         element("p", {}, `Score ${short(data.score[row])} `, link(row, "transcript") ?? ""),
         data.texts?.answer ? element("div", { className: "text", textContent: texts[data.texts.answer.at(row)] || "(no answer)", dir: "auto", tabIndex: 0, role: "group", aria: { label: `Answer ${k + 1} of ${content.models[m]}` } }) : null)),
@@ -855,7 +855,7 @@ const cellAt = (event) => {
 };
 const tell = (cell, where) => {
   const m = layout.models[cell.model], i = layout.items[cell.item], x = scoreAt(m, i);
-  const score = x === x ? `score ${number(x, 2)} (${count(found.counts[m * content.n_items + i])} attempts)` : "not tried";
+  const score = x === x ? `score ${number(x, 2)} (attempts: ${count(found.counts[m * content.n_items + i])})` : "not tried";
   where.textContent = `${content.models[m]}, ${content.tasks[i]}: ${score}`;
 };
 
