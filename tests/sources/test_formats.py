@@ -343,3 +343,12 @@ def test_scores_of_any_size_need_a_direction(tmp_path):
     both = sources.account(formats.MADE / "scan")
     assert (both.n_read, both.n_used, both.n_unexplained) == (24, 12, 0)
     assert both.left_out == {"outside 0–1, and nothing says which scores are better": 12}
+
+
+@pytest.mark.skipif(not formats.SHARED.is_dir(), reason="no shared data beside the project")
+def test_the_documented_table_is_what_the_command_prints(capsys):
+    formats.main()
+    documented = (ROOT / "docs/formats.md").read_text().splitlines()
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) > 30
+    assert [line for line in printed if line not in documented] == []
