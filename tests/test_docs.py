@@ -329,7 +329,11 @@ CHAINS = {
     ],
     "track": ["track estimate", "track run", "track report", "track page", "track collect", "bridge track"],
 }
-ELSEWHERE = {"demo": "tests/tour", "track human": "tests/track/test_terminal.py"}
+ELSEWHERE = {
+    "demo": "tests/tour",
+    "watch": "tests/evals/test_stopping.py",
+    "track human": "tests/track/test_terminal.py",
+}
 
 
 def verbs(command=None, words=()):

@@ -200,8 +200,10 @@ class Items:
         if self.items == "fixed" and self.bounds is None:
             return _without_bounds(float(item_weights(shared, self.weights) @ (a - b)), len(shared), level)
         if self.items == "fixed":
-            sides = [tuple(shared[f"{name}{end}"].to_numpy() for name in ("mean", "n", "spread")) for end in ("", "_b")]
-            return fixed_difference(sides[0], sides[1], strata=strata, level=level)
+            (mean_a, n_a, spread_a), (mean_b, n_b, spread_b) = (
+                [shared[f"{name}{end}"].to_numpy() for name in ("mean", "n", "spread")] for end in ("", "_b")
+            )
+            return fixed_difference((mean_a, n_a, spread_a), (mean_b, n_b, spread_b), strata=strata, level=level)
         clusters = shared["cluster"].to_numpy()
         return paired_difference(a, b, clusters, strata=strata, level=level, bounds=self.bounds)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelRow", "PooledModel", "pooled_means"]
 
+_EQUAL = "the model takes variances as equal for all subjects and evals"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRow:
@@ -136,14 +138,16 @@ def pooled_means(
     pooled = pool(own, variance)
     designs = {group.label: group for group in items_of(attempts, "domain", cluster=cluster)} if len(names) > 1 else {}
     share = np.array([(evals == name).mean() if weights == "items" else 1 / len(names) for name in names])
+    has_more = cluster in ("task", "none") and effects.variances.get("family", 0.0) > 0
+    reason = "the model includes the variance between families, as --cluster family would" if has_more else _EQUAL
     rows = []
     for position, subject in enumerate(subjects):
         overall = float(own[position] @ share), float(np.sqrt(share**2 @ variance[position]))
-        rows.append(_row(subject, ALL, *overall, everything.mean_of(subject, level).estimate, 1.0, level))
+        rows.append(_row(subject, ALL, *overall, everything.mean_of(subject, level).estimate, 1.0, level, reason))
         for column, name in enumerate(names if len(names) > 1 else []):
             found = float(pooled.means[position, column]), float(pooled.se[position, column])
             design = designs[name].mean_of(subject, level).estimate
-            rows.append(_row(subject, name, *found, design, float(pooled.weight[position, column]), level))
+            rows.append(_row(subject, name, *found, design, float(pooled.weight[position, column]), level, reason))
     left_out = everything.frame.select("eval", "task").n_unique() - n_items
     notes = [*everything.notes, *effects.notes]
     if left_out:
@@ -156,7 +160,7 @@ def pooled_means(
 
 
 def _row(
-    subject: str, task: str, value: float, se: float, design: Estimate, own_weight: float, level: float
+    subject: str, task: str, value: float, se: float, design: Estimate, own_weight: float, level: float, reason: str
 ) -> ModelRow:
     reach = normal_quantile(level) * se
     value = min(max(value, 0.0), 1.0)
@@ -168,7 +172,7 @@ def _row(
         ratio = mean.width / design.width
         if not 0.8 <= ratio <= 1.25:
             which = "narrower" if ratio < 1 else "wider"
-            remarks.append(f"interval {which} than the design-based one: the model takes variances as equal everywhere")
+            remarks.append(f"interval {which} than the design-based one: {reason if ratio > 1 else _EQUAL}")
     return ModelRow(
         subject=subject, task=task, mean=mean, design=design, own_weight=own_weight, remark="; ".join(remarks)
     )

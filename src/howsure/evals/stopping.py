@@ -477,6 +477,8 @@ def _score_of(values: Mapping[str, Any], scorer: str | None) -> float | None:
 
     if isinstance(value, dict):
         value = next(iter(value.values()), None)
+    if value is None:
+        return None
     number = float(value_to_float()(value))
     if not 0 <= number <= 1:
         raise InputError(f"A score of {number:g} is not between 0 and 1. Confidence sequences need scores from 0 to 1.")
