@@ -39,8 +39,9 @@ for label, case in cases.items():
     try:
         frame = pd.DataFrame(case["rows"]).rename(columns={"task": "item", "epoch": "run"}).drop(columns="family")
         r = evalstats.compare(evalstats.load_from(frame), factors="model", baseline="base")
-        table = r.to_frame() if hasattr(r, "to_frame") else None
-        found["evalstats"][label] = {"table": json.loads(table.to_json(orient="records")) if table is not None else str(r)}
+        tables = r.to_frame()
+        tables = tables if isinstance(tables, dict) else {"table": tables}
+        found["evalstats"][label] = {"table": {name: json.loads(one.to_json(orient="records")) for name, one in tables.items() if "pair" in name.lower() or len(tables) == 1} or list(tables)}
     except BaseException as error:
         found["evalstats"][label] = {"error": f"{type(error).__name__}: {error}"[:160]}
     found["evalstats"][label]["cpu"] = time.process_time() - started
