@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from howsure.errors import InputError
+from howsure.evals.comparison import compare
 from howsure.evals.pooling import pooled_means
 from howsure.evals.simulator import simulate
 from howsure.evals.summaries import summary
@@ -47,3 +48,14 @@ def test_too_few_shared_items_are_refused():
     rows = [(s, "model", f"{s}{i}", 1, 1.0) for s in "ab" for i in range(4)]
     with pytest.raises(InputError, match="0 items were tried by all 2 subjects"):
         pooled_means(Attempts(pl.DataFrame(rows, schema=["subject", "kind", "task", "attempt", "score"], orient="row")))
+
+
+def test_differences_over_fixed_items_are_narrower_and_need_repeats():
+    attempts = simulate(abilities={"a": 0.5, "b": 0.0}, n_attempts=5, seed=1).attempts
+    sampled, fixed = (compare(attempts, items=items).pairs[0] for items in ("sampled", "fixed"))
+    assert fixed.difference.value == pytest.approx(sampled.difference.value, abs=1e-12)
+    assert fixed.difference.width < sampled.difference.width
+    assert fixed.estimand.endswith("over exactly these items")
+    assert (fixed.p < 0.05) == (not fixed.difference.covers(0))
+    weighted = compare(attempts, weights="items").pairs[0]
+    assert weighted.estimand == "mean of item means of 2 evals"

@@ -129,9 +129,11 @@ class Comparison(Result):
             else ""
         )
         evals = {pair.estimand for pair in self.pairs}
+        is_fixed = settings.get("items") == "fixed"
+        over = "" if is_fixed else ", over items that could have been asked (these are a sample)"
         return (
-            f"Estimand: {settings.get('factor', 'model')} A minus {settings.get('factor', 'model')} B in {' or '.join(sorted(evals))}, over items that "
-            f"could have been asked (these are a sample).{both}"
+            f"Estimand: {settings.get('factor', 'model')} A minus {settings.get('factor', 'model')} B in {' or '.join(sorted(evals))}"
+            f"{over}.{both}"
         )
 
     @property
@@ -177,6 +179,8 @@ def compare(
     by: str | Sequence[str] | None = ALL,
     pool: Sequence[str] = (),
     cluster: str = "task",
+    items: str = "sampled",
+    weights: str = "evals",
     correction: str = "holm",
     level: float = 0.95,
     seed: int = 0,
@@ -203,6 +207,11 @@ def compare(
         Columns whose values count as repeats instead of being held equal.
     cluster : {"task", "family", "domain", "none"}, default "task"
         Items of one cluster are not independent. Tasks with the same content (``item_digest``) are one cluster.
+    items : {"sampled", "fixed"}, default "sampled"
+        ``sampled``: intervals are about items like these. ``fixed``: about exactly these items, from the repeats of each item
+        alone; p is then by the distribution of the interval.
+    weights : {"evals", "items"}, default "evals"
+        Over several evals, every eval counts once, or every item does.
     correction : {"holm", "bh"}, default "holm"
         Correction of the p-values of all pairs together: Holm, or Benjamini–Hochberg.
     level : float, default 0.95
@@ -242,7 +251,7 @@ def compare(
     for held, pairs in variants.blocks():
         cells = sorted({cell for pair in pairs for cell in pair})
         part, told = aligned(_only(variants.attempts, cells))
-        parts = list(items_of(part, group, cluster=cluster, subjects=cells))
+        parts = list(items_of(part, group, cluster=cluster, subjects=cells, items=items, weights=weights))
         notes += told + [note for items in parts if items.label == ALL or group == "domain" for note in items.notes]
         blocks.append((held, pairs, parts))
     wanted = [
@@ -255,8 +264,8 @@ def compare(
     if not wanted:
         raise InputError(f"No {group} was tried by two of the subjects, so there is nothing to compare.")
     found = []
-    for done, (items, (first, second)) in enumerate(wanted, 1):
-        pair = _difference(items, first, second, level, seed)
+    for done, (one, (first, second)) in enumerate(wanted, 1):
+        pair = _difference(one, first, second, level, seed)
         found.append(replace(pair, a=variants.names[first], b=variants.names[second], held=variants.held[first]))
         if progress:
             progress(done, len(wanted))
@@ -265,7 +274,7 @@ def compare(
         "by": by if isinstance(by, str) else ",".join(columns) or "default",
         "factor": variants.factor,
     }
-    settings |= {"cluster": cluster, "correction": correction, "level": level}
+    settings |= {"cluster": cluster, "items": items, "weights": weights, "correction": correction, "level": level}
     settings |= {"pool": ",".join(pool)} if pool else {}
     return Comparison(
         pairs=_adjusted(found, correction),
@@ -343,9 +352,13 @@ def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Differ
     mean = items.difference_of(shared, level)
     # over several evals p comes from the distribution that gives the interval, which allows for what small evals do not show
     is_single = shared["eval"].n_unique() == 1
-    p, test = _paired_test(shared, seed) if is_single else (_two_sided(mean.p_positive), "t")
+    is_tested = is_single and items.items == "sampled"
+    p, test = _paired_test(shared, seed) if is_tested else (_two_sided(mean.p_positive), "t")
     noise = items.noise(shared)
-    if noise and mean.se and mean.df:
+    if items.items == "fixed":
+        reason = "with fixed items, all of the standard error comes from repeats"
+        share = Estimate.without("undefined", reason, level=level)
+    elif noise and mean.se and mean.df:
         share = noise.share(mean.se, mean.df, level)
     elif noise:
         share = Estimate.without("undefined", "the difference is the same for all items", level=level)

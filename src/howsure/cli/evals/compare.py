@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.evals.common import Choosing, Cluster, estimands, words
+from howsure.cli.evals.common import Choosing, Cluster, ItemsAre, Weights, estimands, words
 from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
 from howsure.cli.output import progress_bar
@@ -47,6 +47,8 @@ def compare(
         typer.Option(help="Columns whose values count as repeats instead of being held equal.", show_default=False),
     ] = None,
     cluster: Cluster = "task",
+    items: ItemsAre = "sampled",
+    weights: Weights = "evals",
     correction: Annotated[str, typer.Option(help="For many p-values: holm or bh (Benjamini–Hochberg).")] = "holm",
     level: Level = 0.95,
     seed: Seed = 0,
@@ -70,6 +72,8 @@ def compare(
             by=by or "all",
             pool=words(pool),
             cluster=cluster,
+            items=items,
+            weights=weights,
             correction=correction,
             level=level,
             seed=seed,
@@ -77,7 +81,7 @@ def compare(
         )
     output.console.notes(note for note in result.provenance.notes if note not in attempts.notes)
     output.console.say(result.statement)
-    _print_differences(result, output, cluster, correction, level)
+    _print_differences(result, output, cluster, correction, level, items)
     if result.interactions:
         rows = [
             (f"{i.a1} − {i.a2}", f"{i.moderator}: {i.b1} − {i.b2}", i.held, i.interaction, chance(i.p), chance(i.p_adjusted), i.n_items)
@@ -130,7 +134,9 @@ def _read(inputs: list[str], reading: Reading, output: Output) -> Attempts:
     return Attempts(rows, notes=[note for one in both for note in one.notes])
 
 
-def _print_differences(result: Comparison, output: Output, cluster: str, correction: str, level: float) -> None:
+def _print_differences(
+    result: Comparison, output: Output, cluster: str, correction: str, level: float, items: str
+) -> None:
     rows = [_difference_row(pair) for pair in result.pairs]
     has_held = any(pair.held for pair in result.pairs)
     columns: tuple[str, ...] = ("A", "B", "held", "task", f"A − B [{level:.0%}]", "p", f"p ({correction})", "P(A > B)")
@@ -139,7 +145,7 @@ def _print_differences(result: Comparison, output: Output, cluster: str, correct
     is_unpaired = {pair.test.endswith("unpaired") for pair in result.pairs}
     over = {False: "the items that both tried", True: "each model's own items (unpaired)"}
     caption = f"Differences over {', or '.join(over[one] for one in sorted(is_unpaired))}. "
-    caption += estimands(result.pairs, together)
+    caption += estimands(result.pairs, together, items)
     if not has_held:
         columns, rows = columns[:2] + columns[3:], [row[:2] + row[3:] for row in rows]
     output.console.table("Differences", columns, rows, caption)
