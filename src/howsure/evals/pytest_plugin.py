@@ -15,7 +15,7 @@ The items may run on several processes (pytest-xdist): they are judged together,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +63,9 @@ def howsure_repeat(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Turn the outcome of a marked test into a score; what is no assertion stays an error."""
-    report: Any = yield
+    report = yield
     marker = item.get_closest_marker("eval")
     if marker is None or report.when != "call":
         return report

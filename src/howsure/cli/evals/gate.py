@@ -142,10 +142,20 @@ def _coverage(
 ) -> None:
     from howsure.evals.gate_simulation import gate_coverage
 
-    banks = [reading.attempts([one], output.console) for one in inputs] or None
+    import polars as pl
+
+    from howsure.tables import Attempts
+
+    banks = [reading.attempts([one], output.console) for one in inputs]
+    named = [  # a bank without a name is called like its file
+        bank
+        if bank.has("domain")
+        else Attempts(bank.lazy.with_columns(pl.lit(Path(one).stem).alias("domain")), notes=bank.notes)
+        for one, bank in zip(inputs, banks, strict=True)
+    ]
     margins = sorted({margin, 0.05})
     with progress_bar("simulating", output.console) as progress:
-        result = gate_coverage(banks, n_pairs=pairs, level=level, seed=seed, margins=margins, progress=progress)
+        result = gate_coverage(named or None, n_pairs=pairs, level=level, seed=seed, margins=margins, progress=progress)
     rows = [
         (r.bank, f"{r.n_items} × {r.n_repeats}", f"{r.margin:g}", f"{r.false_ship:.3f}", f"{r.false_block:.3f}", f"{r.true_ship:.2f}", f"{r.cannot_tell:.2f}", f"{r.planned_drop:.3f}", f"{r.true_block:.2f}")
         for r in result.rows
