@@ -140,10 +140,9 @@ def _print(result: GateDecision, output: Output, level: float) -> None:
 def _coverage(
     inputs: list[str], reading: Reading, output: Output, pairs: int, level: float, seed: int, margin: float
 ) -> None:
-    from howsure.evals.gate_simulation import gate_coverage
-
     import polars as pl
 
+    from howsure.evals.gate_simulation import gate_coverage
     from howsure.tables import Attempts
 
     banks = [reading.attempts([one], output.console) for one in inputs]
