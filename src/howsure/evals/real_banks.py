@@ -369,7 +369,8 @@ def sequences_on_banks(
     check_level(level)
     if min(n_simulations, n_pairs, n_repeats) < 1:
         raise OptionError("n_simulations, n_pairs and n_repeats begin at 1.")
-    banks, rows = banks_of(folder), []
+    banks = banks_of(folder)
+    rows: list[SequenceCheckRow] = []
     for bank in banks:
         rng = np.random.default_rng([seed, len(rows)])
         a, b = bank.pairs(rng, n=len(bank.models) ** 2)
@@ -410,8 +411,8 @@ def _compared(
 ) -> tuple[float, float, float, float, float]:
     """Fixed size, its power, the sequential power, the median share of the fixed size used, and the error."""
     truth = float((a - b).mean())
-    within = [float((side * (1 - side)).mean()) for side in (a, b)]
-    design = PairedDesign(float((a - b).var()), *within, n_repeats, n_repeats)
+    within_a, within_b = (float((side * (1 - side)).mean()) for side in (a, b))
+    design = PairedDesign(float((a - b).var()), within_a, within_b, n_repeats, n_repeats)
     n_fixed = items_needed(abs(truth) / ratio, design, level=level)
     n_longest = int(np.ceil(_LONGER * n_fixed))
     items = rng.integers(len(a), size=(n_evals, n_longest))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -75,7 +75,7 @@ def power(
         tokens_per_item=tokens_per_item,
         price=price,
     )
-    columns = {
+    columns: dict[str, list[Any]] = {
         "attempts per item": [row.epochs for row in result.rows],
         "items needed": [f"{row.items_needed:,}" for row in result.rows],
         "attempts in total": [f"{row.attempts_needed:,}" for row in result.rows],

@@ -63,12 +63,12 @@ def summary(
         pooled = pooled_means(attempts, cluster=cluster, weights=weights, level=level)
         output.console.notes(note for note in pooled.provenance.notes if note not in result.provenance.notes)
         shares = [(name, share, f"{pooled.variances[name]:.4f}") for name, share in pooled.shares.items()]
-        columns = ("source", f"share [{level:.0%}]", "variance")
-        output.console.table("Variance of one attempt within an eval", columns, shares)
+        sources = ("source", f"share [{level:.0%}]", "variance")
+        output.console.table("Variance of one attempt within an eval", sources, shares)
         means = [(r.subject, r.task, r.mean, r.design, f"{r.own_weight:.2f}", r.remark) for r in pooled.rows]
-        columns = ("subject", "task", f"model [{level:.0%}]", f"design-based [{level:.0%}]", "own weight", "remark")
+        shown = ("subject", "task", f"model [{level:.0%}]", f"design-based [{level:.0%}]", "own weight", "remark")
         caption = "Own weight: share of the eval's own mean; the rest comes from other evals. The design-based interval is the check."
-        output.console.table("Means from one model of all scores", columns, means, caption)
+        output.console.table("Means from one model of all scores", shown, means, caption)
         if output.out:
             output.console.wrote(pooled.save(output.out))
     finish(result, output, "summary", "How well did each model do?")

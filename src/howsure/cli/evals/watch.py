@@ -68,7 +68,7 @@ _CAPTION = "Confidence sequences: they hold at all looks together. In order: fin
 
 
 def _contents(result: Watch, level: float) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
-    runs = [
+    runs: list[tuple[Any, ...]] = [
         (
             r.task,
             r.model,
@@ -82,10 +82,20 @@ def _contents(result: Watch, level: float) -> list[tuple[str, tuple[str, ...], l
         )
         for r in result.runs
     ]
-    columns = ("eval", "model", "status", f"mean [{level:.0%}]", "in order", "finished", "planned", "failed", "answer")
+    columns: tuple[str, ...] = (
+        "eval",
+        "model",
+        "status",
+        f"mean [{level:.0%}]",
+        "in order",
+        "finished",
+        "planned",
+        "failed",
+        "answer",
+    )
     tables = [("Means", columns, runs)]
     if result.pairs:
-        pairs = [
+        pairs: list[tuple[Any, ...]] = [
             (p.task, p.a, p.b, p.difference.against(0), f"{p.n_units:,}", f"{p.n_planned:,}", p.answer)
             for p in result.pairs
         ]
