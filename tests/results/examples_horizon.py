@@ -8,6 +8,7 @@ import polars as pl
 from howsure.horizon import (
     AttemptHorizons,
     Attrition,
+    HeldOutRuns,
     HorizonComparison,
     HorizonTrend,
     LearningCurves,
@@ -16,6 +17,7 @@ from howsure.horizon import (
     TimeHorizons,
     attempt_horizons,
     compare_horizons,
+    crossvalidate,
     fit_curves,
     fit_horizon_trend,
     size_study,
@@ -40,6 +42,11 @@ def simulated():
 @functools.cache
 def time():
     return time_horizons(simulate_time(MODELS, n_families=8, seed=1).counts, n_replicates=30)
+
+
+@example(HeldOutRuns)
+def held_out():
+    return crossvalidate(simulate_time(MODELS, n_families=8, seed=1).counts, folds=2)
 
 
 @example(Sensitivity)

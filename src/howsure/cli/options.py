@@ -39,6 +39,7 @@ __all__ = [
     "ItemCluster",
     "LastAttempt",
     "Level",
+    "Limits",
     "Output",
     "Reading",
     "Scheduler",
@@ -55,6 +56,7 @@ Inputs = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 Level = Annotated[float, typer.Option(min=0.5, max=0.999, help="Coverage of the intervals.")]
+Limits = Annotated[str, typer.Option(help="Runs that were cut at a limit: scored (as they are) or drop (left out).")]
 SuccessRates = Annotated[str, typer.Option(help="Success rates, between 0 and 1, with commas.")]
 Threshold = Annotated[float | None, typer.Option(help="Smallest score that is a success.", show_default=False)]
 LastAttempt = Annotated[

@@ -1,7 +1,7 @@
 """How many attempts would a novice need to match a model, and how many minutes an expert?
 
 The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`,
-`attempts`, `size`, `time`, `trend` and `compare`.
+`attempts`, `size`, `time`, `trend`, `crossvalidate` and `compare`.
 """
 
 from typing import TYPE_CHECKING
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from howsure.horizon.time_horizon.comparison import compare_horizons as compare_horizons
     from howsure.horizon.time_horizon.doubling import HorizonTrend as HorizonTrend
     from howsure.horizon.time_horizon.doubling import fit_horizon_trend as fit_horizon_trend
+    from howsure.horizon.time_horizon.held_out import HeldOutRuns as HeldOutRuns
+    from howsure.horizon.time_horizon.held_out import crossvalidate as crossvalidate
     from howsure.horizon.time_horizon.horizons import TimeHorizons as TimeHorizons
     from howsure.horizon.time_horizon.horizons import time_horizons as time_horizons
     from howsure.horizon.time_horizon.published import dated_horizons as dated_horizons
@@ -41,6 +43,7 @@ _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
     "Attrition": "learning_curves.attrition",
     "LearningCurves": "learning_curves.curves",
+    "HeldOutRuns": "time_horizon.held_out",
     "HorizonComparison": "time_horizon.comparison",
     "HorizonTrend": "time_horizon.doubling",
     "Novices": "novices.answers",
@@ -52,6 +55,7 @@ _HOMES = {
     "collect_novices": "novices.answers",
     "compare": "time_horizon.comparison:compare_horizons",
     "compare_horizons": "time_horizon.comparison",
+    "crossvalidate": "time_horizon.held_out",
     "curves": "learning_curves.curves:fit_curves",
     "dated_horizons": "time_horizon.published",
     "fit_curves": "learning_curves.curves",

@@ -15,7 +15,10 @@ from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import Bools, Floats, Ints, codes
 from howsure.tables import Attempts
 
-__all__ = ["ModelCounts", "count_table", "model_counts"]
+__all__ = ["LIMITS", "ModelCounts", "count_table", "model_counts"]
+
+LIMITS = ("scored", "drop")
+"""What a run that was cut at a limit of time, tokens or cost counts as: its score, which mostly is a failure; or nothing."""
 
 _ABOUT_TASKS = {"family": pl.String, "domain": pl.String, "minutes": pl.Float64}
 _KEY = ["model", "task"]
@@ -85,12 +88,22 @@ def model_counts(
     kinds: Collection[str] = ("model",),
     threshold: float | None = None,
     is_graded: bool = False,
+    limits: str = "scored",
 ) -> ModelCounts:
     """The runs of an attempts table as counts, in one streaming pass.
 
     Subjects of other ``kinds``, such as people, are left out. A score of 1 is a success and of 0 a failure; ``threshold`` says from which score
     on a run counts as one where scores lie between, and ``is_graded`` lets such a score count as that share of a success.
+    ``limits`` says whether runs that were cut at a limit count as they were ``scored`` or are left out (``drop``).
     """
+    if limits not in LIMITS:
+        raise OptionError.unknown("limits", limits, LIMITS)
+    chosen = attempts.lazy.filter(pl.col("kind").is_in(list(kinds)))
+    notes = list(attempts.notes)
+    if limits == "drop" and attempts.has("limit"):
+        n_cut, n_all = chosen.select(pl.col("limit").is_not_null().sum(), pl.len()).collect(engine="streaming").row(0)
+        chosen = chosen.filter(pl.col("limit").is_null())
+        notes.append(f"{n_cut:,} of {n_all:,} runs were cut at a limit and are left out.")
     if attempts.is_free:
         raise InputError("Some scores are of any size (scale = free), but a horizon needs success (1) and failure (0).")
     score, counted = pl.col("score"), pl.col("n_success") if attempts.has("n") else pl.lit(None, pl.Int64)
@@ -102,7 +115,7 @@ def model_counts(
     between = score.filter(is_between).first() if is_strict else pl.lit(None, pl.Float64)
     there = [name for name in _ABOUT_TASKS if attempts.has(name)]
     ends = [end for name in there for end in (pl.col(name).min(), pl.col(name).max().alias(f"#{name}"))]
-    sums = attempts.lazy.filter(pl.col("kind").is_in(list(kinds))).group_by(pl.col("subject").alias("model"), "task")
+    sums = chosen.group_by(pl.col("subject").alias("model"), "task")
     each = attempts.sums()
     counts = [success.sum().alias("successes"), each["n"].alias("#n"), between.alias("#between")]
     counts += [each["squares"].alias("squares")] if is_graded else []
@@ -114,10 +127,9 @@ def model_counts(
         if name != "minutes":
             _refuse_differing(frame, name, f"#{name}")
     if "minutes" not in there:
-        return _arranged(frame, attempts.notes)
-    rows = attempts.lazy.filter(pl.col("kind").is_in(list(kinds)))
-    frame, told = _with_one_length(frame, "#minutes", rows)
-    return _arranged(frame, (*attempts.notes, *told))
+        return _arranged(frame, notes)
+    frame, told = _with_one_length(frame, "#minutes", chosen)
+    return _arranged(frame, (*notes, *told))
 
 
 def count_table(frame: pl.DataFrame) -> ModelCounts:

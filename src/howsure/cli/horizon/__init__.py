@@ -20,6 +20,10 @@ VERBS: Panels = {
     "Time": {
         "time": ("howsure.cli.horizon.time", "The expert minutes at which each model succeeds half the time."),
         "trend": ("howsure.cli.horizon.trend", "How fast horizons double over release dates."),
+        "crossvalidate": (
+            "howsure.cli.horizon.crossvalidate",
+            "Held-out log-loss of the logistic and the joint model.",
+        ),
         "compare": ("howsure.cli.horizon.compare", "Two models' time horizons over the same replicates."),
     },
 }

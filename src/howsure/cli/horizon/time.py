@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from howsure.cli.finish import finish
-from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, SuccessRates, Threshold, numbers, verb
+from howsure.cli.options import (
+    Inputs,
+    Level,
+    Limits,
+    Output,
+    Reading,
+    Scheduler,
+    Seed,
+    SuccessRates,
+    Threshold,
+    numbers,
+    verb,
+)
 from howsure.cli.output import Console, progress_bar
 from howsure.errors import InputError
 
@@ -27,6 +39,19 @@ def time(
     reading: Reading,
     output: Output,
     success_rates: SuccessRates = "0.5,0.8",
+    model: Annotated[
+        str,
+        typer.Option(
+            help="logistic (one curve per model, as METR) or joint (effects of tasks and families, errors of human times)."
+        ),
+    ] = "logistic",
+    minutes_noise: Annotated[
+        float | None, typer.Option(min=0, help="Error of the human times, in doublings (joint).", show_default=False)
+    ] = None,
+    ceiling: Annotated[
+        bool, typer.Option("--ceiling", help="Let success at short tasks stay below 1 (joint).")
+    ] = False,
+    limits: Limits = "scored",
     weights: Annotated[
         str,
         typer.Option(
@@ -68,6 +93,10 @@ def time(
         found = time_horizons(
             runs,
             success_rates=numbers("--success-rates", success_rates),
+            model=model,
+            minutes_noise=minutes_noise,
+            has_ceiling=ceiling,
+            limits=limits,
             weights=weights,
             regularisation=regularisation,
             n_replicates=replicates,

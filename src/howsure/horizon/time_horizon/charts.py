@@ -47,7 +47,13 @@ _MOST_ROWS = 30
 _LETTER, _LINE = 0.0115, 0.055  # of the width and height of a chart, as text takes them
 _BEYOND = 5  # doublings beyond the shortest and longest task that charts show
 _MANNER = {"hierarchy": "bootstrap over families, tasks and runs", "families": "cluster bootstrap over families"}
-_FACTOR_WORDS = {"regularisation": "penalty", "weights": "weights:", "noise": "noise", "censored": "longest"}
+_FACTOR_WORDS = {
+    "regularisation": "penalty",
+    "weights": "weights:",
+    "model": "model:",
+    "noise": "noise",
+    "censored": "longest",
+}
 
 
 def draw_time(found: TimeHorizons) -> dict[str, Chart]:
@@ -150,7 +156,12 @@ def draw_sensitivity(found: TimeHorizons) -> Chart:
     order = pl.DataFrame({"model": names, "place": range(len(names))})
     rows = frame.join(order, on="model", maintain_order="left").sort("place", maintain_order=True)
     labels = pl.col("factor").replace_strict(_FACTOR_WORDS) + " " + pl.col("setting")
-    note = "Penalty: on the slope. Weights: of runs. Noise: expert minutes with random noise, standard deviation in doublings (median over draws). Longest: minutes of {len(found.sensitivity.censored)} tasks as a lower bound, multiplied by a factor"
+    note = (
+        "Penalty: on the slope. Weights: of runs. Noise: expert minutes with random noise, standard deviation in doublings (median over draws). "
+        f"Longest: minutes of {len(found.sensitivity.censored)} tasks as a lower bound, multiplied by a factor"
+        if found.joint is None
+        else "Noise: error of the human times, in doublings. Model: another model of success"
+    )
     return heat_map(
         rows.with_columns(setting=labels, change=pl.col("ratio").log(2)),
         title=f"How sensitive the {_percent(rate)} horizon is to other settings",

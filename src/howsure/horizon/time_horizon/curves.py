@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.special import expit, logit
 
 from howsure.compute import replicate
 from howsure.errors import InputError, OptionError
@@ -43,6 +45,11 @@ RESAMPLES = ("hierarchy", "families")
 """What replicates draw anew: ``hierarchy`` families, tasks in them, and runs of those; ``families`` alone, with all that belongs to them."""
 
 
+_NODES, _MASSES = hermegauss(61)
+_NORMAL = _NODES, _MASSES / _MASSES.sum()
+"""Where and with what weights an average over a standard normal is taken."""
+
+
 @dataclass(frozen=True, eq=False)
 class Timed:
     """Counts on tasks of known length, with weights: what curves are fitted to.
@@ -63,19 +70,38 @@ class Timed:
 
 @dataclass(frozen=True, eq=False)
 class SuccessCurves:
-    """Intercepts, slopes and outcomes of fits (see `time_kernels`): the last axis is the model, one before it the replicate."""
+    """Intercepts, slopes and outcomes of fits (see `time_kernels`): the last axis is the model, one before it the replicate.
+
+    ``spread`` is the standard deviation of what single tasks add to the log-odds, over which the curve is an average, and ``ceiling`` the
+    success that it approaches at short tasks; None stands for 0 and for 1.
+    """
 
     intercept: Floats
     slope: Floats
     outcome: Ints
+    spread: Floats | None = None
+    ceiling: Floats | None = None
+
+    @property
+    def typical(self) -> SuccessCurves:
+        """The curves at a task of typical difficulty, instead of the average over tasks."""
+        return replace(self, spread=None)
+
+    def success(self, x: Floats) -> Floats:
+        """Success at log₂ minutes `x`: a last axis beside those of the curves."""
+        eta = self.intercept[..., None] + self.slope[..., None] * x
+        p = expit(eta) if self.spread is None else averaged_logistic(eta, self.spread[..., None])
+        return np.asarray(p if self.ceiling is None else p * self.ceiling[..., None])
 
     def log2_minutes(self, success_rate: float) -> Floats:
         """Where the curves cross a success rate between 0 and 1: −∞ without success, ∞ without failure, NaN where no curve falls.
 
-        A crossing beyond what floats can hold in minutes (an all but flat curve) lies beyond the range as well.
+        A crossing beyond what floats can hold in minutes (an all but flat curve) lies beyond the range as well, and so does a success rate
+        above the ceiling.
         """
+        rate = success_rate if self.ceiling is None else success_rate / self.ceiling
         with np.errstate(invalid="ignore", divide="ignore"):
-            crossing = (math.log(success_rate / (1 - success_rate)) - self.intercept) / self.slope
+            crossing = (averaged_logit(rate, self.spread) - self.intercept) / self.slope
         crossing = np.where(np.abs(crossing) > FARTHEST, np.copysign(np.inf, crossing), crossing)
         crossing = np.where(self.outcome == FITTED, crossing, np.nan)
         crossing = np.where(self.outcome == NO_SUCCESS, -np.inf, crossing)
@@ -83,7 +109,31 @@ class SuccessCurves:
 
     def of(self, model: int) -> SuccessCurves:
         """One model's."""
-        return SuccessCurves(self.intercept[..., model], self.slope[..., model], self.outcome[..., model])
+        parts = (self.intercept, self.slope, self.outcome, self.spread, self.ceiling)
+        return SuccessCurves(*(None if part is None else part[..., model] for part in parts))  # type: ignore[arg-type]
+
+
+def averaged_logistic(eta: Floats, spread: Floats | float) -> Floats:
+    """The mean of σ(η + spread · z) over standard normal z."""
+    at, weight = _NORMAL
+    return np.asarray(expit(np.asarray(eta)[..., None] + np.asarray(spread)[..., None] * at) @ weight)
+
+
+def averaged_logit(rate: Floats | float, spread: Floats | None) -> Floats:
+    """The log-odds η at which `averaged_logistic` is `rate`: ∞ for a rate of 1 or more."""
+    eta = logit(np.minimum(rate, 1.0))
+    if spread is None:
+        return np.asarray(eta)
+    eta = eta * np.sqrt(1 + spread**2 / 2.89)  # a probit's answer, from which Newton needs few steps
+    at, weight = _NORMAL
+    for _ in range(50):
+        p = expit(eta[..., None] + spread[..., None] * at)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            step = np.where(np.isfinite(eta), (p @ weight - rate) / (p * (1 - p) @ weight), 0.0)
+        eta = eta - np.clip(step, -2, 2)
+        if np.abs(step).max(initial=0) < 1e-12:
+            break
+    return np.asarray(eta)
 
 
 def timed(counts: ModelCounts, *, weights: str = "invsqrt", regularisation: float = 1e-5) -> Timed:

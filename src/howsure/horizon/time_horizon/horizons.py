@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,7 +16,8 @@ from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
 from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, middle_of, timed
-from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary
+from howsure.horizon.time_horizon.joint import JointDraws, draw_joint
+from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
 from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, check_level
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
 
+MODELS = ("logistic", "joint")
+"""``logistic``: one curve per model, as METR fits it; ``joint``: all models and tasks at once, with effects of tasks and families."""
+
 _FEW_FAMILIES = 20
+_POINT_DRAWS = 500  # of the joint model, where no interval is asked for
 _SHARES = ("share_below", "share_above", "share_failed")
 
 
@@ -88,6 +93,7 @@ class TimeHorizons(Result):
     drawn: SuccessCurves | None
     sensitivity: Sensitivity
     provenance: Provenance
+    joint: JointDraws | None = None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -105,6 +111,8 @@ class TimeHorizons(Result):
     @property
     def middle(self) -> float:
         """The share of replicates that intervals contain."""
+        if self.joint is not None:
+            return self.level
         return middle_of(self.level, self.provenance.settings["resample"], _n_families(self.data))
 
     def minutes(self, model: str, success_rate: float = 0.5) -> Estimate:
@@ -122,10 +130,28 @@ class TimeHorizons(Result):
             raise OptionError.unknown("success rate", f"{success_rate:g}", [f"{one:g}" for one in self.success_rates])
         return fit.horizons[success_rate]
 
+    def typical(self, model: str, success_rate: float = 0.5) -> Estimate:
+        """A model's horizon at a task of typical difficulty, by the joint model.
+
+        Parameters
+        ----------
+        model : str
+            Its name.
+        success_rate : float
+            Between 0 and 1.
+        """
+        if self.joint is None:
+            raise OptionError("Typical horizons need the joint model: model='joint'.")
+        m = self.data.counts.index(model)
+        own, drawn = self.joint.middle.typical.of(m), self.joint.curves.typical.of(m)
+        tried = self.data.x[self.data.counts.n[m] > 0]
+        return horizon(own, drawn, tried, success_rate, self.level, self.fits[m].n_runs)
+
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """``time_horizons`` (one row per model and success rate), ``sensitivity``, and ``task_counts`` (what was fitted).
 
+        The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) and ``spreads`` (how much tasks differ).
         ``share_below``, ``share_above`` and ``share_failed`` are shares of the replicates: without success, without failure, and without a falling curve.
         """
         rows = [
@@ -137,6 +163,7 @@ class TimeHorizons(Result):
         return {
             "time_horizons": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None),
             **self.sensitivity.tables,
+            **({} if self.joint is None else _joint_tables(self)),
             "task_counts": self.data.counts.to_frame(),
         }
 
@@ -198,6 +225,10 @@ def time_horizons(
     runs: Attempts | ModelCounts | Source,
     *,
     success_rates: Sequence[float] = (0.5, 0.8),
+    model: str = "logistic",
+    minutes_noise: float | None = None,
+    has_ceiling: bool = False,
+    limits: str = "scored",
     weights: str = "invsqrt",
     regularisation: float = 1e-5,
     n_replicates: int = 1000,
@@ -212,8 +243,9 @@ def time_horizons(
 ) -> TimeHorizons:
     r"""The length of tasks, in expert minutes, at which each model's success falls to each of `success_rates`.
 
-    One logistic curve of success on log₂ minutes per model, by weighted maximum likelihood with a penalty ½·regularisation·slope².
-    Intervals are the middle of refits to resampled data.
+    ``logistic``: one curve of success on log₂ minutes per model, by weighted maximum likelihood with a penalty ½·regularisation·slope²;
+    intervals are the middle of refits to resampled data. ``joint``: all models and tasks at once, with an effect of each task and family and human
+    times that may be measured with error; intervals are quantiles of the posterior, and horizons are averages over tasks.
 
     Parameters
     ----------
@@ -221,6 +253,15 @@ def time_horizons(
         Attempts with minutes (also as a polars or pandas frame), or counts (`count_table`).
     success_rates : sequence of float
         Shares between 0 and 1.
+    model : str
+        ``logistic`` or ``joint``.
+    minutes_noise : float, optional
+        Standard deviation of the measured human times around the true ones, in doublings (``joint``). Repeated baselines of a task
+        show it; without them it cannot be estimated, and horizons at 0, ½ and 1 are compared in ``sensitivity``.
+    has_ceiling : bool
+        Each model's success at the shortest tasks may stay below 1 (``joint``).
+    limits : str
+        What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), or nothing (``drop``).
     weights : str
         ``invsqrt`` gives a run 1/(runs of the task · √tasks of its family that the model tried), ``task`` 1/(runs of the task), ``equal``
         1; the weights of each model add up to 1.
@@ -248,18 +289,40 @@ def time_horizons(
     """
     check_level(level)
     check_success_rates(success_rates)
+    if model not in MODELS:
+        raise OptionError.unknown("model", model, MODELS)
+    if model == "logistic" and (minutes_noise is not None or has_ceiling):
+        raise OptionError("The noise of human times and a ceiling need the joint model. Ask for --model joint.")
     counts = (
-        runs if isinstance(runs, ModelCounts) else model_counts(Attempts.of(runs), kinds=kinds, threshold=threshold)
+        runs
+        if isinstance(runs, ModelCounts)
+        else model_counts(Attempts.of(runs), kinds=kinds, threshold=threshold, limits=limits)
     )
     data = timed(counts, weights=weights, regularisation=regularisation)
-    curves = fit_curves(data)
-    drawn = None
-    if n_replicates > 0:
+    joint, drawn = None, None
+    if model == "joint":
+        joint = draw_joint(
+            data,
+            n_replicates or _POINT_DRAWS,
+            noise=minutes_noise or 0.0,
+            has_ceiling=has_ceiling,
+            seed=seed,
+            scheduler=scheduler,
+            progress=progress,
+        )
+        curves, drawn = joint.middle, joint.curves if n_replicates else None
+    else:
+        curves = fit_curves(data)
+    if model == "logistic" and n_replicates > 0:
         drawn = draw_curves(
             data, curves, n_replicates, resample=resample, seed=seed, scheduler=scheduler, progress=progress
         )
     settings = {
         "success_rates": list(dict.fromkeys(success_rates)),
+        "model": model,
+        "minutes_noise": minutes_noise,
+        "has_ceiling": has_ceiling,
+        "limits": limits,
         "weights": weights,
         "regularisation": regularisation,
         "n_replicates": n_replicates,
@@ -270,23 +333,28 @@ def time_horizons(
         "kinds": list(kinds),
     }
     made = Provenance(settings, counts.digest, seed, (*counts.notes, *_left_out(counts, data)))
-    return assemble(data, curves, drawn, made)
+    return assemble(data, curves, drawn, made, joint)
 
 
-def assemble(data: Timed, curves: SuccessCurves, drawn: SuccessCurves | None, provenance: Provenance) -> TimeHorizons:
+def assemble(
+    data: Timed,
+    curves: SuccessCurves,
+    drawn: SuccessCurves | None,
+    provenance: Provenance,
+    joint: JointDraws | None = None,
+) -> TimeHorizons:
     """The result of curves and their replicates; settings and seed are those of `provenance`."""
     settings = provenance.settings
     rates, level = tuple(settings["success_rates"]), settings["level"]
-    middle = middle_of(level, settings["resample"], _n_families(data))
+    middle = level if joint else middle_of(level, settings["resample"], _n_families(data))
     fits = tuple(_model_fit(data, curves, drawn, m, rates, level, middle) for m in range(len(data.counts.models)))
-    varied = vary(
-        data,
-        rates,
-        weights=settings["weights"],
-        censored=settings["censored"],
-        level=level,
-        seed=provenance.seed or 0,
-    )
+    seed = provenance.seed or 0
+    if joint is None:
+        varied = vary(data, rates, weights=settings["weights"], censored=settings["censored"], level=level, seed=seed)
+    else:
+        varied = vary_joint(
+            data, curves, rates, noise=settings["minutes_noise"], has_ceiling=settings["has_ceiling"], seed=seed
+        )
     return TimeHorizons(
         fits=fits,
         success_rates=rates,
@@ -295,7 +363,8 @@ def assemble(data: Timed, curves: SuccessCurves, drawn: SuccessCurves | None, pr
         curves=curves,
         drawn=drawn,
         sensitivity=varied,
-        provenance=replace(provenance, notes=(*provenance.notes, *_notes(data, fits, settings["resample"]))),
+        provenance=replace(provenance, notes=(*provenance.notes, *_notes(data, fits, settings))),
+        joint=joint,
     )
 
 
@@ -339,11 +408,17 @@ def _left_out(counts: ModelCounts, data: Timed) -> list[str]:
     return told + [f"{name} tried only tasks without minutes and is excluded." for name in gone]
 
 
-def _notes(data: Timed, fits: Sequence[ModelFit], resample: str) -> list[str]:
+def _notes(data: Timed, fits: Sequence[ModelFit], settings: Mapping[str, Any]) -> list[str]:
     """What a reader should know of the numbers."""
     notes = []
     n_families = _n_families(data)
-    if resample == "families" and n_families < _FEW_FAMILIES:
+    is_joint = settings.get("model") == "joint"
+    if is_joint and settings["minutes_noise"] is None:
+        notes.append(
+            "The error of the human times is not known and taken as 0. Horizons change with it (see sensitivity); state it with --minutes-noise, in "
+            "doublings."
+        )
+    if not is_joint and settings["resample"] == "families" and n_families < _FEW_FAMILIES:
         notes.append(f"{n_families} families of tasks: with so few, the intervals are somewhat too narrow.")
     lost = {fit.model: sum(fit.outcomes.get(kind, 0) for kind in FAILED) for fit in fits}
     if any(lost.values()):
@@ -372,6 +447,33 @@ def _row(fit: ModelFit, success_rate: float, found: Estimate) -> dict[str, Any]:
         "minutes_low_state": found.low_state,
         "minutes_high_state": found.high_state,
         "reason": found.reason,
+    }
+
+
+def _joint_tables(found: TimeHorizons) -> dict[str, pl.DataFrame]:
+    """Horizons at a task of typical difficulty with the ceilings, and how much tasks, families and cells differ."""
+    assert found.joint is not None
+    rows = []
+    for m, model in enumerate(found.models):
+        ceiling = found.joint.curves.of(m).ceiling
+        top = (
+            {}
+            if ceiling is None
+            else columns_of(ceiling=replicate_interval(ceiling, found.level).estimate(float(np.median(ceiling))))
+        )
+        rows += [
+            {"model": model, "success_rate": rate} | columns_of(typical=found.typical(model, rate)) | top
+            for rate in found.success_rates
+        ]
+    spreads = [
+        {"effect": name}
+        | columns_of(spread=replicate_interval(draws, found.level).estimate(float(np.median(draws)), level=found.level))
+        for name, draws in zip(("task", "family", "model at task"), found.joint.spreads.T, strict=True)
+        if draws.any()
+    ]
+    return {
+        "typical": pl.DataFrame(rows, infer_schema_length=None),
+        "spreads": pl.DataFrame(spreads, infer_schema_length=None),
     }
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import expit
 
 from howsure.horizon.time_horizon.horizons import TimeHorizons
 from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SUCCESS
@@ -52,12 +51,12 @@ def _path(found: TimeHorizons, model: int, x: Floats) -> pl.DataFrame:
     columns: dict[str, Any] = {
         "model": pl.Series([found.models[model]] * len(x)),
         "minutes": np.exp2(x),
-        "success": expit(own.intercept + own.slope * x),
+        "success": own.success(x),
     }
     if found.drawn is None:
         return pl.DataFrame(columns | dict.fromkeys(("low", "high"), pl.Series([None] * len(x), dtype=pl.Float64)))
     drawn = found.drawn.of(model)
-    paths = expit(drawn.intercept[:, None] + drawn.slope[:, None] * x)
+    paths = drawn.success(x)
     paths[drawn.outcome == NO_SUCCESS], paths[drawn.outcome == NO_FAILURE] = 0, 1
     band = replicate_interval(paths, found.middle)
     ends = {"low": np.clip(band.low, 0, 1), "high": np.clip(band.high, 0, 1)}  # success that may be anything is 0 to 1

@@ -9,13 +9,14 @@ from howsure.estimates import chance
 from howsure.horizon.time_horizon.comparison import HorizonComparison, compare_horizons
 from howsure.horizon.time_horizon.doubling import HorizonTrend
 from howsure.horizon.time_horizon.durations import duration, times, told
+from howsure.horizon.time_horizon.held_out import HeldOutRuns
 from howsure.horizon.time_horizon.horizons import TimeHorizons
 from howsure.horizon.time_horizon.sensitivity import FACTORS, Sensitivity
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
 
-__all__ = ["comparison_sections", "time_sections", "trend_sections"]
+__all__ = ["comparison_sections", "held_out_sections", "time_sections", "trend_sections"]
 
 _METHOD = (
     "P(success) = σ(intercept + slope · log2 minutes), one curve per model, by weighted maximum likelihood with the penalty ½ · {regularisation:g} · slope². "
@@ -24,6 +25,13 @@ _METHOD = (
     "any success the horizon is below the shortest task, without failure above the longest.\n\n"
     "The horizon is a length of task in this collection at which success is so likely, not a time that the model works. It moves with how minutes were measured, with which tasks were chosen "
     "and, far from the tasks' own lengths, with the shape of the curve."
+)
+_JOINT = (
+    "logit P(success) = ability + slope · log2 minutes + task + family + model at task, for all models and tasks at once. Effects of tasks, families and of one model at one task are normal with "
+    "variances that the data determine (half-t priors); slopes are normal around a common mean. {noise} The posterior is drawn by Gibbs sampling with Pólya–Gamma weights, {n_replicates:,} draws; "
+    "{level:.0%} intervals are its quantiles.\n\n"
+    "The horizon is marginal: the length at which the average over tasks of that length equals the success rate. The table of typical horizons has those of a task of typical difficulty. "
+    "Both agree at one half and differ elsewhere."
 )
 _WEIGHTS = {
     "invsqrt": "a run counts 1/(runs of its task · √tasks of its family)",
@@ -47,12 +55,19 @@ def time_sections(found: TimeHorizons) -> list[Section]:
         n_replicates=settings["n_replicates"],
         resample=_RESAMPLE[settings["resample"]],
     )
+    if found.joint is not None:
+        noise = settings["minutes_noise"] or 0
+        said = (
+            f"Human times have a stated error of {noise:g} doublings." if noise else "Human times are taken as exact."
+        )
+        method = _JOINT.format(noise=said, n_replicates=settings["n_replicates"], level=settings["level"])
     own = [ChartBlock(chart) for name, chart in charts.items() if name != "sensitivity"]
     blocks: list[Block] = [
         Text(_summary(found)),
         own[0],
         _horizons(found),
         *own[1:],
+        *([] if found.joint is None else _typical(found)),
         Method(method),
         Download("time_horizons.csv", csv_text(found.to_frame())),
     ]
@@ -125,6 +140,29 @@ def comparison_sections(found: HorizonComparison) -> list[Section]:
     return [Section("Which model has the longer time horizon?", [Text(text), table, *charts, Method(method), download])]
 
 
+def held_out_sections(found: HeldOutRuns) -> list[Section]:
+    """How well runs are predicted that were not fitted."""
+    text = (
+        f"{found.n_runs:,} runs in {found.provenance.settings['folds']} folds. Held-out cells are a model's runs at a task that other models tried; held-out families are tasks "
+        "that no model's runs were fitted at. A model that knows tasks is better on cells; what a horizon claims is tested by families."
+    )
+    tables = [
+        TableBlock(
+            [name.replace("_", " ").capitalize() for name in table.columns],
+            [list(row) for row in table.rows()],
+            caption,
+        )
+        for table, caption in (
+            (
+                found.scores,
+                "Log-loss per run (lower is better), mean expected and observed success, calibration slope (1 is calibrated).",
+            ),
+            (found.differences, "Differences in log-loss per run to the logistic curve, over families."),
+        )
+    ]
+    return [Section("How well are held-out runs predicted?", [Text(text), *tables])]
+
+
 def _summary(found: TimeHorizons) -> str:
     counts = found.data.counts
     n_families = int(counts.family.max()) + 1
@@ -159,8 +197,31 @@ def _horizons(found: TimeHorizons) -> TableBlock:
     )
 
 
+def _typical(found: TimeHorizons) -> list[Block]:
+    """The joint model's own tables: typical horizons, and how much tasks differ."""
+    typical: list[list[Cell]] = [
+        [fit.model, *(told(found.typical(fit.model, rate)) for rate in found.success_rates)] for fit in found.ranked
+    ]
+    spreads = found.tables["spreads"].select("effect", "spread", "spread_low", "spread_high")
+    return [
+        TableBlock(
+            ["Model", *(f"{100 * rate:g} %" for rate in found.success_rates)],
+            typical,
+            "Horizons at a task of typical difficulty.",
+        ),
+        TableBlock(
+            ["Effect", "Standard deviation", "Low", "High"],
+            [list(row) for row in spreads.rows()],
+            "How much tasks of the same length differ, in log-odds.",
+        ),
+    ]
+
+
 def _sensitive_to(found: TimeHorizons) -> str:
-    return "\n\n".join(_widest(found.sensitivity, factor, found.success_rates[0]) for factor in FACTORS)
+    varied = {row.factor for row in found.sensitivity.rows}
+    return "\n\n".join(
+        _widest(found.sensitivity, factor, found.success_rates[0]) for factor in FACTORS if factor in varied
+    )
 
 
 def _widest(shaken: Sensitivity, factor: str, success_rate: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed
+from howsure.horizon.time_horizon.joint import draw_joint
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import Bools, Floats
 from howsure.stats.replicates import replicate_differences, replicate_interval
@@ -20,6 +22,7 @@ __all__ = ["FACTORS", "Sensitivity", "Variation", "vary"]
 FACTORS = {
     "regularisation": "another penalty on the slope",
     "weights": "other weights of runs",
+    "model": "another model of success",
     "noise": "random noise in the expert minutes; standard deviation in doublings",
     "censored": "minutes that are a lower bound, multiplied by a factor",
 }
@@ -108,6 +111,40 @@ def vary(
         censored=tuple(names),
         provenance=Provenance(settings, data.counts.digest, seed),
     )
+
+
+def vary_joint(
+    data: Timed,
+    base: SuccessCurves,
+    success_rates: Sequence[float],
+    *,
+    noise: float | None,
+    has_ceiling: bool,
+    seed: int = 0,
+) -> Sensitivity:
+    """The joint model's horizons with other errors of the human times and with the logistic model, beside those that are reported."""
+    joint = partial(draw_joint, data, 2 * _DRAWS, seed=seed)
+    changed = [
+        ("noise", f"{spread:g}", joint(noise=spread, has_ceiling=has_ceiling).middle)
+        for spread in (0.0, 0.5, 1.0)
+        if spread != (noise or 0.0)
+    ]
+    changed += [
+        (
+            "model",
+            "ceiling of 1" if has_ceiling else "with a ceiling",
+            joint(noise=noise or 0.0, has_ceiling=not has_ceiling).middle,
+        )
+    ]
+    changed += [("model", "logistic", fit_curves(data))]
+    rows = [
+        Variation(model, one, factor, setting, _times(ratio))
+        for factor, setting, curves in changed
+        for one in success_rates
+        for model, ratio in zip(data.counts.models, _ratio(curves, base, one), strict=True)
+    ]
+    settings = {"model": "joint", "minutes_noise": noise, "has_ceiling": has_ceiling}
+    return Sensitivity(rows=tuple(rows), censored=(), provenance=Provenance(settings, data.counts.digest, seed))
 
 
 _Changed = tuple[str, str, SuccessCurves]
