@@ -167,7 +167,7 @@ def _family_loss(counts: ModelCounts, expected: Floats) -> Floats:
     """The sum of the log-losses of each family's runs."""
     p = np.clip(expected, 1e-6, 1 - 1e-6)
     loss = -(counts.successes * np.log(p) + (counts.n - counts.successes) * np.log(1 - p))
-    return np.bincount(counts.family, loss.sum(axis=0), int(counts.family.max()) + 1)
+    return np.bincount(counts.family, loss.sum(axis=0), int(counts.family.max()) + 1).astype(np.float64)
 
 
 def _ratio(loss: Floats, counts: ModelCounts, level: float) -> Estimate:

@@ -347,7 +347,7 @@ def _coefficient(k: int, x: float, cut: float) -> float:
     half = k + 0.5
     if x > cut:
         return math.pi * half * math.exp(-half * half * math.pi**2 * x / 2)
-    return (2 / (math.pi * x)) ** 1.5 * math.pi * half * math.exp(-2 * half * half / x)
+    return float((2 / (math.pi * x)) ** 1.5 * math.pi * half * math.exp(-2 * half * half / x))
 
 
 @kernel
