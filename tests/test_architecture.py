@@ -128,6 +128,7 @@ def test_public_names_are_sorted_and_found():
             "items",
             "leaderboard",
             "names",
+            "overview",
             "power",
             "read",
             "summary",

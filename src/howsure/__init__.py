@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from howsure.evals.item_table import items as items
     from howsure.evals.leaderboards import leaderboard as leaderboard
     from howsure.evals.name_proposals import names as names
+    from howsure.evals.overviews import overview as overview
     from howsure.evals.planning import power as power
     from howsure.evals.stopping import watch as watch
     from howsure.evals.summaries import summary as summary
@@ -49,6 +50,7 @@ _HOMES = {
     "items": "evals.item_table",
     "leaderboard": "evals.leaderboards",
     "names": "evals.name_proposals",
+    "overview": "evals.overviews",
     "power": "evals.planning",
     "read": "sources",
     "summary": "evals.summaries",
@@ -58,7 +60,7 @@ _HOMES = {
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "explore", "gate", "items", "leaderboard", "names", "power", "read", "summary", "watch"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "explore", "gate", "items", "leaderboard", "names", "overview", "power", "read", "summary", "watch"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

@@ -103,6 +103,13 @@ class Estimate:
         """Width of the interval, or None when an end is open."""
         return None if self.low is None or self.high is None else self.high - self.low
 
+    def __neg__(self) -> Estimate:
+        """The estimate with the opposite sign; its interval and the states of its ends change sides."""
+        value, low, high = (None if number is None else -number for number in (self.value, self.low, self.high))
+        opposite: dict[State, State] = {"below_range": "above_range", "above_range": "below_range"}
+        state, low_state, high_state = (opposite.get(one, one) for one in (self.state, self.low_state, self.high_state))
+        return replace(self, value=value, low=high, high=low, state=state, low_state=high_state, high_state=low_state)
+
     def map(self, function: Callable[[float], float]) -> Estimate:
         """The estimate on another scale, by an increasing function."""
         moved = [None if number is None else function(number) for number in (self.value, self.low, self.high)]

@@ -12,6 +12,7 @@ from howsure.evals import (
     IntervalCoverage,
     ItemTable,
     Leaderboard,
+    LogOverview,
     PowerPlan,
     Summary,
     simulate,
@@ -49,6 +50,11 @@ def leaderboard():
     return howsure.leaderboard(
         simulate(abilities=ABILITIES, n_families=3, n_attempts=2, seed=1).attempts, n_replicates=200, seed=1
     )
+
+
+@example(LogOverview)
+def overview():
+    return howsure.overview(simulate(abilities=ABILITIES, n_families=3, n_attempts=2, seed=1).attempts, seed=1)
 
 
 @example(ItemTable)

@@ -166,6 +166,7 @@ def test_a_row_names_model_eval_sample_epoch_and_log(made, arith):
         "sample": "s0",
         "epoch": 1,
         "source": arith.name,
+        "scorer": "includes",
     }
     assert first["seconds"] > 0
     assert frame.group_by("task").agg(pl.col("attempt").sort())["attempt"].to_list() == [[1, 2, 3]] * 12

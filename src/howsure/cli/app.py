@@ -13,6 +13,10 @@ __all__ = ["PANELS", "app"]
 
 PANELS: Panels = {
     "Evals": {
+        "overview": (
+            "howsure.cli.evals.overview",
+            "What is in the logs, what they support, and what they do not decide.",
+        ),
         "convert": ("howsure.cli.convert", "Convert the logs of an eval harness to one checked table."),
         "formats": ("howsure.cli.convert", "What Howsure reads: the formats of other tools."),
         "names": ("howsure.cli.evals.names", "Names of models and benchmarks that may be the same, with reasons."),
@@ -45,6 +49,7 @@ PANELS: Panels = {
 
 _EXAMPLES = (
     ("howsure demo -o demo", "the tour, in a minute"),
+    ("howsure logs/", "what these logs support: the same as howsure overview logs/"),
     ("howsure summary logs/ -o out", "a folder of Inspect logs, with charts"),
     ("howsure compare logs/ --a NEW --b OLD", "is the new model better?"),
     ("howsure power --effect 0.05", "items needed to detect a difference of 0.05"),
@@ -54,7 +59,7 @@ _EXAMPLES = (
 
 _LINE = "What may you claim from the results of AI evaluations, and how sure can you be?"
 
-app = lazy_app(PANELS, _LINE, _EXAMPLES, add_completion=True)
+app = lazy_app(PANELS, _LINE, _EXAMPLES, add_completion=True, for_paths="overview")
 
 
 def _print_version(asked: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -16,9 +17,17 @@ Panels = Mapping[str, Mapping[str, tuple[str, str]]]
 
 
 def lazy_app(
-    panels: Panels, line: str, examples: Sequence[tuple[str, str]] = (), *, add_completion: bool = False
+    panels: Panels,
+    line: str,
+    examples: Sequence[tuple[str, str]] = (),
+    *,
+    add_completion: bool = False,
+    for_paths: str | None = None,
 ) -> typer.Typer:
-    """A command with one module per verb; each module has an `app` that contains the verb."""
+    """A command with one module per verb; each module has an `app` that contains the verb.
+
+    Where the first word is no verb and exists as a file or folder, the verb `for_paths` is called.
+    """
 
     class Group(TyperGroup):
         def list_commands(self, ctx: Any) -> list[str]:
@@ -36,6 +45,8 @@ def lazy_app(
             return None
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+            if for_paths and args and args[0] not in self.list_commands(ctx) and Path(args[0]).exists():
+                args = [for_paths, *args]
             self.commands = dict.fromkeys(self.list_commands(ctx))  # type: ignore[assignment] # suggested after a typo
             return super().resolve_command(ctx, args)
 

@@ -12,6 +12,7 @@
     gate_simulation      how often it is wrong, on banks of items with known success rates
     name_proposals       names that may be the same: `names`
     pooling              one model of all scores: `pooled_means`
+    overviews            what the logs contain and what they support: `overview`
     planning             items and repeats that a difference needs: `power`
     explorer             one offline page to look at everything: `explore`
     item_table           every item, by model: `items`
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from howsure.evals.item_table import items as items
     from howsure.evals.leaderboards import Leaderboard as Leaderboard
     from howsure.evals.leaderboards import leaderboard as leaderboard
+    from howsure.evals.overviews import LogOverview as LogOverview
+    from howsure.evals.overviews import overview as overview
     from howsure.evals.planning import PowerPlan as PowerPlan
     from howsure.evals.planning import power as power
     from howsure.evals.pooling import PooledModel as PooledModel
@@ -80,6 +83,7 @@ _HOMES = {
     "IntervalCoverage": "interval_coverage",
     "ItemTable": "item_table",
     "Leaderboard": "leaderboards",
+    "LogOverview": "overviews",
     "PowerPlan": "planning",
     "Summary": "summaries",
     "compare": "comparison",
@@ -90,6 +94,7 @@ _HOMES = {
     "append_history": "gate_history",
     "gate": "gating",
     "gate_coverage": "gate_simulation",
+    "overview": "overviews",
     "power": "planning",
     "read_history": "gate_history",
     "reduce_attempts": "reductions",

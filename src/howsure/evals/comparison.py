@@ -39,7 +39,7 @@ class Difference:
 
     ``p_a_greater`` is the probability that the true difference is above 0. ``within_item_share`` is the share of the squared
     standard error that comes from variation between repeats of an item, which more repeats would remove; the rest comes from
-    variation between items. ``estimand`` says what the difference is a mean of.
+    variation between items. ``estimand`` says what the difference is a mean of; ``se`` is the standard error of a paired difference.
     """
 
     a: str
@@ -56,6 +56,7 @@ class Difference:
     within_item_share: Estimate
     estimand: str
     held: str = ""
+    se: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -377,6 +378,7 @@ def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Differ
         n_unshared=n_unshared,
         within_item_share=share,
         estimand=items.estimand,
+        se=mean.se,
     )
 
 

@@ -15,10 +15,10 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, Items, items_of
 from howsure.evals.variants import pooling_notes
+from howsure.evals.planning import items_to_decide
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
 from howsure.stats.multiplicity import step_down_max
-from howsure.stats.power import PairedDesign, items_needed
 from howsure.stats.proportions import score_bounds
 from howsure.tables import Attempts, Scores
 
@@ -268,7 +268,7 @@ def leaderboard(
     pairs = []
     for index, (i, j) in enumerate(board.pairs):
         is_swapped = order.index(i) > order.index(j)
-        difference = _negative(board.differences[index]) if is_swapped else board.differences[index]
+        difference = -board.differences[index] if is_swapped else board.differences[index]
         a, b = (board.names[j], board.names[i]) if is_swapped else (board.names[i], board.names[j])
         pair = Separation(
             a=a,
@@ -276,7 +276,7 @@ def leaderboard(
             difference=difference,
             p_adjusted=float(adjusted[index]) if tested[index] else None,
             is_separated=bool(adjusted[index] < 1 - level),
-            items_needed=_items_needed(difference, board.variance_per_item[index], level, power),
+            items_needed=items_to_decide(difference, board.variance_per_item[index], level=level, power=power),
             n_items=board.n_shared[index],
         )
         pairs.append(((order.index(i), order.index(j))[:: -1 if is_swapped else 1], pair))
@@ -545,40 +545,3 @@ def _tiers(is_better: Bools) -> tuple[list[int], bool]:
             is_top, has_cycle = left, True
         tiers[is_top] = tier
     return tiers.tolist(), has_cycle
-
-
-def _items_needed(difference: Estimate, variance: float, level: float, power: float) -> Estimate:
-    """Items that detect the difference, if it is as observed, and at the two ends of its interval."""
-    if not difference.value or not variance:
-        reason = "no difference was observed" if not difference.value else "the difference does not vary between items"
-        return Estimate.without("undefined", reason, level=level)
-    design = PairedDesign(variance, 0.0, 0.0)
-
-    def needed(effect: float | None) -> int | None:
-        try:
-            return items_needed(effect, design, power=power, level=level) if effect else None
-        except OptionError:
-            return None
-
-    low, high = difference.low or 0.0, difference.high or 0.0
-    near = min(abs(low), abs(high)) if low * high > 0 else None
-    value, least, most = needed(difference.value), needed(max(abs(low), abs(high))), needed(near)
-    if value is None:
-        return Estimate.without("unbounded", "the observed difference is too small", level=level)
-    return Estimate(
-        value, least and min(least, value), most, level=level, high_state="ok" if most is not None else "unbounded"
-    )
-
-
-def _negative(difference: Estimate) -> Estimate:
-    def turned(number: float | None) -> float | None:
-        return None if number is None else -number
-
-    return Estimate(
-        turned(difference.value),
-        turned(difference.high),
-        turned(difference.low),
-        level=difference.level,
-        state=difference.state,
-        reason=difference.reason,
-    )

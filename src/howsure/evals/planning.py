@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, items_of
 from howsure.results import Provenance, Result, plain
 from howsure.stats.means import paired_difference
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
-__all__ = ["PowerPlan", "PowerRow", "measure_pilot", "power"]
+__all__ = ["PowerPlan", "PowerRow", "items_to_decide", "measure_pilot", "power"]
 
 EPOCHS = (1, 2, 4, 8, 16)
 
@@ -332,6 +333,40 @@ def measure_pilot(
         cluster_size=size,
         cluster_correlation=min(max((inflation - 1) / (size - 1), 0.0), 1.0) if size > 1 else 0.0,
     )
+
+
+def items_to_decide(difference: Estimate, variance: float, *, level: float = 0.95, power: float = 0.8) -> Estimate:
+    """Items that detect a paired difference, if the true one is as observed, and at the two ends of its interval.
+
+    Parameters
+    ----------
+    difference : Estimate
+        The observed difference; where its interval contains 0, the number of items has no upper limit.
+    variance : float
+        Variance of the difference per item: the squared standard error times the number of items.
+    level : float, default 0.95
+        The test is two-sided at 1 − `level`.
+    power : float, default 0.8
+        Probability with which the difference is detected.
+    """
+    if not difference.value or not variance:
+        reason = "no difference was observed" if not difference.value else "the difference does not vary between items"
+        return Estimate.without("undefined", reason, level=difference.level)
+    design = PairedDesign(variance, 0.0, 0.0)
+
+    def needed(effect: float | None) -> int | None:
+        try:
+            return items_needed(effect, design, power=power, level=level) if effect else None
+        except OptionError:
+            return None
+
+    low, high = difference.low or 0.0, difference.high or 0.0
+    near = min(abs(low), abs(high)) if low * high > 0 else None
+    value, least, most = needed(difference.value), needed(max(abs(low), abs(high))), needed(near)
+    if value is None:
+        return Estimate.without("unbounded", "the observed difference is too small", level=difference.level)
+    least = least and min(least, value)
+    return Estimate(value, least, most, level=difference.level, high_state="unbounded" if most is None else "ok")
 
 
 def _row(

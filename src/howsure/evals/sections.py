@@ -12,6 +12,7 @@ from howsure.evals.gate_history import GateHistory
 from howsure.evals.gating import GateDecision
 from howsure.evals.item_table import ItemTable
 from howsure.evals.leaderboards import Leaderboard
+from howsure.evals.overviews import LogOverview
 from howsure.evals.planning import PowerPlan
 from howsure.evals.summaries import ALL, Summary
 from howsure.outside_text import csv_text
@@ -26,6 +27,7 @@ __all__ = [
     "history_section",
     "items_section",
     "leaderboard_section",
+    "overview_sections",
     "power_section",
     "rank_text",
     "summary_section",
@@ -353,6 +355,69 @@ def items_section(table: ItemTable) -> Section:
         ]
     downloads = [Download(f"{name}.csv", csv_text(frame)) for name, frame in table.tables.items()]
     return Section("Which items?", [*blocks, Method(method), *downloads], found=found)
+
+
+def overview_sections(overview: LogOverview) -> list[Section]:
+    """The claims with their verdicts; what is in the logs; what to be careful about; means and differences in full."""
+    level = overview.provenance.settings["level"]
+    claims: list[dict[str, Cell]] = [
+        {
+            "Claim": f"{claim.a} is better than {claim.b}",
+            "Tasks": claim.task,
+            "Held equal": claim.held or None,
+            "Verdict": claim.verdict,
+            "Difference": claim.difference,
+            "p, corrected": chance(claim.p_adjusted),
+            "Items": claim.n_items,
+            "Items that would decide": claim.items_needed if claim.verdict == "not decided" else None,
+        }
+        for claim in overview.claims
+    ]
+    contents: list[dict[str, Cell]] = [
+        {
+            "Model": row.subject,
+            "Eval": row.eval,
+            "Mean": row.mean,
+            "Attempts": row.n,
+            "Items": row.n_items,
+            "Errors": row.n_errors,
+            "Cut by a limit": row.n_limited,
+            "Cost, dollars": row.cost,
+            "Tokens": row.tokens,
+        }
+        for row in overview.contents
+    ]
+    warned: list[dict[str, Cell]] = [
+        {"Kind": one.kind, "Warning": one.text, "What to do": one.advice} for one in overview.warnings
+    ]
+    method = (
+        "Every pair is a claim about the one with the better mean. All claims are tested together and corrected with Holm's procedure, so "
+        f"the probability that any supported claim is wrong is at most {1 - level:.0%}. The interval of a difference is its own, not corrected. "
+        "Items that would decide: with the planned power, at the level that Holm's procedure asks of the open claims, if the true difference is "
+        "as observed."
+    )
+    headline = [ChartBlock(overview.comparison.chart())] if overview.comparison else []
+    n_tested = (
+        f"{len(overview.supported)} of {len(overview.claims)} claims are supported (Holm-corrected, {1 - level:.0%})."
+    )
+    blocks: list[Block] = [*headline, Text(n_tested)] if claims else [Text("There is nothing to compare.")]
+    if claims:
+        blocks += [_table(claims, "One row per claim."), Method(method)]
+    front = Section(
+        "What may be claimed?",
+        blocks,
+        found=[claim.sentence for claim in overview.supported],
+        unknown=[f"{c.sentence} To decide: {c.to_decide}." for c in overview.undecided],
+        caveat=overview.caveat,
+        next_step=overview.next_step,
+    )
+    inside: list[Block] = [Text(overview.holdings), _table(contents, "One row per model and eval.")]
+    sections = [front, Section("What is in the logs?", inside)]
+    if warned:
+        sections.append(Section("What to be careful about", [_table(warned, "The most serious first.")]))
+    downloads = [Download(f"{name}.csv", csv_text(frame)) for name, frame in overview.tables.items()]
+    means = summary_section(overview.means)
+    return [*sections, Section(means.title, [*means.blocks, *downloads])]
 
 
 def estimate_of(row: Mapping[str, Any], name: str) -> Estimate:

@@ -42,7 +42,7 @@ _NAMES = {"subject": "model"}
 _OF_ITEMS = {"task", "family", "domain", "item_digest", "minutes"}
 _OF_ATTEMPTS = {"attempt", "score", "kind", "seconds", "n", "n_success", "scale", "better", "tokens", "cost", "limit"}
 _OF_ATTEMPTS |= {"error", "valid", "flag", "sample", "epoch", "question", "target", "answer"}
-_ON_REQUEST = {"source", "log", "date"}
+_ON_REQUEST = {"source", "log", "date", "scorer"}
 _MOST_LEVELS = 50  # a column with more values does not describe a configuration
 _NONE = "(none)"
 _COMPARISON = re.compile(r"\s*([^=<>!]+?)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*")

@@ -153,12 +153,18 @@ class Section:
         Result sentences for a page that combines several sections: who has the highest value, and how sure that is.
     unknown : Sequence[str]
         Sentences on what is not known.
+    caveat : str
+        The caveat that matters most, as a sentence.
+    next_step : str
+        What to do next, as a sentence.
     """
 
     title: str
     blocks: Sequence[Block]
     found: Sequence[str] = ()
     unknown: Sequence[str] = ()
+    caveat: str = ""
+    next_step: str = ""
 
 
 @dataclass(frozen=True)

@@ -350,6 +350,7 @@ class _Reading:
             date=pl.lit(self._log.created.date()),
             log=pl.lit(self._log.path.name),
             source=pl.lit(self._log.path.name),
+            scorer=pl.lit(scorer if key is None else f"{scorer}.{key}"),
         )
         known = {column.name for column in Attempts.columns}
         config = {f"arg_{k}" if k in known else k: text for k, text in self._log.configuration().items()}

@@ -350,6 +350,7 @@ class Attempts(Table):
         _number("cost", "what the attempt cost, in dollars", low=0),
         _text("limit", "the limit that ended the attempt"),
         _text("error", "the error that ended the attempt"),
+        _text("scorer", "what gave the score: a function, or a model that judges"),
         _text("valid", "no where the attempt was declared invalid; such rows are excluded", choices=("yes", "no")),
         _text("flag", "what a reviewer or a scanner said about the attempt"),
         _text("log", "the log file that the attempt is in"),

@@ -1,0 +1,569 @@
+"""The front door: what is in some logs, which differences they support, which stay open, and what to be careful about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from howsure.errors import InputError
+from howsure.estimates import Estimate, stated
+from howsure.evals.comparison import Comparison, Difference, compare
+from howsure.evals.item_means import ALL
+from howsure.evals.planning import items_to_decide
+from howsure.evals.summaries import Summary, summary
+from howsure.evals.variants import levels_of, named, varying_factors
+from howsure.results import Provenance, Result, columns_of
+from howsure.tables import Attempts
+
+if TYPE_CHECKING:
+    from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
+    from howsure.tables.frames import Source
+
+__all__ = ["AutomaticClaim", "EvalContent", "LogOverview", "LogWarning", "overview"]
+
+_SATURATED, _TOO_HARD = 0.9, 0.1  # of the highest mean's interval: the end that must be beyond
+_JUDGES = re.compile(r"model_graded|judge|grader|graded_by|rubric|llm", re.IGNORECASE)
+_OF_MODELS = {"organisation", "organization", "provider", "vendor", "released", "version", "model_name", "base_url"}
+_MOST_LEVELS = 50
+_MOST_NAMES = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutomaticClaim:
+    """ "a is better than b", tested with all other pairs together.
+
+    ``verdict`` is ``supported`` where the corrected p-value is below 1 − level, else ``not decided``; ``not tested`` where there is no test.
+    ``items_needed`` is the number of items like these that would support it, if the true difference is as observed.
+    """
+
+    a: str
+    b: str
+    task: str
+    held: str
+    verdict: str
+    difference: Estimate
+    p_adjusted: float | None
+    test: str
+    n_items: int
+    items_needed: Estimate
+
+    @property
+    def where(self) -> str:
+        """On which tasks, and at which configuration, where that must be said."""
+        told = [f"on {self.task}"] if self.task != ALL else []
+        return " ".join([*told, *([f"with {self.held}"] if self.held else [])])
+
+    @property
+    def sentence(self) -> str:
+        """The claim, its verdict and the evidence."""
+        where = f" {self.where}" if self.where else ""
+        if self.verdict == "not tested":
+            return f"{self.a} and {self.b}{where}: not tested ({self.difference.reason or 'no test'})."
+        evidence = f"{self.difference}, {stated('p', self.p_adjusted or 0.0)}"
+        if self.verdict == "supported":
+            return f"{self.a} is better than {self.b}{where}: {evidence}."
+        return f"{self.a} or {self.b}{where}: {evidence}."
+
+    @property
+    def to_decide(self) -> str:
+        """What would decide an open claim."""
+        if self.verdict == "supported":
+            return ""
+        if self.items_needed.value is None:
+            return f"items needed: {self.items_needed}"
+        return f"about {self.items_needed.value:,.0f} items like these (now {self.n_items:,}), if the true difference is as observed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalContent:
+    """What one model did on one eval. Cost and tokens are sums; None where the logs have none."""
+
+    subject: str
+    eval: str
+    n: int
+    n_items: int
+    mean: Estimate
+    n_errors: int
+    n_limited: int
+    cost: float | None
+    tokens: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogWarning:
+    """Something that may change what the numbers mean, and what to do about it."""
+
+    kind: str
+    text: str
+    advice: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogOverview(Result):
+    """What some logs contain and what may be claimed from them.
+
+    Table ``overview``: one row per claim "a is better than b".
+
+    =================  ==================================================================================================
+    a, b               the two models, or the two values of another factor; a has the better mean
+    task               the eval, or ``all``
+    held               other factors that vary, and the value that both have
+    verdict            supported, not decided, or not tested
+    difference         mean of a minus mean of b, with its own interval and state
+    p_adjusted         p-value of no difference, Holm-corrected for all claims
+    test               the test that gave it
+    n_items            number of items that both tried
+    items_needed       items like these that would decide it, if the true difference is as observed, with interval and state
+    =================  ==================================================================================================
+
+    Table ``contents``, one row per model and eval: subject, eval, n (attempts), n_items, mean (with interval and state), n_errors, n_limited,
+    cost, tokens. Table ``warnings``: kind, text, advice; the most serious first.
+
+    Parameters
+    ----------
+    claims : tuple[AutomaticClaim, ...]
+        One entry per pair, the smallest p-value first.
+    contents : tuple[EvalContent, ...]
+        One entry per model and eval.
+    warnings : tuple[LogWarning, ...]
+        The most serious first.
+    means : Summary
+        Means of all models.
+    comparison : Comparison, optional
+        All differences; None where there is nothing to compare.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
+
+    name: ClassVar[str] = "overview"
+    claims: tuple[AutomaticClaim, ...]
+    contents: tuple[EvalContent, ...]
+    warnings: tuple[LogWarning, ...]
+    means: Summary
+    comparison: Comparison | None
+    provenance: Provenance
+
+    @property
+    def supported(self) -> list[AutomaticClaim]:
+        """The claims that the data support, the smallest p-value first."""
+        return [claim for claim in self.claims if claim.verdict == "supported"]
+
+    @property
+    def undecided(self) -> list[AutomaticClaim]:
+        """The claims that the data do not decide, or that could not be tested."""
+        return [claim for claim in self.claims if claim.verdict != "supported"]
+
+    @property
+    def holdings(self) -> str:
+        """What is in the logs, in plain sentences."""
+        models = list(dict.fromkeys(row.subject for row in self.contents))
+        evals = list(dict.fromkeys(row.eval for row in self.contents if row.eval != ALL))
+        items: dict[str, int] = {}
+        for row in self.contents:
+            items[row.eval] = max(items.get(row.eval, 0), row.n_items)
+        n, n_tries = sum(row.n for row in self.contents), sum(row.n_items for row in self.contents)
+        repeats = n / n_tries
+        told = [
+            _counted(models, "model"),
+            *([_counted(evals, "eval")] if evals else []),
+            f"{sum(items.values()):,} items",
+            f"{n:,} attempts ({repeats:.3g} per item and model)",
+        ]
+        also = [f"{sum(row.n_errors for row in self.contents):,} ended in an error"]
+        also.append(f"{sum(row.n_limited for row in self.contents):,} were cut by a limit")
+        for what, before in (("cost", "$"), ("tokens", "")):
+            known = [getattr(row, what) for row in self.contents if getattr(row, what) is not None]
+            if known:
+                also.append(f"{what}: {before}{sum(known):,.{2 if before else 0}f}")
+        return f"{', '.join(told)}. {'; '.join(also)}."
+
+    @property
+    def caveat(self) -> str:
+        """The most serious warning, or what the intervals assume."""
+        if self.warnings:
+            return self.warnings[0].text
+        cluster = self.provenance.settings["cluster"]
+        return f"The intervals are about items like these; items of different clusters ({cluster}) are taken as independent."
+
+    @property
+    def next_step(self) -> str:
+        """What to do next: collect what would decide the closest open claim, or settle the most serious warning."""
+        open_claims = [claim for claim in self.undecided if claim.items_needed.value is not None]
+        if open_claims:
+            best = self._ranked()
+            first = min(open_claims, key=lambda c: (best.index(c.a) + best.index(c.b), c.items_needed.value or 0.0))
+            return f"To decide between {first.a} and {first.b}: {first.to_decide}."
+        if self.warnings:
+            return self.warnings[0].advice
+        if not self.claims:
+            return "Add the logs of another model: howsure overview OLD NEW."
+        return "Every pair is decided: no more items are needed to order these models on this eval."
+
+    def _ranked(self) -> list[str]:
+        """All sides of claims, those who win most often first."""
+        wins: dict[str, int] = {}
+        for claim in self.claims:
+            wins[claim.a] = wins.get(claim.a, 0) + 1
+            wins.setdefault(claim.b, 0)
+        return sorted(wins, key=lambda name: -wins[name])
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables ``overview``, ``contents`` and ``warnings``."""
+        claims = [
+            {"a": c.a, "b": c.b, "task": c.task, "held": c.held, "verdict": c.verdict}
+            | columns_of(difference=c.difference)
+            | {"p_adjusted": c.p_adjusted, "test": c.test, "n_items": c.n_items}
+            | columns_of(items_needed=c.items_needed)
+            for c in self.claims
+        ]
+        contents = [
+            {"subject": row.subject, "eval": row.eval, "n": row.n, "n_items": row.n_items}
+            | columns_of(mean=row.mean)
+            | {"n_errors": row.n_errors, "n_limited": row.n_limited, "cost": row.cost, "tokens": row.tokens}
+            for row in self.contents
+        ]
+        schema = {"a": pl.String, "b": pl.String, "task": pl.String, "held": pl.String, "verdict": pl.String}
+        empty = pl.DataFrame(schema=schema)
+        warned = [vars(one) for one in self.warnings]
+        return {
+            "overview": pl.DataFrame(claims, infer_schema_length=None) if claims else empty,
+            "contents": pl.DataFrame(contents, infer_schema_length=None),
+            "warnings": pl.DataFrame(warned, schema={"kind": pl.String, "text": pl.String, "advice": pl.String}),
+        }
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.evals.sections import overview_sections
+
+        return overview_sections(self)
+
+    def charts(self) -> dict[str, Chart]:
+        """``overview``: the means of all models; ``compare``, where there are two: their differences."""
+        differences = {} if self.comparison is None else {"compare": self.comparison.chart()}
+        return {"overview": self.means.chart()} | differences
+
+
+def overview(
+    attempts: Attempts | Source,
+    *,
+    by: str | None = None,
+    cluster: str = "task",
+    level: float = 0.95,
+    power: float = 0.8,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> LogOverview:
+    """What is in these attempts, which differences they support, which they do not decide, and what to be careful about.
+
+    Every pair of models is a claim "a is better than b", a being the one with the better mean. All of them are tested with `compare`
+    and corrected together (Holm), so the probability that any supported claim is wrong is at most 1 − ``level``. Where there is one model,
+    the values of the factor that varies are compared. Items needed are counted with `howsure.stats.power` at the level that Holm's first
+    step asks of the open claims.
+
+    Parameters
+    ----------
+    attempts : Attempts, frame or path
+        One row per attempt: an `Attempts` table, a polars, pandas or pyarrow frame with its columns, or a file or folder.
+    by : {"all", "domain"}, optional
+        One claim per pair over all evals, or one per pair and eval. Without it, ``all`` where there are evals that all models tried.
+    cluster : {"task", "family", "domain", "none"}, default "task"
+        Items of one cluster are not independent.
+    level : float, default 0.95
+        Coverage of the intervals; 1 − level is the probability of any wrong claim.
+    power : float, default 0.8
+        Probability with which ``items_needed`` items decide a claim.
+    seed : int, default 0
+        For the random sign flips of the tests. The same seed gives the same numbers.
+    progress : callable, optional
+        Called with the number of finished pairs and of all pairs.
+
+    Returns
+    -------
+    LogOverview
+        Tables ``overview`` (the claims), ``contents`` and ``warnings``.
+
+    Raises
+    ------
+    InputError
+        If the input has no attempts.
+    OptionError
+        If the attempts lack the column named by `by` or `cluster`.
+
+    Examples
+    --------
+    >>> import howsure
+    >>> howsure.overview("examples/evals/attempts.csv", cluster="family").supported[0].a  # doctest: +SKIP
+    """
+    attempts = _attempts_of(attempts)
+    means = summary(attempts, by="domain" if attempts.has("domain") else ALL, cluster=cluster, level=level)
+    contents = _contents(attempts, means)
+    factors, notes = varying_factors(attempts), []
+    comparison = None
+    if factors:
+        options = {"cluster": cluster, "level": level, "seed": seed, "progress": progress}
+        comparison = _compared(attempts, factors, by, **options)
+        notes = list(comparison.provenance.notes[len(attempts.notes) :])
+    claims = _claims(comparison, level, power)
+    warnings = [
+        *_mixed(attempts, factors, comparison),
+        *_cut(attempts, claims, factors, by, cluster=cluster, level=level, seed=seed),
+        *_judged(attempts),
+        *_saturated(means),
+        *_paired(attempts, notes),
+    ]
+    settings = {"by": by or "default", "cluster": cluster, "level": level, "power": power}
+    return LogOverview(
+        claims=claims,
+        contents=contents,
+        warnings=tuple(warnings),
+        means=means,
+        comparison=comparison,
+        provenance=Provenance.of(attempts, seed=seed, notes=notes, **settings),
+    )
+
+
+def _attempts_of(table: Attempts | Source) -> Attempts:
+    """The attempts, also from a folder of logs."""
+    if isinstance(table, Attempts) or hasattr(table, "columns"):
+        return Attempts.of(table)
+    from howsure.sources import read
+
+    found = read(table, wanted="attempts")
+    if not isinstance(found, Attempts):
+        kind = type(found).__name__.lower()
+        raise InputError(
+            f"An overview needs attempts, one row per try; these are {kind}. Published scores: leaderboard."
+        )
+    return found
+
+
+def _contents(attempts: Attempts, means: Summary) -> tuple[EvalContent, ...]:
+    """One row per model and eval, with the means of the summary."""
+
+    def told(name: str) -> pl.Expr:
+        return pl.col(name).is_not_null().sum() if attempts.has(name) else pl.lit(0)
+
+    def total(name: str) -> pl.Expr:
+        known = pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum())
+        return known if attempts.has(name) else pl.lit(None, pl.Float64)
+
+    of_eval = pl.col("domain").fill_null("(none)") if attempts.has("domain") else pl.lit(ALL)
+    used = (
+        attempts.lazy.with_columns(of_eval.alias("#eval"))
+        .group_by("subject", "#eval")
+        .agg(
+            told("error").alias("n_errors"),
+            told("limit").alias("n_limited"),
+            total("cost").alias("cost"),
+            total("tokens").alias("tokens"),
+        )
+        .collect(engine="streaming")
+    )
+    by_place = {(row["subject"], row["#eval"]): row for row in used.iter_rows(named=True)}
+    rows = []
+    for row in means.rows:
+        if found := by_place.get((row.subject, row.task)):
+            counted = {name: found[name] for name in ("n_errors", "n_limited", "cost", "tokens")}
+            rows.append(
+                EvalContent(subject=row.subject, eval=row.task, n=row.n, n_items=row.n_items, mean=row.mean, **counted)
+            )
+    return tuple(rows)
+
+
+def _compared(attempts: Attempts, factors: Sequence[str], by: str | None, **options: object) -> Comparison:
+    """All pairs of models, or of the values of the one factor that varies; other factors held equal where that is possible."""
+    factor = "subject" if "subject" in factors else factors[0]
+    others = [name for name in factors if name != factor]
+
+    def pairs(group: str) -> Comparison:
+        columns = [named(factor), *([group] if group != ALL else [])]
+        try:
+            return compare(attempts, by=columns, **options)  # type: ignore[arg-type]
+        except InputError:
+            if not others:
+                raise
+            return compare(attempts, by=columns, pool=others, **options)  # type: ignore[arg-type]
+
+    found = pairs(by or ALL)
+    has_none = all(pair.difference.value is None for pair in found.pairs)
+    return pairs("domain") if by is None and has_none and attempts.has("domain") else found
+
+
+def _claims(comparison: Comparison | None, level: float, power: float) -> tuple[AutomaticClaim, ...]:
+    """Each difference as a claim about the better one, the smallest p-value first."""
+    if comparison is None:
+        return ()
+    n_open = sum(not _is_supported(pair, level) for pair in comparison.pairs)
+    # Holm's procedure compares the smallest open p-value with (1 − level) divided by the number of open claims
+    holm_level = 1 - (1 - level) / max(n_open, 1)
+    claims = []
+    for pair in comparison.pairs:
+        is_lower_better = pair.estimand.endswith("(lower is better)")
+        is_swapped = pair.difference.value is not None and (pair.difference.value < 0) != is_lower_better
+        difference = -pair.difference if is_swapped else pair.difference
+        a, b = (pair.b, pair.a) if is_swapped else (pair.a, pair.b)
+        verdict = "supported" if _is_supported(pair, level) else "not decided" if pair.p is not None else "not tested"
+        needed = items_to_decide(difference, (pair.se or 0.0) ** 2 * pair.n_items, level=holm_level, power=power)
+        claims.append(
+            AutomaticClaim(
+                a=a,
+                b=b,
+                task=pair.task,
+                held=pair.held,
+                verdict=verdict,
+                difference=difference,
+                p_adjusted=pair.p_adjusted,
+                test=pair.test,
+                n_items=pair.n_items,
+                items_needed=needed,
+            )
+        )
+    return tuple(sorted(claims, key=lambda c: (c.p_adjusted is None, c.p_adjusted, -abs(c.difference.value or 0))))
+
+
+def _is_supported(pair: Difference, level: float) -> bool:
+    return pair.p_adjusted is not None and pair.p_adjusted < 1 - level
+
+
+def _mixed(attempts: Attempts, factors: Sequence[str], comparison: Comparison | None) -> list[LogWarning]:
+    """Configurations that differ between the models, so that a difference may come from them; and those that vary within models."""
+    candidates = [name for name in attempts.config if name not in {"log", *_OF_MODELS, *factors}]
+    schema = attempts.lazy.collect_schema()
+    candidates = [name for name in candidates if not schema[name].is_nested()]
+    apart = []
+    if candidates:
+        frame = attempts.lazy.select("subject", *candidates).unique().collect(engine="streaming")
+        for name in candidates:
+            values = frame.select("subject", name).unique()
+            is_constant = values.height == values["subject"].n_unique()
+            if is_constant and 2 <= values[name].n_unique() <= _MOST_LEVELS:
+                apart.append(f"{name} ({', '.join(levels_of(attempts, name))})")
+    found = []
+    if apart:
+        text = f"The models were run with different {' and '.join(apart[:3])}: a difference between them may come from that."
+        advice = "Run the models with the same configuration, or say that the comparison includes it."
+        found.append(LogWarning(kind="mixed configurations", text=text, advice=advice))
+    others = [
+        name for name in factors if named(name) != (comparison.provenance.settings["factor"] if comparison else "")
+    ]
+    if others and comparison is not None:
+        told = " and ".join(f"{named(name)} ({', '.join(levels_of(attempts, name))})" for name in others)
+        is_pooled = "pool" in comparison.provenance.settings
+        how = "no two models share it, so its values count as repeats" if is_pooled else "compared at equal values"
+        advice = f"Look at it by itself: howsure compare LOGS --by {named(others[0])}."
+        found.append(LogWarning(kind="mixed configurations", text=f"Runs differ in {told}: {how}.", advice=advice))
+    return found
+
+
+def _cut(
+    attempts: Attempts, claims: Sequence[AutomaticClaim], factors: Sequence[str], by: str | None, **options: object
+) -> list[LogWarning]:
+    """Attempts that ended at a limit or in an error and count with the score they have, and which claims change without them."""
+    found = []
+    for column, kind, how in (
+        ("limit", "limit-cut runs", "ended at a limit"),
+        ("error", "errors", "ended in an error"),
+    ):
+        if not attempts.has(column):
+            continue
+        is_cut = pl.col(column).is_not_null()
+        shares = (
+            attempts.lazy.group_by("subject")
+            .agg(is_cut.sum().alias("n"), is_cut.mean().alias("share"), pl.len().alias("of"))
+            .sort("share", "subject", descending=[True, False])
+            .collect(engine="streaming")
+        )
+        n, of = int(shares["n"].sum()), int(shares["of"].sum())
+        if not n:
+            continue
+        most, least = shares.row(0, named=True), shares.row(-1, named=True)
+        spread = f", from {least['share']:.0%} ({least['subject']}) to {most['share']:.0%} ({most['subject']})"
+        text = f"{n:,} of {of:,} attempts ({n / of:.0%}) {how}{spread if len(shares) > 1 else ''}; they count with the score they have."
+        text += _without(attempts, is_cut, claims, factors, by, **options)
+        advice = (
+            f"Look at these runs, and decide whether they are failures: howsure explore LOGS shows them by {column}."
+        )
+        found.append(LogWarning(kind=kind, text=text, advice=advice))
+    return found
+
+
+def _without(
+    attempts: Attempts,
+    is_cut: pl.Expr,
+    claims: Sequence[AutomaticClaim],
+    factors: Sequence[str],
+    by: str | None,
+    **options: object,
+) -> str:
+    """A sentence on the claims that have another verdict when these attempts are excluded."""
+    if not claims:
+        return ""
+    try:
+        rows = attempts.lazy.filter(~is_cut).drop("attempt")
+        level = options["level"]
+        assert isinstance(level, float)
+        again = _claims(_compared(Attempts(rows), factors, by, **options), level, 0.8)
+    except InputError:
+        return " Without them there is nothing to compare."
+    verdicts = {(c.a, c.b, c.task, c.held): c.verdict for c in again}
+    changed = [c for c in claims if verdicts.get((c.a, c.b, c.task, c.held), "reversed") != c.verdict]
+    if not changed:
+        return " Without them every verdict is the same."
+    shown = "; ".join(f"{c.a} and {c.b}" for c in changed[:3])
+    more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+    return f" Without them {len(changed)} of {len(claims)} verdicts change: {shown}{more}."
+
+
+def _judged(attempts: Attempts) -> list[LogWarning]:
+    """Scores that a model gave, as the name of the scorer says."""
+    if not attempts.has("scorer"):
+        return []
+    names = attempts.lazy.select(pl.col("scorer").unique().sort()).collect()["scorer"].drop_nulls().to_list()
+    judges = [name for name in names if _JUDGES.search(name)]
+    if not judges:
+        return []
+    text = f"Scores come from an automatic judge ({', '.join(judges[:3])}), and these logs do not say how often it is right."
+    advice = "Let people label a sample of the answers and correct for the judge's errors: howsure bridge judged."
+    return [LogWarning(kind="unvalidated judge", text=text, advice=advice)]
+
+
+def _saturated(means: Summary) -> list[LogWarning]:
+    """Evals on which the highest mean leaves no room, or that hardly anybody solves."""
+    found = []
+    for task in dict.fromkeys(row.task for row in means.rows):
+        rows = [row for row in means.rows if row.task == task and row.mean.value is not None]
+        if (task == ALL and len({row.task for row in means.rows}) > 1) or not rows:
+            continue
+        best = max(rows, key=lambda row: row.mean.value or 0.0)
+        is_share = all(0 <= (row.mean.value or 0.0) <= 1 for row in rows) and "lower" not in best.estimand
+        what = "This eval" if task == ALL else task
+        if is_share and best.mean.low is not None and best.mean.low > _SATURATED:
+            text = f"{what} is saturated: the highest mean is {best.mean} ({best.subject}), so that better models cannot be told apart on it."
+            advice = "Use harder items: howsure items LOGS lists the items that still separate models."
+            found.append(LogWarning(kind="saturated", text=text, advice=advice))
+        elif is_share and best.mean.high is not None and best.mean.high < _TOO_HARD:
+            text = f"{what} is too hard for these models: the highest mean is {best.mean} ({best.subject})."
+            advice = "Add easier items: differences between low success rates need many items."
+            found.append(LogWarning(kind="too hard", text=text, advice=advice))
+    return found
+
+
+def _paired(attempts: Attempts, notes: Sequence[str]) -> list[LogWarning]:
+    """How items were paired, where their names could not be used; and items that not all models tried."""
+    advice = "Give samples fixed ids before shuffling, or keep pairing by content."
+    shuffled = [note for note in (*attempts.notes, *notes) if "by content" in note]
+    found = [LogWarning(kind="shuffled", text=note, advice=advice) for note in dict.fromkeys(shuffled)]
+    unshared = [note for note in notes if note not in shuffled and ("excluded" in note or "same items" in note)]
+    advice = "Let all models try the same items."
+    return found + [LogWarning(kind="items", text=note, advice=advice) for note in dict.fromkeys(unshared)]
+
+
+def _counted(names: Sequence[str], what: str) -> str:
+    shown = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+    return f"{len(names):,} {what}{'s' if len(names) != 1 else ''} ({shown})"
