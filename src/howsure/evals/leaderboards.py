@@ -14,8 +14,8 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, Items, items_of
-from howsure.evals.variants import pooling_notes
 from howsure.evals.planning import items_to_decide
+from howsure.evals.variants import pooling_notes
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
 from howsure.stats.multiplicity import step_down_max
