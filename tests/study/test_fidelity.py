@@ -111,7 +111,7 @@ def test_answers_that_the_study_cannot_have_got_are_refused():
     depth = Dimension(name="depth", kind="each", question="?", low=0, high=2, labels=tuple("abc"))
     with pytest.raises(InputError, match="answers from 3 to 3, where the study has 0 to 2"):
         score(table({"a": lambda r, p, s: {"depth:target": 3.0}}, ("p1",)), study_with(depth))
-    with pytest.raises(InputError, match="dimension 'width' that the study does not ask"):
+    with pytest.raises(InputError, match="dimension 'width' that is not in the study. The study asks: depth"):
         score(table({"a": lambda r, p, s: {"width": 1.0}}, ("p1",)), study_with(depth))
 
 

@@ -79,10 +79,10 @@ def test_block_and_quoted_texts_end_alike(tmp_path):
     [
         ("title: Voices\n", "", r"study.yaml line 1: title: is missing"),
         ("gold: Warm words.", "gold: ''", r"study.yaml line 3: gold: is empty"),
-        ("    prompt: Why?", "    prompt: Why?\n    promt: x", r"study.yaml line 7: pairs.0.promt: is no field"),
+        ("    prompt: Why?", "    prompt: Why?\n    promt: x", r"study.yaml line 7: pairs.0.promt: is not a field of a study"),
         ("    prompt: Why?", "    prompt: 12", r"study.yaml line 6: pairs.0.prompt: must be text; put it in quotes"),
         ("Because.", "No idea.", r"line 5: pairs.0: both responses of pair 'a' are the same text"),
-        ("id: a", "id: a/b", r"line 5: pairs.0.id: is blank, or holds letters"),
+        ("id: a", "id: a/b", r"line 5: pairs.0.id: is blank or not an allowed name .*an id: up to 40"),
         ("title: Voices", "title: Voices\ntitle: Two", r"study.yaml line 2: 'title' is there twice"),
         ("title: Voices", "title: a: b", r"study.yaml line 1: not YAML \(mapping values are not allowed"),
         ("title: Voices", "title: Voices\nrepeats: 2", r"the study: repeats 2 is above the 1 pairs"),
@@ -120,7 +120,7 @@ def test_bytes_and_bottomless_nesting_are_refused(tmp_path):
         ({"kind": "each", "low": 3, "high": 1}, "not below"),
         ({"kind": "choice", "low": 0, "high": 1, "labels": ["a", "b"], "values": [1]}, "1 values for 2 labels"),
         ({"kind": "choice", "low": 0, "high": 1, "labels": ["a", "b"], "values": [1, 5]}, "do not run from"),
-        ({"kind": "each", "low": 1, "high": 2, "labels": ["a", "a"]}, "'a' is there twice"),
+        ({"kind": "each", "low": 1, "high": 2, "labels": ["a", "a"]}, "'a' appears twice"),
         ({"name": "guess", "kind": "comparison"}, "reserved by Howsure"),
     ],
 )
@@ -134,7 +134,7 @@ def test_questions_whose_names_would_clash_are_refused():
         {"name": "vibe", "kind": "each", "question": "?", "low": 1, "high": 2, "labels": ["a", "b"]},
         {"name": "vibe_1", "kind": "comparison", "question": "?"},
     ]
-    with pytest.raises(ValueError, match="question 'vibe_1' is there twice"):
+    with pytest.raises(ValueError, match="question 'vibe_1' appears twice"):
         small_study(dimensions=own)
 
 

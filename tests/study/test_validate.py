@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from howsure.charts import to_spec
 from howsure.errors import InputError, OptionError
 from howsure.stats.judges import equal_terms
 from howsure.study.analysis import analyze
@@ -370,8 +371,9 @@ def test_charts_say_what_they_show(example):
     charts = example.charts()
     assert list(charts) == ["agreement", "bias", "calibration"]
     for chart in charts.values():
-        assert "n = 40 items" in chart.description
-        assert "95 % interval" in chart.description
+        description = to_spec(chart)["description"]
+        assert "n = 40 items" in description
+        assert "95 % interval" in description
     few = checked(simulate_judge(n_pairs=6, n_more=0))
     assert "calibration" not in few.charts()
 

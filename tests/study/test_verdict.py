@@ -56,7 +56,7 @@ def test_criteria_from_a_file(tmp_path):
         ("- x\n", "line 1: a criterion has"),
         ("- name: a\n  statistic: pfi\n", "threshold is None; write a number"),
         ("- name: a\n  statistic: pfi\n  threshold: yes\n", "write a number"),
-        ("- name: a\n  statistic: pfi\n  threshold: 1\n  above: 2\n", "'above' is no field"),
+        ("- name: a\n  statistic: pfi\n  threshold: 1\n  above: 2\n", "'above' is not a field of a criterion"),
         ("- name: a\n  statistic: pfi\n  threshold: 1\n  direction: up\n", "neither at_least nor at_most"),
         ("- {name: a, statistic: x, threshold: 1}\n- {name: a, statistic: y, threshold: 1}\n", "two criteria"),
     ],

@@ -437,7 +437,7 @@ def _fault(error: ValidationError, document: Document, pairs_in: Document) -> st
 _REMEDY = {
     "missing": "is missing; every study needs it",
     "extra_forbidden": "is not a field of a study; `howsure study check --schema` lists them",
-    "string_pattern_mismatch": "is blank, or has characters that a name may not have (a–z, 0–9, _ for dimensions; also A–Z . - for ids)",
+    "string_pattern_mismatch": "is blank or not an allowed name (a dimension: up to 30 of a–z 0–9 _, a letter first; an id: up to 40 of A–Z a–z 0–9 . _ -, a letter or digit first; a language: a code such as en)",
     "string_too_short": "is empty; fill it in",
     "string_type": "must be text; put it in quotes",
 }
