@@ -79,7 +79,11 @@ def test_block_and_quoted_texts_end_alike(tmp_path):
     [
         ("title: Voices\n", "", r"study.yaml line 1: title: is missing"),
         ("gold: Warm words.", "gold: ''", r"study.yaml line 3: gold: is empty"),
-        ("    prompt: Why?", "    prompt: Why?\n    promt: x", r"study.yaml line 7: pairs.0.promt: is not a field of a study"),
+        (
+            "    prompt: Why?",
+            "    prompt: Why?\n    promt: x",
+            r"study.yaml line 7: pairs.0.promt: is not a field of a study",
+        ),
         ("    prompt: Why?", "    prompt: 12", r"study.yaml line 6: pairs.0.prompt: must be text; put it in quotes"),
         ("Because.", "No idea.", r"line 5: pairs.0: both responses of pair 'a' are the same text"),
         ("id: a", "id: a/b", r"line 5: pairs.0.id: is blank or not an allowed name .*an id: up to 40"),
