@@ -63,7 +63,7 @@ def test_a_folder_without_results_and_a_broken_file_are_told(tmp_path):
     with pytest.raises(InputError, match="contains no saved result"):
         find_reports([tmp_path])
     (tmp_path / "report.sections.json").write_text("{}")
-    with pytest.raises(InputError, match=r"report\.sections\.json: holds no sections"):
+    with pytest.raises(InputError, match=r"report\.sections\.json: contains no sections"):
         find_reports([tmp_path])
 
 

@@ -20,6 +20,8 @@ class Terminal:
         seen, deadline = "", time.monotonic() + seconds
         while words not in seen:
             ready, _, _ = select.select([self.master], [], [], max(deadline - time.monotonic(), 0))
+            if not ready:
+                self.process.kill()  # nothing is left behind by a test that fails
             assert ready, f"waited for {words!r}, saw {seen!r}"
             try:
                 seen += os.read(self.master, 65536).decode()

@@ -54,7 +54,7 @@ def coverage_table(
     """The coverage of every interval of this package in designs that evals have, small ones above all.
 
     Some rows show what not to do: a t interval for right-or-wrong scores, clusters ignored, a percentile bootstrap over few items.
-    ``progress`` is told how many rows are done, of how many. ``scheduler`` is the address of a Dask scheduler that shares the work.
+    ``progress`` is called with the number of finished simulations and their total. ``scheduler`` is the address of a Dask scheduler that shares the work.
     """
     check_level(level)
     if n_simulations < 1:
@@ -62,11 +62,21 @@ def coverage_table(
     rows = []
     for number, (method, design, draw) in enumerate(_CASES):
         work = partial(_simulate, draw, level)
-        drawn = replicate(work, n_simulations, seed=seed * len(_CASES) + number, batch=250, scheduler=scheduler)
+        drawn = replicate(
+            work,
+            n_simulations,
+            seed=seed * len(_CASES) + number,
+            batch=250,
+            scheduler=scheduler,
+            progress=None if progress is None else partial(_report, progress, number * n_simulations),
+        )
         rows.append(_row(method, design, drawn, level))
-        if progress is not None:
-            progress(len(rows), len(_CASES))
     return rows
+
+
+def _report(progress: Callable[[int, int], None], before: int, done: int, total: int) -> None:
+    """Tell how many simulations of all rows are done."""
+    progress(before + done, total * len(_CASES))
 
 
 _Draw = Callable[[np.random.Generator, float], tuple[Estimate, float]]
