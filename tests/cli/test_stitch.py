@@ -94,11 +94,7 @@ def test_the_published_fit_comes_out_of_the_command(tmp_path):
 def test_a_fit_writes_tables_figures_replicates_charts_and_a_report(folder):
     there = {path.name for path in folder.iterdir()}
     tables = {"models.csv", "benchmarks.csv", "pairs.csv", "scores.csv", "fit.json", "fit.result.zip"}
-    charts = {
-        f"{n}.{e}"
-        for n in ("ranking", "capabilities", "difficulties", "curves", "residuals")
-        for e in ("html", "png", "svg")
-    }
+    charts = {f"{name}.png" for name in ("ranking", "capabilities", "difficulties", "curves", "residuals")}
     assert there == tables | charts | {"fit_report.html", "fit_report.sections.json"}
     models = pl.read_csv(folder / "models.csv")
     wanted = [
@@ -278,7 +274,7 @@ def test_forecast(folder, tmp_path):
 def test_progress(folder, tmp_path):
     told_by_scores = told("progress", folder, "-o", tmp_path)
     assert "orders of magnitude of compute saved per year" in told_by_scores
-    assert {"progress.csv", "progress.json", "efficiency.png", "gains.svg", "progress_report.html"} <= {
+    assert {"progress.csv", "progress.json", "efficiency.png", "gains.png", "progress_report.html"} <= {
         p.name for p in tmp_path.iterdir()
     }
     compute = tmp_path / "compute.csv"
@@ -327,7 +323,7 @@ def test_explore(tmp_path):
     text = told("explore", EXAMPLES / "scores.csv", "-o", tmp_path)
     assert "210 scores of 36 models on 12 benchmarks" in text
     assert "they can be put on one scale" in text
-    assert {"overlap.csv", "overlap.png", "months.svg", "coverage.html", "explore_report.html"} <= {
+    assert {"overlap.csv", "overlap.png", "months.png", "coverage.png", "explore_report.html"} <= {
         p.name for p in tmp_path.iterdir()
     }
 

@@ -22,6 +22,7 @@ class Terminal:
             ready, _, _ = select.select([self.master], [], [], max(deadline - time.monotonic(), 0))
             if not ready:
                 self.process.kill()  # nothing is left behind by a test that fails
+                self.process.wait()
             assert ready, f"waited for {words!r}, saw {seen!r}"
             try:
                 seen += os.read(self.master, 65536).decode()
