@@ -265,7 +265,7 @@ def test_parts_that_no_model_joins_are_named_with_what_would_join_them():
     with pytest.raises(InputError) as refused:
         prepare_scores(Scores(rows))
     told = str(refused.value)
-    assert "fall into 2 parts" in told
+    assert "fall into 2 groups that no model links" in told
     assert "5 models (m0, m1, m2, m3, … 5 in all) on b0, b1, b2, b3" in told
     assert "4 models (xm0, xm1, xm2, xm3) on xb0" in told
     assert "for example of m0 on xb0" in told

@@ -161,7 +161,7 @@ def test_horizons_come_as_mapping_frame_or_file(scale, horizons, tmp_path):
     [
         ("model,minutes\na,5\nb,-2\n", r"line 3: a time horizon of -2 \(b\)"),
         ("model,minutes\na,soon\n", r"line 2: a time horizon of soon \(a\)"),
-        ("model,minutes\na,5\na,6\n", r"a has two of them"),
+        ("model,minutes\na,5\na,6\n", r"a has two rows. Keep one row per model"),
         ("name,minutes\na,5\n", r"no column 'model' in name, minutes"),
         ("model,hours\na,5\n", r"no column 'minutes' in model, hours"),
     ],

@@ -214,8 +214,8 @@ def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95) -> Corr
     strangers = known.join(keyed, on="item", how="anti")
     if len(strangers):
         raise InputError(
-            f"{len(strangers):,} labelled items are no attempt here, the first {strangers['item'][0]!r}. "
-            "Items are called subject/task/attempt."
+            f"{len(strangers):,} labelled items match no attempt in this table, the first is {strangers['item'][0]!r}. "
+            "Write items as subject/task/attempt."
         )
     _refuse_too_few(frame.drop_nulls("label"))
     rows = tuple(

@@ -44,7 +44,7 @@ def explore_section(found: Exploration) -> Section:
     whole = (
         "Scores link all of them, so they can be put on one scale."
         if seen.n_parts == 1
-        else f"They fall into {seen.n_parts} parts."
+        else f"They fall into {seen.n_parts} groups that no model links."
     )
     text = (
         f"{seen.n_scores:,} scores of {seen.n_models:,} models on {seen.n_benchmarks:,} benchmarks. {seen.coverage:.0%} of all pairs have a score and "

@@ -54,12 +54,12 @@ _HIDDEN = frozenset(
 class Explorer:
     """A page of its own: `save` writes it, a notebook shows it.
 
-    Attributes
+    Parameters
     ----------
     html : str
         The whole page.
     notes : tuple of str
-        What was noticed on the way.
+        What a reader should know of the data, such as pooled variants.
     """
 
     html: str

@@ -36,7 +36,16 @@ _DRAWS = 250
 class HeldOutRuns(Result):
     """Held-out log-loss and calibration of each predictor.
 
-    ``scores`` has one row per kind of fold and predictor; ``differences`` compares each with the logistic curve, family by family.
+    Parameters
+    ----------
+    scores : polars.DataFrame
+        One row per kind of fold and predictor: log-loss per run, calibration slope and intercept.
+    differences : polars.DataFrame
+        Log-loss of each predictor minus that of the logistic curve, with intervals over families of tasks.
+    n_runs : int
+        Number of runs that were held out and predicted.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "horizon_crossvalidate"

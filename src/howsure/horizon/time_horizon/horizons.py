@@ -81,6 +81,8 @@ class TimeHorizons(Result):
         How noise in the minutes, censored minutes, regularisation and weights change the horizons.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
+    joint : JointDraws | None
+        Draws from the joint model of all models and tasks; None where each model has a logistic curve of its own.
     """
 
     name: ClassVar[str] = "time_horizons"

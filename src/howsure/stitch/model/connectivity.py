@@ -63,7 +63,7 @@ def describe_parts(parts: Sequence[LinkedGroup]) -> str:
     return (
         f"The scores fall into {len(parts)} groups that no model links: {first}; {second}{rest}. "
         f"Scores of a model in two groups would link them, for example of {first.models[0]} on {second.benchmarks[0]}; "
-        "or fit one part by excluding the other's benchmarks."
+        "or fit one group by excluding the benchmarks of the others."
     )
 
 

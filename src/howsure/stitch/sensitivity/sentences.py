@@ -185,7 +185,7 @@ def _told_drop(
 ) -> list[str]:
     factor, part = by_kind["drop"], variants.filter(pl.col("kind") == "drop").drop_nulls("rank_correlation")
     if part.is_empty():
-        return ["No refit without some benchmarks had a scale: the scores fall into parts."]
+        return ["No refit without some benchmarks had a scale: the scores fall into groups that no model links."]
     drawn = f"Without {settings['share']:.0%} of the benchmarks, drawn {factor.n:,} times, "
     sentences = []
     if factor.slope_min is not None and factor.slope_max is not None:
@@ -200,7 +200,7 @@ def _told_drop(
         f"rank correlation with the whole table is {correlation:.3f} at the median."
     )
     if factor.n_undefined:
-        sentences.append(f"{factor.n_undefined} of these refits had no scale, since their scores fall into parts.")
+        sentences.append(f"{factor.n_undefined} of these refits had no scale, since their scores fall into groups that no model links.")
     return sentences
 
 
