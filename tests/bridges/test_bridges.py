@@ -204,7 +204,10 @@ def test_tasks_that_no_novice_tried_tell_of_the_judge_only():
 def test_graded_labels_and_verdicts_are_told():
     attempts, labels = judged_world(0)
     graded = Ratings(labels.frame.with_columns(value=pl.when(pl.col("value") > 0).then(0.7).otherwise(0.2)))
-    assert any("150 labels are between 0 and 1; from 0.5 on they count as a success" in note for note in correct(attempts, graded).provenance.notes)
+    assert any(
+        "150 labels are between 0 and 1; from 0.5 on they count as a success" in note
+        for note in correct(attempts, graded).provenance.notes
+    )
 
 
 def test_strange_and_few_labels_are_refused():

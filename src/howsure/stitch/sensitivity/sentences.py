@@ -200,7 +200,9 @@ def _told_drop(
         f"rank correlation with the whole table is {correlation:.3f} at the median."
     )
     if factor.n_undefined:
-        sentences.append(f"{factor.n_undefined} of these refits had no scale, since their scores fall into groups that no model links.")
+        sentences.append(
+            f"{factor.n_undefined} of these refits had no scale, since their scores fall into groups that no model links."
+        )
     return sentences
 
 
