@@ -384,8 +384,6 @@ BAD = {
     "one benchmark": ([r for r in grid() if r[1] == "b1"], ["--min-benchmarks", "1"], "Only one benchmark is left (b1)"),
     "one benchmark, plainly": ([r for r in grid() if r[1] == "b1"], [], "No model is on 4 benchmarks; the most is 1"),
     "disconnected": (grid() + [(f"{m}x", f"{b}x", s) for m, b, s in grid()], [], "fall into 2 groups that no model links"),
-    "NaN": ([*grid(), ("m9", "b1", "NaN")], [], "line 50: score NaN is not a finite number (m9 on b1)"),
-    "percent": ([(m, b, 100 * s) for m, b, s in grid()], [], "Divide percentages by 100 or pass --percent"),
     "three rows": (grid()[:3], [], "No model is on 4 benchmarks"),
     "three rows, plainly": (grid()[:3], ["--min-benchmarks", "1"], "Too little is left for a scale: 3 scores"),
     "anchor": (grid(), ["--anchor", "B 3"], "No benchmark to anchor the scale called 'B 3'. Did you mean 'b3'?"),
@@ -407,6 +405,19 @@ BAD = {
 def test_bad_input_is_told_in_one_line(case, tmp_path):
     rows, options, words = BAD[case]
     assert words in refused("fit", written(tmp_path, rows), "--replicates", "20", *options)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([*grid(), ("m9", "b1", "NaN")], "1 blank left out"),
+        ([(m, b, f"{100 * s:.1f}") for m, b, s in grid()], "percent"),
+    ],
+)
+def test_missing_scores_and_percentages_are_said(rows, words, tmp_path, command):
+    told = command("stitch", "fit", written(tmp_path, rows), "--replicates", "20")
+    assert told.returncode == 0, told.stderr
+    assert words in told.stderr
 
 
 def test_dates_that_contradict_each_other_are_refused(tmp_path):
