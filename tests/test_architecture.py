@@ -15,6 +15,7 @@ FLOORS = [
     {"cli"},
     {"tour"},
     {"reporting"},
+    {"claims"},
     {"bridges", "registry"},
     {"evals", "track", "horizon", "study", "stitch"},
     {"running"},
@@ -139,6 +140,7 @@ def test_public_names_are_sorted_and_found():
         *howsure.__all__,
         "bridges",
         "charts",
+        "claims",
         "evals",
         "horizon",
         "people",
@@ -152,7 +154,7 @@ def test_public_names_are_sorted_and_found():
 
 
 @pytest.mark.parametrize(
-    ("room", "n_names"), [("bridges", 16), ("horizon", 35), ("stitch", 31), ("study", 30), ("track", 22)]
+    ("room", "n_names"), [("bridges", 16), ("claims", 8), ("horizon", 35), ("stitch", 31), ("study", 30), ("track", 22)]
 )
 def test_rooms_offer_their_names_lazily(room, n_names):
     module = importlib.import_module(f"howsure.{room}")
@@ -175,7 +177,7 @@ def test_the_front_door_is_pleasant(tmp_path):
 def public_names():
     import howsure
 
-    rooms = ("bridges", "charts", "evals", "horizon", "people", "reporting", "stats", "stitch", "study", "track")
+    rooms = ("bridges", "charts", "claims", "evals", "horizon", "people", "reporting", "stats", "stitch", "study", "track")
     for module in (howsure, *(importlib.import_module(f"howsure.{room}") for room in rooms)):
         yield from ((f"{module.__name__}.{name}", getattr(module, name)) for name in getattr(module, "__all__", ()))
 

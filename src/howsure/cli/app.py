@@ -36,6 +36,7 @@ PANELS: Panels = {
         "track": ("howsure.cli.track", "For how many turns can a model or a person track a running statistic?"),
     },
     "Together": {
+        "claims": ("howsure.cli.claims", "Does a claim hold under every defensible analysis? Certificates."),
         "bridge": ("howsure.cli.bridge", "From one instrument to another: games, attempts, verdicts, scales."),
         "report": ("howsure.cli.report", "Saved results of any instruments, in one page."),
     },

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from howsure.compiled import kernel
-from howsure.stats._arrays import Floats, Ints
+from howsure.stats._arrays import Bools, Floats, Ints
 
 __all__ = [
     "ABSENT",
@@ -26,9 +26,11 @@ __all__ = [
     "NO_SUCCESS",
     "SEPARATED",
     "derive",
+    "draw_cells",
     "fit",
     "plain_cost",
     "refit",
+    "refit_cells",
 ]
 
 FITTED, NO_SUCCESS, NO_FAILURE, NO_SLOPE, SEPARATED, ABSENT = range(6)
@@ -155,3 +157,136 @@ def _look(x: Floats, a: Floats, b: Floats, n: int, penalty: float) -> tuple[int,
     if penalty == 0 and last_good <= first_bad:
         return SEPARATED, low, high
     return FITTED, low, high
+
+
+@kernel
+def draw_cells(copies: Floats, runs: Ints, rng: np.random.Generator) -> Ints:
+    """Runs drawn with replacement within each model and task: (replicates, models, tasks, kinds).
+
+    A task that a replicate has m times brings m times its number of runs. ``runs`` counts them by kind; kinds that one specification leaves
+    out and another includes are drawn together, once for all specifications.
+    """
+    n_models, n_tasks, n_kinds = runs.shape
+    drawn = np.zeros((len(copies), n_models, n_tasks, n_kinds), np.int64)
+    for r in range(len(copies)):
+        for m in range(n_models):
+            for t in range(n_tasks):
+                total, largest = 0, 0
+                for c in range(n_kinds):
+                    total += runs[m, t, c]
+                    largest = max(largest, runs[m, t, c])
+                n = int(copies[r, t]) * total
+                if largest == total:  # all of one kind
+                    for c in range(n_kinds):
+                        drawn[r, m, t, c] = int(copies[r, t]) * runs[m, t, c]
+                    continue
+                for _ in range(n):
+                    place = int(rng.random() * total)
+                    c = 0
+                    while place >= runs[m, t, c]:
+                        place -= runs[m, t, c]
+                        c += 1
+                    drawn[r, m, t, c] += 1
+    return drawn
+
+
+@kernel
+def refit_cells(
+    copies: Floats, runs: Ints, kept: Bools, used: Bools, x: Floats, shift: Floats, weight: Floats, start: Floats, penalty: float,
+    curve: int, success_rate: float,
+) -> tuple[Floats, Ints]:  # fmt: skip
+    """Where each replicate's curve of each model crosses a success rate (log₂ minutes), and what became of the fit.
+
+    ``kept`` says which kinds of runs count, ``used`` which tasks; ``shift`` is added to log₂ minutes; ``curve`` is 0 for the logistic and 1 for the
+    Weibull curve. Odd kinds are successes.
+    """
+    n_replicates, n_models, n_tasks, n_kinds = runs.shape
+    crossing, states = np.full((n_replicates, n_models), np.nan), np.empty((n_replicates, n_models), np.int64)
+    places, a, b = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
+    for r in range(n_replicates):
+        for m in range(n_models):
+            count, total = 0, 0.0
+            for t in range(n_tasks):
+                if not used[t] or copies[r, t] == 0:
+                    continue
+                n, good = 0, 0
+                for c in range(n_kinds):
+                    if kept[c]:
+                        n += runs[r, m, t, c]
+                        good += (c % 2) * runs[r, m, t, c]
+                if n == 0:
+                    continue
+                whole = copies[r, t] * weight[m, t]
+                places[count] = x[t] + shift[r, t]
+                a[count] = whole * good / n
+                b[count] = whole - a[count]
+                total += whole
+                count += 1
+            for t in range(count):
+                a[t] /= total
+                b[t] /= total
+            intercept, slope, state = fit(places, a, b, count, penalty, start[m, 0], start[m, 1])
+            logit = math.log(success_rate / (1.0 - success_rate))
+            if state == FITTED and curve == 0:
+                crossing[r, m] = (logit - intercept) / slope
+            elif state == FITTED:
+                crossing[r, m], state = _fit_weibull(places, a, b, count, penalty, intercept, slope, success_rate)
+            states[r, m] = state
+    return crossing, states
+
+
+@kernel
+def _fit_weibull(
+    x: Floats, a: Floats, b: Floats, n: int, penalty: float, intercept: float, slope: float, success_rate: float
+) -> tuple[float, int]:
+    """log₂ minutes at which P = exp(−exp(α + β x)) is the success rate: Fisher scoring with halved steps, from a logistic fit.
+
+    The penalty is that of a logistic slope: near one half, a Weibull shape of β falls as steeply as a logistic slope of −2 ln 2 · β.
+    """
+    half = math.log(math.log(2.0))
+    scale = 2.0 * math.log(2.0)
+    beta = -slope / scale
+    alpha = half + beta * intercept / slope
+    cost = _weibull_cost(x, a, b, n, penalty * scale * scale, alpha, beta)
+    for _ in range(_MOST_STEPS):
+        by_alpha, by_beta, h00, h01, h11 = 0.0, penalty * scale * scale * beta, 0.0, 0.0, penalty * scale * scale
+        for t in range(n):
+            rate = math.exp(min(max(alpha + beta * x[t], -30.0), 3.5))
+            p = math.exp(-rate)
+            q = max(-math.expm1(-rate), 1e-15)
+            by_eta = a[t] * rate - b[t] * rate * p / q
+            info = (a[t] + b[t]) * rate * rate * p / q
+            by_alpha += by_eta
+            by_beta += by_eta * x[t]
+            h00 += info
+            h01 += info * x[t]
+            h11 += info * x[t] * x[t]
+        determinant = h00 * h11 - h01 * h01
+        if not determinant > 0:
+            return math.nan, SEPARATED
+        up = (h01 * by_beta - h11 * by_alpha) / determinant
+        tilt = (h01 * by_alpha - h00 * by_beta) / determinant
+        share = 1.0
+        for _ in range(30):
+            next_cost = _weibull_cost(x, a, b, n, penalty * scale * scale, alpha + share * up, beta + share * tilt)
+            if next_cost <= cost + 1e-14:
+                break
+            share *= 0.5
+        alpha += share * up
+        beta += share * tilt
+        is_done = abs(share * up) + abs(share * tilt) < _SMALL or cost - next_cost < 1e-13
+        cost = next_cost
+        if is_done:
+            break
+    if beta < _FLAT:
+        return math.nan, NO_SLOPE
+    return (math.log(-math.log(success_rate)) - alpha) / beta, FITTED
+
+
+@kernel
+def _weibull_cost(x: Floats, a: Floats, b: Floats, n: int, penalty: float, alpha: float, beta: float) -> float:
+    total = penalty / 2 * beta * beta
+    for t in range(n):
+        rate = math.exp(min(max(alpha + beta * x[t], -30.0), 3.5))
+        total += a[t] * rate - b[t] * math.log(max(-math.expm1(-rate), 1e-15))
+    return total

@@ -1,0 +1,409 @@
+"""Certificates: what was claimed, from which data, under which specifications, with which result; and whether all that can be found again."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import math
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from howsure._version import __version__
+from howsure.claims.checking import ClaimCheck, check
+from howsure.claims.claim_files import Claim, ClaimFile, read_claims
+from howsure.errors import InputError
+from howsure.outside_text import json_text
+from howsure.results import Provenance, Result, plain
+from howsure.safe_io import read_bytes
+from howsure.tables import Attempts
+from howsure.tables.frames import as_text
+
+if TYPE_CHECKING:
+    from howsure.tables.frames import Source
+
+__all__ = ["Verification", "certificate", "plan", "plan_differences", "read_certificate", "verify"]
+
+_FORM = 1
+_TOLERANCE = 1e-9
+_MOST_TASKS = 50_000
+_SECTIONS = ("settings", "claims", "data", "choices", "specifications", "results")
+_NOT_DATA = ("source", "log")  # where a row was read, not what it says
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Verification(Result):
+    """What a certificate says, compared with what the data give now.
+
+    Table ``verification``: one row per comparison: ``what``, ``is_equal`` and ``detail``.
+
+    Parameters
+    ----------
+    rows : tuple[tuple[str, bool, str], ...]
+        What was compared, whether it is equal, and what differs.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
+
+    name: ClassVar[str] = "verification"
+
+    rows: tuple[tuple[str, bool, str], ...]
+    provenance: Provenance
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs."""
+        return all(is_equal for _, is_equal, _ in self.rows)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``verification``."""
+        kinds = {"what": pl.String, "is_equal": pl.Boolean, "detail": pl.String}
+        return {"verification": pl.DataFrame(list(self.rows), schema=kinds, orient="row")}
+
+
+def plan(claims: ClaimFile | Claim | Path | str | Mapping[str, Any] | Sequence[Any], *, n_replicates: int = 1000, most: int = 500, level: float = 0.95, seed: int = 0) -> dict[str, Any]:  # fmt: skip
+    """Claims, changes of choices and settings with their hash, to be fixed before the data are seen.
+
+    Parameters
+    ----------
+    claims : path, mapping, sequence, Claim or ClaimFile
+        As for `check`.
+    n_replicates : int, default 1000
+        Bootstrap replicates.
+    most : int, default 500
+        The largest number of specifications per claim.
+    level : float, default 0.95
+        Coverage of the intervals.
+    seed : int, default 0
+        Of the replicates.
+    """
+    settings = {"n_replicates": n_replicates, "most": most, "level": level, "seed": seed}
+    file = read_claims(claims)
+    content = plain({**file.as_dict(), "settings": settings, "version": __version__})
+    written = datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
+    return {
+        "plan": content,
+        "sentences": [str(one) for one in file.claims],
+        "hash": _digest(content),
+        "written": written,
+    }
+
+
+def plan_differences(planned: Mapping[str, Any], file: ClaimFile, settings: Mapping[str, Any]) -> list[str]:
+    """How claims, choices and settings differ from a plan; nothing where they are as planned."""
+    content = planned.get("plan")
+    if not isinstance(content, Mapping) or planned.get("hash") != _digest(content):
+        return ["the plan was changed after it was written: its hash does not fit"]
+    now = file.as_dict()
+    found = [f"{key} are not those of the plan" for key in ("claims", "choices") if content.get(key) != plain(now[key])]
+    for key, value in settings.items():
+        if content.get("settings", {}).get(key) != value:
+            found.append(f"{key} is {value}, planned was {content.get('settings', {}).get(key)}")
+    if content.get("version") != __version__:
+        found.append(f"version is {__version__}, planned was {content.get('version')}")
+    return found
+
+
+def certificate(
+    found: ClaimCheck,
+    attempts: Attempts | Source,
+    *,
+    command: str = "",
+    planned: Mapping[str, Any] | None = None,
+    report: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """A check as a certificate: plain JSON with digests of all its parts.
+
+    Parameters
+    ----------
+    found : ClaimCheck
+        What `check` returned.
+    attempts : Attempts, frame or path
+        The data that were checked.
+    command : str
+        The command that made it.
+    planned : mapping, optional
+        What `plan` returned before the data were seen; it is compared with what was done.
+    report : mapping, optional
+        Answers to the fields of reporting standards that data do not show, by their key (see `REPORTING`).
+    """
+    table = Attempts.of(attempts)
+    settings = {**found.provenance.settings, "seed": found.provenance.seed}
+    made = plain(
+        {
+            "certificate": _FORM,
+            "version": found.provenance.version,
+            "machine": platform.machine(),
+            "command": command,
+            "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+            "settings": settings,
+            "claims": found.file.as_dict(),
+            "plan": _plan_part(planned, found, settings),
+            "data": _data_part(table),
+            "choices": [v.choices.table().to_dicts() for v in found.verdicts],
+            "specifications": [[list(one.options.values()) for one in v.specifications] for v in found.verdicts],
+            "results": [_result(v) for v in found.verdicts],
+            "reporting": _reporting(found, table, report or {}),
+            "notes": list(found.provenance.notes),
+        }
+    )
+    return {**made, "digests": {name: _digest(made[name]) for name in _SECTIONS}}
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """A certificate, or a plan, from its file."""
+    try:
+        content = json.loads(read_bytes(path))
+    except ValueError:
+        raise InputError(f"{path}: is not JSON. Name a file that `howsure claims` wrote.") from None
+    if not isinstance(content, dict) or not (
+        {"certificate", "digests"} <= set(content) or {"plan", "hash"} <= set(content)
+    ):
+        raise InputError(f"{path}: is neither a certificate nor a plan. Name a file that `howsure claims` wrote.")
+    return content
+
+
+def verify(
+    made: Mapping[str, Any] | Path | str,
+    attempts: Attempts | Source,
+    *,
+    claims: ClaimFile | Path | str | None = None,
+    scheduler: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verification:
+    """Whether a certificate's data, options, version and results are found again.
+
+    Everything is recomputed. Numbers agree if they differ by less than a relative 1e-9 (they are the same bits on the same kind of CPU).
+
+    Parameters
+    ----------
+    made : mapping or path
+        The certificate.
+    attempts : Attempts, frame or path
+        The data, such as another copy of them.
+    claims : path or ClaimFile, optional
+        The claims as they are now; they are compared with those of the certificate.
+    scheduler : str, optional
+        A Dask scheduler.
+    progress : callable, optional
+        Called with the number of replicates that are done and their total.
+    """
+    content = read_certificate(Path(made)) if isinstance(made, str | Path) else dict(made)
+    if "digests" not in content:
+        raise InputError("This is a plan, not a certificate. `howsure claims check --certificate` writes one.")
+    table = Attempts.of(attempts)
+    rows: list[tuple[str, bool, str]] = []
+
+    def add(what: str, problems: Sequence[str]) -> None:
+        rows.append((what, not problems, "; ".join(problems)))
+
+    edited = [name for name in _SECTIONS if _digest(content.get(name)) != content["digests"].get(name)]
+    add("certificate", [f"{name} was changed after it was written" for name in edited])
+    version = content.get("version")
+    add("version", [] if version == __version__ else [f"written by {version}, this is {__version__}"])
+    add("data", _data_differences(content["data"], _data_part(table)))
+    file = read_claims(content["claims"])
+    if claims is not None:
+        now, then = read_claims(claims).as_dict(), file.as_dict()
+        told = [f"{one} is only in the {where}" for key in ("claims", "choices") for where, a, b in (("file", now, then), ("certificate", then, now)) for one in a[key] if one not in b[key]]  # fmt: skip
+        add("claims file", told)
+    settings = content["settings"]
+    again = check(
+        file, table, n_replicates=settings["n_replicates"], most=settings["most"], level=settings["level"], seed=settings["seed"],
+        scheduler=scheduler, progress=progress,
+    )  # fmt: skip
+    problems = []
+    for place, verdict in enumerate(again.verdicts):
+        then = {(row["choice"], row["option"]) for row in content["choices"][place]}
+        now_there = {(row["choice"], row["option"]) for row in verdict.choices.table().to_dicts()}
+        problems += [f"option {c}={o} is in the certificate and not computed now" for c, o in sorted(then - now_there)]
+        problems += [f"option {c}={o} is computed now and not in the certificate" for c, o in sorted(now_there - then)]
+        listed = [list(one.options.values()) for one in verdict.specifications]
+        if listed != content["specifications"][place] and not problems:
+            problems.append("the list of specifications differs")
+    add("options", list(dict.fromkeys(problems)))
+    told = [
+        text
+        for then, v in zip(content["results"], again.verdicts, strict=True)
+        for text in _result_differences(then, plain(_result(v)))
+    ]
+    add("results", told)
+    return Verification(
+        rows=tuple(rows),
+        provenance=Provenance.of(table, seed=settings["seed"], **{k: v for k, v in settings.items() if k != "seed"}),
+    )
+
+
+def _plan_part(planned: Mapping[str, Any] | None, found: ClaimCheck, settings: Mapping[str, Any]) -> dict[str, Any]:
+    if planned is None:
+        return {"is_planned": False, "why_not": ["no plan was given"]}
+    problems = plan_differences(planned, found.file, settings)
+    return {
+        "is_planned": not problems,
+        "why_not": problems,
+        "hash": planned.get("hash"),
+        "written": planned.get("written"),
+    }
+
+
+def _data_part(table: Attempts) -> dict[str, Any]:
+    """Digests of all rows, of each model's and of each task's: a changed row shows where two of them cross."""
+    frame = as_text(table.frame.lazy()).collect()
+    frame = frame.select(sorted(name for name in frame.columns if name not in _NOT_DATA))
+    frame = frame.sort(frame.columns, nulls_last=True)
+
+    def by(column: str) -> dict[str, str]:
+        parts = frame.partition_by(column, as_dict=True, include_key=True, maintain_order=True)
+        return {str(key[0]): _digest(part.write_csv()) for key, part in parts.items()}
+
+    is_large = frame["task"].n_unique() > _MOST_TASKS
+    return {
+        "digest": _digest(frame.write_csv()),
+        "n_rows": len(frame),
+        "columns": frame.columns,
+        "models": by("subject"),
+        "tasks": {} if is_large else by("task"),
+    }
+
+
+def _data_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    if then["digest"] == now["digest"]:
+        return []
+    found = []
+    if then["n_rows"] != now["n_rows"]:
+        found.append(f"{now['n_rows']:,} rows, {then['n_rows']:,} in the certificate")
+    if then["columns"] != now["columns"]:
+        odd = sorted(set(then["columns"]) ^ set(now["columns"]))
+        return [*found, f"other columns: {', '.join(odd)}"]
+    models, tasks = ([name for name in sorted({*then[key], *now[key]}) if then[key].get(name) != now[key].get(name)] for key in ("models", "tasks"))  # fmt: skip
+    return [*found, f"rows of {_some(models)} at {_some(tasks)} differ"]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "") if names else "(unnamed)"
+
+
+def _result(verdict: Any) -> dict[str, Any]:
+    return {
+        "claim": str(verdict.claim),
+        "verdict": verdict.verdict,
+        "turns_on": verdict.turns_on,
+        "estimate": verdict.default,
+        "lowest": verdict.low,
+        "highest": verdict.high,
+        "share_supported": verdict.share_supported,
+        "share_of_replicates": verdict.share_of_replicates,
+        "values": [[one.estimate.value, one.estimate.low, one.estimate.high] for one in verdict.specifications],
+        "status": [one.status for one in verdict.specifications],
+        "effects": [
+            [one.choice, one.option, one.effect.value, one.effect.low, one.effect.high] for one in verdict.effects
+        ],
+        "tipping_points": [one.sentence for one in verdict.tipping],
+    }
+
+
+def _result_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    found = []
+    for key in now:
+        if not _is_close(then.get(key), now[key]):
+            short = key in ("verdict", "turns_on", "share_supported")
+            found.append(
+                f"{now['claim']} {key}: {then.get(key)} in the certificate, {now[key]} now"
+                if short
+                else f"{now['claim']} {key} differ"
+            )
+    return found
+
+
+def _is_close(a: Any, b: Any) -> bool:
+    if isinstance(a, int | float) and isinstance(b, int | float) and not isinstance(a, bool):
+        return math.isclose(a, b, rel_tol=_TOLERANCE, abs_tol=1e-12)
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_is_close(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_is_close, a, b))
+    return bool(a == b)
+
+
+def _digest(value: Any) -> str:
+    text = value if isinstance(value, str) else json_text(plain(value), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+REPORTING = {
+    "STREAM": {
+        "capability and threat model": None,
+        "results that would rule the capability in or out": "threshold",
+        "example item": None,
+        "number of items": "n_items",
+        "item type and scoring method": None,
+        "how grading criteria were made": None,
+        "grader: people or model, and agreement": None,
+        "models tested": "models",
+        "safeguards of the model": None,
+        "elicitation": None,
+        "performance": "estimate",
+        "uncertainty and number of runs": "uncertainty",
+        "alternative conditions and ablations": "specifications",
+        "human baseline": "baseline",
+        "interpretation, and what would falsify it": "tipping",
+        "how the result influenced a decision": None,
+    },
+    "NIST AI 800-2": {
+        "objective and what the score means": "claims",
+        "benchmark and version": None,
+        "protocol: prompts, tools, sampling settings": None,
+        "inference budget and limits": "limits",
+        "errors and excluded attempts": "notes",
+        "uncertainty": "uncertainty",
+        "data and code for others": "digest",
+    },
+    "NIST AI 800-3": {
+        "estimand: exactly these items, or items like these": "estimand",
+        "assumptions of the statistical model": "specifications",
+        "sources of variance that the interval includes": "variance",
+    },
+}
+"""Fields of reporting standards, in our words, and what fills them; None where only the evaluator can."""
+
+
+def _reporting(found: ClaimCheck, table: Attempts, given: Mapping[str, str]) -> dict[str, Any]:
+    """The standards' fields that the data fill, and those that are missing."""
+    counts = table.lazy.select(pl.col("task").n_unique(), pl.len().alias("n")).collect(engine="streaming").row(0)
+    named = sorted({name for v in found.verdicts for name in v.claim.models})
+    has_limit = table.has("limit")
+    n_cut = int(table.lazy.select(pl.col("limit").is_not_null().sum()).collect().item()) if has_limit else 0
+    is_horizon = any(v.claim.kind == "horizon" for v in found.verdicts)
+    known = {
+        "threshold": "; ".join(str(v.claim) for v in found.verdicts),
+        "claims": "; ".join(str(v.claim) for v in found.verdicts),
+        "n_items": f"{counts[0]:,} tasks, {counts[1]:,} rows",
+        "models": ", ".join(named),
+        "estimate": "; ".join(f"{v.quantity}: {v.default}" for v in found.verdicts),
+        "uncertainty": f"{found.level:.0%} intervals, {found.provenance.settings['n_replicates']:,} replicates, {counts[1]:,} rows",
+        "specifications": "; ".join(
+            f"{v.n_specifications:,} specifications: {', '.join(c.name for c in v.choices.choices)}"
+            for v in found.verdicts
+        ),
+        "baseline": "expert minutes per task" if is_horizon else None,
+        "tipping": " ".join(one.sentence for v in found.verdicts for one in v.tipping) or None,
+        "limits": f"{n_cut:,} of {counts[1]:,} attempts were cut at a limit" if has_limit else None,
+        "notes": "; ".join(found.provenance.notes) or "none",
+        "digest": found.provenance.digest,
+        "estimand": "items like these (sampled), with exactly these items as an option where items were repeated",
+        "variance": "families, tasks and runs" if is_horizon else "items, by cluster",
+    }
+    standards: dict[str, Any] = {}
+    for name, fields in REPORTING.items():
+        filled = {what: given.get(what) or (known.get(key) if key else None) for what, key in fields.items()}
+        standards[name] = {
+            "filled": {what: text for what, text in filled.items() if text},
+            "missing": [what for what, text in filled.items() if not text],
+        }
+    return standards

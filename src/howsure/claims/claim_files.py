@@ -1,0 +1,240 @@
+"""Claims as one line of YAML and as objects: what is claimed, about which model, against which threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from howsure.errors import InputError, OptionError
+from howsure.yaml_files import read_yaml
+
+__all__ = ["KINDS", "PLANNED_KINDS", "Claim", "ClaimFile", "read_claims"]
+
+KINDS = {
+    "level": "the mean score of a model is at least (at most) so much",
+    "difference": "the mean score of a model is higher than that of another, by at least so much",
+    "rank": "a model is among the first so many, or in the first tier",
+    "horizon": "the time horizon of a model is at least so many minutes, or longer than that of another",
+}
+"""The kinds of claims that can be checked."""
+
+PLANNED_KINDS = ("trend", "scale", "agreement", "corrected rate", "turns")
+"""Kinds that cannot be checked yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One claim.
+
+    Parameters
+    ----------
+    kind : str
+        ``level``, ``difference``, ``rank`` or ``horizon``.
+    model : str
+        The model it is about.
+    than : str, optional
+        The model it is compared with (``difference``; ``horizon``).
+    at_least : float, optional
+        Threshold: a mean score, a difference of means, minutes, or with ``than`` a ratio of horizons. Without it, with ``than``: any advantage.
+    at_most : float, optional
+        Threshold from above; of ``rank`` the lowest place.
+    on : str, optional
+        One eval (domain); without it, all.
+    success_rate : float
+        At which horizons are read, between 0 and 1.
+    tier : bool
+        Of ``rank``: the first tier instead of a place.
+    name : str
+        How the claim is called in tables; by default its own sentence.
+
+    Examples
+    --------
+    >>> print(Claim(kind="horizon", model="o1", at_least=30))
+    The 50 % time horizon of o1 is at least 30 minutes.
+    >>> print(Claim(kind="horizon", model="o1", than="GPT-4o"))
+    The 50 % time horizon of o1 is longer than that of GPT-4o.
+    """
+
+    kind: str
+    model: str
+    than: str | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    on: str | None = None
+    success_rate: float = 0.5
+    tier: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind in PLANNED_KINDS:
+            raise OptionError(
+                f"Claims of the kind {self.kind!r} cannot be checked yet. Choose from: {', '.join(KINDS)}."
+            )
+        if self.kind not in KINDS:
+            raise OptionError.unknown("kind of claim", self.kind, KINDS)
+        if not self.model:
+            raise OptionError("A claim names the model it is about: model: NAME.")
+        if self.at_least is not None and self.at_most is not None:
+            raise OptionError("A claim has at_least or at_most, not both. Write two claims.")
+        if not 0 < self.success_rate < 1:
+            raise OptionError(f"success_rate {self.success_rate:g} is not between 0 and 1.")
+        has_threshold = self.at_least is not None or self.at_most is not None
+        if self.kind == "difference" and self.than is None:
+            raise OptionError("A claim of a difference names the other model: than: NAME.")
+        if self.kind in ("level", "rank") and self.than is not None:
+            raise OptionError(
+                f"A claim of the kind {self.kind!r} is about one model. With than, choose difference or horizon."
+            )
+        if self.kind == "level" and not has_threshold:
+            raise OptionError("A claim of a level has a threshold: at_least: 0.8, for example.")
+        if self.kind == "horizon" and self.than is None and not has_threshold:
+            raise OptionError(
+                "A claim of a horizon has a threshold in minutes (at_least: 60) or another model (than: NAME)."
+            )
+        if self.kind == "rank" and self.at_least is not None:
+            raise OptionError("A claim of a rank has at_most: 1 (first), 3 (among the first three), or tier: true.")
+        if self.kind == "horizon" and min(self.at_least or 1, self.at_most or 1) <= 0:
+            raise OptionError("The threshold of a horizon is above 0.")
+        if self.than == self.model:
+            raise OptionError(f"{self.model!r} is compared with itself. Name two models.")
+
+    @property
+    def threshold(self) -> float:
+        """The number it is compared with, on the scale on which it is told."""
+        given = self.at_least if self.at_least is not None else self.at_most
+        if given is not None:
+            return float(given)
+        return 1.0 if self.kind in ("horizon", "rank") else 0.0
+
+    @property
+    def is_at_least(self) -> bool:
+        """Whether larger values support it."""
+        return self.at_most is None and self.kind != "rank"
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a value equal to the threshold does not support it: an advantage of nothing is none."""
+        return self.than is not None and self.at_least is None and self.at_most is None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that it names."""
+        return (self.model,) if self.than is None else (self.model, self.than)
+
+    def __str__(self) -> str:
+        where = f" on {self.on}" if self.on else ""
+        bound = "at least" if self.is_at_least else "at most"
+        if self.kind == "level":
+            return f"The mean score of {self.model}{where} is {bound} {self.threshold:g}."
+        if self.kind == "difference":
+            by = "" if self.is_strict else f" by {bound} {self.threshold:g}"
+            return f"{self.model} scores higher than {self.than}{where}{by}."
+        if self.kind == "rank":
+            place = (
+                "in the first tier"
+                if self.tier
+                else "first"
+                if self.threshold == 1
+                else f"among the first {self.threshold:g}"
+            )
+            return f"{self.model} is {place}{where}."
+        what = f"The {100 * self.success_rate:g} % time horizon of {self.model}"
+        if self.than is None:
+            return f"{what} is {bound} {self.threshold:g} minutes."
+        if self.is_strict:
+            return f"{what} is longer than that of {self.than}."
+        return f"{what} is {bound} {self.threshold:g} times that of {self.than}."
+
+    @property
+    def label(self) -> str:
+        """Its name, or its sentence."""
+        return self.name or str(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its keys in YAML: those that are not the default."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+
+
+@dataclass(frozen=True)
+class ClaimFile:
+    """The claims of a file, and the user's changes of choices: name, add or remove, and reason of each."""
+
+    claims: tuple[Claim, ...]
+    changes: tuple[Mapping[str, str], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As YAML has it."""
+        return {"claims": [claim.as_dict() for claim in self.claims], "choices": [dict(one) for one in self.changes]}
+
+
+def read_claims(source: Path | str | Mapping[str, Any] | Sequence[Any] | Claim | ClaimFile) -> ClaimFile:
+    """Claims from a YAML file, from its content, or from objects.
+
+    Parameters
+    ----------
+    source : path, mapping, sequence, Claim or ClaimFile
+        A file with a list ``claims`` and, where options are added or removed, a list ``choices``; its content; or claims.
+    """
+    if isinstance(source, ClaimFile):
+        return source
+    if isinstance(source, Claim):
+        return ClaimFile((source,))
+    if isinstance(source, str | Path):
+        document = read_yaml(Path(source))
+        return _parsed(document.value, lambda place: f"{source}{document.line_of(place)}: ")
+    return _parsed(source, lambda place: "")
+
+
+def _parsed(content: Any, where: Any) -> ClaimFile:
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        content = {"claims": content}
+    if not isinstance(content, Mapping) or not isinstance(content.get("claims"), Sequence) or not content["claims"]:
+        raise InputError(
+            f"{where(())}no list 'claims'. Write one line per claim: - {{kind: horizon, model: o1, at_least: 30}}."
+        )
+    for key in content:
+        if key not in ("claims", "choices"):
+            raise InputError(f"{where((key,))}{OptionError.unknown('key', str(key), ('claims', 'choices'))}")
+    known = {one.name for one in fields(Claim)}
+    claims = []
+    for place, one in enumerate(content["claims"]):
+        at = where(("claims", place))
+        if isinstance(one, Claim):
+            claims.append(one)
+            continue
+        if not isinstance(one, Mapping) or "kind" not in one or "model" not in one:
+            raise InputError(f"{at}a claim has at least kind and model: - {{kind: level, model: NAME, at_least: 0.8}}.")
+        try:
+            for key in one:
+                if key not in known:
+                    raise OptionError.unknown("key of a claim", str(key), sorted(known))
+            claims.append(Claim(**{key: _typed(str(key), value) for key, value in one.items()}))
+        except OptionError as error:
+            raise InputError(f"{at}{error}") from None
+    changes = []
+    for place, change in enumerate(content.get("choices") or ()):
+        if not isinstance(change, Mapping) or not {"choice", "reason"} <= set(change) <= {
+            "choice",
+            "add",
+            "remove",
+            "reason",
+        }:
+            raise InputError(
+                f"{where(('choices', place))}a change of a choice reads {{choice: limits, remove: drop, reason: why}}; add instead of remove adds an option."
+            )
+        changes.append({str(key): str(value) for key, value in change.items()})
+    return ClaimFile(tuple(claims), tuple(changes))
+
+
+def _typed(key: str, value: Any) -> Any:
+    if key in ("at_least", "at_most", "success_rate"):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise OptionError(f"{key} is {value!r}; write a number (minutes, a score from 0 to 1, or a ratio).")
+        return float(value)
+    if key == "tier":
+        if not isinstance(value, bool):
+            raise OptionError(f"tier is {value!r}; write true or false.")
+        return value
+    return str(value)

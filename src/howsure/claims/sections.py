@@ -1,0 +1,205 @@
+"""What a page says about checked claims: the verdict, the list of choices, what moves the result, tipping points, every specification."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from howsure.claims.multiverse import Verdict
+from howsure.estimates import Estimate
+from howsure.horizon.time_horizon.durations import duration, times, told
+from howsure.outside_text import csv_text
+from howsure.results.blocks import Block, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
+
+if TYPE_CHECKING:
+    from howsure.claims.checking import ClaimCheck
+
+__all__ = [
+    "NOT_PROBABILITIES",
+    "claim_sections",
+    "effect_text",
+    "estimate_text",
+    "number_text",
+    "range_text",
+    "summary_lines",
+]
+
+NOT_PROBABILITIES = "Shares of specifications are not probabilities: they say how far the conclusion depends on choices, and the specifications are not equally plausible."
+_MOST_ROWS = 60
+_METHOD = (
+    "Every combination of the listed options is one specification. The same resampled families, tasks and runs (or clusters of items) are used in all of them, so that "
+    "differences between specifications have intervals of their own. A specification supports the claim if its whole interval lies beyond the threshold, contradicts "
+    "it if the interval lies on the other side, and leaves it open otherwise (also where it has no number).\n"
+    "holds in all: every specification supports it. holds in most: the default and at least 80 % support it. does not hold: the default contradicts it. "
+    "cannot tell: everything else.\n"
+    "The effect of an option is the median change over all pairs of specifications that differ in nothing else. Tipping points are about the default estimate.\n"
+    + NOT_PROBABILITIES
+)
+
+
+def estimate_text(verdict: Verdict, estimate: Estimate) -> str:
+    """An estimate of the claim's quantity as it prints."""
+    if not verdict.is_ratio:
+        return estimate.against(verdict.claim.threshold) if estimate.value is not None else str(estimate)
+    return told(estimate, duration if verdict.claim.than is None else times)
+
+
+def number_text(verdict: Verdict, value: float | None) -> str:
+    """A number of the claim's quantity as it prints."""
+    if value is None:
+        return "–"
+    if not verdict.is_ratio:
+        return f"{value:.3g}"
+    return duration(value) if verdict.claim.than is None else times(value)
+
+
+def range_text(verdict: Verdict) -> str:
+    """The lowest and highest estimate over all specifications."""
+    return f"{number_text(verdict, verdict.low)} to {number_text(verdict, verdict.high)}"
+
+
+def effect_text(verdict: Verdict, effect: Estimate) -> str:
+    """A change as it prints: a factor, or a difference with its sign."""
+    if effect.value is None:
+        return str(effect)
+    if verdict.is_ratio:
+        return told(effect, times)
+    text = str(effect)
+    return text if text.startswith("-") or not effect.value else f"+{text}"
+
+
+def summary_lines(verdict: Verdict, level: float) -> list[str]:
+    """The result in a few sentences."""
+    lines = [
+        verdict.sentence,
+        f"Default estimate: {estimate_text(verdict, verdict.default)} ({level:.0%} interval); over all specifications {range_text(verdict)}.",
+    ]
+    if verdict.share_of_replicates is not None:
+        lines.append(f"The claim holds in {verdict.share_of_replicates:.0%} of all replicates of all specifications.")
+    moved = [one for one in verdict.moved_most if one.effect.value is not None and not _is_nothing(verdict, one.effect)]
+    if moved:
+        parts = [
+            f"{one.choice} ({one.option}: {effect_text(verdict, one.effect)}; alone {effect_text(verdict, one.alone)})"
+            for one in moved[:3]
+        ]
+        lines.append(f"The result moves most with {', then with '.join(parts)}.")
+    lines += [one.sentence for one in verdict.tipping]
+    lines += [f"What would settle it: {one}" for one in verdict.settle]
+    return lines
+
+
+def _is_nothing(verdict: Verdict, effect: Estimate) -> bool:
+    return math.isclose(effect.value or 0.0, 1.0 if verdict.is_ratio else 0.0, abs_tol=1e-12)
+
+
+def claim_sections(found: ClaimCheck) -> list[Section]:
+    """One section per claim, after an overview."""
+    rows = [
+        (
+            str(v.claim),
+            v.verdict,
+            estimate_text(v, v.default),
+            range_text(v),
+            f"{v.share_supported:.0%}",
+            v.turns_on or "–",
+        )
+        for v in found.verdicts
+    ]
+    columns = ("Claim", "Verdict", "Default estimate", "Range over specifications", "Supporting", "Turns on")
+    overview: list[Block] = [
+        TableBlock(columns, rows, f"One row per claim; {found.level:.0%} intervals. {NOT_PROBABILITIES}"),
+        Method(_METHOD),
+        Download("claims.csv", csv_text(found.to_frame("claims"))),
+    ]
+    settled = [
+        f"{v.claim} {v.sentence}"
+        for v in found.verdicts
+        if v.verdict in ("holds in all", "holds in most", "does not hold")
+    ]
+    unknown = [f"{v.claim} {v.sentence}" for v in found.verdicts if v.verdict == "cannot tell"]
+    sections = [Section("What may be claimed?", overview, settled, unknown)]
+    charts = found.charts()
+    for number, verdict in enumerate(found.verdicts, 1):
+        ending = "" if len(found.verdicts) == 1 else f"_{number}"
+        own = [charts[name] for name in (f"specification_curve{ending}", f"effects{ending}") if name in charts]
+        sections.append(_section(found, verdict, own))
+    return sections
+
+
+def _section(found: ClaimCheck, verdict: Verdict, charts: list) -> Section:  # type: ignore[type-arg]
+    blocks: list[Block] = [
+        KeyNumbers(
+            {
+                "Verdict": verdict.verdict,
+                "Default estimate": estimate_text(verdict, verdict.default),
+                "Range over specifications": range_text(verdict),
+                "Specifications that support it": f"{verdict.share_supported:.0%} of {verdict.n_specifications:,}",
+            }
+        ),
+        Text("\n\n".join([*summary_lines(verdict, found.level), NOT_PROBABILITIES])),
+        *(ChartBlock(chart) for chart in charts),
+    ]
+    choices = [
+        (
+            choice.name,
+            option.value + (" (default)" if option.value == choice.default else ""),
+            choice.question,
+            option.reason,
+            option.reference,
+        )
+        for choice in verdict.choices.choices
+        for option in choice.options
+    ]
+    blocks.append(
+        TableBlock(("Choice", "Option", "Question", "Reason", "Reference"), choices, "Every option that was computed.")
+    )
+    if verdict.changes:
+        blocks.append(Text("Changed by the user: " + "; ".join(verdict.changes) + "."))
+    if verdict.effects:
+        effects = [
+            (
+                one.choice,
+                one.option,
+                effect_text(verdict, one.effect),
+                effect_text(verdict, one.alone),
+                f"{one.share_supported:.0%}",
+                f"{one.share_supported_default:.0%}",
+                one.n_pairs,
+            )
+            for one in verdict.effects
+        ]
+        columns = (
+            "Choice",
+            "Option",
+            "Effect over all other choices",
+            "Effect alone",
+            "Supporting with it",
+            "Supporting with the default option",
+            "Pairs",
+        )
+        what = "factor" if verdict.is_ratio else "difference"
+        blocks.append(TableBlock(columns, effects, f"Effect of each option ({what}), the largest first."))
+    if verdict.interactions:
+        pairs = [
+            (f"{one.choice_a}: {one.option_a}", f"{one.choice_b}: {one.option_b}", effect_text(verdict, one.effect))
+            for one in verdict.interactions
+        ]
+        blocks.append(
+            TableBlock(
+                ("Option", "With", "Beyond both effects"),
+                pairs,
+                "Pairs of options whose joint effect differs from the two single ones.",
+            )
+        )
+    chosen = [
+        (one.number, ", ".join(one.options.values()), estimate_text(verdict, one.estimate), one.status)
+        for one in verdict.specifications[:_MOST_ROWS]
+    ]
+    left = verdict.n_specifications - len(chosen)
+    more = f" The first {_MOST_ROWS}; {left:,} more are in the download." if left > 0 else ""
+    options = ", ".join(choice.name for choice in verdict.choices.choices)
+    blocks.append(
+        TableBlock(("No.", f"Options ({options})", "Estimate", "Status"), chosen, f"One row per specification.{more}")
+    )
+    blocks.append(Download("specifications.csv", csv_text(found.to_frame("specifications"))))
+    return Section(str(verdict.claim), blocks)

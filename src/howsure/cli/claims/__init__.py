@@ -1,0 +1,16 @@
+"""`howsure claims`: one module per verb."""
+
+from howsure.cli.lazy import Panels, lazy_app
+
+__all__ = ["VERBS", "app"]
+
+VERBS: Panels = {
+    "Claims": {
+        "check": ("howsure.cli.claims.check", "Does a claim hold under every defensible analysis?"),
+        "plan": ("howsure.cli.claims.plan", "Fix claims, choices and settings before the data, with a hash."),
+        "verify": ("howsure.cli.claims.verify", "Recompute a certificate from the data, and name what differs."),
+        "coverage": ("howsure.cli.claims.coverage", "Error rates of the verdicts on simulated data."),
+    },
+}
+
+app = lazy_app(VERBS, "Which conclusions hold under every defensible analysis?")

@@ -1,0 +1,186 @@
+"""`howsure claims check`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from howsure.cli.finish import finish
+from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
+from howsure.cli.output import Console, progress_bar
+
+if TYPE_CHECKING:
+    from howsure.claims.checking import ClaimCheck
+    from howsure.claims.kinds import Instrument
+    from howsure.claims.multiverse import Verdict
+
+__all__ = ["ClaimsFile", "Most", "Replicates", "app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+ClaimsFile = Annotated[
+    Path, typer.Argument(metavar="CLAIMS", help="YAML: one line per claim, and changes of choices.", show_default=False)
+]
+Replicates = Annotated[int, typer.Option(min=20, help="Bootstrap replicates per specification.")]
+Most = Annotated[int, typer.Option(min=1, help="The most specifications per claim; of more, a sample is computed.")]
+
+_SLOW = 20  # seconds from which the estimated time is told
+
+
+@app.command(epilog="Example: howsure claims check examples/claims/claims.yaml examples/claims/runs.csv -o claims")
+@verb
+def check(
+    claims: ClaimsFile,
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    replicates: Replicates = 1000,
+    most: Most = 500,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Print the choices and the number of specifications, and compute nothing.")
+    ] = False,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write a certificate (json) that `claims verify` can check.", show_default=False)
+    ] = None,
+    planned: Annotated[
+        Path | None,
+        typer.Option(help="The plan that `claims plan` wrote: was all done as planned?", show_default=False),
+    ] = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    scheduler: Scheduler = None,
+) -> None:
+    """Does a claim hold under every defensible analysis of the data?
+
+    First the list of choices is printed, then the verdict of each claim: holds in all, holds in most (and what it turns on), does not hold, or cannot
+    tell. Writes claims.csv, specifications.csv, effects.csv, interactions.csv, tipping_points.csv, choices.csv, claims.json, the charts and
+    claims_report.html.
+    """
+    from howsure.claims.checking import check as check_claims
+    from howsure.claims.checking import choices_of, estimated_seconds
+    from howsure.claims.claim_files import read_claims
+
+    file = read_claims(claims)
+    attempts = reading.attempts(inputs, output.console)
+    found = choices_of(file, attempts)
+    _print_choices(found, output.console, most)
+    if list_only:
+        return
+    if not output.quiet and not output.json:
+        seconds = estimated_seconds(found, most, replicates)
+        if seconds > _SLOW:
+            output.console.notes(
+                [f"this will take about {seconds:.0f} s of computing time; --most and --replicates make it shorter"]
+            )
+    with progress_bar("checking", output.console) as progress:
+        result = check_claims(
+            file,
+            attempts,
+            n_replicates=replicates,
+            most=most,
+            level=level,
+            seed=seed,
+            scheduler=scheduler,
+            progress=progress,
+        )
+    output.console.notes(note for note in result.provenance.notes if note not in attempts.notes)
+    _print(result, output.console)
+    if certificate:
+        _write_certificate(result, attempts, certificate, planned, output)
+    elif planned:
+        from howsure.claims.certificates import plan_differences, read_certificate
+
+        settings = {"n_replicates": replicates, "most": most, "level": level, "seed": seed}
+        _say_planned(output.console, plan_differences(read_certificate(planned), file, settings))
+    finish(result, output, "claims", "What may be claimed?")
+
+
+def _print_choices(found: list[tuple[Any, Instrument]], console: Console, most: int) -> None:
+    shown: set[str] = set()
+    for claim, instrument in found:
+        choices = instrument.choices
+        rows = tuple(
+            (choice.name if place == 0 else "", option.value + (" (default)" if place == 0 else ""), option.reason)
+            for choice in choices.choices
+            for place, option in enumerate(choice.options)
+        )
+        title = str(claim)
+        key = repr(rows)
+        if key in shown:
+            console.say(f"{title}\n  The same choices as above.\n")
+            continue
+        shown.add(key)
+        n = len(choices.specifications(most))
+        caption = f"{n:,} specifications" + (
+            f", a sample of {choices.n_combinations:,} combinations" if n == most < choices.n_combinations else ""
+        )
+        caption += "".join(f". Changed: {one}" for one in choices.changes) + "."
+        console.table(f"Choices for: {title}", ("choice", "option", "reason"), rows, caption)
+
+
+def _print(result: ClaimCheck, console: Console) -> None:
+    from howsure.claims.sections import NOT_PROBABILITIES, effect_text, summary_lines
+
+    for verdict in result.verdicts:
+        console.say(f"{verdict.claim}")
+        for line in summary_lines(verdict, result.level):
+            console.say(f"  {line}")
+        rows = [
+            (
+                one.choice,
+                one.option,
+                effect_text(verdict, one.effect),
+                effect_text(verdict, one.alone),
+                f"{one.share_supported:.0%}",
+                f"{one.share_supported_default:.0%}",
+            )
+            for one in verdict.effects
+        ]
+        if rows:
+            columns = (
+                "choice",
+                "option",
+                f"effect [{result.level:.0%}]",
+                "alone",
+                "supporting",
+                "with the default option",
+            )
+            what = "as a factor" if verdict.is_ratio else "as a difference"
+            pairs = "; ".join(_interaction(verdict, one) for one in verdict.interactions[:3])
+            caption = (
+                f"Effect of each option instead of the default, {what}, as the median over all other choices; alone: with the others at their default. Supporting: share of specifications."
+                + (f" Interactions: {pairs}." if pairs else "")
+            )
+            console.table("What moves the result", columns, rows, caption)
+    console.say(NOT_PROBABILITIES)
+
+
+def _interaction(verdict: Verdict, one: Any) -> str:
+    from howsure.claims.sections import effect_text
+
+    return f"{one.choice_a}={one.option_a} with {one.choice_b}={one.option_b} {effect_text(verdict, one.effect)}"
+
+
+def _write_certificate(result: ClaimCheck, attempts: Any, path: Path, planned: Path | None, output: Output) -> None:
+    from howsure.claims.certificates import certificate as certify
+    from howsure.claims.certificates import read_certificate
+    from howsure.results import write_json
+
+    command = shlex.join(["howsure", *sys.argv[1:]])
+    plan = read_certificate(planned) if planned else None
+    made = certify(result, attempts, command=command, planned=plan)
+    if plan is not None:
+        _say_planned(output.console, made["plan"]["why_not"])
+    output.console.wrote([write_json(made, path)])
+
+
+def _say_planned(console: Console, problems: list[str]) -> None:
+    console.say(
+        "As planned: claims, choices, settings and version are those of the plan."
+        if not problems
+        else f"Not as planned: {'; '.join(problems)}."
+    )

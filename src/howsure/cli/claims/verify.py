@@ -1,0 +1,51 @@
+"""`howsure claims verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from howsure.cli.options import Inputs, Output, Reading, Scheduler, verb
+from howsure.cli.output import progress_bar
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(epilog="Example: howsure claims verify certificate.json examples/claims/runs.csv")
+@verb
+def verify(
+    certificate: Annotated[
+        Path, typer.Argument(metavar="CERTIFICATE", help="What `claims check --certificate` wrote.", show_default=False)
+    ],
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    claims: Annotated[
+        Path | None,
+        typer.Option(help="The claims file as it is now, to be compared with the certificate.", show_default=False),
+    ] = None,
+    scheduler: Scheduler = None,
+) -> None:
+    """Recompute a certificate from the data and say whether it is equal, or what differs: a row, an option, the version, a result.
+
+    Exit codes: 0 equal, 1 something differs, 2 something to correct.
+    """
+    from howsure.claims.certificates import verify as verify_certificate
+
+    attempts = reading.attempts(inputs, output.console)
+    with progress_bar("recomputing", output.console) as progress:
+        found = verify_certificate(certificate, attempts, claims=claims, scheduler=scheduler, progress=progress)
+    rows = [(what, "equal" if is_equal else "differs", detail) for what, is_equal, detail in found.rows]
+    output.console.table(
+        "Verification", ("part", "result", "what differs"), rows, "Numbers agree within a relative 1e-9."
+    )
+    output.console.say("Equal: the certificate is found again." if found.is_equal else "Not equal: see what differs.")
+    output.console.json(found.as_dict())
+    if output.out:
+        output.console.wrote(found.save(output.out))
+    if not found.is_equal:
+        raise SystemExit(1)

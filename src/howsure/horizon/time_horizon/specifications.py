@@ -1,0 +1,347 @@
+"""Time horizons under many specifications at once, over common draws of families, tasks and runs.
+
+In every replicate the families, the tasks in them, the runs of each task and the errors of the human times are drawn once, and every
+specification is refitted to that draw. So the difference between two specifications has an interval of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+import polars as pl
+
+from howsure.compute import replicate
+from howsure.errors import InputError, OptionError
+from howsure.horizon.run_counts import ModelCounts, model_counts
+from howsure.horizon.time_horizon.curves import FARTHEST, WEIGHTS, SuccessCurves, fit_curves, timed
+from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, draw_cells, refit_cells
+from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
+from howsure.stats._arrays import Bools, Floats, Ints
+from howsure.stats.bootstrap import hierarchical_weights
+from howsure.tables import Attempts
+
+__all__ = [
+    "HorizonCells",
+    "SpecificationPlan",
+    "draw_horizons",
+    "fit_horizons",
+    "horizon_cells",
+    "plan_of",
+    "time_choices",
+]
+
+CURVES = ("logistic", "weibull")
+"""``logistic``: σ(α + β log₂ minutes); ``weibull``: exp(−(minutes/scale)^shape), a hazard of failure that changes with the length."""
+
+_POINT_NOISES = 25  # draws of the human times' errors behind a point estimate
+_KWA = "Kwa et al. 2025, arXiv:2503.14499"
+_MARCH = "METR, note on time horizons, March 2026"
+
+
+@dataclass(frozen=True, eq=False)
+class HorizonCells:
+    """Runs of the claim's models, counted by task and by what a specification may treat differently.
+
+    ``runs`` has shape (models, tasks, 8): 4 kinds of runs (neither cut nor ended by an error; cut at a limit; ended by an error; both), failures and then
+    successes of each. ``is_measured`` and ``is_public`` describe tasks.
+    """
+
+    models: tuple[str, ...]
+    counts: ModelCounts
+    runs: Ints
+    is_measured: Bools
+    is_public: Bools
+    notes: tuple[str, ...]
+
+    @cached_property
+    def x(self) -> Floats:
+        """log₂ minutes of each task."""
+        return np.asarray(np.log2(self.counts.minutes))
+
+    def counts_under(self, specification: Specification) -> ModelCounts:
+        """What is fitted under a specification: successes and runs per model and task."""
+        kept = self.runs[:, :, _kept(specification)]
+        n, successes = kept.sum(axis=2), kept[:, :, 1::2].sum(axis=2)
+        tasks = self.tasks_under(specification)
+        n, successes = np.where(tasks, n, 0), np.where(tasks, successes, 0)
+        return replace(self.counts, models=self.models, successes=successes, n=n)
+
+    def tasks_under(self, specification: Specification) -> Bools:
+        """The tasks that a specification includes."""
+        used = np.ones(len(self.x), dtype=np.bool_)
+        if specification.get("human_times") == "measured":
+            used &= self.is_measured
+        if specification.get("public_tasks") == "excluded":
+            used &= ~self.is_public
+        return used
+
+
+def horizon_cells(attempts: Attempts, models: Sequence[str]) -> HorizonCells:
+    """The runs of some models at tasks of known length, ready for many specifications.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        With minutes; where it has them, the columns limit, error, human_source and public matter to the specifications.
+    models : sequence of str
+        Whose horizons are wanted.
+    """
+    counts = model_counts(attempts)
+    places = [counts.index(name) for name in models]
+    known = ~np.isnan(counts.minutes)
+    if not known.any():
+        raise InputError("No task has minutes, what an expert needs for it. Add the column minutes to the runs.")
+    position = {task: place for place, task in enumerate(counts.tasks["task"])}
+    is_cut = pl.col("limit").is_not_null() if attempts.has("limit") else pl.lit(False)
+    is_error = pl.col("error").is_not_null() if attempts.has("error") else pl.lit(False)
+    n = attempts.sums()["n"].alias("#n")
+    good = (pl.col("n_success") if attempts.has("n") else pl.lit(None, pl.Int64)).fill_null(
+        (pl.col("score") == 1).cast(pl.Int64)
+    )
+    rows = (
+        attempts.lazy.filter(pl.col("subject").is_in(list(models)) & (pl.col("kind") == "model"))
+        .group_by("subject", "task", (is_cut.cast(pl.Int64) + 2 * is_error.cast(pl.Int64)).alias("#kind"))
+        .agg(n, good.sum().alias("#good"))
+        .collect(engine="streaming")
+    )
+    runs = np.zeros((len(places), len(counts.tasks), 8), dtype=np.int64)
+    m = [list(models).index(name) for name in rows["subject"]]
+    t, kind = [position[name] for name in rows["task"]], rows["#kind"].to_numpy()
+    runs[m, t, 2 * kind + 1] = rows["#good"].to_numpy()
+    runs[m, t, 2 * kind] = rows["#n"].to_numpy() - rows["#good"].to_numpy()
+
+    def tasks_with(column: str, is_so: pl.Expr) -> Bools:
+        if not attempts.has(column):
+            return np.zeros(len(counts.tasks), dtype=np.bool_)
+        there = attempts.lazy.filter(is_so).select(pl.col("task").unique()).collect()["task"].to_list()
+        return np.asarray(counts.tasks["task"].is_in(there).to_numpy())
+
+    measured = tasks_with("human_source", pl.col("human_source").cast(pl.String) == "baseline")
+    public = tasks_with("public", pl.col("public").cast(pl.String).str.to_lowercase().is_in(["yes", "true", "1"]))
+    kept = counts.of_tasks(known)
+    return HorizonCells(
+        tuple(models), kept, runs[:, known], measured[known], public[known],
+        (*counts.notes, *([f"{int((~known).sum())} tasks without minutes are excluded."] if not known.all() else [])),
+    )  # fmt: skip
+
+
+def time_choices(cells: HorizonCells) -> Choices:
+    """The defensible choices of a time horizon that these runs allow, each with its reasons.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs; a choice that would change nothing is not offered.
+    """
+    o = AnalysisOption
+    offered = [
+        AnalysisChoice(
+            "weights",
+            "What counts equally?",
+            (
+                o("invsqrt", "families of many similar tasks do not dominate", _KWA),
+                o("task", "every task counts once", "sensitivity analysis of " + _KWA),
+                o("equal", "every run counts once", "maximum likelihood without weights"),
+            ),
+            WEIGHTS,
+        ),
+        AnalysisChoice(
+            "regularisation",
+            "How strong is the penalty on the slope?",
+            (
+                o("1e-05", "next to none", "METR, published analysis code"),
+                o("0.1", "keeps slopes of few data moderate", "METR, first version of its analysis code"),
+            ),
+            is_number=True,
+        ),
+        AnalysisChoice(
+            "curve",
+            "How does success fall with length?",
+            (
+                o("logistic", "in common use", _KWA),
+                o("weibull", "a hazard of failure per minute; the shape moves horizons", "Ord 2025; " + _MARCH),
+            ),
+            CURVES,
+        ),
+        AnalysisChoice(
+            "minutes_noise",
+            "How large is the error of human times, in doublings (standard deviation)?",
+            (
+                o("0", "the times are taken as exact", _KWA),
+                o("1", "one person's time is a noisy measure; such noise is added, to see what it does", _MARCH),
+            ),
+            is_number=True,
+        ),
+    ]  # fmt: skip
+    by_kind = cells.runs.reshape(*cells.runs.shape[:2], 4, 2).sum(axis=(0, 1, 3))
+    if by_kind[1] + by_kind[3]:
+        offered.append(
+            AnalysisChoice(
+                "limits",
+                f"What do runs count as that were cut at a limit ({by_kind[1] + by_kind[3]:,} of {by_kind.sum():,})?",
+                (
+                    o("scored", "a run that did not finish within its budget did not succeed", _KWA),
+                    o("drop", "the limit, not the ability, may have ended the run", "runs as censored, without a model of why"),
+                ),
+            )
+        )  # fmt: skip
+    if by_kind[2] + by_kind[3]:
+        offered.append(
+            AnalysisChoice(
+                "errors",
+                f"What do runs count as that an error ended ({by_kind[2] + by_kind[3]:,} of {by_kind.sum():,})?",
+                (o("scored", "as the log scored them"), o("drop", "the infrastructure failed, not the model")),
+            )
+        )
+    n_tasks, tried = len(cells.x), cells.runs.sum(axis=(0, 2)) > 0
+    for name, mask, question, everything, some, why, reference in (
+        ("human_times", cells.is_measured, "Which human times are used? {} of {} tasks have measured times", "all", "measured",
+         "estimates of how long a task takes are often too short or too long", "measured baselines alone"),
+        ("public_tasks", ~cells.is_public, "Are public tasks included? {} of {} tasks are not public", "included", "excluded",
+         "public tasks may be in the training data", _MARCH),
+    ):  # fmt: skip
+        used = mask & tried
+        if 2 <= used.sum() < tried.sum():
+            asked = question.format(int(mask.sum()), n_tasks)
+            options = o(everything, "all tasks of the suite", _KWA), o(some, why, reference)
+            offered.append(AnalysisChoice(name, f"{asked}.", options))
+    return Choices(tuple(offered))
+
+
+def fit_horizons(cells: HorizonCells, specifications: Sequence[Specification], success_rate: float) -> Floats:
+    """log₂ minutes of each model's horizon under each specification, shape (specifications, models).
+
+    −inf without success, inf without failure, NaN where success does not fall with length. With the logistic curve and no added noise this is
+    what `time_horizons` reports. With noise in the minutes, the median over draws of it.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs.
+    specifications : sequence of mapping
+        The options by choice.
+    success_rate : float
+        At which the horizons are read, between 0 and 1.
+    """
+    plans = [plan_of(cells, one) for one in specifications]
+    noise = np.random.default_rng(0).standard_normal((_POINT_NOISES, len(cells.x)))
+    every = np.ones((_POINT_NOISES, len(cells.x)))
+    whole = np.broadcast_to(cells.runs, (_POINT_NOISES, *cells.runs.shape))
+    found = np.empty((len(plans), len(cells.models)))
+    for place, plan in enumerate(plans):
+        if plan.curve == 0 and plan.noise == 0:
+            found[place] = plan.base.log2_minutes(success_rate)
+            continue
+        n = _POINT_NOISES if plan.noise else 1
+        drawn = plan.refit(cells, every[:n], np.ascontiguousarray(whole[:n]), noise[:n], success_rate)
+        # a middle that is not between two infinities of different sign
+        found[place] = np.quantile(drawn, 0.5, axis=0, method="inverted_cdf")
+    return found
+
+
+def draw_horizons(
+    cells: HorizonCells,
+    specifications: Sequence[Specification],
+    success_rate: float,
+    *,
+    n_replicates: int,
+    seed: int = 0,
+    scheduler: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Floats:
+    """log₂ minutes in each replicate, shape (replicates, specifications, models), over draws that all specifications share.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs.
+    specifications : sequence of mapping
+        The options by choice.
+    success_rate : float
+        At which the horizons are read, between 0 and 1.
+    n_replicates : int
+        Bootstrap replicates over families, tasks in them, and runs of those.
+    seed : int
+        Of the replicates.
+    scheduler : str, optional
+        A Dask scheduler, such as ``tcp://host:8786``.
+    progress : callable, optional
+        Called with the number of replicates that are done and their total.
+    """
+    plans = [plan_of(cells, one) for one in specifications]
+    work = partial(_draw_all, cells, plans, success_rate)
+    return replicate(work, n_replicates, seed=seed, scheduler=scheduler, progress=progress)
+
+
+@dataclass(frozen=True, eq=False)
+class SpecificationPlan:
+    """A specification as arrays."""
+
+    kept: Bools
+    used: Bools
+    weight: Floats
+    penalty: float
+    noise: float
+    curve: int
+    base: SuccessCurves
+    start: Floats
+
+    def refit(self, cells: HorizonCells, copies: Floats, runs: Ints, noise: Floats, success_rate: float) -> Floats:
+        """log₂ minutes of each replicate and model."""
+        crossing, outcome = refit_cells(
+            copies, runs, self.kept, self.used, cells.x, self.noise * noise, self.weight, self.start, self.penalty, self.curve,
+            success_rate,
+        )  # fmt: skip
+        crossing = np.where(np.abs(crossing) > FARTHEST, np.copysign(np.inf, crossing), crossing)
+        crossing = np.where(outcome == FITTED, crossing, np.nan)
+        crossing = np.where(outcome == NO_SUCCESS, -np.inf, crossing)
+        return np.asarray(np.where(outcome == NO_FAILURE, np.inf, crossing))
+
+
+def plan_of(cells: HorizonCells, specification: Specification) -> SpecificationPlan:
+    """A specification as arrays, with the curves that fit all runs."""
+    curve = specification.get("curve", "logistic")
+    if curve not in CURVES:
+        raise OptionError.unknown("curve", curve, CURVES)
+    data = timed(
+        _weighable(cells.counts_under(specification)),
+        weights=specification.get("weights", "invsqrt"),
+        regularisation=float(specification.get("regularisation", "1e-05")),
+    )
+    is_empty = cells.counts_under(specification).n.sum(axis=1) == 0
+    base = fit_curves(replace(data, counts=cells.counts_under(specification)))
+    base = replace(base, outcome=np.where(is_empty, ABSENT, base.outcome))
+    start = np.nan_to_num(np.column_stack([base.intercept, base.slope]))
+    kept, used = _kept(specification), cells.tasks_under(specification)
+    noise = float(specification.get("minutes_noise", "0"))
+    return SpecificationPlan(kept, used, data.weight, data.regularisation, noise, CURVES.index(curve), base, start)
+
+
+def _weighable(counts: ModelCounts) -> ModelCounts:
+    """The same counts; a model without any run counts as if it had one everywhere, so that weights are numbers."""
+    empty = counts.n.sum(axis=1, keepdims=True) == 0
+    return replace(counts, n=np.where(empty, 1, counts.n))
+
+
+def _kept(specification: Specification) -> Bools:
+    """Which of the 8 kinds of runs a specification includes."""
+    kind = np.repeat(np.arange(4), 2)
+    kept = np.ones(8, dtype=np.bool_)
+    if specification.get("limits") == "drop":
+        kept &= kind % 2 == 0
+    if specification.get("errors") == "drop":
+        kept &= kind < 2
+    return kept
+
+
+def _draw_all(
+    cells: HorizonCells, plans: Sequence[SpecificationPlan], success_rate: float, rng: np.random.Generator, size: int
+) -> Floats:
+    """One batch of replicates, for all specifications."""
+    copies = hierarchical_weights([cells.counts.family, np.arange(len(cells.x))], size, rng)
+    runs = draw_cells(copies, cells.runs, rng)
+    noise = rng.standard_normal(copies.shape)
+    return np.stack([plan.refit(cells, copies, runs, noise, success_rate) for plan in plans], axis=1)

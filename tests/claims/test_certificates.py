@@ -1,0 +1,110 @@
+"""Certificates: found again from another copy of the data; a changed row, option, version and result are each named."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import howsure
+from howsure.claims import Claim, certificate, check, plan, verify
+from howsure.claims.certificates import plan_differences
+from howsure.claims.claim_files import ClaimFile, read_claims
+from howsure.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+RUNS = ROOT / "examples/claims/runs.csv"
+CLAIMS = ROOT / "examples/claims/claims.yaml"
+FEW = ClaimFile((Claim(kind="horizon", model="amber-2", at_least=20),), ({"choice": "curve", "remove": "weibull", "reason": "quick"},))
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return howsure.read(RUNS)
+
+
+@pytest.fixture(scope="module")
+def made(runs):
+    return json.loads(json.dumps(certificate(check(FEW, runs, n_replicates=30), runs, command="test")))
+
+
+def problems(found):
+    return {what: detail for what, is_equal, detail in found.rows if not is_equal}
+
+
+def test_a_certificate_is_found_again_on_another_copy(made, tmp_path):
+    pl.read_csv(RUNS).sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "copy.csv")
+    assert problems(verify(made, howsure.read(tmp_path / "copy.csv"))) == {}
+
+
+def test_a_changed_row_is_named(made, runs):
+    frame = runs.frame
+    row = frame.row(100, named=True)
+    changed = frame.with_row_index("#").with_columns(pl.when(pl.col("#") == 100).then(1 - pl.col("score")).otherwise("score").alias("score"))
+    told = problems(verify(made, howsure.Attempts(changed.drop("#"))))
+    assert told["data"] == f"rows of {row['subject']} at {row['task']} differ"
+
+
+def test_a_changed_option_and_version_are_named(made, runs, tmp_path):
+    edited = json.loads(json.dumps(made))
+    edited["claims"]["choices"] = []
+    edited["version"] = "0.0.1"
+    told = problems(verify(edited, runs))
+    assert told["certificate"] == "claims was changed after it was written"
+    assert "option curve=weibull is computed now and not in the certificate" in told["options"]
+    assert told["version"].startswith("written by 0.0.1")
+    edited = json.loads(json.dumps(made))
+    edited["results"][0]["verdict"] = "does not hold"
+    told = problems(verify(edited, runs))
+    assert "results" in told["certificate"]
+    assert "verdict: does not hold in the certificate, holds in all now" in told["results"]
+
+
+def test_the_claims_file_is_compared(made, runs):
+    other = ClaimFile((Claim(kind="horizon", model="amber-2", at_least=25),), FEW.changes)
+    told = problems(verify(made, runs, claims=other))
+    assert "25.0" in told["claims file"]
+    assert "20" in told["claims file"]
+
+
+def test_a_plan_is_kept_or_what_differs_is_said(runs):
+    planned = plan(FEW, n_replicates=30)
+    settings = {"n_replicates": 30, "most": 500, "level": 0.95, "seed": 0}
+    assert plan_differences(planned, FEW, settings) == []
+    assert plan_differences(planned, FEW, settings | {"seed": 1}) == ["seed is 1, planned was 0"]
+    assert plan_differences(planned, read_claims(CLAIMS), settings) == ["claims are not those of the plan", "choices are not those of the plan"]
+    assert "hash does not fit" in plan_differences(planned | {"plan": planned["plan"] | {"claims": []}}, FEW, settings)[0]
+    found = check(FEW, runs, n_replicates=30)
+    assert certificate(found, runs, planned=planned)["plan"]["is_planned"]
+    assert not certificate(found, runs)["plan"]["is_planned"]
+
+
+def test_reporting_standards_are_filled_or_listed_as_missing(made):
+    for name in ("STREAM", "NIST AI 800-2", "NIST AI 800-3"):
+        part = made["reporting"][name]
+        assert part["filled"]
+        assert all(part["filled"].values())
+    assert "elicitation" in made["reporting"]["STREAM"]["missing"]
+    assert made["reporting"]["STREAM"]["filled"]["number of items"] == "60 tasks, 720 rows"
+
+
+def test_what_is_no_certificate_is_refused(tmp_path, runs):
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(InputError, match="neither a certificate nor a plan"):
+        verify(tmp_path / "x.json", runs)
+
+
+def test_the_verbs_run_as_a_user_runs_them(command, tmp_path):
+    told = command("claims", "plan", CLAIMS, "-o", tmp_path / "plan.json", "--replicates", 30)
+    assert told.returncode == 0, told.stderr
+    told = command("claims", "check", CLAIMS, RUNS, "--replicates", 30, "--certificate", tmp_path / "c.json", "--planned", tmp_path / "plan.json", "-o", tmp_path / "out")  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.index("Choices for") < told.stdout.index("Holds in all")
+    assert "As planned" in told.stdout
+    assert (tmp_path / "out/claims_report.html").exists()
+    told = command("claims", "verify", tmp_path / "c.json", RUNS)
+    assert told.returncode == 0, told.stderr
+    assert "Equal" in told.stdout
+    told = command("claims", "check", CLAIMS, RUNS, "--list")
+    assert "144 specifications" in told.stdout
+    assert "Holds" not in told.stdout

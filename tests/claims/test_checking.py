@@ -1,0 +1,222 @@
+"""Claims under every specification: known answers, the January runs, and simulated data in which one choice matters."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import howsure
+from howsure.claims import Claim, check, read_claims
+from howsure.claims.claim_files import KINDS, PLANNED_KINDS, ClaimFile
+from howsure.claims.multiverse import Fits, assess
+from howsure.claims.simulator import CAUSES, claim_errors, simulate_runs
+from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
+from howsure.horizon import time_horizons
+from howsure.horizon.time_horizon.specifications import draw_horizons, fit_horizons, horizon_cells, time_choices
+from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Exclusion
+
+ROOT = Path(__file__).parents[2]
+JANUARY = ROOT / "../shared/data/metr/runs_2025-01-28.jsonl"
+RUNS = ROOT / "examples/claims/runs.csv"
+ATTEMPTS = ROOT / "examples/evals/attempts.csv"
+LESS = [{"choice": "curve", "remove": "weibull", "reason": "a quick test"}, {"choice": "minutes_noise", "remove": "1", "reason": "a quick test"}]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def january():
+    if not JANUARY.exists():
+        pytest.skip("METR's runs are not there")
+    return howsure.read(JANUARY)
+
+
+@pytest.fixture(scope="module")
+def found(january):
+    claims = [{"kind": "horizon", "model": "o1", "at_least": 30}, {"kind": "horizon", "model": "o1", "than": "GPT-4o"}]
+    return check({"claims": claims, "choices": LESS}, january, n_replicates=200)
+
+
+def test_january_limits_and_human_times_move_the_horizon_most(found):
+    verdict = found.verdicts[0]
+    assert [one.choice for one in verdict.moved_most[:2]] == ["limits", "human_times"]
+    alone = {(one.choice, one.option): one.alone.value for one in verdict.effects}
+    assert verdict.default.value == pytest.approx(43.3, abs=0.1)
+    assert verdict.default.value * alone["limits", "drop"] == pytest.approx(93.9, abs=0.1)
+    assert 1.5 < alone["human_times", "measured"] < 1.7
+    assert any("human times" in one.what and one.value == pytest.approx(43.3158 / 30, rel=1e-4) for one in verdict.tipping)
+
+
+def test_january_the_second_claim_is_open_where_its_interval_includes_one(found):
+    verdict = found.verdicts[1]
+    statuses = {one.status for one in verdict.specifications}
+    for one in verdict.specifications:
+        supports = one.estimate.low is not None and one.estimate.low > 1
+        assert (one.status == "supported") == supports
+    assert "contradicted" not in statuses
+    assert verdict.low > 1  # o1 is ahead in every specification's estimate
+
+
+def test_the_default_is_what_horizon_time_reports(january):
+    cells = horizon_cells(january, ["o1", "GPT-4o"])
+    default = time_choices(cells).default
+    reported = time_horizons(january, n_replicates=400)
+    points = fit_horizons(cells, [default, {**default, "weights": "task"}], 0.5)
+    assert np.exp2(points[0]) == pytest.approx([reported.minutes(m).value for m in ("o1", "GPT-4o")], rel=1e-9)
+    other = time_horizons(january, n_replicates=0, weights="task").minutes("o1").value
+    assert np.exp2(points[1, 0]) == pytest.approx(other, rel=1e-9)
+    drawn = draw_horizons(cells, [default], 0.5, n_replicates=400)[:, 0, 0]
+    ends = np.exp2(np.quantile(drawn, [0.025, 0.975]))
+    assert np.log2(ends) == pytest.approx(np.log2([reported.minutes("o1").low, reported.minutes("o1").high]), abs=0.8)
+
+
+def test_a_specification_that_is_the_same_has_the_same_replicates():
+    runs = simulate_runs(None, n_families=8, n_tasks=2, n_runs=4)
+    cells = horizon_cells(runs, ["model"])
+    default = time_choices(cells).default
+    drawn = draw_horizons(cells, [default, dict(default)], 0.5, n_replicates=70)
+    assert np.array_equal(drawn[:, 0], drawn[:, 1], equal_nan=True)
+
+
+def test_the_weibull_curve_is_found_again():
+    rng = np.random.default_rng(1)
+    minutes = np.exp2(rng.uniform(0, 10, 600))
+    p = np.exp(-np.log(2) * (minutes / 40) ** 0.9)
+    rows = {"subject": ["m"] * 600, "task": [f"t{i}" for i in range(600)], "minutes": minutes, "score": (rng.random(600) < p) * 1.0}
+    cells = horizon_cells(howsure.Attempts(pl.DataFrame(rows)), ["m"])
+    specification = {"curve": "weibull", "weights": "task"}
+    assert 2 ** fit_horizons(cells, [specification], 0.5)[0, 0] == pytest.approx(40, rel=0.25)
+    p80 = 40 * (np.log(1 / 0.8) / np.log(2)) ** (1 / 0.9)
+    assert 2 ** fit_horizons(cells, [specification], 0.8)[0, 0] == pytest.approx(p80, rel=0.35)
+
+
+def test_means_and_differences_are_those_of_summary_and_compare():
+    found = check(ROOT / "examples/claims/evals.yaml", ATTEMPTS, n_replicates=100)
+    level, difference, rank = found.verdicts
+    summary = howsure.summary(ATTEMPTS, by="all")
+    mean = next(row.mean for row in summary.rows if row.subject == "amber-2")
+    assert (level.default.value, level.default.low) == pytest.approx((mean.value, mean.low))
+    pair = howsure.compare(ATTEMPTS, "amber-2", "amber-1").pairs[0].difference
+    assert (difference.default.value, difference.default.low) == pytest.approx((pair.value, pair.low))
+    place = next(one for one in howsure.leaderboard(ATTEMPTS, n_replicates=500).places if one.subject == "amber-2")
+    assert rank.default == place.rank
+
+
+def test_tipping_points_tip():
+    """Turning as many successes into failures as it says moves the mean below the threshold; one fewer does not."""
+    attempts = howsure.read(ATTEMPTS)
+    verdict = check(Claim(kind="level", model="amber-2", at_least=0.5), attempts, n_replicates=20).verdicts[0]
+    n = int(next(one.value for one in verdict.tipping if "successes" in one.what))
+    frame = attempts.frame.with_row_index("row")
+    good = frame.filter((pl.col("subject") == "amber-2") & (pl.col("score") == 1))["row"].to_list()
+
+    def mean(k):
+        changed = frame.with_columns(pl.when(pl.col("row").is_in(good[:k])).then(0.0).otherwise("score").alias("score"))
+        rows = howsure.summary(howsure.Attempts(changed.drop("row")), by="all").rows
+        return next(row.mean.value for row in rows if row.subject == "amber-2")
+
+    assert mean(n) <= 0.5 < mean(n - 1)  # evals of the same size, so all successes weigh the same
+
+
+def test_the_verdict_follows_the_rule():
+    choices = Choices((AnalysisChoice("a", "?", tuple(AnalysisOption(str(i), "") for i in range(5))),))
+    claim = Claim(kind="level", model="m", at_least=0.5)
+
+    def verdict(lows, highs):
+        estimates = [Estimate((low + high) / 2, low, high) for low, high in zip(lows, highs, strict=True)]
+        values = np.array([one.value for one in estimates])
+        fits = Fits(values, np.tile(values, (20, 1)), estimates, ["task"] * 5, is_ratio=False)
+        return assess(claim, choices, choices.specifications(10), fits, level=0.95)
+
+    assert verdict([0.6] * 5, [0.7] * 5).verdict == "holds in all"
+    most = verdict([0.6, 0.6, 0.6, 0.6, 0.4], [0.7] * 5)
+    assert (most.verdict, most.turns_on, most.share_supported) == ("holds in most", "a", 0.8)
+    assert verdict([0.6, 0.6, 0.6, 0.4, 0.4], [0.7] * 5).verdict == "cannot tell"
+    assert verdict([0.1] + [0.6] * 4, [0.2] + [0.7] * 4).verdict == "does not hold"
+    assert verdict([0.4] + [0.6] * 4, [0.7] * 5).verdict == "cannot tell"
+
+
+def test_other_units_get_no_paired_interval():
+    verdict = check(Claim(kind="level", model="amber-2", at_least=0.5), ATTEMPTS, n_replicates=50).verdicts[0]
+    by_choice = {one.choice: one.effect for one in verdict.effects}
+    assert by_choice["cluster"].low is None
+    assert "not paired" in by_choice["cluster"].reason
+    assert by_choice["weights"].low is not None
+
+
+def test_options_can_be_added_and_removed_with_a_reason():
+    file = read_claims(ROOT / "examples/claims/claims.yaml")
+    found = check(file, RUNS, n_replicates=20)
+    options = found.verdicts[0].choices.named("regularisation")
+    assert options.values == ("1e-05", "0.1", "0.01")
+    assert found.verdicts[0].changes == ("regularisation: added 0.01 (between the two that are in use)",)
+    choices = found.verdicts[0].choices
+    assert choices.changed("limits", remove="scored", reason="why").default["limits"] == "drop"
+    for wrong, told in (({"add": "3", "reason": ""}, "gives a reason"), ({"add": "0.1", "reason": "x"}, "already"), ({"add": "-1", "reason": "x"}, "No option of")):  # fmt: skip
+        with pytest.raises(OptionError, match=told):
+            choices.changed("regularisation", **wrong)
+
+
+def test_a_sample_of_specifications_has_the_default_and_every_single_change():
+    options = tuple(AnalysisOption(str(i), "") for i in range(4))
+    choices = Choices(tuple(AnalysisChoice(name, "?", options) for name in "abcd"), (Exclusion(("a", "1"), ("b", "1"), "no"),))
+    some = choices.specifications(40)
+    assert len(some) == 40
+    assert some[0] == choices.default
+    singles = [one for one in some if sum(value != "0" for value in one.values()) == 1]
+    assert len(singles) == 12
+    assert not any(one["a"] == one["b"] == "1" for one in choices.specifications(1000))
+    assert len(choices.specifications(1000)) == 256 - 16
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("claims:\n- {kind: horizon, model: o1}\n", "line 2: A claim of a horizon has a threshold"),
+        ("claims:\n- {kind: level, model: o1, at_least: much}\n", "line 2: at_least is 'much'; write a number"),
+        ("claims:\n- {kind: trend, model: o1, at_most: 7}\n", "'trend' cannot be checked yet. Choose from: level"),
+        ("claims:\n- {kind: levle, model: o1, at_least: 1}\n", "Did you mean 'level'"),
+        ("claims:\n- {model: o1, at_least: 1}\n", "at least kind and model"),
+        ("claims: []\n", "no list 'claims'"),
+        ("claims:\n- {kind: difference, model: a, than: a}\n", "compared with itself"),
+        ("claims:\n- {kind: level, model: a, at_least: 0.5}\nchoices:\n- {choice: limits}\n", "a change of a choice reads"),
+    ],
+)
+def test_faults_are_named_with_their_line(tmp_path, content, told):
+    file = tmp_path / "claims.yaml"
+    file.write_text(content)
+    with pytest.raises(InputError) as error:
+        read_claims(file)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_every_kind_says_its_sentence_and_what_is_not_there_yet_is_refused():
+    claims = [
+        Claim(kind="level", model="a", at_most=0.2, on="E"),
+        Claim(kind="difference", model="a", than="b"),
+        Claim(kind="rank", model="a", tier=True),
+        Claim(kind="horizon", model="a", than="b", at_least=2),
+    ]
+    assert {claim.kind for claim in claims} == set(KINDS)
+    assert str(claims[0]) == "The mean score of a on E is at most 0.2."
+    assert str(claims[3]) == "The 50 % time horizon of a is at least 2 times that of b."
+    for kind in PLANNED_KINDS:
+        with pytest.raises(OptionError, match="cannot be checked yet"):
+            Claim(kind=kind, model="a")
+    file = ClaimFile(tuple(claims))
+    assert read_claims(file.as_dict()) == file
+
+
+def test_a_choice_that_matters_is_named_first_in_simulated_data():
+    rows = claim_errors(6, n_replicates=40).rows
+    named = {row.cause: row.share.value for row in rows if row.what == "the cause is named first"}
+    assert set(named) == set(CAUSES)
+    assert min(named.values()) >= 0.8
+
+
+def test_unknown_models_and_missing_minutes_are_told():
+    with pytest.raises(OptionError, match="No model called 'amber-3'"):
+        check(Claim(kind="level", model="amber-3", at_least=0.5), ATTEMPTS)
+    with pytest.raises(InputError, match="no column minutes"):
+        check(Claim(kind="horizon", model="amber-2", at_least=5), ATTEMPTS)
