@@ -177,7 +177,19 @@ def test_the_front_door_is_pleasant(tmp_path):
 def public_names():
     import howsure
 
-    rooms = ("bridges", "charts", "claims", "evals", "horizon", "people", "reporting", "stats", "stitch", "study", "track")
+    rooms = (
+        "bridges",
+        "charts",
+        "claims",
+        "evals",
+        "horizon",
+        "people",
+        "reporting",
+        "stats",
+        "stitch",
+        "study",
+        "track",
+    )
     for module in (howsure, *(importlib.import_module(f"howsure.{room}") for room in rooms)):
         yield from ((f"{module.__name__}.{name}", getattr(module, name)) for name in getattr(module, "__all__", ()))
 

@@ -56,7 +56,8 @@ _HOMES = {
     "summary": "evals.summaries",
     "watch": "evals.stopping",
     **dict.fromkeys(
-        ("bridges", "charts", "claims", "evals", "horizon", "people", "reporting", "stats", "stitch", "study", "track"), ""
+        ("bridges", "charts", "claims", "evals", "horizon", "people", "reporting", "stats", "stitch", "study", "track"),
+        "",
     ),
 }
 

@@ -15,7 +15,10 @@ from howsure.errors import InputError
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "examples/claims/runs.csv"
 CLAIMS = ROOT / "examples/claims/claims.yaml"
-FEW = ClaimFile((Claim(kind="horizon", model="amber-2", at_least=20),), ({"choice": "curve", "remove": "weibull", "reason": "quick"},))
+FEW = ClaimFile(
+    (Claim(kind="horizon", model="amber-2", at_least=20),),
+    ({"choice": "curve", "remove": "weibull", "reason": "quick"},),
+)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +43,9 @@ def test_a_certificate_is_found_again_on_another_copy(made, tmp_path):
 def test_a_changed_row_is_named(made, runs):
     frame = runs.frame
     row = frame.row(100, named=True)
-    changed = frame.with_row_index("#").with_columns(pl.when(pl.col("#") == 100).then(1 - pl.col("score")).otherwise("score").alias("score"))
+    changed = frame.with_row_index("#").with_columns(
+        pl.when(pl.col("#") == 100).then(1 - pl.col("score")).otherwise("score").alias("score")
+    )
     told = problems(verify(made, howsure.Attempts(changed.drop("#"))))
     assert told["data"] == f"rows of {row['subject']} at {row['task']} differ"
 
@@ -63,7 +68,7 @@ def test_a_changed_option_and_version_are_named(made, runs, tmp_path):
 def test_the_claims_file_is_compared(made, runs):
     other = ClaimFile((Claim(kind="horizon", model="amber-2", at_least=25),), FEW.changes)
     told = problems(verify(made, runs, claims=other))
-    assert "25.0" in told["claims file"]
+    assert "25" in told["claims file"]
     assert "20" in told["claims file"]
 
 
@@ -72,8 +77,13 @@ def test_a_plan_is_kept_or_what_differs_is_said(runs):
     settings = {"n_replicates": 30, "most": 500, "level": 0.95, "seed": 0}
     assert plan_differences(planned, FEW, settings) == []
     assert plan_differences(planned, FEW, settings | {"seed": 1}) == ["seed is 1, planned was 0"]
-    assert plan_differences(planned, read_claims(CLAIMS), settings) == ["claims are not those of the plan", "choices are not those of the plan"]
-    assert "hash does not fit" in plan_differences(planned | {"plan": planned["plan"] | {"claims": []}}, FEW, settings)[0]
+    assert plan_differences(planned, read_claims(CLAIMS), settings) == [
+        "claims are not those of the plan",
+        "choices are not those of the plan",
+    ]
+    assert (
+        "hash does not fit" in plan_differences(planned | {"plan": planned["plan"] | {"claims": []}}, FEW, settings)[0]
+    )
     found = check(FEW, runs, n_replicates=30)
     assert certificate(found, runs, planned=planned)["plan"]["is_planned"]
     assert not certificate(found, runs)["plan"]["is_planned"]

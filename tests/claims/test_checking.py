@@ -15,7 +15,7 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon import time_horizons
 from howsure.horizon.time_horizon.specifications import draw_horizons, fit_horizons, horizon_cells, time_choices
-from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Exclusion
+from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, OptionExclusion
 
 ROOT = Path(__file__).parents[2]
 JANUARY = ROOT / "../shared/data/metr/runs_2025-01-28.jsonl"
@@ -44,7 +44,9 @@ def test_january_limits_and_human_times_move_the_horizon_most(found):
     assert verdict.default.value == pytest.approx(43.3, abs=0.1)
     assert verdict.default.value * alone["limits", "drop"] == pytest.approx(93.9, abs=0.1)
     assert 1.5 < alone["human_times", "measured"] < 1.7
-    assert any("human times" in one.what and one.value == pytest.approx(43.3158 / 30, rel=1e-4) for one in verdict.tipping)
+    assert any(
+        "human times" in one.what and one.value == pytest.approx(43.3158 / 30, rel=1e-4) for one in verdict.tipping
+    )
 
 
 def test_january_the_second_claim_is_open_where_its_interval_includes_one(found):
@@ -82,7 +84,12 @@ def test_the_weibull_curve_is_found_again():
     rng = np.random.default_rng(1)
     minutes = np.exp2(rng.uniform(0, 10, 600))
     p = np.exp(-np.log(2) * (minutes / 40) ** 0.9)
-    rows = {"subject": ["m"] * 600, "task": [f"t{i}" for i in range(600)], "minutes": minutes, "score": (rng.random(600) < p) * 1.0}
+    rows = {
+        "subject": ["m"] * 600,
+        "task": [f"t{i}" for i in range(600)],
+        "minutes": minutes,
+        "score": (rng.random(600) < p) * 1.0,
+    }
     cells = horizon_cells(howsure.Attempts(pl.DataFrame(rows)), ["m"])
     specification = {"curve": "weibull", "weights": "task"}
     assert 2 ** fit_horizons(cells, [specification], 0.5)[0, 0] == pytest.approx(40, rel=0.25)
@@ -159,7 +166,9 @@ def test_options_can_be_added_and_removed_with_a_reason():
 
 def test_a_sample_of_specifications_has_the_default_and_every_single_change():
     options = tuple(AnalysisOption(str(i), "") for i in range(4))
-    choices = Choices(tuple(AnalysisChoice(name, "?", options) for name in "abcd"), (Exclusion(("a", "1"), ("b", "1"), "no"),))
+    choices = Choices(
+        tuple(AnalysisChoice(name, "?", options) for name in "abcd"), (OptionExclusion(("a", "1"), ("b", "1"), "no"),)
+    )
     some = choices.specifications(40)
     assert len(some) == 40
     assert some[0] == choices.default
@@ -179,7 +188,10 @@ def test_a_sample_of_specifications_has_the_default_and_every_single_change():
         ("claims:\n- {model: o1, at_least: 1}\n", "at least kind and model"),
         ("claims: []\n", "no list 'claims'"),
         ("claims:\n- {kind: difference, model: a, than: a}\n", "compared with itself"),
-        ("claims:\n- {kind: level, model: a, at_least: 0.5}\nchoices:\n- {choice: limits}\n", "a change of a choice reads"),
+        (
+            "claims:\n- {kind: level, model: a, at_least: 0.5}\nchoices:\n- {choice: limits}\n",
+            "a change of a choice reads",
+        ),
     ],
 )
 def test_faults_are_named_with_their_line(tmp_path, content, told):

@@ -33,7 +33,7 @@ _FORM = 1
 _TOLERANCE = 1e-9
 _MOST_TASKS = 50_000
 _SECTIONS = ("settings", "claims", "data", "choices", "specifications", "results")
-_NOT_DATA = ("source", "log")  # where a row was read, not what it says
+_NOT_DATA = ("source", "log", "attempt")  # where and in which order a row was read, not what it says
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -220,10 +220,14 @@ def verify(
     )  # fmt: skip
     problems = []
     for place, verdict in enumerate(again.verdicts):
-        then = {(row["choice"], row["option"]) for row in content["choices"][place]}
+        listed_then = {(row["choice"], row["option"]) for row in content["choices"][place]}
         now_there = {(row["choice"], row["option"]) for row in verdict.choices.table().to_dicts()}
-        problems += [f"option {c}={o} is in the certificate and not computed now" for c, o in sorted(then - now_there)]
-        problems += [f"option {c}={o} is computed now and not in the certificate" for c, o in sorted(now_there - then)]
+        problems += [
+            f"option {c}={o} is in the certificate and not computed now" for c, o in sorted(listed_then - now_there)
+        ]
+        problems += [
+            f"option {c}={o} is computed now and not in the certificate" for c, o in sorted(now_there - listed_then)
+        ]
         listed = [list(one.options.values()) for one in verdict.specifications]
         if listed != content["specifications"][place] and not problems:
             problems.append("the list of specifications differs")
@@ -336,7 +340,7 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-REPORTING = {
+REPORTING: dict[str, dict[str, str | None]] = {
     "STREAM": {
         "capability and threat model": None,
         "results that would rule the capability in or out": "threshold",

@@ -11,7 +11,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 
-__all__ = ["AnalysisChoice", "AnalysisOption", "Choices", "Exclusion", "Specification"]
+__all__ = ["AnalysisChoice", "AnalysisOption", "Choices", "OptionExclusion", "Specification"]
 
 Specification = Mapping[str, str]
 """One analysis: the option taken for each choice, by the choice's name."""
@@ -55,7 +55,7 @@ class AnalysisChoice:
 
 
 @dataclass(frozen=True)
-class Exclusion:
+class OptionExclusion:
     """Two options that do not go together, and why."""
 
     first: tuple[str, str]
@@ -68,7 +68,7 @@ class Choices:
     """All choices of one kind of analysis, the combinations that exclude each other, and what the user changed (with the reasons given)."""
 
     choices: tuple[AnalysisChoice, ...]
-    exclusions: tuple[Exclusion, ...] = ()
+    exclusions: tuple[OptionExclusion, ...] = ()
     changes: tuple[str, ...] = ()
 
     @property
