@@ -56,7 +56,15 @@ def _unreadable(table):
 
 
 def _wrong_verdicts(table, section):
-    if "Verdict" not in table:
+    if "Claim" in table and "Verdict" in table:
+        for claim, verdict, p in zip(table["Claim"], table["Verdict"], table["p, corrected"], strict=True):
+            is_small = p.text.startswith("<") or (p.text != "–" and float(p.text) < 0.1)
+            if verdict.text == "supported" and not is_small:
+                yield f"{claim.text} is called supported, and p is {p.text}"
+            named = [text for text in section.found if text.startswith(claim.text)]
+            if named and verdict.text != "supported":
+                yield f"{claim.text} is told as known, and the table says {verdict.text}"
+    if "Criterion" not in table:
         return
     rows = zip(table["Criterion"], table["Estimate"], table["Verdict"], strict=True)
     for criterion, found, verdict in ([cell.text for cell in row] for row in rows):

@@ -15,10 +15,15 @@ LIVE = ".stage.is-live"
 def opened(browser_page, path, **options):
     """The report with all its charts alive."""
     page = browser_page(path, **options)
+    unfold(page)
     for figure in page.locator("figure.chart").all():
         figure.scroll_into_view_if_needed()
         figure.locator(LIVE).wait_for()
     return page
+
+
+def unfold(page):
+    page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
 
 
 def column(page, place):
@@ -27,6 +32,7 @@ def column(page, place):
 
 def test_charts_come_alive_when_they_come_near(browser_page, report_path):
     page = browser_page(report_path, height=300)
+    unfold(page)
     figures = page.locator("figure.chart")
     assert figures.count() == 2
     assert figures.nth(1).locator(LIVE).count() == 0
@@ -40,7 +46,7 @@ def test_charts_come_alive_when_they_come_near(browser_page, report_path):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_an_accessibility_audit_finds_nothing(browser_page, axe, report_path, scheme, width):
     page = opened(browser_page, report_path, scheme=scheme, width=width)
-    page.locator("details").first.evaluate("details => { details.open = true; }")
+    page.locator(".part details details").first.evaluate("details => { details.open = true; }")
     assert axe(page) == []
 
 
@@ -56,7 +62,7 @@ def test_only_wide_tables_scroll_and_they_can_be_reached_by_key(browser_page, re
 
 
 def test_tables_sort_by_keyboard_and_say_so(browser_page, report_path):
-    page = browser_page(report_path)
+    page = opened(browser_page, report_path)
     head = page.get_by_role("columnheader", name="Score")
     head.get_by_role("button").focus()
     page.keyboard.press("Enter")
@@ -79,19 +85,19 @@ def test_tables_sort_by_keyboard_and_say_so(browser_page, report_path):
     ids=["names", "counts", "estimates", "dates"],
 )
 def test_each_kind_of_column_sorts_by_what_it_means(browser_page, report_path, place, order):
-    page = browser_page(report_path)
+    page = opened(browser_page, report_path)
     page.locator(f"table >> nth=0 >> thead th:nth-child({place}) button").click()
     assert column(page, place) == order
 
 
 def test_numbers_are_aligned_right_with_figures_of_one_width(browser_page, report_path):
-    cell = browser_page(report_path).locator("td.number").first
+    cell = opened(browser_page, report_path).locator("td.number").first
     styles = cell.evaluate("e => [getComputedStyle(e).textAlign, getComputedStyle(e).fontVariantNumeric]")
     assert styles == ["right", "tabular-nums"]
 
 
 def test_a_download_gives_the_file(browser_page, report_path, tmp_path):
-    page = browser_page(report_path)
+    page = opened(browser_page, report_path)
     with page.expect_download() as started:
         page.get_by_role("link", name="rates.csv").click()
     assert started.value.suggested_filename == "rates.csv"
@@ -127,12 +133,16 @@ def test_the_contents_lead_there_and_stay_in_sight_on_wide_screens(browser_page,
     assert link.bounding_box()["y"] > 0
 
 
-def test_print_has_everything_open_light_and_without_navigation(browser_page, report_path):
+def test_print_has_the_front_and_the_open_parts_light_and_without_navigation(browser_page, report_path):
+    folded = browser_page(report_path)
+    assert len(re.findall(rb"/Type\s*/Page\b", folded.pdf(format="A4"))) == 1
+    folded.emulate_media(media="print")
+    assert not folded.get_by_role("heading", name="More").is_visible()
     page = opened(browser_page, report_path, scheme="dark")
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) >= 2
-    assert page.locator("details").first.get_attribute("open") is not None
+    assert page.locator(".part details details").first.get_attribute("open") is not None
     page.emulate_media(media="print", color_scheme="dark")
     assert not page.get_by_role("navigation").is_visible()
     assert page.locator("h1").evaluate("h1 => getComputedStyle(h1).color") == "rgb(27, 36, 48)"
@@ -144,6 +154,8 @@ def test_print_has_everything_open_light_and_without_navigation(browser_page, re
 
 def test_without_scripts_all_is_there_to_read(browser_page, report_path):
     page = browser_page(report_path, java_script_enabled=False)
+    for part in page.locator(".part > details > summary").all():
+        part.click()
     assert page.locator("figure.chart svg").count() == 2
     assert page.get_by_text("strong").first.is_visible()
     assert page.locator("thead button").count() == 0
@@ -167,6 +179,7 @@ def test_a_script_that_slipped_in_would_not_run(browser_page, report_path, tmp_p
     attack = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"><main"
     poisoned.write_text(report_path.read_text("utf-8").replace("<main", attack, 1), "utf-8")
     page = browser_page(poisoned)
+    unfold(page)
     page.locator("figure.chart").first.locator(LIVE).wait_for()
     assert page.title() == "Findings"
     assert any("Content Security Policy" in trouble for trouble in browser_page.troubles)

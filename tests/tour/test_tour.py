@@ -59,8 +59,9 @@ def test_the_page_says_it_in_front_and_weighs_little(tour, tour_folder):
     page = (tour_folder / "report.html").read_text("utf-8")
     assert len(page.encode()) < 3_000_000
     assert f"{tour.n_covered} of the {tour.n_intervals} intervals contain the true value; about 90% should." in page
-    assert "Not yet known" in page
-    assert page.count("<section aria-labelledby=") == len(ORDER) + 2  # with the summary and the settings
+    assert "<b>Not decided</b>" in page
+    assert page.count('<section class="part"') == len(ORDER) + 2  # with the settings and the counts
+    assert page.count('<article class="card">') == len(ORDER)
     assert page.count(": every estimate beside its true (simulated) value") == len(ORDER)
 
 

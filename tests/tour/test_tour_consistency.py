@@ -9,7 +9,8 @@ def test_no_sentence_of_the_tour_contradicts_its_tables(tour):
 
 
 def test_the_front_page_uses_the_words_of_a_textbook(tour):
-    front = "\n".join(block.text for block in tour.report.summary if isinstance(block, Text))
+    told = [text for section in tour.report.sections for text in (*section.found, *section.unknown)]
+    front = "\n".join([*told, *(block.text for block in tour.report.summary if isinstance(block, Text))])
     for word in ("leads with", "hold the truth", "told from none", "reaches to both sides", "planted", "Correct turns"):
         assert word not in front
     assert "has the highest estimate" in front

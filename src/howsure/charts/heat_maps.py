@@ -15,7 +15,7 @@ __all__ = ["heat_map"]
 
 _COLUMN = 64  # pixels
 _READABLE = 400  # cells that are large enough to hold their number
-_FIGURE = "bandwidth('x') < 20 ? 0 : clamp(bandwidth('x') / 2.9, 7, 11)"  # figures shrink with their cells
+_FIGURE = "bandwidth('x') < 31 ? 0 : 11"  # numbers that would not fit their cells are left to the tooltip
 _BRIGHT, _DARK = "#fefefe", "#010101"  # not quite white and black, which a dark page would swap
 
 

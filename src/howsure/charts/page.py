@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 from collections.abc import Iterable
 from functools import cache
@@ -24,6 +25,7 @@ __all__ = ["figure", "page", "policy", "scripts", "style", "title_and_caption"]
 _IDLE = frozenset(
     {"aria-hidden", "aria-label", "aria-roledescription", "class", "font-family", "pointer-events", "role"}
 )
+_NARROW = 270  # pixels between the axes of a chart on half a page
 _PAGE_STYLE = "body{margin:0;padding:1.25rem;background:var(--paper);color:var(--ink);font-family:var(--sans)}main{max-width:60rem;margin:auto}"
 
 
@@ -45,16 +47,17 @@ def page(spec: Spec) -> str:
     )
 
 
-def figure(spec: Spec, *, key: str, alt: str = "", tag: str = "strong") -> Markup:
+def figure(spec: Spec, *, key: str, alt: str = "", tag: str = "strong", is_narrow: bool = False) -> Markup:
     """A chart as an HTML figure: title and caption as text, a still picture, and the specification for the live one.
 
     `key` names the figure within the page, and `alt` what a reader who sees nothing is told; by default the chart's description.
-    `tag` is the element of the title.
+    `tag` is the element of the title. With `is_narrow`, the still picture is drawn for half a page.
     """
     from markupsafe import Markup
 
     title, caption = title_and_caption(spec)
-    bare = {name: value for name, value in spec.items() if name not in ("title", "description")}
+    shown = _narrowed(spec) if is_narrow else spec
+    bare = {name: value for name, value in shown.items() if name not in ("title", "description")}
     text = (
         _templates()
         .get_template("figure.html")
@@ -64,11 +67,26 @@ def figure(spec: Spec, *, key: str, alt: str = "", tag: str = "strong") -> Marku
             title=title,
             caption=caption,
             alt=alt or spec.get("description") or title,
-            picture=Markup(figure_svg(spec, prefix=f"{key}-", without=_IDLE)),
+            picture=Markup(figure_svg(shown, prefix=f"{key}-", without=_IDLE)),
             spec=_json(bare),
         )
     )
     return Markup(text)
+
+
+def _narrowed(spec: Spec) -> Spec:
+    """The chart for half a page, with its text as large as in a whole one; facets and rows of charts keep their widths."""
+    if "layer" not in spec and "mark" not in spec:
+        return spec
+    narrow = copy.deepcopy(spec)
+    narrow["width"] = _NARROW
+    narrow["config"]["axisY"] |= {"labelLimit": 140}
+    narrow["config"]["legend"] |= {"titleOrient": "top", "gradientLength": 120}
+    for layer in narrow.get("layer", [narrow]):
+        for channel in layer.get("encoding", {}).values():
+            if isinstance(channel, dict) and (channel.get("legend") or {}).get("columns"):
+                channel["legend"]["columns"] = 1
+    return narrow
 
 
 def title_and_caption(spec: Spec) -> tuple[str, str]:

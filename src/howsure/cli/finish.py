@@ -32,7 +32,8 @@ def write_all(result: Result, output: Output, page: Path, title: str) -> list[Pa
     written = [*result.save(page.parent), *save_charts(result.charts(), output, page.parent)]
     if "html" in output.formats_asked:
         today = datetime.datetime.now(tz=datetime.UTC).date()
-        written.append(save_report(Report(title, result.sections(), result.provenance, today), page))
+        report = Report(title, result.sections(), result.provenance, today, result.opening())
+        written.append(save_report(report, page))
     return written
 
 

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from howsure.evals.gating import GateDecision
     from howsure.evals.item_table import ItemTable
     from howsure.evals.leaderboards import Leaderboard
+    from howsure.evals.overviews import LogOverview
     from howsure.evals.planning import PowerPlan
     from howsure.evals.summaries import Summary
 
 __all__ = [
+    "draw_claims",
     "draw_comparison",
     "draw_discrimination",
     "draw_gate",
@@ -41,6 +43,7 @@ __all__ = [
     "draw_trend",
 ]
 
+_MOST_CLAIMS = 20
 _MOST_ROWS = 60  # more than this nobody reads in one picture
 
 
@@ -86,6 +89,28 @@ def draw_comparison(comparison: Comparison) -> Chart:
         label=Field("label", "Pair"),
         value=Field("value", "Difference", "score, −1 to 1"),
         reference=Reference(0, "no difference"),
+    )
+
+
+def draw_claims(overview: LogOverview) -> Chart:
+    """The difference of each claim, the better one first, coloured by its verdict."""
+    shown = [claim for claim in overview.claims if claim.difference.value is not None][:_MOST_CLAIMS]
+    labels = [f"{claim.a} − {claim.b}" + (f" {claim.where}" if claim.where else "") for claim in shown]
+    rows = estimate_rows(zip(labels, (claim.difference for claim in shown), strict=True)).with_columns(
+        group=pl.Series([claim.verdict for claim in shown], dtype=pl.String)
+    )
+    settings = overview.provenance.settings
+    n = max((claim.n_items for claim in overview.claims), default=0)
+    note = f"{len(shown)} of {len(overview.claims)} claims" if len(shown) < len(overview.claims) else ""
+    return interval_plot(
+        rows,
+        title="Difference of mean scores, paired by item",
+        caption=Caption(n, "shared items at most", settings["level"], f"clustered by {settings['cluster']}", note),
+        label=Field("label", "Claim: the first is better"),
+        value=Field("value", "Difference", "score"),
+        group=Field("group", "Verdict") if len(set(rows["group"])) > 1 else None,
+        reference=Reference(0, "no difference"),
+        is_sorted=False,
     )
 
 

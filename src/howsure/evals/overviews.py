@@ -21,7 +21,7 @@ from howsure.tables import Attempts
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
-    from howsure.results.blocks import Section
+    from howsure.results.blocks import Block, Section
     from howsure.tables.frames import Source
 
 __all__ = ["AutomaticClaim", "EvalContent", "LogOverview", "LogWarning", "overview"]
@@ -159,6 +159,12 @@ class LogOverview(Result):
         return [claim for claim in self.claims if claim.verdict != "supported"]
 
     @property
+    def first_two(self) -> AutomaticClaim | None:
+        """The claim about the two that are better than most; None where there is none."""
+        best = self._ranked()[:2]
+        return next((claim for claim in self.claims if {claim.a, claim.b} == set(best)), None)
+
+    @property
     def holdings(self) -> str:
         """What is in the logs, in plain sentences."""
         models = list(dict.fromkeys(row.subject for row in self.contents))
@@ -243,10 +249,18 @@ class LogOverview(Result):
 
         return overview_sections(self)
 
+    def opening(self) -> list[Block]:
+        """What is in the logs, in one paragraph."""
+        from howsure.results.blocks import Text
+
+        return [Text(self.holdings)]
+
     def charts(self) -> dict[str, Chart]:
-        """``overview``: the means of all models; ``compare``, where there are two: their differences."""
-        differences = {} if self.comparison is None else {"compare": self.comparison.chart()}
-        return {"overview": self.means.chart()} | differences
+        """``overview``, where there are claims: their differences; ``summary``: the means of all models."""
+        from howsure.evals.charts import draw_claims
+
+        claims = {"overview": draw_claims(self)} if self.claims else {}
+        return claims | {"summary": self.means.chart()}
 
 
 def overview(

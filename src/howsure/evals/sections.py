@@ -396,7 +396,8 @@ def overview_sections(overview: LogOverview) -> list[Section]:
         "Items that would decide: with the planned power, at the level that Holm's procedure asks of the open claims, if the true difference is "
         "as observed."
     )
-    headline = [ChartBlock(overview.comparison.chart())] if overview.comparison else []
+    factor = overview.comparison.provenance.settings["factor"] if overview.comparison else "model"
+    headline = [ChartBlock(overview.chart())] if claims else []
     n_tested = (
         f"{len(overview.supported)} of {len(overview.claims)} claims are supported (Holm-corrected, {1 - level:.0%})."
     )
@@ -408,10 +409,12 @@ def overview_sections(overview: LogOverview) -> list[Section]:
         blocks,
         found=[claim.sentence for claim in overview.supported],
         unknown=[f"{c.sentence} To decide: {c.to_decide}." for c in overview.undecided],
+        question=f"Which {factor} is better?",
+        verdict="Supported",
         caveat=overview.caveat,
         next_step=overview.next_step,
     )
-    inside: list[Block] = [Text(overview.holdings), _table(contents, "One row per model and eval.")]
+    inside: list[Block] = [_table(contents, "One row per model and eval.")]
     sections = [front, Section("What is in the logs?", inside)]
     if warned:
         sections.append(Section("What to be careful about", [_table(warned, "The most serious first.")]))

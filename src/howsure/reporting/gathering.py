@@ -9,7 +9,7 @@ from pathlib import Path
 from howsure._version import __version__
 from howsure.errors import InputError
 from howsure.results import Provenance
-from howsure.results.blocks import Block, Report, Section, TableBlock, Text
+from howsure.results.blocks import Report, Section, TableBlock
 
 __all__ = ["together"]
 
@@ -37,7 +37,8 @@ def together(
         )
     notes = tuple(dict.fromkeys(note for report in reports.values() for note in report.made.notes))
     made = Provenance({"results": len(reports)}, notes=notes, version=__version__)
-    return Report(title, [*sections, _settings(reports)], made, date, _front(reports, sections))
+    own = [block for report in reports.values() for block in report.summary]
+    return Report(title, [*sections, _settings(reports)], made, date, own)
 
 
 def _distinct(sections: Sequence[Section]) -> list[Section]:
@@ -47,16 +48,6 @@ def _distinct(sections: Sequence[Section]) -> list[Section]:
             (section.title, repr([block for block in section.blocks if isinstance(block, TableBlock)])), section
         )
     return list(kept.values())
-
-
-def _front(reports: Mapping[Path, Report], sections: Sequence[Section]) -> list[Block]:
-    found = list(dict.fromkeys(text for one in sections for text in one.found))
-    unknown = list(dict.fromkeys(text for one in sections for text in one.unknown))
-    own = [block for report in reports.values() for block in report.summary]
-    told: list[Block] = [Text("\n\n".join(found))] if found else []
-    if unknown:
-        told.append(Text("Not yet known\n\n" + "\n\n".join(unknown)))
-    return [*told, *own]
 
 
 def _settings(reports: Mapping[Path, Report]) -> Section:

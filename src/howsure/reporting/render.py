@@ -15,7 +15,7 @@ from howsure.estimates import Estimate
 from howsure.outside_text import templates
 from howsure.reporting.store import ENDING, save_sections
 from howsure.results import plain
-from howsure.results.blocks import Block, ChartBlock, Download, KeyNumbers, Method, Report, TableBlock, Text
+from howsure.results.blocks import Block, ChartBlock, Download, KeyNumbers, Method, Report, Section, TableBlock, Text
 from howsure.results.table_text import shown_columns
 from howsure.safe_io import write_atomic
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 __all__ = ["render", "save_report"]
+
+_MOST_LINES = 5  # sentences on one question on the front page
 
 
 def save_report(report: Report, path: str | os.PathLike[str]) -> Path:
@@ -58,19 +60,54 @@ def render(report: Report) -> str:
     blocks = [*report.summary, *(block for section in report.sections for block in section.blocks)]
     has_charts = any(isinstance(block, ChartBlock) for block in blocks) and can_draw()
     code = [*(scripts() if has_charts else ()), _text("report.js")]
+    parts = list(zip(report.sections, _keys(report), strict=True))
+    links = {section.title: key for section, key in parts}
+    n_cards = sum(bool(section.found or section.unknown) for section in report.sections)
     return _fill(
         "report.html",
         report=report,
-        summary=_html_of(report.summary, "summary"),
+        summary=[
+            _fill("text.html", paragraphs=_paragraphs(block.text), more=block.more, target=links.get(block.more))
+            if isinstance(block, Text)
+            else _html(block, f"summary-{number}")
+            for number, block in enumerate(report.summary, 1)
+        ],
+        cards=[
+            _card(section, key, is_narrow=n_cards > 1) for section, key in parts if section.found or section.unknown
+        ],
         sections=[
-            {"title": section.title, "key": key, "blocks": _html_of(section.blocks, key)}
-            for section, key in zip(report.sections, _keys(report), strict=True)
+            {"title": section.title, "key": key, "blocks": _html_of(_below(section), key)} for section, key in parts
         ],
         settings=_settings(report.made.settings),
         policy=policy(code, look),
         style=Markup(look),
         scripts=[Markup(text) for text in code],
     )
+
+
+def _card(section: Section, key: str, *, is_narrow: bool) -> dict[str, Any]:
+    """What the front page says about a section: question, verdicts, headline chart, caveat and next step."""
+    n_open = min(len(section.unknown), max(2, _MOST_LINES - len(section.found)))
+    known, unknown = section.found[: _MOST_LINES - n_open], section.unknown[:n_open]
+    kind = "known supported" if section.verdict == "Supported" else "known"
+    lines = [(section.verdict, kind, text) for text in known] + [("Not decided", "open", text) for text in unknown]
+    chart = section.shown_first
+    return {
+        "key": key,
+        "title": section.title,
+        "question": section.question or section.title,
+        "lines": lines,
+        "n_left": len(section.found) + len(section.unknown) - len(lines),
+        "chart": _chart(chart, f"{key}-headline", is_narrow=is_narrow) if chart else "",
+        "caveat": section.caveat,
+        "next_step": section.next_step,
+    }
+
+
+def _below(section: Section) -> list[Block]:
+    """The blocks of a section, without the chart that the front page shows."""
+    is_on_front = bool(section.found or section.unknown) and section.headline is None
+    return [block for block in section.blocks if not (is_on_front and block is section.shown_first)]
 
 
 def _html_of(blocks: Sequence[Block], key: str) -> list[Markup]:
@@ -84,7 +121,7 @@ def _html(block: Block, key: str) -> Markup:
 
 @_html.register(Text)
 def _(block: Text, key: str) -> Markup:
-    return _fill("text.html", paragraphs=_paragraphs(block.text))
+    return _fill("text.html", paragraphs=_paragraphs(block.text), more="", target=None)
 
 
 @_html.register(KeyNumbers)
@@ -98,7 +135,7 @@ def _(block: TableBlock, key: str) -> Markup:
 
 
 @_html.register(ChartBlock)
-def _(block: ChartBlock, key: str) -> Markup:
+def _chart(block: ChartBlock, key: str, *, is_narrow: bool = False) -> Markup:
     from howsure.charts.export import to_spec
     from howsure.charts.page import figure, title_and_caption
     from howsure.charts.pictures import can_draw
@@ -108,8 +145,8 @@ def _(block: ChartBlock, key: str) -> Markup:
         raise ValueError("a chart in a report says its n and interval: finish it with howsure.charts.captioned")
     if not can_draw():
         line = f"Chart: {title_and_caption(spec)[0]} (not drawn: pip install 'howsure[charts]')"
-        return _fill("text.html", paragraphs=[line])
-    return figure(spec, key=key, alt=block.alt)
+        return _fill("text.html", paragraphs=[line], more="", target=None)
+    return figure(spec, key=key, alt=block.alt, is_narrow=is_narrow)
 
 
 @_html.register(Method)

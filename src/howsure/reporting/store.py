@@ -33,6 +33,7 @@ __all__ = ["ENDING", "find_reports", "load_sections", "save_sections"]
 
 ENDING = ".sections.json"
 _FORM = 1
+_FRONT = ("caveat", "next_step", "question", "verdict")  # texts of a section for the front page
 _KINDS = {kind.__name__: kind for kind in (Text, KeyNumbers, TableBlock, ChartBlock, Method, Download)}
 
 
@@ -46,6 +47,8 @@ def save_sections(report: Report, path: Path) -> Path:
         "summary": [_packed(block) for block in report.summary],
         "sections": [
             {"title": one.title, "found": list(one.found), "unknown": list(one.unknown)}
+            | {name: getattr(one, name) for name in _FRONT}
+            | {"headline": _packed(one.headline) if one.headline else None}
             | {"blocks": [_packed(block) for block in one.blocks]}
             for one in report.sections
         ],
@@ -60,7 +63,14 @@ def load_sections(path: Path) -> Report:
         if told["form"] != _FORM:
             raise InputError(f"{path}: was written by another version of Howsure. Make it again.")
         sections = [
-            Section(one["title"], [_unpacked(block) for block in one["blocks"]], one["found"], one["unknown"])
+            Section(
+                one["title"],
+                [_unpacked(block) for block in one["blocks"]],
+                one["found"],
+                one["unknown"],
+                headline=_unpacked(one["headline"]) if one.get("headline") else None,  # type: ignore[arg-type]
+                **{name: one[name] for name in _FRONT if name in one},
+            )
             for one in told["sections"]
         ]
         made = told["made"]

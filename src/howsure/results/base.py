@@ -93,6 +93,10 @@ class Result:
         tables = [TableBlock.of(frame, f"{name}.csv") for name, frame in self.tables.items()]
         return [Section(type(self).__name__, [*map(ChartBlock, self.charts().values()), *tables])]
 
+    def opening(self) -> list[Block]:
+        """What its report says before anything else; nothing by default."""
+        return []
+
     def blocks(self) -> list[Block]:
         """The text, tables and charts of all `sections`, in their order."""
         return [block for section in self.sections() for block in section.blocks]

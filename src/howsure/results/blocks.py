@@ -31,9 +31,12 @@ class Text:
     ----------
     text : str
         The text.
+    more : str
+        Title of the section to which the text ends with a link.
     """
 
     text: str
+    more: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,12 @@ class Section:
         The caveat that matters most, as a sentence.
     next_step : str
         What to do next, as a sentence.
+    question : str
+        The question that the sentences answer, for the front page; by default the title.
+    headline : ChartBlock, optional
+        The chart for the front page; by default the first chart among the blocks.
+    verdict : str
+        What the sentences in ``found`` are called on the front page.
     """
 
     title: str
@@ -165,6 +174,14 @@ class Section:
     unknown: Sequence[str] = ()
     caveat: str = ""
     next_step: str = ""
+    question: str = ""
+    headline: ChartBlock | None = None
+    verdict: str = "Result"
+
+    @property
+    def shown_first(self) -> ChartBlock | None:
+        """The chart of the front page."""
+        return self.headline or next((block for block in self.blocks if isinstance(block, ChartBlock)), None)
 
 
 @dataclass(frozen=True)

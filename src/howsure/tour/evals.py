@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from howsure.evals.comparison import Comparison, compare
+from howsure.evals.overviews import overview
 from howsure.evals.planning import power
 from howsure.evals.sections import comparison_section, power_section, summary_section
 from howsure.evals.simulator import SimulatedEval, simulate
@@ -30,7 +32,13 @@ def evals_part(settings: TourSettings) -> TourStop:
     def sections() -> list[Section]:
         best, second = _leaders(means)
         needed = power(world.attempts, effect=0.05, a=best, b=second, cluster="family")
-        return [summary_section(means), comparison_section(comparison), power_section(needed)]
+        claims = overview(world.attempts, cluster="family", level=settings.level, seed=settings.seed)
+        first = claims.first_two
+        told = [first.sentence] if first else []
+        is_known = first is not None and first.verdict == "supported"
+        leaders = replace(claims.sections()[0], found=told if is_known else [], unknown=[] if is_known else told)
+        more = [summary_section(means), comparison_section(comparison), power_section(needed)]
+        return [leaders, *more]
 
     def save(folder: Path) -> list[Path]:
         return [world.attempts.write(folder / "attempts.csv"), *means.save(folder), *comparison.save(folder)]

@@ -17,6 +17,7 @@ from howsure.results import Provenance
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Report, Section, TableBlock, Text
 from howsure.results.leading import with_lead
 from howsure.tour.stops import Figure, Planted, TourStop
+from howsure.tour.world import NAMES
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -25,23 +26,72 @@ __all__ = ["page_of", "report_of"]
 
 _TITLE = "A tour of Howsure"
 _FOUND, _PLANTED = "estimate, with its interval", "true (simulated) value"
-_MOST_ROWS = 24  # of a chart that is still read row by row
+_MOST_ROWS, _HEADLINE_ROWS = 24, 8  # of a chart that is still read row by row, and of one on the front page
+_COUNTS = "How many intervals contain the true value"
+_FRONT = {
+    "track": (
+        "For how many turns can each model track a running median?",
+        "One game, one prompt: other games may order the models differently.",
+        "Play more sequences per model: the intervals get narrower.",
+    ),
+    "track-horizon": (
+        "How many games would a person need to match each model?",
+        "People played 10 games, so a longer horizon has no upper end.",
+        "Let people play more than 10 games.",
+    ),
+    "name-horizon": (
+        "How many attempts would a novice need to match each model on NAME's tasks?",
+        "Novices had 10 attempts, so a longer horizon has no upper end.",
+        "Let novices try more than 10 times.",
+    ),
+    "time-horizon": (
+        "How long, for an expert, are the tasks that each model does in half of its attempts?",
+        "Noise in the experts' minutes changes the horizons.",
+        "Measure the experts' minutes more than once on tasks near the horizons.",
+    ),
+    "study": (
+        "Do raters agree, and does the model's score agree with them?",
+        "A criterion is inconclusive where its interval includes the threshold; 20 pairs give wide intervals.",
+        "Add pairs: howsure study plan says how many.",
+    ),
+    "stitch": (
+        "Which model is the most capable over all benchmarks?",
+        "One scale assumes that all benchmarks measure one ability.",
+        "Add scores of the models with the widest intervals.",
+    ),
+    "place": (
+        "Where on that scale are the six players of the game, from the game alone?",
+        "The scale is that of the question before; one benchmark does not show what others would.",
+        "Let the six models try more of the benchmarks.",
+    ),
+    "evals": (
+        "Which model is better on an eval?",
+        "The intervals are about tasks like these, in families like these.",
+        "Plan the next comparison: howsure power says how many tasks it needs.",
+    ),
+}
+"""Per part: the question, the caveat that matters most and the next step, for the front page."""
 _OPENING = "{what} was simulated from known true values and then measured without them. {held} of the {n} intervals contain the true value; about {level:.0%} should."
 
 
 def report_of(part: TourStop, date: datetime.date) -> Report:
     """One part as a report of its own, in one section: estimates beside true values, then what the instrument says."""
     own = part.sections()
+    question, caveat, next_step = _FRONT[part.key]
+    figure = part.planted[0].figure if part.planted else None
+    rows = [one for one in part.planted if one.figure == figure]
     section = Section(
         part.title,
         [*_beside(part), *(block for one in own for block in one.blocks)],
         [text for one in own for text in one.found],
         [text for one in own for text in one.unknown],
+        question=question,
+        caveat=caveat,
+        next_step=next_step,
+        headline=ChartBlock(_chart(figure, _first(rows), n_all=len(rows))) if figure else None,
     )
-    if part.planted and not section.found:
-        figure = part.planted[0].figure
-        rows = [(one.subject, one.found) for one in part.planted if one.figure == figure]
-        section = with_lead(section, figure.name, rows)
+    if figure and not section.found:
+        section = with_lead(section, figure.name, [(one.subject, one.found) for one in rows])
     return Report(part.title, [section], part.made, date)
 
 
@@ -53,7 +103,9 @@ def page_of(reports: dict[str, Report], hits: pl.DataFrame, made: Provenance, da
         what=what, held=hits["held"].sum(), n=hits["intervals"].sum(), level=made.settings["level"]
     )
     notes = tuple(dict.fromkeys([*made.notes, *page.made.notes]))
-    return replace(page, summary=[Text(opening), _counts(hits), *page.summary], made=replace(made, notes=notes))
+    counts = Section(_COUNTS, [_counts(hits)])
+    summary = [Text(opening, more=_COUNTS), *page.summary]
+    return replace(page, summary=summary, sections=[*page.sections, counts], made=replace(made, notes=notes))
 
 
 def _counts(hits: pl.DataFrame) -> TableBlock:
@@ -106,8 +158,14 @@ def _finite(one: Planted) -> Cell:
     return f"{one.truth:,.{one.found.decimals() + 1}f}"
 
 
-def _chart(figure: Figure, planted: Sequence[Planted]) -> Chart:
-    """Each estimate with its interval, and the true (simulated) value beside it."""
+def _first(rows: Sequence[Planted]) -> list[Planted]:
+    """The rows of a headline chart: the models of the tour, or those with the highest estimates."""
+    ranked = sorted(rows, key=lambda one: (one.found.value or 0.0, one.found.low or 0.0), reverse=True)
+    return [one for one in ranked if one.subject in NAMES] or ranked[:_HEADLINE_ROWS]
+
+
+def _chart(figure: Figure, planted: Sequence[Planted], n_all: int | None = None) -> Chart:
+    """Each estimate with its interval, and the true (simulated) value beside it; they are some of ``n_all`` estimates."""
     shown = planted[:_MOST_ROWS]
     found = estimate_rows([(one.subject, one.found) for one in shown]).with_columns(group=pl.lit(_FOUND))
     truth = pl.DataFrame(
@@ -116,7 +174,8 @@ def _chart(figure: Figure, planted: Sequence[Planted]) -> Chart:
         orient="row",
     )
     rows = pl.concat([found, truth.with_columns(state=pl.lit("ok"))], how="diagonal")
-    more = f"The first {_MOST_ROWS} of {len(planted)}" if len(planted) > _MOST_ROWS else ""
+    n_all = n_all or len(planted)
+    more = f"{len(shown)} of {n_all}" if n_all > len(shown) else ""
     level = planted[0].found.level
     return interval_plot(
         rows,

@@ -27,7 +27,7 @@ __all__ = ["epoch_part", "place_part", "read_epoch", "stitch_part"]
 
 _STITCH = "Stitch"
 _CAPABILITY = Figure("Capability", "units of the scale")
-_PLACED = Figure("Capability by games", "units of the scale")
+_PLACED = Figure("Capability from the game alone", "units of the scale")
 
 
 def stitch_part(world: World, settings: TourSettings) -> tuple[TourStop, Scale]:

@@ -33,7 +33,7 @@
     if (!spec.layer && !spec.mark) return spec; // facets and rows of charts keep their widths
     spec.width = "container";
     spec.config = { ...spec.config };
-    spec.config.axisY = { ...spec.config.axisY, labelLimit: Math.max(90, Math.round(room * 0.34)) };
+    spec.config.axisY = { ...spec.config.axisY, labelLimit: Math.max(90, Math.round(room * (room < NARROW ? 0.42 : 0.34))) };
     if (room < NARROW) narrowed(spec, room);
     return spec;
   };

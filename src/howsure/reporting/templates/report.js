@@ -37,6 +37,7 @@
       const isCut = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
       if (isCut) target.tabIndex = 0;
       else target.removeAttribute("tabindex");
+      target.classList.toggle("is-cut", target.scrollWidth > target.clientWidth);
     }
   });
   document.querySelectorAll(".table").forEach((box) => watcher.observe(box));
@@ -56,5 +57,17 @@
   document.querySelectorAll("main section").forEach((section) => watcher.observe(section));
 })();
 
-// On paper everything is open.
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
+// A link to a part opens it.
+(() => {
+  const open = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let part = target && target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+    if (target) target.scrollIntoView();
+  };
+  addEventListener("hashchange", open);
+  document.querySelectorAll("a[href^='#']").forEach((link) => link.addEventListener("click", () => link.hash === location.hash && open()));
+  open();
+})();
+
+// On paper: the front page and the parts that are open, with their methods.
+addEventListener("beforeprint", () => document.querySelectorAll(".part > details[open] details").forEach((details) => { details.open = true; }));
