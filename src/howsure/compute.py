@@ -78,6 +78,7 @@ def replicate(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    keep: bool = True,
 ) -> Drawn:
     """`n` replicates in order, the same for a seed wherever they are computed.
 
@@ -91,7 +92,7 @@ def replicate(
     ``progress(done, n)`` is called in the calling thread.
 
     What ``work`` raises comes out at once; Ctrl-C raises `Stopped`, or, within `howsure.interruptions.keep_finished`, gives
-    fewer than `n` replicates. Neither waits for batches under way.
+    fewer than `n` replicates, unless ``keep`` is False: then they are a part of more work, which is to stop as a whole. Neither waits for batches under way.
     """
     _check(n, seed, batch, workers, scheduler)
     job = _Job(work, n, batch, seed)
@@ -105,7 +106,7 @@ def replicate(
                     progress(collected.n_done, n)
     except KeyboardInterrupt as interrupt:
         done = collected.n_leading
-        if done and cut_short(done, n):
+        if done and keep and cut_short(done, n):
             return cast("Drawn", collected.first(done))
         raise Stopped(collected.first(done) if done else None, done, n) from interrupt
     return cast("Drawn", collected.first(n))

@@ -69,6 +69,7 @@ def coverage_table(
             batch=250,
             scheduler=scheduler,
             progress=None if progress is None else partial(_report, progress, number * n_simulations),
+            keep=False,
         )
         rows.append(_row(method, design, drawn, level))
     return rows

@@ -159,7 +159,7 @@ def size_study(
     designs = []
     for done, (n_learners, n_tasks) in enumerate(plans, 1):
         work = partial(_draw, horizon=horizon, n_learners=n_learners, n_tasks=n_tasks, **made)
-        found = replicate(work, n_simulations, seed=seed, batch=25)
+        found = replicate(work, n_simulations, seed=seed, batch=25, keep=False)
         designs.append(_design(n_learners, n_tasks, found, level))
         if progress:
             progress(done, len(plans))
