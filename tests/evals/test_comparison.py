@@ -116,3 +116,25 @@ def test_differences_cover_the_planted_truth():
         pairs = compare(world.attempts, cluster="family").pairs
         hits += [pair.difference.covers(world.truth[pair.a] - world.truth[pair.b]) for pair in pairs]
     assert 0.92 <= np.mean(hits) <= 0.98
+
+
+def test_without_shared_tasks_families_count_in_the_test_as_in_the_interval():
+    """Families that differ, and none better for one model: permuting single items would find a difference in a third of evals."""
+    rng = np.random.default_rng(6)
+    n_found = 0
+    for _ in range(60):
+        rows = [
+            {
+                "subject": model,
+                "task": f"{model}{f}-{i}",
+                "family": f"{model}{f}",
+                "score": float(rng.random() < chance),
+            }
+            for model in "ab"
+            for f, chance in enumerate(rng.beta(0.7, 0.7, 8))
+            for i in range(8)
+        ]
+        pair = compare(pl.DataFrame(rows), cluster="family").pairs[0]
+        assert pair.test == "t, unpaired"
+        n_found += pair.p < 0.05
+    assert n_found <= 8  # of 60, at 5 %: more in 1 of 500 runs

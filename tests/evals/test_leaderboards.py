@@ -6,7 +6,7 @@ import pytest
 
 import howsure
 from howsure.errors import InputError, OptionError
-from howsure.evals import leaderboard
+from howsure.evals import compare, leaderboard
 from howsure.evals.leaderboards import items_behind
 from howsure.tables import Attempts, Scores
 
@@ -207,3 +207,34 @@ def test_the_command_prints_tiers_and_writes_tables(command, tmp_path):
     assert {"leaderboard.csv", "leaderboard_pairs.csv", "leaderboard_report.html"} <= {
         p.name for p in (tmp_path / "out").iterdir()
     }
+
+
+def test_equal_models_are_rarely_separated_on_evals_of_unequal_size_and_over_domains():
+    """Small evals do not show their variance, and with one cluster per eval only the evals differ."""
+    rng = np.random.default_rng(4)
+    n_wrong = {"task": 0, "domain": 0}
+    for _ in range(60):
+        rows = [
+            {"subject": model, "domain": f"e{e}", "task": f"t{i}", "score": float(rng.random() < chance)}
+            for e, n in enumerate((60, 4, 4, 4, 4, 4, 4))
+            for i, chance in enumerate(rng.beta(0.6, 0.6, n))
+            for model in ("a", "b")
+        ]
+        for cluster in n_wrong:
+            found = leaderboard(pl.DataFrame(rows), cluster=cluster, n_replicates=300)
+            n_wrong[cluster] += found.pairs[0].is_separated
+    assert max(n_wrong.values()) <= 8  # of 60, at 5 %: more in 1 of 500 runs
+
+
+def test_over_several_evals_two_models_have_the_p_value_of_compare():
+    rng = np.random.default_rng(5)
+    rows = [
+        {"subject": model, "domain": f"e{e}", "task": f"t{i}", "score": float(rng.random() < chance + gain)}
+        for e in range(3)
+        for i, chance in enumerate(rng.uniform(0, 0.8, 25))
+        for model, gain in (("a", 0.0), ("b", 0.1))
+    ]
+    pair = leaderboard(pl.DataFrame(rows), n_replicates=20_000).pairs[0]
+    compared = compare(pl.DataFrame(rows)).pairs[0]
+    assert abs(pair.difference.value) == pytest.approx(abs(compared.difference.value), rel=1e-12)
+    assert pair.p_adjusted == pytest.approx(compared.p, abs=0.015)

@@ -70,3 +70,33 @@ def test_mirrored_data_have_mirrored_limits():
         -float(Smoothed.of(-values, np.ones(25)).high(0.95))
     )
     assert float(Flips.of(7, 3, 40).low(0.95)) == pytest.approx(-float(Flips.of(3, 7, 40).high(0.95)))
+
+
+@pytest.mark.parametrize("n_clusters", [6, 20, 40])
+def test_clusters_without_a_change_have_the_exact_limit(n_clusters):
+    """Twenty families of six items that all agree exclude no more than twenty items that agree."""
+    agreeing = Smoothed.of(np.zeros(n_clusters), np.full(n_clusters, 6.0))
+    assert float(agreeing.low(0.95)) == pytest.approx(-(1 - 0.05 ** (1 / n_clusters)), rel=1e-9)
+    assert float(agreeing.high(0.95)) == pytest.approx(1 - 0.05 ** (1 / n_clusters), rel=1e-9)
+    threshold = float(agreeing.low(0.95))
+    assert float(agreeing.p_below(threshold - 1e-6)) < 0.05 < float(agreeing.p_below(threshold + 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "share", "drop"),
+    [
+        (np.full(20, 6), 0.1, 0.1),  # one family in ten fails completely, the others are alike
+        (np.full(40, 6), 0.1, 0.1),
+        (
+            np.maximum(1, np.round(60 * 0.6 ** np.arange(40))).astype(int),
+            0.2,
+            0.1,
+        ),  # few large families, many of one item
+    ],
+)
+def test_a_drop_that_few_families_carry_is_rarely_shipped(sizes, share, drop):
+    rng = np.random.default_rng(0)
+    is_bad = rng.random((1000, len(sizes))) < share
+    totals = -rng.binomial(sizes, np.where(is_bad, drop / share, 0.0)).astype(float)
+    is_shipped = Smoothed.of(totals, sizes.astype(float)).low(0.95) > -drop
+    assert is_shipped.mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000)

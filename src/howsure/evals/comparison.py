@@ -404,9 +404,9 @@ def _unpaired(items: Items, a: str, b: str, level: float, seed: int) -> Differen
         return pair
     mean = items.unpaired_of(a, b, level)
     greater = mean.p_positive
-    if len(items.evals) == 1:
+    if len(items.evals) == 1 and mean.n_clusters == len(x) + len(y):
         p, test = permutation(x, y, seed=seed).p if mean.se is not None else None, "permutation, unpaired"
-    else:  # whose items count unequally, so that they cannot change sides
+    else:  # items of one cluster cannot change sides alone, nor can items that count unequally
         p, test = _two_sided(greater), "t, unpaired"
     return replace(pair, difference=mean.estimate, p=p, test=test, p_a_greater=greater, n_clusters=mean.n_clusters)
 

@@ -188,7 +188,7 @@ class _World:
         """Whether the lower limit is above −margin, and whether the upper one is below 0, as `gate` has them."""
         alpha = 1 - self.level
         smooth = Smoothed.of(difference, np.ones(self.n))
-        is_shipped, is_worse = smooth.p_below(-margin) < alpha, smooth.p_above(0.0) < alpha
+        is_shipped, is_worse = smooth.low(self.level) > -margin, smooth.high(self.level) < 0
         is_plain = np.all([((one == 0) | (one == self.k)).all(1) for one in scores], axis=0)
         if is_plain.any():
             flips = Flips.of((difference[is_plain] > 0).sum(1), (difference[is_plain] < 0).sum(1), self.n)

@@ -279,6 +279,10 @@ def gate(
         own = margin if known is None else known.margins.get(name, known.margin or margin)
         items = groups.get(name) or (next(iter(groups.values())) if not name and len(groups) == 1 else None)
         rows.append(_judge(name, items, both, own, level))
+        if items is not None and items.bounds is None and len(rows[-1].method):
+            notes.append(
+                f"{rows[-1].eval}: the scores have no bounds. The limits assume that a mean is nearly normal, which fails where few items have extreme scores."
+            )
     rows = _corrected(rows, level)
     verdicts = [row.verdict for row in rows]
     verdict: Verdict = "block" if "block" in verdicts else "ship" if set(verdicts) == {"ship"} else "cannot tell"
@@ -459,10 +463,14 @@ def _what_would_decide(row: GateRow, shared: pl.DataFrame, both: Attempts, name:
     within = [s / df if df else 0.0 for s, df in zip(spreads, dfs, strict=True)]
     noise = sum(w * float(np.mean(1 / k)) for w, k in zip(within, repeats, strict=True))
     two_sided = round(2 * level - 1, 12)
+    # with fewer clusters, losses as rare as the margin may all be unseen
+    is_bounded = not (shared["is_free"].any() or shared["is_free_b"].any())
+    least = math.ceil(size * math.log(1 - level) / math.log1p(-effect)) if is_bounded and effect < 1 else 2
 
     def needed(times: int) -> int:
         variance = max(total - noise, 0.0) + sum(within) / times if all(dfs) else total
-        return items_needed(effect, PairedDesign(variance, 0.0, 0.0, cluster_size=size), power=_POWER, level=two_sided)
+        design = PairedDesign(variance, 0.0, 0.0, cluster_size=size)
+        return max(items_needed(effect, design, power=_POWER, level=two_sided), least)
 
     more_items = max(needed(k) - n, 1)
     more_repeats = None

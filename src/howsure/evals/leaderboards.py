@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
@@ -182,8 +183,9 @@ def leaderboard(
 ) -> Leaderboard:
     r"""Models in tiers, with intervals of their ranks and the items that would separate neighbours.
 
-    All pairs are tested together. From attempts, the test of a pair flips the signs of whole clusters' differences, the same
-    flips for all pairs, and the largest statistic of all pairs corrects for their number (`howsure.stats.step_down_max`). So
+    All pairs are tested together. From attempts at one eval, the test of a pair flips the signs of whole clusters' differences, the same
+    flips for all pairs; over several evals it is the t test of `compare`, which allows for what small evals do not show. The largest
+    statistic of all pairs corrects for their number (`howsure.stats.step_down_max`). So
     the probability of any wrong order is at most 1 − ``level``. Then, at that level:
 
     - **Tier 1** are the models that no model is significantly better than: it contains the truly best model. Tier 2 are those of
@@ -354,6 +356,8 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
     scores, evals, clusters = _matrix(items)
     pairs = list(itertools.combinations(range(len(names)), 2))
     sums = np.zeros((int(clusters.max()) + 1, len(pairs)))
+    # without shared items a pair has no statistic
+    statistics, is_several = np.full(len(pairs), np.nan), len(items.evals) > 1
     differences, variances, n_shared = [], [], []
     for index, (i, j) in enumerate(pairs):
         shared = items.paired(names[i], names[j])
@@ -367,10 +371,13 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
         differences.append(mean.estimate)
         variances.append((mean.se or 0.0) ** 2 * len(shared))
         sums[:, index] = _cluster_sums(scores[:, i] - scores[:, j], evals, clusters, len(sums))
+        if is_several:  # the test of `compare`, as a normal deviate
+            statistics[index] = np.nan if mean.p_positive is None else np.clip(ndtri(mean.p_positive), -38.0, 38.0)
+        else:
+            # a pair without any difference has the statistic 0
+            length = float(np.sqrt((sums[:, index] ** 2).sum()))
+            statistics[index] = sums[:, index].sum() / length if length else 0.0
     lengths = np.sqrt((sums**2).sum(axis=0))
-    # a pair without any difference has the statistic 0; one without shared items has none
-    statistics = np.divide(sums.sum(axis=0), lengths, out=np.zeros(len(pairs)), where=lengths > 0)
-    statistics[np.array(n_shared) < 2] = np.nan
     units = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
     return _Board(
         names=names,
@@ -381,9 +388,10 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
         n_shared=n_shared,
         variance_per_item=variances,
         statistics=statistics,
-        draws=_flipped(units, n_replicates, seed),
+        draws=_drawn(units, n_replicates, seed, is_normal=is_several),
         estimand=items.estimand,
-        method=f"sign flips of whole clusters ({cluster}), paired by item",
+        method=(f"t over clusters ({cluster})" if is_several else f"sign flips of whole clusters ({cluster})")
+        + ", paired by item",
         notes=items.notes,
     )
 
@@ -397,25 +405,37 @@ def _matrix(items: Items) -> tuple[Floats, Ints, Ints]:
 
 
 def _cluster_sums(difference: Floats, evals: Ints, clusters: Ints, n_clusters: int) -> Floats:
-    """What each cluster adds to the mean difference over evals, without what evals differ from each other."""
+    """What each cluster adds to the mean difference; over several evals, to its error: the deviations from each eval's own mean.
+
+    Where every eval is one cluster, deviations are from the overall mean, as in `howsure.stats.mean`.
+    """
     is_shared = np.isfinite(difference)
     difference, evals, clusters = difference[is_shared], evals[is_shared], clusters[is_shared]
     n = np.bincount(evals)
     n_evals = int((n > 0).sum())
-    by_eval = np.bincount(evals, difference) / np.maximum(n, 1)
-    overall = by_eval.sum() / n_evals
-    parts = (difference - by_eval[evals] + overall) / n[evals] / n_evals
+    parts = difference / n[evals] / n_evals
+    if n_evals > 1:
+        by_eval = np.bincount(evals, difference) / np.maximum(n, 1)
+        is_one_each = len(np.unique(evals * n_clusters + clusters)) == n_evals
+        parts -= (by_eval.sum() / n_evals if is_one_each else by_eval[evals]) / n[evals] / n_evals
     return np.asarray(np.bincount(clusters, parts, n_clusters), dtype=np.float64)
 
 
-def _flipped(units: Floats, n_replicates: int, seed: int) -> Floats:
-    """The statistics of all pairs after the signs of clusters were flipped at random, the same for all pairs."""
+def _drawn(units: Floats, n_replicates: int, seed: int, *, is_normal: bool) -> Floats:
+    """The statistics of all pairs after each cluster was multiplied by a random sign (or normal number), the same for all pairs."""
     rng = np.random.default_rng(seed)
     step = max(1, _BLOCK // len(units))
     blocks = [min(step, n_replicates - start) for start in range(0, n_replicates, step)]
-    return np.concatenate(
-        [(2.0 * rng.integers(0, 2, (n, len(units)), dtype=np.int8) - 1) @ units for n in blocks], dtype=np.float32
-    )
+
+    def multipliers(n: int) -> Any:
+        size = (n, len(units))
+        return rng.standard_normal(size) if is_normal else 2.0 * rng.integers(0, 2, size, dtype=np.int8) - 1
+
+    drawn: Any = np.concatenate([multipliers(n) @ units for n in blocks], dtype=np.float32)
+    # differences that agree within every eval show no correlation with those of other pairs
+    alone = np.flatnonzero(~units.any(axis=0) & is_normal)
+    drawn[:, alone] = rng.standard_normal((n_replicates, len(alone)))
+    return np.asarray(drawn)
 
 
 def _of_scores(

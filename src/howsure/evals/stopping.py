@@ -199,7 +199,8 @@ class StopWhenKnown:
         self._look(is_last=True)
         return {
             "answer": self.answer or "open",
-            "quantity": "mean" if self._baseline is None else "difference from the baseline",
+            "quantity": ("mean" if self._baseline is None else "difference from the baseline")
+            + (f" (every {self.cluster} counts once)" if self.cluster else ""),
             **self.estimate.as_dict(),
             "n_units": self.n_units,
             "n_planned": len(self._units.order),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, ndtr, stdtr, stdtrit
+from scipy.special import betainc, betaincinv, ndtr, stdtr, stdtrit
 
 from howsure.stats._arrays import Floats
 
@@ -15,6 +15,9 @@ __all__ = ["FEW_FLIPS", "Flips", "Smoothed"]
 
 FEW_FLIPS = 10
 """Below this number of pairs that differ, limits are at least as wide as the exact ones."""
+
+_LARGE = 0.25  # share of the largest possible difference from which a cluster differs much
+_FEW_LARGE = 3  # with fewer such clusters, rare large losses may not have been seen
 
 
 @dataclass(frozen=True)
@@ -93,18 +96,23 @@ class Flips:
 class Smoothed:
     r"""Mean of paired differences over clusters, with half a cluster added at either bound, and limits corrected for skewness.
 
-    With totals :math:`t_c` over :math:`n_c` differences of G clusters, :math:`\bar n` differences per cluster, and half a cluster of that size
-    at +1 and at −1 (as Jeffreys' prior adds half a success and half a failure), the limits are those of Hall's (1992) transformed t:
+    With totals :math:`t_c` over :math:`n_c` differences of G clusters, and half a cluster of the size :math:`\sum n_c^2 / \sum n_c` (the size that
+    the mean difference belongs to) at +1 and at −1 (as Jeffreys' prior adds half a success and half a failure), the limits are those of Hall's
+    (1992) transformed t:
 
     .. math:: T + \tfrac{\gamma}{3}T^2 + \tfrac{\gamma^2}{27}T^3 + \tfrac{\gamma}{6}, \qquad T = (\bar d - d)/se
 
-    with γ the skewness of the cluster totals divided by √(G + 1). All entries are arrays, one per data set.
+    with γ the skewness of the cluster totals divided by √(G + 1). Where fewer than 3 clusters differ by a quarter of the scale or more, a rare
+    large loss may not have been seen; the limits are then at least as wide as exact ones for such losses (`_Unseen`).
+    All entries are arrays, one per data set.
     """
 
     value: Floats
     se: Floats
     skewness: Floats
     df: Floats
+    losses: _Unseen | None = None
+    gains: _Unseen | None = None
 
     @classmethod
     def of(cls, totals: ArrayLike, counts: ArrayLike, width: float | None = 1.0) -> Smoothed:
@@ -120,7 +128,7 @@ class Smoothed:
             The largest possible difference; None where scores have no bounds, and then nothing is added.
         """
         total, count = np.asarray(totals, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-        size = count.mean() if width is not None else 0.0
+        size = (count**2).sum() / count.sum() if width is not None else 0.0
         n, n_clusters = count.sum() + size, len(count) + (width is not None)
         value = total.sum(-1) / n
         pulls = total - count * value[..., None]
@@ -132,25 +140,28 @@ class Smoothed:
         skewness = np.divide(cubes / n_clusters, spread**3, out=np.zeros_like(value), where=spread > 1e-12)
         df = max(n**2 / ((count**2).sum() + size**2) - 1, 1.0)
         se = spread * np.sqrt(n_clusters) / n
-        return cls(value, se, skewness / np.sqrt(n_clusters), np.full_like(value, df))
+        unseen = (None, None) if width is None else (_Unseen.of(total, count, width), _Unseen.of(-total, count, width))
+        return cls(value, se, skewness / np.sqrt(n_clusters), np.full_like(value, df), *unseen)
 
     def low(self, level: float) -> Floats:
         """The one-sided lower limit."""
-        return self.value - self.se * self._from_t(stdtrit(self.df, level))
+        limit = self.value - self.se * self._from_t(stdtrit(self.df, level))
+        return limit if self.losses is None else np.minimum(limit, self.losses.low(level))
 
     def high(self, level: float) -> Floats:
         """The one-sided upper limit."""
-        return self.value - self.se * self._from_t(stdtrit(self.df, 1 - level))
+        limit = self.value - self.se * self._from_t(stdtrit(self.df, 1 - level))
+        return limit if self.gains is None else np.maximum(limit, -self.gains.low(level))
 
     def p_below(self, threshold: float) -> Floats:
         """P-value of the hypothesis that the true difference is at most `threshold`."""
         p: Floats = stdtr(self.df, -self._statistic(threshold))
-        return p
+        return p if self.losses is None else np.maximum(p, self.losses.p_below(threshold))
 
     def p_above(self, threshold: float) -> Floats:
         """P-value of the hypothesis that the true difference is at least `threshold`."""
         p: Floats = stdtr(self.df, self._statistic(threshold))
-        return p
+        return p if self.gains is None else np.maximum(p, self.gains.p_below(-threshold))
 
     def _statistic(self, threshold: float) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -164,6 +175,65 @@ class Smoothed:
         skewness = np.where(is_skew, self.skewness, 1.0)
         root = np.cbrt(1 + skewness * (quantile - skewness / 6)) - 1
         return np.where(is_skew, 3 / skewness * root, quantile)
+
+
+@dataclass(frozen=True)
+class _Unseen:
+    r"""How far losses that are rare and large could move a mean, by exact limits of their shares.
+
+    With d̄ the mean and :math:`y = (\bar d - d_c)^+/(\bar d + w)` the loss of a cluster on a scale on which 1 is the largest possible,
+
+    .. math:: \bar d - (\bar d + w) \int_0^1 \big(u(S_y) - S_y\big)\,dy
+
+    where :math:`S_y` is the share of clusters with a loss above y, and u Clopper and Pearson's upper limit for it. G clusters that all
+    agree have the limit :math:`\bar d - (1 - \alpha^{1/G})(\bar d + w)`; G counts effective clusters. It is used in rows in
+    which few clusters differ much; elsewhere it sets no limit.
+    """
+
+    value: Floats
+    room: Floats
+    steps: Floats
+    shares: Floats
+    n_effective: float
+    is_used: Any
+
+    @classmethod
+    def of(cls, totals: Floats, counts: Floats, width: float) -> _Unseen:
+        n, means = counts.sum(), totals / counts
+        value = totals.sum(-1) / n
+        room = np.maximum(value + width, 1e-12)
+        losses = np.maximum((value[..., None] - means) / room[..., None], 0.0)
+        order = np.argsort(-losses, axis=-1)
+        ends = np.take_along_axis(losses, order, -1)
+        steps = -np.diff(np.minimum(ends, 1.0), axis=-1, prepend=1.0)
+        part = counts[order] / n
+        return cls(
+            value,
+            room,
+            steps,
+            np.cumsum(part, axis=-1) - part,
+            float(n**2 / (counts**2).sum()),
+            (np.abs(means) >= _LARGE * width).sum(-1) < _FEW_LARGE,
+        )
+
+    def low(self, level: float | Floats) -> Floats:
+        """The lower limit; ∞ in rows in which it is not used."""
+        level = np.asarray(level, dtype=np.float64)[..., None]
+        n, hits = self.n_effective, self.shares * self.n_effective
+        highest = betaincinv(hits + 1, np.maximum(n - hits, 1e-9), level)
+        reach = ((highest - self.shares) * self.steps).sum(-1)
+        return np.where(self.is_used, self.value - self.room * reach, np.inf)
+
+    def p_below(self, threshold: float) -> Floats:
+        """P-value of the hypothesis that the true difference is at most `threshold`; 0 in rows in which it is not used."""
+        none, all_of = np.zeros_like(self.value), np.ones_like(self.value)
+        if not np.any(self.is_used):
+            return none
+        for _ in range(40):  # halving: the limit rises with p
+            middle = (none + all_of) / 2
+            is_above = self.low(1 - middle) > threshold
+            none, all_of = np.where(is_above, none, middle), np.where(is_above, middle, all_of)
+        return np.where(self.is_used, all_of, 0.0)
 
 
 def _at_most(k: Floats, n: Any, share: Any) -> Floats:
