@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.errors import InputError
-from howsure.horizon.task_bank import Exact, Judged, Pattern
+from howsure.horizon.task_bank import Exact, NeedsJudge, Pattern
 from howsure.people.blinding import normal_text
 from howsure.people.typed import readings
 
@@ -73,7 +73,7 @@ SURROGATES = st.text(st.characters(exclude_categories=()))
 @settings(deadline=None)
 @given(SURROGATES)
 def test_no_text_is_too_odd(text):
-    assert Judged()(text) is None
+    assert NeedsJudge()(text) is None
     assert Exact(("42", "x"))(text) in (0.0, 1.0)
     assert Pattern("[a-z]+")(text) in (0.0, 1.0)
 
