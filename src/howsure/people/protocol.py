@@ -415,7 +415,7 @@ class GameScreen(_Screen):
     salt: str
     stop: Literal["wrong", "right", "end"] = "end"
     tells: bool = False
-    unit: Line = "NumberQuestion"
+    unit: Line = "Number"
     fixed_width: bool = False
 
     @classmethod
