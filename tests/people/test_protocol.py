@@ -29,8 +29,8 @@ def test_names_that_say_something_are_refused():
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda: Item(id=opaque_id("s"), title="T", questions=(VOICE, VOICE)), "'voice' is there twice"),
-        (lambda: ChoiceQuestion(name="a", text="?", options=(Option(value="x", label="1"),) * 2), "'x' is there twice"),
+        (lambda: Item(id=opaque_id("s"), title="T", questions=(VOICE, VOICE)), "'voice' appears twice"),
+        (lambda: ChoiceQuestion(name="a", text="?", options=(Option(value="x", label="1"),) * 2), "'x' appears twice"),
         (lambda: QuizScreen.hiding({}, questions=[QUIZ], id=opaque_id("s"), title="T", pass_mark=1), "right answers"),
         (
             lambda: QuizScreen.hiding({"q1": ["wasps"]}, questions=[QUIZ], id=opaque_id("s"), title="T", pass_mark=1),
@@ -50,7 +50,7 @@ def test_names_that_say_something_are_refused():
             ),
             "required",
         ),
-        (lambda: Page(instrument="study", title="T", screens=study_page().page.screens * 2), "is there twice"),
+        (lambda: Page(instrument="study", title="T", screens=study_page().page.screens * 2), "appears twice"),
     ],
 )
 def test_content_that_cannot_work_is_refused_when_it_is_made(make, reason):

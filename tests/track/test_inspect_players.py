@@ -201,7 +201,7 @@ def test_logs_of_other_tasks_and_empty_folders_are_refused(noisy, tmp_path):
     with pytest.raises(InputError, match=r"is a log of 'howsure/other', not of 'track_the_stat'"):
         samples_from_logs([tmp_path])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds no Inspect log"):
+    with pytest.raises(InputError, match="contains no Inspect log"):
         samples_from_logs([tmp_path / "empty"])
     with pytest.raises(InputError, match="no such file"):
         samples_from_logs([tmp_path / "absent"])
