@@ -111,6 +111,7 @@ def test_the_verbs_run_as_a_user_runs_them(command, tmp_path):
     assert told.returncode == 0, told.stderr
     assert told.stdout.index("Choices for") < told.stdout.index("Holds in all")
     assert "As planned" in told.stdout
+    assert "recomputes all of it" in (tmp_path / "c.html").read_text()
     assert (tmp_path / "out/claims_report.html").exists()
     told = command("claims", "verify", tmp_path / "c.json", RUNS)
     assert told.returncode == 0, told.stderr

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from howsure.claims.multiverse import Verdict
 from howsure.estimates import Estimate
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOT_PROBABILITIES",
+    "certificate_section",
     "claim_sections",
     "effect_text",
     "estimate_text",
@@ -124,6 +126,51 @@ def claim_sections(found: ClaimCheck) -> list[Section]:
         own = [charts[name] for name in (f"specification_curve{ending}", f"effects{ending}") if name in charts]
         sections.append(_section(found, verdict, own))
     return sections
+
+
+def certificate_section(made: Mapping[str, Any]) -> Section:
+    """A certificate on one page: claims and verdicts, data, plan, specifications, settings, and the fields of reporting standards."""
+    settings, data, plan = made["settings"], made["data"], made["plan"]
+    kept = "kept" if plan["is_planned"] else f"no ({'; '.join(plan['why_not'])})"
+    rows = [
+        (
+            one["claim"],
+            one["verdict"],
+            f"{one['share_supported']:.0%} of {len(one['status']):,}",
+            one["turns_on"] or "–",
+            " ".join(one["tipping_points"]),
+        )
+        for one in made["results"]
+    ]
+    facts = [
+        ("Data", f"{data['n_rows']:,} rows, {len(data['models']):,} models, digest {data['digest']}"),
+        ("Plan", f"{kept}{', hash ' + plan['hash'] if plan.get('hash') else ''}"),
+        (
+            "Specifications",
+            f"{', '.join(f'{len(one):,}' for one in made['specifications'])}, digest {made['digests']['specifications']}",
+        ),
+        ("Settings", ", ".join(f"{name} {value}" for name, value in settings.items())),
+        ("Version", f"Howsure {made['version']}, {made['machine']}, {made['date']}"),
+        ("Command", made["command"]),
+    ]
+    standards = [
+        (
+            name,
+            "; ".join(f"{what}: {text}" for what, text in part["filled"].items()),
+            "; ".join(part["missing"]) or "nothing",
+        )
+        for name, part in made["reporting"].items()
+    ]
+    return Section(
+        "Certificate",
+        [
+            TableBlock(
+                ("Claim", "Verdict", "Supporting specifications", "Turns on", "Tipping points"), rows, NOT_PROBABILITIES
+            ),
+            TableBlock(("Part", "What"), facts, "`howsure claims verify` recomputes all of it from the data."),
+            TableBlock(("Standard", "Filled in", "Missing"), standards, "Fields of reporting standards, in our words."),
+        ],
+    )
 
 
 def _section(found: ClaimCheck, verdict: Verdict, charts: list) -> Section:  # type: ignore[type-arg]

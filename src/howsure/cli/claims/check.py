@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import shlex
 import sys
 from pathlib import Path
@@ -168,14 +169,20 @@ def _interaction(verdict: Verdict, one: Any) -> str:
 def _write_certificate(result: ClaimCheck, attempts: Any, path: Path, planned: Path | None, output: Output) -> None:
     from howsure.claims.certificates import certificate as certify
     from howsure.claims.certificates import read_certificate
+    from howsure.claims.sections import certificate_section
+    from howsure.reporting import Report, render
     from howsure.results import write_json
+    from howsure.safe_io import write_atomic
 
     command = shlex.join(["howsure", *sys.argv[1:]])
     plan = read_certificate(planned) if planned else None
     made = certify(result, attempts, command=command, planned=plan)
     if plan is not None:
         _say_planned(output.console, made["plan"]["why_not"])
-    output.console.wrote([write_json(made, path)])
+    page = Report(
+        "Certificate", [certificate_section(made)], result.provenance, datetime.datetime.now(tz=datetime.UTC).date()
+    )
+    output.console.wrote([write_json(made, path), write_atomic(path.with_suffix(".html"), render(page))])
 
 
 def _say_planned(console: Console, problems: list[str]) -> None:
