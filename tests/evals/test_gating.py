@@ -48,6 +48,20 @@ def test_a_small_but_certain_drop_within_the_margin_ships():
     assert found.rows[0].difference.high < 0
 
 
+def test_a_margin_that_excludes_nothing_is_refused():
+    """Someone who means 2 points and writes 2 must not ship everything."""
+    with pytest.raises(OptionError, match=r"margin 2 is not below 1 .*write 0\.02 for 2 percentage points"):
+        gate(side([1] * 40), side([0] * 40), margin=2)
+    rewards = {"scale": pl.lit("free"), "better": pl.lit("higher")}
+    seconds = [10 * i for i in range(40)]
+    assert gate(side(seconds, **rewards), side(seconds, **rewards), margin=2).rows[0].margin == 2
+
+
+def test_sides_without_a_common_eval_are_named():
+    with pytest.raises(InputError, match=r"The base has arith; the candidate has an eval without a name\."):
+        gate(side([1, 0] * 5), side([1, 0] * 5).drop("domain"))
+
+
 def test_repeats_that_never_differ_count_once():
     """Five repeats at temperature 0 are no more evidence than one."""
     once = side([1, 0] * 20)
@@ -97,7 +111,7 @@ def test_what_cannot_be_judged_says_why(base, candidate, told):
 def test_bad_input_is_refused_in_one_line():
     with pytest.raises(InputError, match="several runs .model: a, b"):
         gate(pl.concat([side([1, 0], "a"), side([1, 0], "b")]), side([1, 0]))
-    with pytest.raises(InputError, match="share no eval: arith and other"):
+    with pytest.raises(InputError, match="share no eval. The base has arith; the candidate has other"):
         gate(side([1, 0]), side({"other": [1, 0]}))
     with pytest.raises(OptionError, match="margin 0 is not above 0"):
         gate(side([1, 0]), side([1, 0]), margin=0)

@@ -103,3 +103,12 @@ def test_counting_repeats_as_independent_covers_too_rarely():
         for row in summary(world.attempts, by="all", cluster="none").rows
     ]
     assert np.mean(hits) < 0.9
+
+
+def test_two_prompts_of_one_model_are_not_pooled_in_silence():
+    rows = [("m", prompt, f"q{i}", float(i % 2)) for prompt in ("plain", "cot") for i in range(6)]
+    frame = pl.DataFrame(rows, schema=["subject", "prompt", "task", "score"], orient="row")
+    notes = " ".join(summary(frame).provenance.notes)
+    assert "pooled over" in notes
+    assert "cot, plain" in notes
+    assert "pooled" not in " ".join(summary(frame.drop("prompt").unique()).provenance.notes)

@@ -265,8 +265,8 @@ def gate(
     evals = {name: _evals(side) for name, side in sides.items()}
     names = list(known.margins) if known and known.margins else evals[_BASE]
     if known is None and not set(evals[_BASE]) & set(evals[_CANDIDATE]):
-        shown = [", ".join(list(evals[side])[:4]) for side in (_BASE, _CANDIDATE)]
-        raise InputError(f"Base and candidate share no eval: {shown[0]} and {shown[1]}.")
+        shown = [", ".join(name or "an eval without a name" for name in evals[side][:4]) for side in (_BASE, _CANDIDATE)]
+        raise InputError(f"Base and candidate share no eval. The base has {shown[0]}; the candidate has {shown[1]}.")
     for only in sorted((set(evals[_CANDIDATE]) | set(evals[_BASE])) - set(names)):
         notes.append(
             f"{only or 'The eval without a name'} is not judged: {'not in the suite' if known else 'the base was not tried on it'}."
@@ -277,6 +277,7 @@ def gate(
     rows = []
     for name in names:
         own = margin if known is None else known.margins.get(name, known.margin or margin)
+        _refuse_boundless(name, own, both)
         items = groups.get(name) or (next(iter(groups.values())) if not name and len(groups) == 1 else None)
         rows.append(_judge(name, items, both, own, level))
         if items is not None and items.bounds is None and len(rows[-1].method):
@@ -486,6 +487,15 @@ def _what_would_decide(row: GateRow, shared: pl.DataFrame, both: Attempts, name:
     )
     used = {c: mean * min(attempts) for c, mean in means.items() if mean is not None}
     return {"more_items": more_items, "more_repeats": more_repeats, **used}
+
+
+def _refuse_boundless(name: str, margin: float, both: Attempts) -> None:
+    """A margin of 1 or more on a scale from 0 to 1 excludes nothing, so that every candidate would ship."""
+    if margin >= 1 and not any("free" in scale for scale in _scales(both, name)):
+        raise OptionError(
+            f"margin {margin:g} is not below 1{f' ({name})' if name else ''}. Scores are between 0 and 1, so every candidate would "
+            f"ship; write {margin / 100:g} for {margin:g} percentage points."
+        )
 
 
 def _scales(both: Attempts, name: str) -> list[tuple[str, str]]:

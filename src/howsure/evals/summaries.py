@@ -9,6 +9,7 @@ import polars as pl
 
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, GROUPS, Items, groups_of, items_of
+from howsure.evals.variants import pooling_notes
 from howsure.results import Provenance, Result, columns_of
 from howsure.tables import Attempts
 
@@ -137,7 +138,7 @@ def summary(
     <Summary: 3 rows (subject, task, mean, mean_low, mean_high, mean_state, …)>
     """
     attempts = Attempts.of(attempts)
-    rows, notes = [], []
+    rows, notes = [], pooling_notes(attempts)
     for group in items_of(attempts, by, cluster=cluster, items=items, weights=weights):
         rows += [_row(group, subject, level) for subject in group.subjects]
         notes += group.notes if group.label == ALL or by in (None, "domain") else []
