@@ -329,3 +329,11 @@ def test_a_damaged_member_is_told(tmp_path):
     path.write_bytes(data)
     with Archive(path) as archive, pytest.raises(InputError, match=r"member 'a' is damaged .* fetch the file again"):
         archive.read("a")
+
+
+def test_what_is_no_file_is_never_replaced_by_one(tmp_path):
+    """A page written to a device used to take the place of the device."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is a device or a pipe, not a file"), atomic_path(tmp_path / "pipe") as part:
+        part.write_text("x")
+    assert (tmp_path / "pipe").is_fifo()

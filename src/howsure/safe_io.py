@@ -47,6 +47,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     The temporary name keeps the suffix, for writers that look at it.
     """
     target = Path(path)
+    if target.exists() and not (target.is_file() or target.is_dir()):  # the new file would take the place of the device
+        raise InputError(f"{target}: is a device or a pipe, not a file; choose another output.")
     _make_folder(target.parent)
     _remove_leftovers(target.parent)
     try:
