@@ -137,7 +137,7 @@ ROWS = [
 BYTES = [
     Case("latin-1 csv", "x.csv", (A + GOOD + "Müller,model,t,1,1\n").encode("latin-1"), ("x.csv line 3", "0xfc is not UTF-8", "iconv")),
     Case("latin-1 jsonl", "x.jsonl", (LINE + LINE.replace('"a"', '"ü"')).encode("latin-1"), ("x.jsonl line 2", "0xfc is not UTF-8")),
-    Case("UTF-16 csv", "x.csv", (A + GOOD).encode("utf-16"), ("x.csv line 1", "is not UTF-8", "Save the file as UTF-8")),
+    Case("cut UTF-16 csv", "x.csv", (A + GOOD).encode("utf-16")[:-1], ("x.csv", "begins as UTF-16", "Save the file as UTF-8")),
     Case("UTF-16 csv without mark", "x.csv", (A + GOOD).encode("utf-16-le"), ("x.csv", "UTF-16", "Save the file as UTF-8")),
     Case("UTF-16 jsonl", "x.jsonl", LINE.encode("utf-16"), ("x.jsonl line 1", "is not UTF-8")),
     Case("UTF-16 jsonl without mark", "x.jsonl", LINE.encode("utf-16-le"), ("x.jsonl", "UTF-16")),
@@ -195,7 +195,7 @@ PATHS = [
     Case("a scale that is no number", "x.csv", S + "m,b,1\n", ("divide_by nan",), scores, {"divide_by": float("nan")}, OptionError),
     Case("a broken file, table not named", "x.csv.gz", PACKED[:-50], ("x.csv.gz", "not a whole gzip file"), read),
     Case("an empty file, table not named", "x.csv", "", ("x.csv: the file is empty",), read),
-    Case("UTF-16, table not named", "x.csv", S.encode("utf-16"), ("is not UTF-8",), read),
+    Case("cut UTF-16, table not named", "x.csv", S.encode("utf-16")[:-1], ("begins as UTF-16",), read),
 ]  # fmt: skip
 
 CASES = [*COLUMNS, *VALUES, *ROWS, *BYTES, *TEXT, *PATHS]

@@ -237,3 +237,66 @@ def test_an_unknown_column_of_ours_is_refused(tmp_path):
     (tmp_path / "x.csv").write_text("model,item,score\na,1,1\n")
     with pytest.raises(OptionError, match="No column of Attempts called 'scor'"):
         sources.read(tmp_path / "x.csv", wanted="attempts", rename={"scor": "score"})
+
+
+def test_a_table_in_which_every_score_is_blank_is_not_called_empty(tmp_path):
+    (tmp_path / "x.csv").write_text("model,item,score\na,1,nan\na,2,n/a\n")
+    with pytest.raises(InputError, match="none of the 2 rows has a score"):
+        sources.read(tmp_path / "x.csv", wanted="attempts")
+
+
+NATURAL = lines("model,item,score", lambda m, i, r: (m, f"q{i}", r))
+SPREADSHEETS = {
+    "separator named": (
+        ("sep=;\n" + NATURAL.replace(",", ";")).encode(),
+        "fields separated by ';', as the first line says",
+    ),
+    "titles": (("Results of May\n\n" + NATURAL).encode(), "1 line above the header left out"),
+    "titles with empty fields": (("Results,,\nby Ann,,\n,,\n" + NATURAL).encode(), "2 lines above the header left out"),
+    "empty columns and rows": ((NATURAL.replace("\n", ",,\n") + ",,,,\n").encode(), "2 empty columns left out"),
+    "unicode text": (NATURAL.replace(",", "\t").encode("utf-16"), "UTF-16"),
+}
+
+
+@pytest.mark.parametrize("name", SPREADSHEETS)
+def test_what_spreadsheets_write_is_read_and_said(tmp_path, name):
+    data, note = SPREADSHEETS[name]
+    (tmp_path / "x.csv").write_bytes(data)
+    table = sources.read(tmp_path / "x.csv", wanted="attempts")
+    assert {row.subject: row.mean.value for row in summary(table).rows} == MEANS
+    assert note in " ".join(table.notes)
+
+
+def test_lines_are_counted_from_the_top_of_the_file(tmp_path):
+    (tmp_path / "x.csv").write_text("Results of May\n\n" + NATURAL + "ann,q9,maybe\n")
+    with pytest.raises(InputError, match=r"x\.csv line 12: score maybe"):
+        sources.read(tmp_path / "x.csv", wanted="attempts")
+    (tmp_path / "x.csv").write_text("Results of May\n\n" + NATURAL + "ann,q9\n")
+    with pytest.raises(InputError, match=r"x\.csv line 12: 2 fields where the header has 3"):
+        sources.read(tmp_path / "x.csv", wanted="attempts")
+
+
+@pytest.mark.parametrize("text", [",q1\na,1\nb,0\n", "model,\na,1\nb,0\n"])
+def test_a_header_with_one_name_is_no_title(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match="The columns are: (, q1|model, )"):
+        sources.read(tmp_path / "x.csv", wanted="attempts")
+
+
+def test_a_list_of_objects_is_read(tmp_path):
+    frame = pd.DataFrame(
+        [(m, f"q{i}", r) for m in RIGHT for i, r in enumerate(RIGHT[m])], columns=["llm", "id", "passed"]
+    )
+    frame.to_json(tmp_path / "x.json", orient="records")
+    table = sources.read(tmp_path / "x.json", wanted="attempts")
+    assert {row.subject: row.mean.value for row in summary(table).rows} == MEANS
+    (tmp_path / "x.json").write_text('[{"llm": "a"}, 3]')
+    with pytest.raises(InputError, match="element 2 of the list is not an object"):
+        sources.read(tmp_path / "x.json", wanted="attempts")
+
+
+def test_the_second_header_of_a_pivot_table_is_not_a_model(tmp_path):
+    """Read as it stands, the items would be the models and the models the items."""
+    (tmp_path / "x.csv").write_text("model,gpt,claude\nitem,,\nq1,1,0\nq2,0,1\n")
+    with pytest.raises(InputError, match="second row of names"):
+        sources.read(tmp_path / "x.csv", wanted="attempts")

@@ -265,7 +265,9 @@ def gate(
     evals = {name: _evals(side) for name, side in sides.items()}
     names = list(known.margins) if known and known.margins else evals[_BASE]
     if known is None and not set(evals[_BASE]) & set(evals[_CANDIDATE]):
-        shown = [", ".join(name or "an eval without a name" for name in evals[side][:4]) for side in (_BASE, _CANDIDATE)]
+        shown = [
+            ", ".join(name or "an eval without a name" for name in evals[side][:4]) for side in (_BASE, _CANDIDATE)
+        ]
         raise InputError(f"Base and candidate share no eval. The base has {shown[0]}; the candidate has {shown[1]}.")
     for only in sorted((set(evals[_CANDIDATE]) | set(evals[_BASE])) - set(names)):
         notes.append(

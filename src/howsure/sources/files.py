@@ -16,13 +16,13 @@ from howsure.safe_io import write_atomic
 from howsure.sources import Progress
 from howsure.sources._account import leave_out, saw
 from howsure.tables import TABLES, Table
-from howsure.tables.frames import expand, format_of, parts_of
+from howsure.tables.frames import expand, format_of, is_json_list, parts_of
 from howsure.tables.guesses import Guess, read_as
 from howsure.yaml_files import read_yaml
 
 __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recognise", "save_mapping"]
 
-ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), with its columns renamed where needed"
+ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a JSON list of objects, with its columns renamed where needed"
 OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "wanted"})
 
 
@@ -41,8 +41,8 @@ class ColumnMapping:
 
 
 def recognise(path: Path) -> str | None:
-    """Every file with one of our endings."""
-    kind = format_of(path) if path.is_file() else None
+    """Every file with one of our endings, and lists of objects in .json files."""
+    kind = (format_of(path) or ("json" if is_json_list(path) else None)) if path.is_file() else None
     return f"it is a {kind} file whose columns no other source knows" if kind else None
 
 

@@ -32,7 +32,18 @@ if TYPE_CHECKING:
     One: TypeAlias = Rows | "Part" | str | os.PathLike[str]
     Source: TypeAlias = One | Sequence[One]
 
-__all__ = ["FAULTS", "FORMATS", "Part", "as_text", "expand", "format_of", "json_lines", "parts_of", "write_frame"]
+__all__ = [
+    "FAULTS",
+    "FORMATS",
+    "Part",
+    "as_text",
+    "expand",
+    "format_of",
+    "is_json_list",
+    "json_lines",
+    "parts_of",
+    "write_frame",
+]
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -43,6 +54,10 @@ _PARSE_ONCE = 2 * 2**30  # text files up to this size are parsed into memory onc
 _LINES_FOR_NAMES = 10_000
 _LONGEST_HEADER = 2**20
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # as a spreadsheet's "Unicode text"
+_BLANK_NAME = re.compile(r"\s*(_duplicated_\d+)?")  # of a column without a name
+_NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*\s*%?")
+_MOST_TITLES = 30
 # gzip, zstandard and zlib, which polars would unpack without a bound
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
 
@@ -51,7 +66,8 @@ _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xd
 class Part:
     """Rows that came from one place; `numbers` says which of its rows they are, when some were left out.
 
-    ``separator`` stands between the fields of a csv or tsv file; ``is_parsed`` says that the rows were made from checked ones.
+    ``separator`` stands between the fields of a csv or tsv file, ``n_above`` is the number of lines above its header, and ``says``
+    tells what was done to read it; ``is_parsed`` says that the rows were made from checked ones.
     """
 
     rows: pl.LazyFrame
@@ -60,6 +76,8 @@ class Part:
     numbers: pl.Series | None = None
     separator: str = ","
     is_parsed: bool = False
+    n_above: int = 0
+    says: tuple[str, ...] = ()
 
     def where(self, row: int, source: str | None = None) -> str:
         """How to name row number `row` (from 0) to a person: file and line, or `source` where a reader made the rows."""
@@ -73,12 +91,13 @@ class Part:
         """The line of the file on which a row starts; fields with line breaks and blank lines are counted."""
         if self.path is None or self.format not in ("csv", "tsv", "jsonl"):
             return None
-        lines = io.StringIO(read_bytes(self.path).decode("utf-8-sig"), newline="")
+        lines = io.StringIO(_utf8(read_bytes(self.path)).decode("utf-8-sig"), newline="")
         if self.format == "jsonl":
             filled = (number for number, line in enumerate(lines, 1) if line.strip())
         else:
             filled = _csv_record_lines(lines, self.separator)
-            next(filled, None)  # the header
+            while next(filled, self.n_above + 1) <= self.n_above:  # up to the header
+                pass
         return next((line for index, line in enumerate(filled) if index == row), None)
 
     def parsed(self) -> Part:
@@ -87,10 +106,11 @@ class Part:
         if held is self or self.path is None:
             return held
         if self.format in ("csv", "tsv"):
-            _refuse_short_records(self.path, self.separator)
-        if self.format != "jsonl":
+            _refuse_short_records(self.path, self.separator, self.n_above)
+        if self.format not in ("jsonl", "json"):
             return held
-        _refuse_ambiguous_objects(self.path, held.rows.collect_schema().names())
+        if self.format == "jsonl":
+            _refuse_ambiguous_objects(self.path, held.rows.collect_schema().names())
         frame = held.rows.collect()
         absent = [name for name in frame.columns if frame[name].null_count() == len(frame)]
         return replace(self, rows=frame.drop(absent).lazy())
@@ -113,9 +133,13 @@ class Part:
             return InputError(_first_line(error))
         if isinstance(error, OSError):
             return InputError(f"{self.path}: cannot be read ({error.strerror or _first_line(error)}).")
+        if self.format == "json":
+            return InputError(f"{self.path}: {_first_line(error)}.")
         if self.format == "parquet":
             return InputError(f"{self.path}: not a whole parquet file ({_first_line(error)}). Make or fetch it again.")
-        return _text_fault(self.path, self.format, self.separator) or InputError(f"{self.path}: {_first_line(error)}.")
+        return _text_fault(self.path, self.format, self.separator, self.n_above) or InputError(
+            f"{self.path}: {_first_line(error)}."
+        )
 
 
 def parts_of(source: Source, expect: Iterable[str] = ()) -> tuple[Part, ...]:
@@ -153,6 +177,35 @@ def format_of(path: Path) -> str | None:
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
     return FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def is_json_list(path: Path) -> bool:
+    """Whether a .json file is a list of objects, as pandas' ``to_json(orient="records")`` writes it."""
+    if path.suffix.lower() != ".json":
+        return False
+    with path.open("rb") as stream:
+        return re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{", stream.read(4096)) is not None
+
+
+def _json_list(path: Path, expect: Sequence[str]) -> pl.LazyFrame:
+    try:
+        held = json.loads(
+            read_bytes(path).decode("utf-8-sig"),
+            parse_constant=_no_constant,
+            parse_int=_whole,
+            object_pairs_hook=_with_each_key_once,
+        )
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: {_not_utf8(read_bytes(path), error)}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON ({_first_line(error)}).") from None
+    if wrong := next((number for number, one in enumerate(held, 1) if not isinstance(one, dict)), None):
+        raise InputError(f"{path}: element {wrong} of the list is not an object.")
+    lines = "\n".join(json.dumps(one) for one in held).encode()
+    try:
+        return _scanner("jsonl", lines, tuple(expect), ",", 0)
+    except FAULTS as error:
+        raise InputError(f"{path}: {_first_line(error)}.") from None
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -266,34 +319,78 @@ def _frame(rows: Rows) -> pl.LazyFrame:
 def _scan(path: Path, expect: tuple[str, ...]) -> Part:
     if path.is_dir():
         raise InputError(f"{path}: is a directory; name its files, for example {path}/*.csv.")
+    if is_json_list(path):
+        return Part(_json_list(path, expect), path, "json")
     kind = format_of(path)
     if kind is None:
         raise InputError(f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, or those with .gz.")
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty.")
-    separator = ","
+    separator, n_above, says = ",", 0, []
     try:
         data = _content(path, kind)
         if kind in ("csv", "tsv"):
-            separator = _separator(data, kind)
-        names = (rows := _scanner(kind, data, expect, separator)).collect_schema().names()
+            separator, n_above, says = _layout(data, kind)
+            says += ["UTF-16"] if isinstance(data, bytes) and read_bytes(path).startswith(_UTF16) else []
+        rows = _scanner(kind, data, expect, separator, n_above)
+        names = rows.collect_schema().names()
+        if kind in ("csv", "tsv") and (blank := [name for name in names if _BLANK_NAME.fullmatch(name)]):
+            filled = rows.select((pl.col(blank) != "").any()).collect(engine="streaming").row(0)
+            blank = [name for name, is_filled in zip(blank, filled, strict=True) if not is_filled]
+            rows, names = rows.drop(blank), [name for name in names if name not in blank]
+            says += [f"{len(blank)} empty column{'s' if len(blank) > 1 else ''} left out"] if blank else []
     except FAULTS as error:
-        raise Part(pl.LazyFrame(), path, kind, separator=separator)._explain(error) from None
+        raise Part(pl.LazyFrame(), path, kind, separator=separator, n_above=n_above)._explain(error) from None
     if kind != "parquet":
         _refuse_odd_names(path, kind, names, separator)
-    return Part(rows, path, kind, separator=separator)
+    return Part(rows, path, kind, separator=separator, n_above=n_above, says=tuple(says))
 
 
-def _separator(data: Path | bytes, kind: str) -> str:
-    """What stands between the fields: the usual mark of the ending, or the one that the header has more often."""
-    usual = "\t" if kind == "tsv" else ","
+def _layout(data: Path | bytes, kind: str) -> tuple[str, int, list[str]]:
+    """What stands between the fields, the number of lines above the header, and what to say about them.
+
+    The separator is the one that a first line ``sep=;`` names, else the usual mark of the ending or the one that the header has more
+    often. The lines above the header are that line, and titles: lines with nothing but a first field, above the first line with
+    several fields, none of which is a number.
+    """
     if isinstance(data, Path):
         with data.open("rb") as stream:
-            header = stream.readline(_LONGEST_HEADER)
+            start = stream.read(_LONGEST_HEADER)
     else:
-        header = data[:_LONGEST_HEADER].partition(b"\n")[0]
-    marks = re.sub(rb'"(?:[^"]|"")*"', b"", header).decode(errors="replace")
-    return str(max((usual, *";\t|,"), key=marks.count))
+        start = data[:_LONGEST_HEADER]
+    whole = start.decode("utf-8-sig", errors="replace").split("\n")
+    lines = [re.sub(r'"(?:[^"]|"")*"', "x", line).strip("\r") for line in whole[:_MOST_TITLES]]
+    if said := re.fullmatch(r"sep=(.)", lines[0].strip()) if lines[0].strip() else None:
+        return said[1], 1, [f"fields separated by {said[1]!r}, as the first line says"]
+    usual = "\t" if kind == "tsv" else ","
+
+    def fields(line: str, mark: str) -> int:
+        return sum(bool(field.strip()) for field in line.split(mark))
+
+    def separator_of(line: str) -> str:
+        return str(max((usual, *";\t|,"), key=line.count))
+
+    titles = 0
+    while titles < len(lines) and fields(lines[titles], separator_of(lines[titles])) < 2:
+        titles += 1
+    is_title = all(
+        not line.strip() or line.strip(" ,;|\t") == line.rstrip(" ,;|\t").lstrip() for line in lines[:titles]
+    )
+    n_written = sum(bool(line.strip(" ,;|\t")) for line in lines[:titles])
+    below = lines[titles : titles + 2]
+    is_table = len(below) == 2 and all(fields(line, separator_of(below[0])) > 1 for line in below)
+    is_header = is_table and not any(
+        _NUMBER.fullmatch(field.strip()) for field in below[0].split(separator_of(below[0]))
+    )
+    if not is_title or not is_header or '"' in "".join(whole[:titles]) or not n_written:
+        return separator_of(lines[0]), 0, []
+    told = f"{n_written} line{'s' if n_written > 1 else ''} above the header left out"
+    return separator_of(lines[titles]), titles, [told]
+
+
+def _utf8(data: bytes) -> bytes:
+    """Text as UTF-8, where a mark at its start says that it is UTF-16."""
+    return data.decode("utf-16").encode() if data.startswith(_UTF16) else data
 
 
 def _content(path: Path, kind: str) -> Path | bytes:
@@ -306,6 +403,11 @@ def _content(path: Path, kind: str) -> Path | bytes:
         start = data[: len(start)]
     if kind != "parquet" and start.startswith(_PACKED):
         raise InputError(f"{path}: contains compressed data, but its name does not end in .gz. Unpack it first.")
+    if kind in ("csv", "tsv") and start.startswith(_UTF16):
+        try:
+            return _utf8(read_bytes(path))
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: begins as UTF-16 text, but is not. Save the file as UTF-8.") from None
     if kind == "jsonl":
         if start.startswith(_BOM):
             data = read_bytes(path).removeprefix(_BOM)
@@ -313,14 +415,14 @@ def _content(path: Path, kind: str) -> Path | bytes:
     return data
 
 
-def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...], separator: str) -> pl.LazyFrame:
+def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...], separator: str, n_above: int) -> pl.LazyFrame:
     if kind == "parquet":
         return pl.scan_parquet(data, glob=False)
     if kind == "jsonl":
         source = glob.escape(str(data)) if isinstance(data, Path) else data
         named = pl.scan_ndjson(source, infer_schema_length=_LINES_FOR_NAMES).collect_schema().names()
         return pl.scan_ndjson(source, schema=dict.fromkeys([*named, *expect], pl.String))
-    rows = unguarded(pl.scan_csv(data, infer_schema=False, separator=separator, glob=False))
+    rows = unguarded(pl.scan_csv(data, infer_schema=False, separator=separator, glob=False, skip_lines=n_above))
     return rows.filter(pl.any_horizontal(pl.all() != ""))  # blank lines are no rows
 
 
@@ -338,15 +440,15 @@ def _refuse_huge_lines(path: Path, stream: IO[bytes]) -> None:
                 )
 
 
-def _refuse_short_records(path: Path, separator: str) -> None:
+def _refuse_short_records(path: Path, separator: str, n_above: int) -> None:
     """A record that ends before the last column was cut off, or lacks a field somewhere before it."""
-    data, mark = read_bytes(path), separator.encode()
+    data, mark = _utf8(read_bytes(path)), separator.encode()
     if b'"' not in data:
-        lines = (line for line in data.splitlines() if line.strip(b" \t,;|"))
+        lines = (line for line in data.splitlines()[n_above:] if line.strip(b" \t,;|"))
         needed = next(lines, b"").count(mark)
         if all(line.count(mark) >= needed for line in lines):
             return
-    if fault := _csv_fault(path, data.decode("utf-8-sig"), separator):
+    if fault := _csv_fault(path, data.decode("utf-8-sig"), separator, n_above):
         raise fault
 
 
@@ -382,12 +484,14 @@ def _refuse_odd_names(path: Path, kind: str, names: Sequence[str], separator: st
     if "\r" in header:
         raise InputError(f"{path}: its lines end in carriage returns alone. Save it with line feeds.")
     if twice := [name for name in names if name.endswith("_duplicated_0")]:
-        raise InputError(f"{path}: column {twice[0].removesuffix('_duplicated_0')!r} is there twice; rename one.")
+        raise InputError(
+            f"{path}: column {twice[0].removesuffix('_duplicated_0')!r} is there twice; rename one. (A table has one row of names.)"
+        )
 
 
-def _text_fault(path: Path, kind: str, separator: str) -> InputError | None:
+def _text_fault(path: Path, kind: str, separator: str, n_above: int = 0) -> InputError | None:
     """What is wrong with a csv or jsonl file that polars refused, found by a slow and careful reading."""
-    data = read_bytes(path)
+    data = _utf8(read_bytes(path)) if kind != "jsonl" else read_bytes(path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -397,7 +501,7 @@ def _text_fault(path: Path, kind: str, separator: str) -> InputError | None:
         return InputError(f"{path}: the file is empty.")
     if "\0" in text[:_LINES_FOR_NAMES]:
         return InputError(f"{path}: contains zero bytes, as UTF-16 text does. Save the file as UTF-8.")
-    return _json_fault(path) if kind == "jsonl" else _csv_fault(path, text, separator)
+    return _json_fault(path) if kind == "jsonl" else _csv_fault(path, text, separator, n_above)
 
 
 def _json_fault(path: Path) -> InputError | None:
@@ -410,16 +514,19 @@ def _json_fault(path: Path) -> InputError | None:
     return None
 
 
-def _csv_fault(path: Path, text: str, separator: str) -> InputError | None:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    start = 1
+def _csv_fault(path: Path, text: str, separator: str, n_above: int) -> InputError | None:
+    lines = io.StringIO(text, newline="")
+    for _ in range(n_above):
+        next(lines)
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    start = n_above + 1
     try:
         header = next(reader)
-        start = reader.line_num + 1
+        start = reader.line_num + n_above + 1
         for record in reader:
             if len(record) > len(header):
                 return InputError(
-                    f"{path} line {reader.line_num}: {len(record)} fields where the header has {len(header)}. "
+                    f"{path} line {reader.line_num + n_above}: {len(record)} fields where the header has {len(header)}. "
                     "Put quotes around text that contains the separator."
                 )
             if len(record) < len(header) and any(record):
@@ -427,7 +534,7 @@ def _csv_fault(path: Path, text: str, separator: str) -> InputError | None:
                     f"{path} line {start}: {len(record)} fields where the header has {len(header)}. "
                     "Write a separator for each empty field."
                 )
-            start = reader.line_num + 1
+            start = reader.line_num + n_above + 1
     except csv.Error as error:
         return InputError(f"{path} line {start}: a field that cannot be read ({error}). Are its quotes closed?")
     return None

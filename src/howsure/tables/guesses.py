@@ -355,7 +355,7 @@ class _Columns:
     def __init__(self, part: Part, table: type[Table], ours: dict[str, str], asked: _Asked) -> None:
         self._part, self._table, self._ours, self._asked = part, table, ours, asked
         self._names = part.rows.collect_schema().names()
-        self._told: list[str] = []
+        self._told: list[str] = list(part.says)
         self._fill = dict(asked.fill)
         self._mapping = {name: theirs for name, theirs in ours.items() if theirs != name}
         self._divide_by = asked.divide_by
@@ -372,6 +372,8 @@ class _Columns:
         displaced = [name for name in there if self._ours.get(name, name) != name and name not in moved]
         rows = self._part.rows.drop(displaced).rename(moved)
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in self._fill.items())
+        if self._n_blank and not self._part.collect(rows.select(pl.len())).item():
+            raise InputError(f"{_at(self._part)}none of the {self._n_blank:,} rows has a score.")
         told = "; ".join([*([", ".join(changed)] if changed else []), *self._told])
         part = replace(self._part, rows=rows, is_parsed=True)
         return Guess(
@@ -437,6 +439,7 @@ class _Columns:
             self._ours.pop(other, None)
             return
         names = [values.name for values in scored]
+        self._refuse_second_header(self._ours.get(one), names)
         numbers = [values.name for values in profiles if values.is_score_like and values not in scored]
         columns, percents = [], []
         words = tuple(sorted({word for values in scored for word in values.words}))
@@ -461,6 +464,19 @@ class _Columns:
         if numbers:
             self._told.append(f"not read as scores: {', '.join(numbers)}")
         self._tell_blanks(sum(values.missing for values in scored))
+
+    def _refuse_second_header(self, key: str | None, names: Sequence[str]) -> None:
+        """A pivot table has a second row of names, and its first column is not what the name above it says."""
+        if key is None or self._part.path is None:
+            return
+        first = self._part.collect(self._part.rows.select(key, *names).head(1)).row(0)
+        word = _plain(str(first[0]))
+        known = [ours for ours, aliases in _ALIASES[self._table].items() if word == ours or word in aliases]
+        if known and not any(value not in (None, "") for value in first[1:]):
+            raise InputError(
+                f"{_at(self._part)}its first row ({first[0]!r} and blanks) is a second row of names, as pivot tables have it. "
+                f"Delete the row and write {first[0]!r} above the first column, if that is what it contains."
+            )
 
     def _refuse_mixed(self, scored: Sequence[_Values], percents: Sequence[str]) -> None:
         """Columns from 0 to 1 beside percentages may be either."""
