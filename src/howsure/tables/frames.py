@@ -326,7 +326,8 @@ def _scan(path: Path, expect: tuple[str, ...]) -> Part:
         raise InputError(f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, or those with .gz.")
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty.")
-    separator, n_above, says = ",", 0, []
+    separator, n_above = ",", 0
+    says: list[str] = []
     try:
         data = _content(path, kind)
         if kind in ("csv", "tsv"):
