@@ -56,7 +56,7 @@ class AnalysisChoice:
 
 @dataclass(frozen=True)
 class OptionExclusion:
-    """Two options that do not go together, and why."""
+    """Two options that exclude each other, and the reason."""
 
     first: tuple[str, str]
     second: tuple[str, str]
