@@ -69,7 +69,7 @@ def test_a_wrong_file_is_told_by_line(tmp_path):
 
 
 def test_nothing_played_is_no_table():
-    with pytest.raises(InputError, match="nothing was played"):
+    with pytest.raises(InputError, match="no game was played"):
         Samples.from_games([])
 
 

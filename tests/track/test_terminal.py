@@ -51,7 +51,7 @@ def test_all_right(tmp_path):
     row = samples.frame.row(0, named=True)
     assert (row["model"], row["kind"], row["max_length"], row["error_kind"]) == ("human/ann", "human", 6, None)
     assert row["seconds"] > 0
-    assert "All 6 turns right" in screen.screens[-1]
+    assert "All 6 answers correct" in screen.screens[-1]
 
 
 def test_the_first_wrong_answer_ends_it_and_is_explained(tmp_path):
@@ -65,7 +65,7 @@ def test_a_slip_of_the_finger_is_asked_again_and_is_no_violation(tmp_path):
     right = answers("mode", 0, 3)
     samples, screen = play(tmp_path, "oops", "", *right, variant="mode", length=3)
     assert samples.frame.select("max_length", "violation").row(0) == (3, 0)
-    assert "'oops' is no number" in screen.screens[2]
+    assert "'oops' is not a number. Type digits" in screen.screens[2]
 
 
 def test_no_screen_shows_an_earlier_number(tmp_path):
