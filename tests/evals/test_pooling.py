@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import howsure
 from howsure.errors import InputError
 from howsure.evals.comparison import compare
 from howsure.evals.pooling import pooled_means
@@ -59,3 +60,21 @@ def test_differences_over_fixed_items_are_narrower_and_need_repeats():
     assert (fixed.p < 0.05) == (not fixed.difference.covers(0))
     weighted = compare(attempts, weights="items").pairs[0]
     assert weighted.estimand == "mean of item means of 2 evals"
+
+
+@pytest.mark.parametrize("centre", [30.0, 300.0])
+def test_scores_of_any_size_keep_their_size_in_model_and_plan(centre):
+    """Declared as free, scores from 20 to 40 are not percentages, and a mean of 300 is not cut at 1."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        [
+            {"subject": model, "task": f"t{i}", "score": value + gain + rng.normal(), "scale": "free"}
+            for i, value in enumerate(rng.normal(centre, 3, 20))
+            for model, gain in (("a", 0.0), ("b", 3.0))
+            for _ in range(2)
+        ]
+    )
+    for row in pooled_means(frame).rows:
+        assert row.mean.value == pytest.approx(row.design.value, rel=1e-9)
+        assert row.mean.value == pytest.approx(centre, abs=6)
+    assert howsure.power(frame, effect=1.0).rows[0].items_needed > 2

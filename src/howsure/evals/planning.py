@@ -316,7 +316,7 @@ def measure_pilot(
             "epochs to the pilot."
         )
     x, y = shared["mean"].to_numpy(), shared["mean_b"].to_numpy()
-    clustered = paired_difference(x, y, shared["cluster"].to_numpy())
+    clustered = paired_difference(x, y, shared["cluster"].to_numpy(), bounds=items.bounds)
     total = float(np.var(x - y, ddof=1))
     size = len(shared) / max(1, clustered.n_clusters)
     inflation = (clustered.se or 0.0) ** 2 * len(shared) / total if total else 1.0

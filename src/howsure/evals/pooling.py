@@ -13,6 +13,7 @@ from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, items_of
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import normal_quantile
+from howsure.stats.means import Bounds
 from howsure.stats.mixed import fit_effects, pool
 from howsure.tables import Attempts
 
@@ -140,14 +141,18 @@ def pooled_means(
     share = np.array([(evals == name).mean() if weights == "items" else 1 / len(names) for name in names])
     has_more = cluster in ("task", "none") and effects.variances.get("family", 0.0) > 0
     reason = "the model includes the variance between families, as --cluster family would" if has_more else _EQUAL
-    rows = []
+    rows, bounds = [], everything.bounds
     for position, subject in enumerate(subjects):
         overall = float(own[position] @ share), float(np.sqrt(share**2 @ variance[position]))
-        rows.append(_row(subject, ALL, *overall, everything.mean_of(subject, level).estimate, 1.0, level, reason))
+        rows.append(
+            _row(subject, ALL, *overall, everything.mean_of(subject, level).estimate, 1.0, level, reason, bounds)
+        )
         for column, name in enumerate(names if len(names) > 1 else []):
             found = float(pooled.means[position, column]), float(pooled.se[position, column])
             design = designs[name].mean_of(subject, level).estimate
-            rows.append(_row(subject, name, *found, design, float(pooled.weight[position, column]), level, reason))
+            rows.append(
+                _row(subject, name, *found, design, float(pooled.weight[position, column]), level, reason, bounds)
+            )
     left_out = everything.frame.select("eval", "task").n_unique() - n_items
     notes = [*everything.notes, *effects.notes]
     if left_out:
@@ -160,11 +165,19 @@ def pooled_means(
 
 
 def _row(
-    subject: str, task: str, value: float, se: float, design: Estimate, own_weight: float, level: float, reason: str
+    subject: str,
+    task: str,
+    value: float,
+    se: float,
+    design: Estimate,
+    own_weight: float,
+    level: float,
+    reason: str,
+    bounds: Bounds,
 ) -> ModelRow:
-    reach = normal_quantile(level) * se
-    value = min(max(value, 0.0), 1.0)
-    mean = Estimate(value, max(value - reach, 0.0), min(value + reach, 1.0), level)
+    reach, (lowest, highest) = normal_quantile(level) * se, bounds or (-np.inf, np.inf)
+    value = min(max(value, lowest), highest)
+    mean = Estimate(value, max(value - reach, lowest), min(value + reach, highest), level)
     remarks = []
     if design.width and mean.width:
         if own_weight < 0.9 and abs(value - (design.value or 0.0)) > design.width / 8:

@@ -565,6 +565,10 @@ class _Columns:
         low, high = values.low, values.high
         if low is None or high is None or (low >= 0 and high <= 1) or self._fill.get("scale") == "free":
             return False
+        if "scale" in self._ours:
+            is_free = pl.col(self._ours["scale"]).cast(pl.String) == "free"
+            if self._part.rows.select(is_free.any()).collect(engine="streaming").item():
+                return False
         if self._asked.better or (self._table is Attempts and not is_share(values.name)):
             return False
         if low < 0 or high > 100 or values.is_mistake:
