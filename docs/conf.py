@@ -10,7 +10,7 @@ from howsure import __version__  # noqa: E402 (its folder is named above)
 project = "Howsure"
 release = version = __version__
 html_title = "Howsure"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "formulas", "pictures"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "formulas", "pictures", "for_programs"]
 exclude_patterns = ["_ext"]
 suppress_warnings = ["misc.highlighting_failure"]
 

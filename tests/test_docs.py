@@ -397,3 +397,16 @@ def test_the_examples_in_the_help_run_one_after_the_other(chain, run, desk):
             games = pl.read_csv(desk / "runs/samples.csv", infer_schema=False).with_columns(kind=pl.lit("model"))
             games.write_csv(desk / "runs/samples.csv")
         run("bash", example(verb))
+
+
+def test_programs_find_every_page_command_and_schema(tmp_path):
+    pytest.importorskip("sphinx", reason="no sphinx: pip install sphinx")
+    where = importlib.util.spec_from_file_location("for_programs", DOCS / "_ext/for_programs.py")
+    module = importlib.util.module_from_spec(where)
+    where.loader.exec_module(module)
+    module.write_for_programs(tmp_path)
+    told = (tmp_path / "llms.txt").read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", told)
+    assert {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} <= set(links)
+    assert all((tmp_path / link).exists() for link in links)
+    assert "- `howsure overview`: " in told

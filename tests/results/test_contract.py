@@ -1,7 +1,12 @@
-"""What every result promises. An example of each lies in ``examples_*.py``: a function per class, decorated with ``@example``."""
+"""What every result promises. An example of each lies in ``examples_*.py``: a function per class, decorated with ``@example``.
 
+``HOWSURE_WRITE_SCHEMAS=1 pytest tests/results/test_contract.py -k schema`` writes the published schemas anew.
+"""
+
+import copy
 import importlib
 import json
+import os
 import pkgutil
 from pathlib import Path
 
@@ -10,10 +15,12 @@ import pytest
 
 import howsure
 from howsure.results import Result
+from howsure.results.schemas import schema_of
 
 from .registry import EXAMPLES
 
 HERE = Path(__file__).parent
+SCHEMAS = HERE.parents[1] / "docs/schemas"
 for file in sorted(HERE.glob("examples_*.py")):
     importlib.import_module(f".{file.stem}", __package__)
 
@@ -105,3 +112,37 @@ def test_repr_is_short_and_html_shows_the_table(result):
     assert shown.startswith("<table>")
     assert shown.count("<tr>") <= 22
     assert "nan" not in shown.lower().split(">")[0]
+
+
+@pytest.fixture(scope="module")
+def jsonschema():
+    return pytest.importorskip("jsonschema", reason="pip install jsonschema")
+
+
+def test_json_fulfils_the_published_schema_which_changes_only_on_purpose(result, jsonschema):
+    path, made = SCHEMAS / f"{result.name}.json", schema_of(result)
+    if os.environ.get("HOWSURE_WRITE_SCHEMAS"):
+        path.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    published = json.loads(path.read_text("utf-8"))
+    told = json.loads(json.dumps(result.as_dict()))
+    jsonschema.Draft202012Validator.check_schema(published)
+    jsonschema.validate(told, published)
+    assert made == published, "the JSON of this result changed: if that is meant, write the schemas anew"
+    wrong = copy.deepcopy(told)
+    wrong["provenance"]["version"] = 1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, published)
+
+
+def test_every_published_schema_belongs_to_a_result():
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == {kind.name for kind in EXAMPLES}
+
+
+def test_a_schema_refuses_another_type_and_a_lonely_end(jsonschema):
+    schema = json.loads((SCHEMAS / "summary.json").read_text("utf-8"))
+    row = {"subject": "a", "mean": 0.5, "mean_low": 0.4, "mean_high": 0.6, "mean_state": "ok"}
+    made = {"settings": {}, "digest": "", "seed": None, "notes": [], "version": "1"}
+    jsonschema.validate({"summary": [row], "provenance": made}, schema)
+    for wrong in (row | {"mean": "high"}, row | {"mean_state": "fine"}, {"mean": 0.5, "mean_low": 0.4}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({"summary": [wrong], "provenance": made}, schema)
