@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import howsure
 from howsure.errors import InputError, OptionError
 from howsure.sources import read, recognise
 from howsure.sources._sniff import keys
@@ -214,3 +215,14 @@ def test_only_the_beginning_of_a_large_file_is_read(tmp_path, monkeypatch):
     path.write_text('{"x": 1}\n' + '{"y": "' + "." * 2**20 + '"}\n{"z": 1}\n')
     monkeypatch.setattr(Path, "read_bytes", None)
     assert keys(path) == ("x", "y")
+
+
+def test_a_bad_table_in_a_folder_does_not_stop_the_others(tmp_path):
+    (tmp_path / "a.csv").write_text("model,item,score\na,q1,1\na,q2,0\n")
+    (tmp_path / "bad.csv").write_text("model,item,score\nb,q1,zzz\nb,q2,0\n")
+    (tmp_path / "b.jsonl").write_text('{"model":"c","item":"q1","score":1}\n')
+    table = howsure.read(tmp_path)
+    assert sorted(table.frame["subject"].unique()) == ["a", "c"]
+    assert any("Not read" in note and "bad.csv" in note for note in table.notes)
+    with pytest.raises(InputError, match="zzz"):
+        howsure.read(tmp_path, strict=True)

@@ -68,6 +68,7 @@ SOURCES = (
 """In the order in which they are asked; `files` takes what no other recognises."""
 
 _WORTH_KEEPING = 0.2  # seconds of CPU; a reading that took less is not kept
+_NAMED = 5  # files that are named one by one
 _NEAR = 0.5  # share of a layout's keys that a near file has
 
 
@@ -408,7 +409,12 @@ def _of_paths(
         return kept
     began = time.process_time()
     with accounting(made):
-        tables = _tables(by_source, given, divide_by, progress, made, is_lenient=has_folder)
+        try:
+            tables = _tables(by_source, given, divide_by, progress, made, is_lenient=has_folder)
+        except InputError as error:
+            if not search.unread:
+                raise
+            raise InputError(" ".join([str(error), *search.notes()])) from None
         table = _joined(tables, given.get("table") or given.get("wanted"), is_lenient=has_folder)
     notes = (*table.notes, *search.notes())
     table.notes = tuple(dict.fromkeys(map(_remote.with_their_names, notes)))
@@ -440,23 +446,55 @@ def _tables(
         before = done
         counted = progress if len(by_source) == 1 else lambda a, b, before=before: shown(a, b, before)
         seen, left = made.n_read, made.left_out.copy()
+        kept, unread = list(taken), dict[Path, HowsureError]()
+
+        def attempt(paths: list[Path], name: str = name, counted: Any = counted) -> Table:
+            return source(name).read(paths, divide_by=divide_by, progress=counted, **_understood(name, given))
+
         try:
-            tables.append(source(name).read(taken, divide_by=divide_by, progress=counted, **_understood(name, given)))
+            tables.append(attempt(kept))
         except InputError as error:
-            if given.get("strict") or not is_lenient or len(by_source) == 1:
+            if given.get("strict") or not is_lenient or len(by_source) == len(taken) == 1:
                 raise
-            faults.append(error)
-            made.n_read, made.left_out = seen, left
+            kept, unread = _readable(taken, attempt)
+            made.n_read, made.left_out = seen, left.copy()
+            try:
+                tables += [attempt(kept)] if kept and unread else []
+            except InputError:
+                kept = []
+            if not unread or not kept:  # they can be read one by one, but not together
+                unread, made.n_read, made.left_out = dict.fromkeys(taken, error), seen, left
+            faults += dict.fromkeys(unread.values())
             made.files = [
-                FileAccount(one.path, None, f"cannot be read ({error})") if one.source == name else one
+                FileAccount(one.path, None, f"cannot be read ({unread[Path(one.path)]})")
+                if one.source == name and Path(one.path) in unread
+                else one
                 for one in made.files
             ]
         done += len(taken)
     if not tables:
-        raise faults[0]
+        said = list(dict.fromkeys(map(str, faults)))
+        raise faults[0] if len(said) == 1 else InputError(f"No file could be read: {'; '.join(said[:_NAMED])}")
     if faults:
-        tables[-1].notes = (*tables[-1].notes, *(f"Not read: {error}" for error in faults))
+        said = [f"Not read: {error}" for error in faults[:_NAMED]]
+        more = [f"{len(faults) - _NAMED:,} further files could not be read."] if len(faults) > _NAMED else []
+        tables[-1].notes = (*tables[-1].notes, *said, *more)
     return tables
+
+
+def _readable(
+    taken: Sequence[Path], attempt: Callable[[list[Path]], Table]
+) -> tuple[list[Path], dict[Path, HowsureError]]:
+    """The files that can be read alone, and what is wrong with each of the others."""
+    kept, unread = [], dict[Path, HowsureError]()
+    for path in taken:
+        try:
+            attempt([path])
+        except InputError as error:
+            unread[path] = error
+        else:
+            kept.append(path)
+    return kept, unread
 
 
 def _of_frames(frames: Sequence[Any], given: dict[str, Any], divide_by: float) -> tuple[Table, Account]:
