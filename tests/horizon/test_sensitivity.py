@@ -23,7 +23,9 @@ def found(data):
 def test_every_factor_is_there_for_every_model_and_level(found):
     frame = found.to_frame()
     assert frame["factor"].unique(maintain_order=True).to_list() == [
-        factor for factor in FACTORS if factor != "model"  # varied around the joint model alone
+        factor
+        for factor in FACTORS
+        if factor != "model"  # varied around the joint model alone
     ]
     assert frame.select("model", "success_rate").n_unique() == 4
     assert frame["ratio"].null_count() == 0
