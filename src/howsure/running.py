@@ -80,10 +80,18 @@ class Asking:
     def __post_init__(self) -> None:
         need("inspect_ai", "run", "Asking a model")
         from inspect_ai.model import GenerateConfig
+        from pydantic import ValidationError
 
         for name in self.config:  # Inspect would overlook a misspelt one
             if name not in GenerateConfig.model_fields:
                 raise OptionError.unknown("generation setting", name, GenerateConfig.model_fields)
+        try:
+            GenerateConfig.model_validate(dict(self.config))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise OptionError(
+                f"Generation setting {first['loc'][0]}: {first['msg']}; not {first['input']!r}."
+            ) from None
 
     @property
     def identity(self) -> dict[str, Any]:

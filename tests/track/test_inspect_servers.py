@@ -331,7 +331,7 @@ def test_nothing_is_noticed_where_only_answers_are_said(asked):
 
 @pytest.mark.parametrize(
     ("name", "turns", "failure"),
-    [("brief", 3, None), ("brief-notes", 2, "notes"), ("brief-thoughts", 0, "notes"), ("brief-unseen", 0, "notes")],
+    [("brief", 3, None), ("brief-notes", 2, "notes"), ("brief-thoughts", 3, None), ("brief-unseen", 3, None)],
 )
 def test_written_state_can_be_forbidden(asked, name, turns, failure):
     row, _, bodies = asked[name]
@@ -343,7 +343,7 @@ def test_tokens_from_a_providers_cache_count_as_read(asked):
     row, _, bodies = asked["cached"]
     words = sum(len(text.split()) for body in bodies for _, text in said(body))
     assert (row["input_tokens"], row["reasoning_tokens"]) == (words, 0)
-    assert asked["brief-unseen"][0]["reasoning_tokens"] == 40
+    assert asked["brief-unseen"][0]["reasoning_tokens"] == 3 * 40
 
 
 def test_generation_settings_reach_the_model(asked):

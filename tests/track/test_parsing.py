@@ -6,14 +6,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from howsure.track.game.parsing import is_right, parse
+from howsure.track.game.parsing import is_right, parse, split_reasoning
 from howsure.track.game.statistics import VARIANTS
 
 
 def test_every_reference_case(reference):
     told = reference("parse_cases")
     for case in told["cases"]:
-        found = parse(case["text"], told["task"])
+        found = parse(case["text"], told["task"], takes_first=True)
         assert found == case["parsed"], case["text"]
         assert (found is not None and is_right(found, 5)) == case["accepted_for_truth_5"], case["text"]
 
@@ -39,3 +39,69 @@ def test_what_is_written_is_read(whole, tenth):
 )
 def test_answers_are_compared_to_one_decimal(answer, truth, right):
     assert is_right(answer, truth) is right
+
+
+def test_the_last_answer_counts_unless_the_first_is_asked_for():
+    text = "At first [mode: 3], but 7 came twice: [Mode: 7]. Not [median: 9]."
+    assert parse(text, "mode") == 7
+    assert parse(text, "mode", takes_first=True) == 3
+
+
+HARMONY = "<|channel|>analysis<|message|>is it [mode: 1]?<|end|><|start|>assistant<|channel|>final<|message|>[mode: 2]<|return|>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            f"{opening}is it [mode: 1]?{closing}\n[mode: 2]"
+            for opening, closing in (
+                *((f"<{word}>", f"</{word}>") for word in ("think", "Thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis", "antThinking", "seed:think")),
+                ("[THINK]", "[/THINK]"),
+                ("◁think▷", "◁/think▷"),
+                ("<|begin_of_thought|>", "<|end_of_thought|>"),
+                ("<|START_THINKING|>", "<|END_THINKING|>"),
+                ("", "</think>"),
+                ('<thinking mode="long">', "</thinking>"),
+            )
+        ),
+        HARMONY,
+        "<think>is it </think><think>[mode: 1]?</think>[mode: 2]",
+    ],
+)  # fmt: skip
+def test_reasoning_of_every_common_kind_is_taken_out(text):
+    thought, said = split_reasoning(text)
+    assert thought == "is it [mode: 1]?"
+    assert parse(said, "mode", takes_first=True) == parse(said, "mode") == 2
+
+
+def test_reasoning_that_never_ends_holds_no_answer():
+    assert split_reasoning("<think>so far [mode: 1]") == ("so far [mode: 1]", "")
+
+
+@given(st.text(max_size=80))
+def test_a_text_without_marks_stays_as_it_was(text):
+    if not any(mark in text for mark in "<[◁"):
+        assert split_reasoning(text) == ("", text)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<think>",
+                "</think>",
+                "[THINK]",
+                "[/THINK]",
+                "<|channel|>analysis<|message|>",
+                "<|end|>",
+                "[mode: 2]",
+                "x",
+            ]
+        ),
+        max_size=12,
+    )
+)
+def test_no_order_of_marks_makes_it_raise_or_invent_text(parts):  # fmt: skip
+    thought, said = split_reasoning("".join(parts))
+    assert (thought + said).count("[mode: 2]") <= parts.count("[mode: 2]")

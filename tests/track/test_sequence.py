@@ -40,8 +40,10 @@ def test_distractors_have_no_digits_and_the_asked_share():
         low=st.integers(0, 50),
         high=st.integers(51, 99),
         distractors=st.sampled_from([0.0, 0.25, 1.0]),
+        takes_first=st.booleans(),
         is_brief=st.booleans(),
     )
+    | st.builds(Setting, st.integers(1, 500), keeps_reasoning=st.booleans())
 )
 def test_a_setting_is_told_by_its_label_and_length(setting):
     assert Setting.of(setting.label, setting.length) == setting

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from howsure.charts import Caption, Field, captioned, line_with_band
+from howsure.charts import Caption, Field, captioned, line_with_band, points_with_trend
 from howsure.charts.drawing import Chart, layered, nominal, quantitative
 from howsure.charts.encodings import NAMES, ON_TOP, position, roles, tooltips
 from howsure.charts.theme import DASHES, LIGHT, PALETTE, ROW
 from howsure.track.game.error_kinds import BROKEN_OFF, COMPLETE, NO_ANSWER
+from howsure.track.game.sequence import Setting
 from howsure.track.samples import DIRECT
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from howsure.track.baselines import Board
     from howsure.track.results import TrackResult, TrackRow
 
-__all__ = ["ERROR_WORDS", "draw_averages", "draw_errors", "draw_survival"]
+__all__ = ["ERROR_WORDS", "draw_averages", "draw_errors", "draw_reasoning", "draw_survival"]
 
 ERROR_WORDS = {
     "format": "wrong format",
@@ -104,6 +105,40 @@ def draw_errors(results: TrackResult, board: Board) -> Chart:
     caption = Caption(sum(row.n for row in known), "games", None, "shares of these games, as counted")
     chart = layered([layer], height=max(len(known), 2) * ROW)
     return captioned(chart, title=f"First errors: {board.title}", caption=caption)
+
+
+def draw_reasoning(results: TrackResult, board: Board) -> Chart:
+    """Correct answers of models against the reasoning tokens that they write per turn, with earlier reasoning dropped or kept."""
+    known = [row for row in results.reasoning_rows()[board] if row.average.value is not None]
+    rows, n_more = known[:_MOST_CURVES], len(known[_MOST_CURVES:])
+    cells = [
+        (
+            f"{_name(row)}, {reasoning_history(row)}",
+            row.reasoning.value,
+            row.average.value,
+            row.average.low,
+            row.average.high,
+        )
+        for row in rows
+    ]
+    columns = {"label": pl.String} | dict.fromkeys(("reasoning", "value", "low", "high"), pl.Float64)
+    points = pl.DataFrame(cells, schema=columns, orient="row")
+    note = f"{n_more} more in track.csv" if n_more else ""
+    label = Field("label", "Player, earlier reasoning")
+    return points_with_trend(
+        points,
+        title=f"Correct answers against reasoning: {board.title}",
+        caption=Caption(sum(row.n for row in rows), "games", results.level, "clustered by sequence", note),
+        x=Field("reasoning", "Reasoning", "tokens per turn"),
+        y=_AVERAGE,
+        label=label,
+        group=label,
+    )
+
+
+def reasoning_history(row: TrackRow) -> str:
+    """Whether the reasoning of earlier turns stays in the conversation, in a word."""
+    return "kept" if Setting.of(row.setting, row.length).keeps_reasoning else "dropped"
 
 
 def _sorted(results: TrackResult, board: Board) -> list[TrackRow]:

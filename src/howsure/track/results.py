@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
+from howsure.stats.means import clustered_mean
 from howsure.track.baselines import Baseline, Board, baselines, boards
 from howsure.track.differences import Contrast, Gain, PlayerDifference, differences, gains
 from howsure.track.game.endings import IS_CENSORED
 from howsure.track.game.error_kinds import chance_kinds, error_counts
+from howsure.track.game.sequence import Setting
 from howsure.track.resampling import REPLICATES, median_turns, stddev_turns
 from howsure.track.running.reading import read_samples
 from howsure.track.samples import DIRECT, GROUP, Samples
@@ -59,6 +61,7 @@ class TrackRow:
     ``average``, ``stddev``, ``median``, ``largest``, ``smallest`` are of the number of correct answers, and ``violation_rate`` is the share of games that a
     malformed reply ends. Of ``n`` games ``n_censored`` were interrupted, and ``n_no_answer`` ended without an answer, which counts as an error. Where that leaves something open,
     ``bounds`` are the least and the most that the average can be (`howsure.track.survival.average_turns`). ``failures`` counts the reasons.
+    ``reasoning`` is the number of reasoning tokens per turn.
     ``errors`` counts the ways in which games ended, and ``chance_errors`` has the shares of the kinds of errors among wrong guesses in the same turns.
     """
 
@@ -83,6 +86,7 @@ class TrackRow:
     errors: Mapping[str, int]
     chance_errors: Mapping[str, float]
     usage: Usage
+    reasoning: Estimate
 
     def metrics(self) -> dict[str, Any]:
         """The eval's metrics under their published names, each with its interval and state."""
@@ -140,6 +144,15 @@ class TrackResult(Result):
         """The rows of one board."""
         return [row for row in self.rows if Board(row.variant, row.setting, row.length) == board]
 
+    def reasoning_rows(self) -> dict[Board, list[TrackRow]]:
+        """The rows of boards on which a model reasoned; boards that differ only in whether earlier reasoning is kept are put together."""
+        found: dict[Board, list[TrackRow]] = {}
+        for row in self.rows:
+            if row.kind == "model" and row.reasoning.value is not None:
+                setting = replace(Setting.of(row.setting, row.length), keeps_reasoning=False)
+                found.setdefault(Board(row.variant, setting.label, row.length), []).append(row)
+        return {board: rows for board, rows in found.items() if any(row.reasoning.value for row in rows)}
+
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """``track`` (one row per player, solver and board), ``samples`` (one row per game), ``errors``, ``baselines`` and, where there are any, ``gains``, ``differences``, ``survival`` and ``hazard``."""
@@ -179,16 +192,20 @@ class TrackResult(Result):
         return track_sections(self)
 
     def charts(self) -> dict[str, Chart]:
-        """Averages, survival curves and kinds of errors of every board, by the name of their file."""
-        from howsure.track.charts import draw_averages, draw_errors, draw_survival
+        """Averages, survival curves and kinds of errors of every board, and answers against reasoning where models reasoned, by the name of their file."""
+        from howsure.track.charts import draw_averages, draw_errors, draw_reasoning, draw_survival
 
         drawers = {"averages": draw_averages, "survival": draw_survival, "errors": draw_errors}
+        by_reasoning = {
+            f"reasoning-{label}": draw_reasoning(self, board)
+            for label, board in _labelled(list(self.reasoning_rows())).items()
+        }
         return {
             f"{name}-{label}": draw(self, board)
             for label, board in _labelled(self.boards).items()
             if any(row.survival for row in self.on(board))
             for name, draw in drawers.items()
-        }
+        } | by_reasoning
 
 
 def report_games(games: Source | Samples, *, level: float = 0.95, seed: int = 0) -> TrackResult:
@@ -265,11 +282,26 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> TrackRow:
         errors=error_counts(part),
         chance_errors=chance_kinds(part),
         usage=_usage(part),
+        reasoning=_reasoning(part, level),
     )
 
 
+_ASKED = pl.min_horizontal(pl.col("max_length") + 1, "length")
+"""Turns that were asked."""
+
+
+def _reasoning(part: pl.DataFrame, level: float) -> Estimate:
+    """Reasoning tokens per turn, over the games whose tokens were counted, clustered by sequence."""
+    if not _total(part, "output_tokens"):
+        return Estimate.without("undefined", "the tokens of these games were not counted", level=level)
+    counted = part.filter(pl.col("reasoning_tokens").is_not_null())
+    sums = counted.group_by("seed", maintain_order=True).agg(pl.col("reasoning_tokens").sum(), _ASKED.sum().alias("n"))
+    found = clustered_mean(sums["reasoning_tokens"], sums["n"], level=level, bounds=None).estimate
+    return found if found.low is None else replace(found, low=max(found.low, 0.0))
+
+
 def _usage(part: pl.DataFrame) -> Usage:
-    asked = part.select(pl.min_horizontal(pl.col("max_length") + 1, "length").sum()).item()
+    asked = part.select(_ASKED.sum()).item()
     read, written, reasoned = (_total(part, name) for name in ("input_tokens", "output_tokens", "reasoning_tokens"))
     return Usage(read, written, reasoned, asked)
 
@@ -297,7 +329,7 @@ def _notes(row: TrackRow) -> list[str]:
     written = row.usage.written_each_turn
     if row.solver == DIRECT and row.usage.reasoning_tokens:
         notes.append(
-            f"{name}: reasons before it answers, so it may keep the state there in writing. Read its results as explicit tracking."
+            f"{name}: writes {row.reasoning.value or 0:.3g} tokens of reasoning per turn before it answers, where it can work out the state in writing. Read its results as explicit tracking."
         )
     elif row.solver == DIRECT and written is not None and written > _LONG_REPLY:
         notes.append(
@@ -329,6 +361,7 @@ def _row_columns(row: TrackRow) -> dict[str, Any]:
         **{name: getattr(row, name) for name in ("n", "n_censored", "n_no_answer")},
         **{name: getattr(row.usage, name) for name in ("input_tokens", "output_tokens", "reasoning_tokens")},
         "total_tokens": row.usage.total_tokens,
+        **columns_of(reasoning_per_turn=row.reasoning),
     }
 
 

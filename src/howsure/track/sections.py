@@ -9,9 +9,16 @@ from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
 from howsure.track.baselines import Board
-from howsure.track.charts import ERROR_WORDS, draw_averages, draw_errors, draw_survival
+from howsure.track.charts import (
+    ERROR_WORDS,
+    draw_averages,
+    draw_errors,
+    draw_reasoning,
+    draw_survival,
+    reasoning_history,
+)
 from howsure.track.differences import Contrast
-from howsure.track.results import TrackResult
+from howsure.track.results import TrackResult, TrackRow
 from howsure.track.samples import DIRECT
 
 __all__ = ["track_sections"]
@@ -23,6 +30,7 @@ def track_sections(results: TrackResult) -> list[Section]:
     sections = [_board_section(results, board, has_notes=board == played[0]) for board in played]
     sections += [_difference_section(results)] if results.differences else []
     sections += [_gain_section(results)] if results.gains else []
+    sections += [_reasoning_section(results)] if results.reasoning_rows() else []
     sections += [_usage_section(results)] if any(row.usage.input_tokens is not None for row in results.rows) else []
     return sections
 
@@ -158,6 +166,39 @@ _CONTRAST_METHOD = "Difference of restricted means up to the last turn that at l
 
 def _contrast(found: Contrast) -> list[Cell]:
     return [found.difference, found.limit, chance(found.p), chance(found.p_log_rank), found.n_seeds, found.n_unshared]
+
+
+def _reasoning_section(results: TrackResult) -> Section:
+    blocks: list[Block] = []
+    columns = [
+        "Model",
+        "Solver",
+        "Earlier reasoning",
+        "Reasoning tokens per turn",
+        "Average",
+        "Restricted mean",
+        "Games",
+    ]
+    for board, rows in results.reasoning_rows().items():
+        cells: list[list[Cell]] = [
+            [row.model, row.solver, reasoning_history(row), row.reasoning, row.average, _restricted(row), row.n]
+            for row in rows
+        ]
+        caption = f"Correct answers before the first error and reasoning tokens per turn: {board.title}."
+        blocks += [ChartBlock(draw_reasoning(results, board)), TableBlock(columns, cells, caption)]
+    return Section("Correct answers against reasoning", [*blocks, Method(_REASONING_METHOD)])
+
+
+def _restricted(row: TrackRow) -> Cell:
+    return row.survival.restricted_mean if row.survival else None
+
+
+_REASONING_METHOD = (
+    "Reasoning tokens per turn: all reasoning tokens of the games over all turns that were asked, with a t interval clustered by sequence. The tokens are those that the server "
+    "counted. “Dropped”: the model reads its earlier answers, not the reasoning before them, so it has to work out the state anew in each turn. “Kept”: it also reads "
+    "its earlier reasoning, which makes the state explicit. Models that reason more differ in other ways too: only rows of one model with different settings show what reasoning "
+    "itself changes."
+)
 
 
 def _usage_section(results: TrackResult) -> Section:

@@ -35,12 +35,34 @@ class Conditions:
     high: Annotated[int, _option("One more than the largest number.")] = 100
     distractors: Annotated[float, _option("Probability of an irrelevant line before each number, 0 to 1.")] = 0.0
     brief: Annotated[
-        bool, _option("Forbid everything but the answer, so that the state cannot be kept in writing.", "--brief")
+        bool,
+        _option(
+            "Forbid notes in replies, so that the state cannot be kept in writing. Hidden reasoning is counted, not forbidden.",
+            "--brief",
+        ),
     ] = False
+    keep_reasoning: Annotated[
+        bool,
+        _option(
+            "Leave a model's reasoning of earlier turns in the conversation; without it, that reasoning is dropped.",
+            "--keep-reasoning",
+        ),
+    ] = False
+    first_answer: Annotated[bool, _option("The first answer in a reply counts, not the last.", "--first-answer")] = (
+        False
+    )
 
     @property
     def setting(self) -> Setting:
         """The same for the game."""
         from howsure.track.game.sequence import Setting
 
-        return Setting(self.length, self.low, self.high, self.distractors, self.brief)
+        return Setting(
+            length=self.length,
+            low=self.low,
+            high=self.high,
+            distractors=self.distractors,
+            is_brief=self.brief,
+            keeps_reasoning=self.keep_reasoning,
+            takes_first=self.first_answer,
+        )

@@ -61,6 +61,12 @@ def print_result(results: TrackResult, output: Output) -> None:
         more = len(results.differences) - len(listed)
         rest = f" {more} more pairs are in differences.csv." if more else ""
         console.table("Differences between players", headers, pairs, _PAIRED + rest)
+    for board, several in results.reasoning_rows().items():
+        from howsure.track.charts import reasoning_history
+
+        thinking = [(r.model, r.solver, reasoning_history(r), r.reasoning, r.average, r.n) for r in several]
+        heads = ("model", "solver", "earlier reasoning", "tokens of reasoning per turn", "average", "games")
+        console.table(f"Correct answers against reasoning: {board.title}", heads, thinking)
     kinds = [(*_who(row), *(_kind_share(row, kind) for kind in _KINDS)) for row in results.rows if row.chance_errors]
     if kinds:
         caption = (

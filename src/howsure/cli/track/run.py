@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,10 +28,25 @@ class PlayingOptions(AskingOptions):
     """How a model is asked, game by game."""
 
     max_samples: Annotated[int, asking_option("Games at a time; memory grows with it.", min=1)] = 20
+    reasoning_effort: Annotated[
+        str | None,
+        asking_option("How much a reasoning model thinks: none, minimal, low, medium, high, …", show_default=False),
+    ] = None
+    reasoning_tokens: Annotated[
+        int | None,
+        asking_option("Most tokens of reasoning per reply, for providers with a budget.", min=0, show_default=False),
+    ] = None
     epochs: Annotated[int, asking_option("Games per sequence.", min=1)] = 1
     state_role: Annotated[str, asking_option("Role of the message with the explicit state: user or assistant.")] = (
         "user"
     )
+
+    def into(self, output: Output) -> dict[str, Any]:
+        """The same for a run; the two dials for reasoning are settings of Inspect."""
+        told = super().into(output)
+        dials = {name: told.pop(name) for name in ("reasoning_effort", "reasoning_tokens")}
+        told["config"] |= {name: value for name, value in dials.items() if value is not None}
+        return told
 
 
 @app.command(epilog="Example: howsure track run --player oracle --player window-5 --samples 20 -o runs")

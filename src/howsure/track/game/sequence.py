@@ -50,7 +50,7 @@ class Setting:
     >>> Setting(distractors=0.5).label
     'distractors=0.5'
     >>> Setting.of("distractors=0.5", length=50)
-    Setting(length=50, low=0, high=100, distractors=0.5, is_brief=False)
+    Setting(length=50, low=0, high=100, distractors=0.5, is_brief=False, keeps_reasoning=False, takes_first=False)
 
     Parameters
     ----------
@@ -63,7 +63,11 @@ class Setting:
     distractors : float
         Probability of an irrelevant line before a number.
     is_brief : bool
-        Whether replies may contain only the answer.
+        Whether replies may contain only the answer. Reasoning before the reply is counted, not forbidden.
+    keeps_reasoning : bool
+        Whether the reasoning of earlier turns stays in the conversation, where a model can read its notes again.
+    takes_first : bool
+        Whether the first answer in brackets counts, as in the eval's first implementation, and not the last.
     """
 
     length: int = LENGTH
@@ -71,6 +75,8 @@ class Setting:
     high: int = HIGH
     distractors: float = 0.0
     is_brief: bool = False
+    keeps_reasoning: bool = False
+    takes_first: bool = False
 
     def __post_init__(self) -> None:
         if self.length < 1:
@@ -81,6 +87,10 @@ class Setting:
             )
         if not 0 <= self.distractors <= 1:
             raise OptionError(f"distractors {self.distractors:g} is not a probability. Give a number from 0 to 1.")
+        if self.is_brief and self.keeps_reasoning:
+            raise OptionError(
+                "Brief replies forbid a state in writing, and kept reasoning is one. Choose one of the two."
+            )
 
     @classmethod
     def of(cls, label: str, length: int = LENGTH) -> Setting:
@@ -90,7 +100,7 @@ class Setting:
             return cls(length, **{name: _KINDS[name](float(value)) for name, _, value in pairs})
         except (KeyError, ValueError):
             raise OptionError(
-                f"Setting {label!r} is not known. Write {STANDARD!r}, or what differs: low=0 high=10 distractors=0.5 is_brief=1."
+                f"Setting {label!r} is not known. Write {STANDARD!r}, or what differs: low=0 high=10 distractors=0.5 is_brief=1 keeps_reasoning=1 takes_first=1."
             ) from None
 
     @property
@@ -108,4 +118,11 @@ class Setting:
         return distractors(seed, length=self.length, share=self.distractors)
 
 
-_KINDS: dict[str, Callable[[float], Any]] = {"low": int, "high": int, "distractors": float, "is_brief": bool}
+_KINDS: dict[str, Callable[[float], Any]] = {
+    "low": int,
+    "high": int,
+    "distractors": float,
+    "is_brief": bool,
+    "keeps_reasoning": bool,
+    "takes_first": bool,
+}

@@ -176,14 +176,15 @@ def estimate_tokens(
     setting : Setting, optional
         Conditions of the games.
     extra_output : float
-        Tokens written per turn beside the answer, such as reasoning; they are not read again.
+        Tokens written per turn beside the answer, such as reasoning; they are read again only where the setting keeps reasoning.
     """
     setting = setting or Setting()
     if solver not in SOLVERS:
         raise OptionError.unknown("solver", solver, SOLVERS)
     shown, states, replies = _messages(variant, setting)
     opening = count_tokens(instructions(variant, setting)) + _ENVELOPE
-    told = opening + np.cumsum(shown) + np.concatenate([[0], np.cumsum(replies + _ENVELOPE)[:-1]])
+    kept = replies + (extra_output if setting.keeps_reasoning else 0)
+    told = opening + np.cumsum(shown) + np.concatenate([[0], np.cumsum(kept + _ENVELOPE)[:-1]])
     asked = _still_playing(turns, setting.length) * n_samples
     read = asked @ (told + (states if solver == EXPLICIT else 0))
     repeated, written = asked[1:] @ told[:-1], asked @ (replies + extra_output)

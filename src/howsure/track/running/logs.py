@@ -22,6 +22,7 @@ _PLAYERS = "howsure/"
 _KINDS = {"howsure": "baseline", "human": "human"}  # by provider; every other one serves models
 # how a run is carried out, which does not change what a model says
 _NO_MATTER = {"max_connections", "adaptive_connections", "max_retries", "timeout", "attempt_timeout", "cache", "batch"}
+_DIALS = ("reasoning_effort", "reasoning_tokens")
 
 
 def samples_from_logs(paths: Sequence[str | os.PathLike[str]]) -> Samples:
@@ -134,7 +135,8 @@ def _names(logs: Sequence[Log]) -> dict[Path, str]:
             {name: v for (_, name), v in log.model_settings().items() if name not in _NO_MATTER} for log in several
         ]
         every = dict.fromkeys(name for one in settings for name in one)
-        differing = [name for name in every if len({one.get(name) for one in settings}) > 1]
+        # the dials for reasoning are always named: a folder may get another run with other ones later
+        differing = [name for name in every if name in _DIALS or len({one.get(name) for one in settings}) > 1]
         for log, one in zip(several, settings, strict=True):
             told = ", ".join(f"{name}={one[name]}" for name in differing if name in one)
             names[log.path] = f"{model} ({told})" if told else model
@@ -142,9 +144,13 @@ def _names(logs: Sequence[Log]) -> dict[Path, str]:
 
 
 def _notes(games: Sequence[_Game]) -> list[str]:
-    noted = Counter(game.model for game in games if game.told.get("n_notes"))
+    noted = Counter(game.model for game in games if game.told.get("n_notes") or game.told.get("n_reasoned"))
+    estimated = Counter(game.model for game in games if game.told.get("n_estimated"))
     total = Counter(game.model for game in games)
     return [
         f"{model}: in {n} of {total[model]} games a reply contains reasoning or notes in addition to the answer, so the model may write down the state."
         for model, n in noted.items()
+    ] + [
+        f"{model}: the server did not count the reasoning tokens of {n} of {total[model]} games; they are estimated from the reasoning's share of the reply's characters."
+        for model, n in estimated.items()
     ]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.running import Asking, InspectRun, error_counts
 from howsure.track.game.sequence import Setting
 from howsure.track.running.logs import samples_of
@@ -80,6 +80,10 @@ def run_model(
         Further settings of `howsure.running.Asking`: ``base_url``, ``config``, ``max_samples`` (games at a time; memory grows with it), ….
     """
     asked = Asking(model, **asking)
+    if "reasoning_history" in asked.config:
+        raise OptionError(
+            "reasoning_history: what stays of earlier reasoning is a condition of the game. Use keeps_reasoning (--keep-reasoning)."
+        )
     if model.startswith("human/"):  # who plays one game at a time and has the screen to himself
         asked = replace(asked, max_samples=1, display="none")
     task_args = {"variant": variant, "solver": solver, "samples": n_samples, "state_role": state_role, "seed": seed}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from inspect_ai.model import ContentReasoning, ModelOutput, ModelUsage
+from inspect_ai.model import ChatMessageAssistant, ContentReasoning, ContentText, ModelOutput
 
 from howsure.running import Tokens, failure_of
-from howsure.track.game.parsing import parse
+from howsure.track.game.parsing import parse, split_reasoning
 from howsure.track.game.rules import Referee
 from howsure.track.game.sequence import Setting
 
-__all__ = ["Record"]
+__all__ = ["Record", "without_reasoning"]
 
 _TAG = re.compile(r"\[\s*\w+\s*:[^\]]{0,40}\]")
 _LONG = 200  # characters; nobody needs them to say one number
@@ -26,7 +26,8 @@ class Record:
     def __init__(self, referee: Referee, setting: Setting) -> None:
         self.referee, self.setting = referee, setting
         self.failure: str | None = None  # one of `howsure.track.game.endings.FAILURES`
-        self.n_turns = self.n_notes = 0
+        self.n_turns = self.n_notes = self.n_reasoned = 0
+        self.n_estimated = 0  # replies whose reasoning tokens the server did not count
         self._all, self._charged = Tokens(), Tokens()
         self._is_counted = False
 
@@ -40,20 +41,29 @@ class Record:
         self.n_turns += 1
         self.referee.show(number)
 
-    def count(self, usage: ModelUsage | None, *, is_charged: bool) -> None:
-        """Add a reply's tokens; a reply from Inspect's cache was charged in an earlier run."""
-        if usage is None:
+    def count(self, output: ModelOutput, *, is_charged: bool) -> None:
+        """Add a reply's tokens; a reply from Inspect's cache was charged in an earlier run.
+
+        Where the reply shows reasoning and the server counts no tokens of it, its share of the output tokens is that of its characters.
+        """
+        thought, said = _reasoning_and_rest(output)
+        self.n_reasoned += bool(thought or (output.usage and output.usage.reasoning_tokens))
+        if output.usage is None:
             return
         self._is_counted = True
-        used = Tokens.of(usage)
+        used = Tokens.of(output.usage)
+        if thought and not used.reasoning:
+            self.n_estimated += 1
+            used = replace(used, reasoning=round(used.output * len(thought) / (len(thought) + len(said))))
         self._all += used
         if is_charged:
             self._charged += used
 
     def judge(self, output: ModelOutput) -> bool:
         """Whether the game goes on after this reply."""
-        answer = parse(output.completion, self.referee.variant)
-        has_notes = answer is not None and _has_notes(output)
+        _, said = _reasoning_and_rest(output)
+        answer = parse(said, self.referee.variant, takes_first=self.setting.takes_first)
+        has_notes = answer is not None and _has_notes(said)
         self.n_notes += has_notes
         self.failure = failure_of(output, has_answer=answer is not None)
         if self.failure == "length":
@@ -68,18 +78,39 @@ class Record:
         is_over = game.is_complete or game.error_kind
         failure = self.failure or (None if is_over else "error")
         told = asdict(game) | {"failure": failure, "n_turns": self.n_turns, "n_notes": self.n_notes}
+        told |= {"n_reasoned": self.n_reasoned, "n_estimated": self.n_estimated}
         if self._is_counted:
             told |= {f"{name}_tokens": n for name, n in asdict(self._all).items()}
             told |= {f"charged_{name}_tokens": n for name, n in asdict(self._charged).items()}
         return told
 
 
-def _has_notes(output: ModelOutput) -> bool:
-    """Whether the reply holds more than the answer: then the state may be kept in writing."""
-    content = output.message.content
-    if not isinstance(content, str) and any(isinstance(part, ContentReasoning) for part in content):
-        return True
-    if output.usage and output.usage.reasoning_tokens:
-        return True
-    rest = _TAG.sub("", output.completion)
+def without_reasoning(message: ChatMessageAssistant) -> ChatMessageAssistant:
+    """The message as it stays in the conversation where earlier reasoning is dropped; the same one if it has none."""
+    content = message.content
+    if isinstance(content, str):
+        thought, said = split_reasoning(content)
+        return message.model_copy(update={"content": said.strip()}) if thought else message
+    kept = [
+        part.model_copy(update={"text": split_reasoning(part.text)[1].strip()})
+        if isinstance(part, ContentText)
+        else part
+        for part in content
+        if not isinstance(part, ContentReasoning)
+    ]
+    return message.model_copy(update={"content": kept})
+
+
+def _reasoning_and_rest(output: ModelOutput) -> tuple[str, str]:
+    """What a reply shows of its reasoning, in parts of its own or between marks in the text, and what it says."""
+    content = output.message.content if output.choices else ""
+    parts = [] if isinstance(content, str) else [part for part in content if isinstance(part, ContentReasoning)]
+    shown = "".join("" if part.redacted else part.reasoning for part in parts)
+    thought, said = split_reasoning(output.completion)
+    return shown + thought, said
+
+
+def _has_notes(said: str) -> bool:
+    """Whether the reply says more than the answer: then the state may be kept in writing."""
+    rest = _TAG.sub("", said)
     return len(rest) > _LONG or len(re.findall(r"\d+", rest)) >= _MANY

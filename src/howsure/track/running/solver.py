@@ -12,6 +12,7 @@ from inspect_ai.model import (
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
+    GenerateConfig,
     Model,
     ModelOutput,
     get_model,
@@ -23,7 +24,7 @@ from howsure.running import Gate, GivenUpError, keep_reply
 from howsure.track.game.prompts import state_message, turn_message
 from howsure.track.game.rules import Referee
 from howsure.track.game.sequence import Setting
-from howsure.track.running.records import Record
+from howsure.track.running.records import Record, without_reasoning
 
 __all__ = ["Role", "play_game"]
 
@@ -48,13 +49,16 @@ def play_game(
         record = Record(Referee(told["variant"], setting.length), setting)
         state.messages = [_opening(state, player_seed)]
         ask = _Asking(get_model(), keep_reply(state.sample_id) if cache else None, record, gate)
+        history = list(state.messages)  # what the model reads; the log's messages have all that was said
         try:
             for number, line in zip(setting.numbers(told["seed"]), setting.lines(told["seed"]), strict=True):
                 record.show(number)
                 shown = _message(ChatMessageUser, turn_message(number, line), record, number=number)
                 with_state = _with_state(shown, record, state_role) if is_explicit else [shown]
-                state.output = await ask([*state.messages, *with_state])
-                state.messages.extend([shown, *(choice.message for choice in state.output.choices[:1])])
+                state.output = await ask([*history, *with_state])
+                said = [choice.message for choice in state.output.choices[:1]]
+                state.messages.extend([shown, *said])
+                history.extend([shown, *(said if setting.keeps_reasoning else map(without_reasoning, said))])
                 if not record.judge(state.output):
                     break
         except LimitExceededError as error:
@@ -75,16 +79,18 @@ class _Asking:
 
     def __init__(self, model: Model, policy: CachePolicy | None, record: Record, gate: Gate) -> None:
         self._model, self._record, self._gate = model, record, gate
-        self._cache: dict[str, Any] = {"cache": policy} if policy else {}
+        self._options: dict[str, Any] = {"cache": policy} if policy else {}
+        if record.setting.keeps_reasoning:  # by themselves, some providers would drop it
+            self._options["config"] = GenerateConfig(reasoning_history="all")
 
     async def __call__(self, messages: list[ChatMessage]) -> ModelOutput:
         try:
             with token_limit(None) as charged:  # sees only what was asked now, not what came from the cache
-                output = await self._gate.ask(lambda: self._model.generate(messages, **self._cache))
+                output = await self._gate.ask(lambda: self._model.generate(messages, **self._options))
         except GivenUpError:
             self._record.failure = "api"
             raise
-        self._record.count(output.usage, is_charged=charged.usage > 0)
+        self._record.count(output, is_charged=charged.usage > 0)
         for choice in output.choices[:1]:
             choice.message.metadata = self._record.mark
         return output

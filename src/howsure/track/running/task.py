@@ -27,6 +27,8 @@ def track_the_stat(
     high: int = HIGH,
     distractors: float = 0.0,
     is_brief: bool = False,  # noqa: FBT001, FBT002 - Inspect passes -T options by name
+    keeps_reasoning: bool = False,  # noqa: FBT001, FBT002
+    takes_first: bool = False,  # noqa: FBT001, FBT002
     state_role: Literal["user", "assistant"] = "user",
     seed: int = 0,
     cache: bool = False,  # noqa: FBT001, FBT002
@@ -41,7 +43,9 @@ def track_the_stat(
         low: The smallest number.
         high: One more than the largest number.
         distractors: The chance of an irrelevant line before a number.
-        is_brief: Forbid all but the answer: a reply with notes or reasoning breaks the game off.
+        is_brief: Forbid all but the answer: a reply with notes interrupts the game. Reasoning before the reply is counted, not forbidden.
+        keeps_reasoning: Leave the reasoning of earlier turns in the conversation, where the model can read it again.
+        takes_first: The first answer in brackets counts, not the last.
         state_role: Who says the explicit state. ``assistant`` adds a message that many servers take for the start of the reply.
         seed: For players that draw; sequences do not depend on it.
         cache: Keep replies in Inspect's cache, so that an interrupted run goes on where it was. A later run of the same model
@@ -53,7 +57,7 @@ def track_the_stat(
         raise OptionError.unknown("solver", solver, ("direct", "explicit"))
     if state_role not in ("user", "assistant"):
         raise OptionError.unknown("state_role", state_role, ("user", "assistant"))
-    setting = Setting(length, low, high, distractors, is_brief)
+    setting = Setting(length, low, high, distractors, is_brief, keeps_reasoning, takes_first)
     told = {"variant": variant, "solver": _label(solver, state_role), "setting": setting.label, **asdict(setting)}
     prompt = instructions(variant, setting)
     games = [Sample(id=number, input=prompt, metadata={**told, "seed": number}) for number in range(samples)]
