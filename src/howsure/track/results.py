@@ -329,7 +329,7 @@ def _notes(row: TrackRow) -> list[str]:
     written = row.usage.written_each_turn
     if row.solver == DIRECT and row.usage.reasoning_tokens:
         notes.append(
-            f"{name}: writes {row.reasoning.value or 0:.3g} tokens of reasoning per turn before it answers, where it can work out the state in writing. Read its results as explicit tracking."
+            f"{name}: reasons before it answers ({row.reasoning.value or 0:.3g} tokens per turn), so it can work out the state in writing. Read its results as explicit tracking."
         )
     elif row.solver == DIRECT and written is not None and written > _LONG_REPLY:
         notes.append(
