@@ -315,7 +315,8 @@ def test_the_search_works_from_a_folder(site, browser_page):
 # Verbs whose examples read what the examples before them wrote, in one folder.
 CHAINS = {
     "stitch": [
-        *("stitch explore", "stitch fit", "stitch score", "stitch next", "stitch forecast", "stitch progress"),
+        *("stitch explore", "stitch fit", "stitch score", "stitch next", "stitch predict", "stitch forecast"),
+        *("stitch progress", "stitch validate"),
         *("stitch map", "stitch robustness", "stitch check", "stitch simulate", "stitch coverage"),
         *("bridge place", "bridge map"),
     ],

@@ -21,10 +21,12 @@ VERBS = (
     "fit",
     "score",
     "next",
+    "predict",
     "forecast",
     "progress",
     "map",
     "robustness",
+    "validate",
     "check",
     "simulate",
     "coverage",
@@ -317,6 +319,34 @@ def test_robustness_on_the_published_folds():
     assert by_method["sigmoid (paper)"]["rmse"] == pytest.approx(0.0995, abs=2e-3)
     assert by_method["default"]["rmse"] < 0.0948
     assert by_method["default"]["difference_high"] < 0
+
+
+def test_predict(folder, tmp_path):
+    names = pl.read_csv(folder / "models.csv")["model"][:2].to_list()
+    text = told("predict", folder, *names, "-b", "bench-02", "--benchmark", "bench-05", "-o", tmp_path)
+    assert "Predicted scores" in text
+    rows = pl.read_csv(tmp_path / "predictions.csv")
+    assert rows["model"].to_list() == [names[0], names[0], names[1], names[1]]
+    assert set(rows["benchmark"]) == {"bench-02", "bench-05"}
+    again = Scale.load(folder).predict(names, ["bench-02", "bench-05"]).scores
+    assert again["expected"].to_list() == pytest.approx(rows["expected"].to_list())
+    assert "No model in this fit called 'nobody'" in refused("predict", folder, "nobody")
+
+
+def test_validate(tmp_path):
+    text = told("validate", EXAMPLES / "scores.csv", "--folds", 3, "-o", tmp_path)
+    assert "Errors of predicted scores" in text
+    assert "Coverage of the 90% prediction intervals" in text
+    errors = pl.read_csv(tmp_path / "heldout_errors.csv")
+    assert errors["split"].unique(maintain_order=True).to_list() == ["random holes", "new models", "later models"]
+
+
+def test_a_file_of_folds_is_used_by_robustness(tmp_path):
+    """The option was read and then ignored."""
+    rows = pl.read_csv(EXAMPLES / "scores.csv").select("model", "benchmark").with_row_index("fold")
+    path = tmp_path / "folds.csv"
+    rows.head(5).write_csv(path)
+    assert "scores have no fold" in refused("robustness", EXAMPLES / "scores.csv", "-n", 2, "--folds", path)
 
 
 def test_explore(tmp_path):

@@ -6,9 +6,11 @@ from howsure.stitch import (
     CapabilityCoverage,
     Exploration,
     Forecast,
+    HeldOutScores,
     HorizonMap,
     NextBenchmark,
     PlacedModels,
+    Predictions,
     Progress,
     Robustness,
     Scale,
@@ -21,10 +23,12 @@ from howsure.stitch import (
     forecast,
     map_horizons,
     next_benchmark,
+    predict,
     progress,
     robustness,
     score,
     simulate,
+    validate,
 )
 from howsure.tables import Scores
 
@@ -57,6 +61,16 @@ def placed():
 @example(NextBenchmark)
 def next_one():
     return next_benchmark(scale(), scale().models["model"][0])
+
+
+@example(Predictions)
+def predicted():
+    return predict(scale(), scale().models["model"].head(2).to_list())
+
+
+@example(HeldOutScores)
+def held_out():
+    return validate(simulated().scores, folds=2)
 
 
 @example(Forecast)

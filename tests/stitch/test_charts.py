@@ -117,7 +117,10 @@ def test_curves_and_residuals_are_the_fit(scale):
     residuals = residual_frame(scale)
     assert np.sqrt((residuals["residual"].to_numpy() ** 2).mean()) == pytest.approx(scale.quality.rmse)
     row = residuals.row(0, named=True)
-    assert row["expected"] == pytest.approx(scale.predict(row["model"], row["benchmark"]).value)
+    of, b = scale.estimate, scale.problem.benchmark_at(row["benchmark"])
+    floor, ceiling = scale.problem.floors[b], scale.problem.ceilings[b]
+    share = of.shares(of, scale.problem.model_at(row["model"]))[b]
+    assert row["expected"] == pytest.approx(floor + (ceiling - floor) * share)
     curves = curve_frame(scale, n=5)
     assert len(curves) == 5 * len(scale.benchmarks)
     one = curves.filter(benchmark=scale.benchmarks["benchmark"][0])

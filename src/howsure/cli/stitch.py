@@ -1,4 +1,4 @@
-"""`howsure stitch`: explore, fit, score, next, forecast, progress, map, robustness, check, simulate, coverage."""
+"""`howsure stitch`: explore, fit, score, next, predict, forecast, progress, map, robustness, validate, check, simulate, coverage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ import typer
 from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
 from howsure.cli.output import Console, progress_bar
-from howsure.cli.stitch_analyses import check, forecast, map_horizons, progress, robustness
+from howsure.cli.stitch_analyses import (
+    check,
+    forecast,
+    map_horizons,
+    predict,
+    progress,
+    robustness,
+    validate,
+)
 from howsure.cli.stitch_common import (
     SHOWN,
     Fit,
@@ -196,10 +204,12 @@ def next_benchmark(
     save_result(found, output)
 
 
+app.command(epilog="Example: howsure stitch predict fit cobalt-4.0 --benchmark bench-02")(predict)
 app.command(epilog="Example: howsure stitch forecast fit --cutoff-date 2025-05-01")(forecast)
 app.command(epilog="Example: howsure stitch progress fit")(progress)
 app.command("map", epilog="Example: howsure stitch map fit examples/stitch/horizons.csv")(map_horizons)
 app.command(epilog="Example: howsure stitch robustness examples/stitch/scores.csv --replicates 20")(robustness)
+app.command(epilog="Example: howsure stitch validate examples/stitch/scores.csv --folds 3")(validate)
 app.command(epilog="Example: howsure stitch check fit --models 20 --seed 1")(check)
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a finished scale, or of its scores: `howsure stitch forecast, progress, map, robustness, check`."""
+"""What is asked of a finished scale, or of its scores: `howsure stitch predict, forecast, progress, map, robustness, validate, check`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,90 @@ from howsure.cli.stitch_common import (
 )
 from howsure.estimates import Estimate, stated
 
+MOST_PREDICTED = 60
+"""Rows of predictions that a terminal shows."""
+
 if TYPE_CHECKING:
     from howsure.stitch.forecasting.breaks import BreakTest
 
-__all__ = ["check", "forecast", "map_horizons", "progress", "robustness"]
+__all__ = ["check", "forecast", "map_horizons", "predict", "progress", "robustness", "validate"]
+
+
+@verb
+def predict(
+    folder: Fit,
+    output: Output,
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models of the scale.", show_default=False)],
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-b", "--benchmark", help="A benchmark of the scale; may be repeated. [default: all]", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Scores to expect of a model, whether it was tested or not.
+
+    The expected score has a confidence interval; a score that would be observed has a prediction interval, which adds the noise of one score. Related scores
+    count: of the same family, organisation and time, and of the model on other benchmarks. Writes predictions.csv and predictions.json.
+    """
+    scale = load_scale(folder)
+    found = scale.predict(models, benchmark)
+    rows = [
+        (r["model"], r["benchmark"], _stated_score(r, scale.level), _ends(r["observed_low"], r["observed_high"]), figure(r["score"], 3))
+        for r in found.scores.head(MOST_PREDICTED).rows(named=True)
+    ]  # fmt: skip
+    columns = (
+        "model",
+        "benchmark",
+        f"expected score [{scale.level:.0%}]",
+        f"one observed score, {scale.level:.0%}",
+        "fitted score",
+    )
+    n = len(found.scores)
+    cut = f"The first {MOST_PREDICTED} of {n:,}." if n > MOST_PREDICTED else ""
+    output.console.table("Predicted scores", columns, rows, cut)
+    finish(found, output, "predict", "Predicted scores")
+
+
+@verb
+def validate(
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    fitting: Fitting,
+    folds: Annotated[
+        str, typer.Option(help="Folds of the random holes: a number, or a file with model, benchmark, fold.")
+    ] = "10",
+    known: Annotated[int, typer.Option(min=1, help="Scores that new and later models keep.")] = 3,
+    level: Level = 0.9,
+    seed: Seed = 0,
+) -> None:
+    """How well `predict` predicts scores that it has not seen.
+
+    Held out are random scores, new models and later models. Compared with the curves alone and with the preset paper; coverage of the prediction intervals.
+    Writes heldout_errors.csv, heldout_coverage.csv and heldout.json.
+    """
+    from howsure.stitch.sensitivity.heldout import validate as hold_out
+
+    scores = reading.scores(inputs, output.console)
+    names = ("preset", "min_benchmarks", "since", "duplicates", "include", "exclude", "floors")
+    options = {name: value for name, value in fitting.options.items() if name in names}
+    with progress_bar("fitting", output.console) as progress:
+        found = hold_out(
+            scores, folds=folds_named(folds), n_known=known, level=level, seed=seed, progress=progress, **options
+        )
+    output.console.notes(note for note in found.provenance.notes if note not in scores.notes)
+    rows = [
+        (r["split"], r["method"], Estimate(r["rmse"], r["rmse_low"], r["rmse_high"], level), _ratio(r, level), r["n"])
+        for r in found.errors.rows(named=True)
+    ]
+    columns = ("held out", "method", f"root mean square error [{level:.0%}]", "divided by that of paper", "scores")
+    caption = f"New and later models keep {known} scores each. Later: released after 50, 65 and 80 % of the models."
+    output.console.table("Errors of predicted scores", columns, rows, caption)
+    covered = [(r["split"], r["expected"], _covered(r), figure(r["mean_width"], 3), r["n"]) for r in found.coverage.rows(named=True)]  # fmt: skip
+    columns = ("held out", "expected score", f"coverage [{level:.0%}]", "mean width", "scores")
+    output.console.table(f"Coverage of the {level:.0%} prediction intervals", columns, covered)
+    finish(found, output, "validate", "Held-out scores")
 
 
 @verb
@@ -200,6 +280,7 @@ def robustness(
             scores,
             n_replicates=replicates,
             share=share,
+            folds=folds_named(folds),
             level=level,
             seed=seed,
             scheduler=scheduler,
@@ -254,6 +335,25 @@ def check(
     for sentence in found.surprises.words(5):
         output.console.say(f"  {sentence}")
     finish(found, output, "check", "Check of the scale")
+
+
+def folds_named(folds: str) -> int | str:
+    """A number of folds, or the file that has them."""
+    return int(folds) if folds.isdigit() else folds
+
+
+def _stated_score(row: Mapping[str, Any], level: float) -> Estimate:
+    if row["expected"] is None:
+        return Estimate.without("undefined", "its scores do not rise with capability", level=level)
+    return Estimate(row["expected"], row["expected_low"], row["expected_high"], level, row["expected_state"])
+
+
+def _ends(low: float | None, high: float | None) -> str | None:
+    return None if low is None or high is None else f"{low:.2f} to {high:.2f}"
+
+
+def _ratio(row: Mapping[str, Any], level: float) -> Estimate | None:
+    return None if row["ratio"] == 1 else Estimate(row["ratio"], row["ratio_low"], row["ratio_high"], level)
 
 
 def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -> None:

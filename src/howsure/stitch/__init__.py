@@ -1,7 +1,7 @@
 """How capable is each model, how hard is each benchmark, on one scale, and where is the frontier going?
 
-The verbs of ``howsure stitch`` are functions of the same names here: `explore`, `fit`, `score`, `next`, `forecast`, `progress`, `map`,
-`robustness`, `check`, `simulate` and `coverage`::
+The verbs of ``howsure stitch`` are functions of the same names here: `explore`, `fit`, `score`, `next`, `predict`, `forecast`, `progress`, `map`,
+`robustness`, `validate`, `check`, `simulate` and `coverage`::
 
     from howsure.stitch import fit
     scale = fit(scores, anchor="Winogrande", n_replicates=1000)
@@ -10,6 +10,7 @@ The verbs of ``howsure stitch`` are functions of the same names here: `explore`,
     cleaning, exploration                 the table of scores before the fit
     model/                                presets, arrays, kernels, priors, refits
     scale, summaries, placing             a fit and its tables; new models on it
+    prediction                            scores that are not there
     forecasting/, sensitivity/            where the frontier goes; what the conclusions depend on
     simulator, interval_coverage          simulated data sets; how often intervals contain the true value
     charts, sections                      how it is shown
@@ -40,11 +41,15 @@ if TYPE_CHECKING:
     from howsure.stitch.placing import PlacedModels as PlacedModels
     from howsure.stitch.placing import next_benchmark as next_benchmark
     from howsure.stitch.placing import score as score
+    from howsure.stitch.prediction import Predictions as Predictions
+    from howsure.stitch.prediction import predict as predict
     from howsure.stitch.scale import Scale as Scale
     from howsure.stitch.scale import fit as fit
     from howsure.stitch.sensitivity.analysis import Robustness as Robustness
     from howsure.stitch.sensitivity.analysis import robustness as robustness
     from howsure.stitch.sensitivity.crossvalidation import compare_models as compare_models
+    from howsure.stitch.sensitivity.heldout import HeldOutScores as HeldOutScores
+    from howsure.stitch.sensitivity.heldout import validate as validate
     from howsure.stitch.sensitivity.inspection import ScaleCheck as ScaleCheck
     from howsure.stitch.sensitivity.inspection import check as check
     from howsure.stitch.simulator import SimulatedScores as SimulatedScores
@@ -62,6 +67,8 @@ _HOMES = {
     "HorizonMap": "forecasting.horizon_map",
     "NextBenchmark": "placing",
     "PlacedModels": "placing",
+    "HeldOutScores": "sensitivity.heldout",
+    "Predictions": "prediction",
     "Problem": "model.problem",
     "Progress": "forecasting.scaling",
     "ScaleReplicates": "model.replicates",
@@ -79,11 +86,13 @@ _HOMES = {
     "map_horizons": "forecasting.horizon_map",
     "next": "placing:next_benchmark",
     "next_benchmark": "placing",
+    "predict": "prediction",
     "prepare_scores": "cleaning",
     "progress": "forecasting.scaling",
     "robustness": "sensitivity.analysis",
     "score": "placing",
     "simulate": "simulator",
+    "validate": "sensitivity.heldout",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 __getattr__ = lazily(__name__, _HOMES)

@@ -14,7 +14,7 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import check_level
-from howsure.stats.replicates import MOST_FAILED, replicate_interval
+from howsure.stats.replicates import MOST_FAILED
 from howsure.stitch.cleaning import Duplicates, Floors, listed, prepare_scores
 from howsure.stitch.model.anchors import Aligned, AnchorModels, Constraint, align, choose_constraint
 from howsure.stitch.model.noise import ScoreNoise, expected
@@ -28,9 +28,10 @@ from howsure.tables import Scores
 if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.stitch.placing import NextBenchmark, PlacedModels
+    from howsure.stitch.prediction import Predictions
     from howsure.tables.frames import Source
 
-__all__ = ["CapabilityPrior", "FitQuality", "Scale", "assemble", "fit"]
+__all__ = ["CapabilityPrior", "FitQuality", "Scale", "assemble", "fit", "prepared_for", "solve_again"]
 
 
 @dataclass(frozen=True)
@@ -180,15 +181,13 @@ class Scale(Result):
         chosen = None if models is None else [self.problem.model_at(name) for name in dict.fromkeys(models)]
         return pair_frame(self.problem.models, self.estimate.capability, self.replicates, self.level, chosen)
 
-    def predict(self, model: str, benchmark: str) -> Estimate:
-        """The score to be expected of a model on a benchmark, whether it has one there or not."""
-        m, b = self.problem.model_at(model), self.problem.benchmark_at(benchmark)
-        floor, ceiling = self.problem.floors[b], self.problem.ceilings[b]
-        value = floor + (ceiling - floor) * self.estimate.shares(self.estimate, m)[b]
-        if self.replicates is None:
-            return Estimate(float(value), level=self.level)
-        drawn = floor + (ceiling - floor) * self.replicates.shares(self.replicates, m)[:, b]
-        return replicate_interval(drawn, self.level).estimate(float(value), level=self.level)
+    def predict(
+        self, models: str | Sequence[str] | None = None, benchmarks: str | Sequence[str] | None = None
+    ) -> Predictions:
+        """Scores to be expected of models on benchmarks, with or without a score there; see `howsure.stitch.predict`."""
+        from howsure.stitch.prediction import predict
+
+        return predict(self, models, benchmarks)
 
     def score(self, scores: Source | Scores, *, seed: int = 0) -> PlacedModels:
         """New models on this scale, the benchmarks as they are; see `howsure.stitch.score`."""
@@ -286,14 +285,7 @@ def fit(
     scores = Scores.of(scores)
     chosen = preset_called(preset)
     _refuse_misfits(chosen, dimensions, n_replicates, level, floors)
-    cleaning = {
-        "min_benchmarks": min_benchmarks,
-        "since": chosen.since if since is None else since,
-        "duplicates": duplicates or chosen.duplicates,
-        "include": tuple(include),
-        "exclude": tuple(exclude),
-        "floors": floors,
-    }
+    cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors)
     problem = _prepare(scores, chosen, cleaning)
     if anchor is None and anchor_models is None:
         anchor_models = _anchors_of(chosen, problem)
@@ -336,6 +328,49 @@ def assemble(
         replicates=replicates,
         provenance=replace(provenance, settings={**provenance.settings, "learned": dict(solution.learned)}),
     )
+
+
+def prepared_for(
+    scores: Scores,
+    *,
+    preset: str = "default",
+    min_benchmarks: int = 4,
+    since: str | datetime.date | None = None,
+    duplicates: Duplicates | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    floors: Floors | None = None,
+) -> Problem:
+    """The scores that `fit` would fit with these options."""
+    chosen = preset_called(preset)
+    return _prepare(scores, chosen, _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors))
+
+
+def _cleaning(
+    chosen: Preset,
+    min_benchmarks: int,
+    since: str | datetime.date | None,
+    duplicates: Duplicates | None,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    floors: Floors | None,
+) -> dict[str, Any]:
+    return {
+        "min_benchmarks": min_benchmarks,
+        "since": chosen.since if since is None else since,
+        "duplicates": duplicates or chosen.duplicates,
+        "include": tuple(include),
+        "exclude": tuple(exclude),
+        "floors": floors,
+    }
+
+
+def solve_again(scale: Scale) -> tuple[Solution, Constraint]:
+    """The optimum that a scale was made of, from which refits and predictions start, and its constraint."""
+    told = scale.provenance.settings
+    anchor = told.get("anchor"), told.get("anchor_difficulty", 0.0), told.get("anchor_slope", 1.0)
+    constraint = choose_constraint(scale.problem, *anchor, told.get("anchor_models"))
+    return preset_called(told["preset"]).solve(scale.problem, constraint, told["dimensions"]), constraint
 
 
 def _refuse_misfits(chosen: Preset, dimensions: int, n_replicates: int, level: float, floors: Floors | None) -> None:

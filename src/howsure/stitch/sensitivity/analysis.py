@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from howsure.errors import InputError, OptionError
+from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
 from howsure.stats.replicates import replicate_interval
-from howsure.stitch.model.anchors import Constraint, choose_constraint
-from howsure.stitch.model.layout import Bools, Floats, Ints
-from howsure.stitch.model.presets import preset_called
+from howsure.stitch.model.anchors import Constraint
+from howsure.stitch.model.layout import Bools, Floats
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.solutions import Solution
-from howsure.stitch.scale import Scale, fit
-from howsure.stitch.sensitivity.crossvalidation import compare_models
+from howsure.stitch.scale import Scale, fit, solve_again
+from howsure.stitch.sensitivity.crossvalidation import compare_models, folds_of
 from howsure.stitch.sensitivity.influence import drop_benchmarks, leave_benchmarks_out, leave_organisations_out
 from howsure.stitch.sensitivity.sentences import Factor, factors_of, told
 from howsure.stitch.sensitivity.settings import (
@@ -34,7 +33,6 @@ from howsure.stitch.sensitivity.settings import (
 from howsure.stitch.sensitivity.variants import BaselineFit, Variant, frontier_slopes, variant_frame
 from howsure.stitch.summaries import rank_columns
 from howsure.tables import Scores
-from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -164,7 +162,7 @@ def robustness(
     stage = _stages(progress)
     scale = fit(scores, **options, level=level, n_replicates=_NOISE, seed=seed, scheduler=scheduler, progress=stage(0))
     problem, used = scale.problem, _method(scale)
-    fold, (solution, constraint) = _folds(problem, folds), _solved(scale)
+    fold, (solution, constraint) = folds_of(problem, folds), solve_again(scale)
     baseline = BaselineFit(problem.models, problem.dates, scale.estimate.capability)
     dropped, kept = drop_benchmarks(
         solution, constraint, n_replicates, share=share, seed=seed, scheduler=scheduler, progress=stage(1)
@@ -219,14 +217,6 @@ def _stages(progress: Progress | None) -> Callable[[int], Progress]:
     return stage
 
 
-def _solved(scale: Scale) -> tuple[Solution, Constraint]:
-    """What the scale was made of: the optimum, from which refits start, and the constraint."""
-    told = scale.provenance.settings
-    anchor = told.get("anchor"), told.get("anchor_difficulty", 0.0), told.get("anchor_slope", 1.0)
-    constraint = choose_constraint(scale.problem, *anchor, told.get("anchor_models"))
-    return preset_called(told["preset"]).solve(scale.problem, constraint, told["dimensions"]), constraint
-
-
 def _slope(baseline: BaselineFit, scale: Scale) -> Estimate:
     value = float(frontier_slopes(baseline.capability[None], baseline.dates)[0])
     if not np.isfinite(value):
@@ -265,30 +255,6 @@ def _ranks(baseline: BaselineFit, capability: Floats, level: float) -> pl.DataFr
     ranks = rank_columns(baseline.capability, capability, level)
     columns = {"model": baseline.models, **ranks, "n_refits": np.isfinite(capability).sum(axis=0)}
     return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None)).sort("rank")
-
-
-def _folds(problem: Problem, folds: int | Source) -> int | Ints:
-    """How many folds, or the fold of each score from a table."""
-    if isinstance(folds, int):
-        return folds
-    part = parts_of(folds)[0].parsed()
-    table = part.collect(part.rows)
-    for name in ("model", "benchmark", "fold"):
-        if name not in table.columns:
-            raise InputError(
-                f"{part.path or 'The folds'}: no column {name!r}. A table of folds has model, benchmark, fold."
-            )
-    given = table.select(pl.col("model", "benchmark").str.strip_chars(), "fold").unique(
-        ["model", "benchmark"], maintain_order=True
-    )
-    wanted = problem.to_frame().join(given, on=["model", "benchmark"], how="left", maintain_order="left")
-    lacking = wanted.filter(pl.col("fold").is_null())
-    if len(lacking):
-        model, benchmark = lacking.select("model", "benchmark").row(0)
-        raise InputError(
-            f"{part.path or 'The folds'}: {len(lacking):,} scores have no fold, the first is {model} on {benchmark}."
-        )
-    return wanted["fold"].rank("dense").to_numpy().astype(np.int64)
 
 
 def _method(scale: Scale) -> str:

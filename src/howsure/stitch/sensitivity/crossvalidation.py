@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -17,8 +17,12 @@ from howsure.stitch.model.layout import Floats, Ints
 from howsure.stitch.model.noise import expected
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.solutions import Solution, solve_ridge
+from howsure.tables.frames import parts_of
 
-__all__ = ["METHODS", "compare_models", "held_out_errors", "make_folds"]
+if TYPE_CHECKING:
+    from howsure.tables.frames import Source
+
+__all__ = ["METHODS", "compare_models", "folds_of", "held_out_errors", "make_folds"]
 
 Method: TypeAlias = Callable[[Problem, Problem, AnchorBenchmark], Floats]
 """Learns from one problem and predicts the scores of another with the same models and benchmarks.
@@ -116,6 +120,30 @@ def make_folds(problem: Problem, n: int, seed: int = 0) -> Ints:
     if not 2 <= n <= problem.n_observations:
         raise OptionError(f"folds is {n}; give from 2 to {problem.n_observations}, the number of scores.")
     return np.random.default_rng(seed).permutation(np.arange(problem.n_observations) % n)
+
+
+def folds_of(problem: Problem, folds: int | Source) -> int | Ints:
+    """How many folds, or the fold of each score from a table."""
+    if isinstance(folds, int):
+        return folds
+    part = parts_of(folds)[0].parsed()
+    table = part.collect(part.rows)
+    for name in ("model", "benchmark", "fold"):
+        if name not in table.columns:
+            raise InputError(
+                f"{part.path or 'The folds'}: no column {name!r}. A table of folds has model, benchmark, fold."
+            )
+    given = table.select(pl.col("model", "benchmark").str.strip_chars(), "fold").unique(
+        ["model", "benchmark"], maintain_order=True
+    )
+    wanted = problem.to_frame().join(given, on=["model", "benchmark"], how="left", maintain_order="left")
+    lacking = wanted.filter(pl.col("fold").is_null())
+    if len(lacking):
+        model, benchmark = lacking.select("model", "benchmark").row(0)
+        raise InputError(
+            f"{part.path or 'The folds'}: {len(lacking):,} scores have no fold, the first is {model} on {benchmark}."
+        )
+    return wanted["fold"].rank("dense").to_numpy().astype(np.int64)
 
 
 def _rms(error: Floats) -> float:

@@ -1,0 +1,135 @@
+"""Scores that are not there: what to expect of a model on a benchmark, and how far an observed score may lie from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.results import Provenance, Result
+from howsure.stats._arrays import normal_quantile, t_quantile
+from howsure.stitch.model.layout import Floats
+from howsure.stitch.model.residuals import PredictedScores, fit_residuals
+from howsure.stitch.scale import Scale, solve_again
+
+__all__ = ["Predictions", "intervals_of", "predict"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Predictions(Result):
+    """Expected scores, with a confidence interval and a prediction interval.
+
+    Parameters
+    ----------
+    scores : pl.DataFrame
+        model, benchmark, expected (score) with its confidence interval (expected_low, expected_high, expected_state), observed_low and observed_high (prediction interval
+        of one score that would be observed), and score (the one that was fitted, null where there is none).
+    level : float
+        Coverage of both intervals, between 0 and 1.
+    provenance : Provenance
+        Settings, digest of the input, version and notes.
+    """
+
+    name: ClassVar[str] = "predictions"
+
+    scores: pl.DataFrame
+    level: float
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One row per model and benchmark."""
+        return {"predictions": self.scores}
+
+
+def predict(
+    scale: Scale, models: str | Sequence[str] | None = None, benchmarks: str | Sequence[str] | None = None
+) -> Predictions:
+    """Expected scores of models on benchmarks, with a confidence interval and a prediction interval.
+
+    The expected score is that of the fitted curve, moved by the residuals of related scores: of the same family, organisation and time on this benchmark, and of the
+    model on others (`howsure.stitch.model.residuals`). Its confidence interval includes the uncertainty of capability, difficulty and slope. The prediction interval
+    adds the noise of one observed score: the sampling error of its items and the benchmark's own noise. Both lie within 0 and 1.
+
+    ``expected_state`` is ``too_few`` for a benchmark that fewer than three models have, and ``undefined``, without a number, for one whose scores do not
+    rise with capability.
+
+    Parameters
+    ----------
+    scale : Scale
+        A finished scale; its level is that of the intervals.
+    models : str or sequence of str, optional
+        Models of the scale; by default all.
+    benchmarks : str or sequence of str, optional
+        Benchmarks of the scale; by default all.
+
+    Returns
+    -------
+    Predictions
+        One row per pair, the models in the order given, for each the highest expected score first.
+
+    Raises
+    ------
+    OptionError
+        If the scale has no model or no benchmark of a given name.
+    """
+    chosen_models = scale.problem.models if models is None else _names(models)
+    chosen_benchmarks = scale.problem.benchmarks if benchmarks is None else _names(benchmarks)
+    m = np.repeat([scale.problem.model_at(name) for name in chosen_models], len(chosen_benchmarks)).astype(np.int64)
+    b = np.tile([scale.problem.benchmark_at(name) for name in chosen_benchmarks], len(chosen_models)).astype(np.int64)
+    process = fit_residuals(solve_again(scale)[0])
+    found = process.predict(m, b)
+    expected_low, expected_high, observed_low, observed_high = intervals_of(found, scale.level)
+    state = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
+    frame = pl.DataFrame(
+        {
+            "order": np.arange(len(m)) // max(len(chosen_benchmarks), 1),
+            "model": [scale.problem.models[i] for i in m],
+            "benchmark": [scale.problem.benchmarks[i] for i in b],
+            "expected": np.clip(found.mean, 0, 1),
+            "expected_low": expected_low,
+            "expected_high": expected_high,
+            "expected_state": [_STATES.get(state[scale.problem.benchmarks[i]], "ok") for i in b],
+            "observed_low": observed_low,
+            "observed_high": observed_high,
+        }
+    )
+    numbers = pl.col(pl.Float64)
+    scores = scale.problem.to_frame().select("model", "benchmark", "score")
+    frame = (
+        frame.with_columns(pl.when(pl.col("expected_state") != "undefined").then(numbers))
+        .join(scores, on=["model", "benchmark"], how="left")
+        .sort("order", "expected", "benchmark", descending=[False, True, False], nulls_last=True)
+        .drop("order")
+    )
+    settings = {
+        "models": None if models is None else list(chosen_models),
+        "benchmarks": None if benchmarks is None else list(chosen_benchmarks),
+        "level": scale.level,
+        "strengths": process.strengths,
+        "scale": scale.provenance.settings,
+    }
+    return Predictions(scores=frame, level=scale.level, provenance=Provenance(settings, scale.provenance.digest))
+
+
+_STATES = {"too_few": "too_few", "undefined": "undefined"}
+
+
+def intervals_of(found: PredictedScores, level: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Ends of the confidence and of the prediction intervals, within 0 and 1.
+
+    The first are normal. The second have the degrees of freedom of the benchmark's noise (Student's t), since that is an estimate too.
+    """
+    wide = np.array([t_quantile(level, df) for df in np.unique(found.degrees)])[
+        np.unique(found.degrees, return_inverse=True)[1]
+    ]
+    sure, seen = normal_quantile(level) * np.sqrt(found.variance), wide * np.sqrt(found.observed_variance)
+    ends = [np.clip(found.mean + side, 0, 1) for side in (-sure, sure, -seen, seen)]
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
