@@ -27,7 +27,7 @@ def measure(runs: Attempts | None = None, models: tuple[str, ...] = ("model",)) 
     claims = {"one model": {"kind": "horizon", "model": models[0], "at_least": 30}}
     if len(models) > 1:
         claims["two models"] = {"kind": "horizon", "model": models[0], "than": models[1]}
-    found = {}
+    found: dict[str, float] = {}
     for what, claim in claims.items():
         file = {"claims": [claim], "choices": MORE}
         check(file, runs, n_replicates=20, most=8)  # compiles
@@ -39,5 +39,5 @@ def measure(runs: Attempts | None = None, models: tuple[str, ...] = ("model",)) 
 
 
 if __name__ == "__main__":
-    for figure, value in measure(howsure.read(sys.argv[1]), ("o1", "GPT-4o")).items():
+    for figure, value in measure(howsure.Attempts.of(howsure.read(sys.argv[1])), ("o1", "GPT-4o")).items():
         print(f"{figure:<44} {value:>14,.4g}")
