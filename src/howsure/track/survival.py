@@ -174,7 +174,7 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
     """Correct answers on average, and what the average is at least and at most where games were interrupted or ended without an answer.
 
     interrupted games are censored. Where the curve then ends early, a constant hazard continues it, if it has fallen to one half by then; where that
-    adds more than 5 % to the average, ``reason`` says so, since an interval under a hazard that falls covers less than its level (68–77 % with few games):
+    adds more than 5 % to the average, ``reason`` says so, since an interval under a hazard that falls covers less than its level:
     read the restricted mean then. If not, or
     where games reached a limit of context or tokens, the average is not identified: its state is ``above_range``, its value and the
     interval's low end are those of the least it can be, the high end that of the most. The least: a game that reached a limit would have erred in the next turn,

@@ -84,7 +84,7 @@ def validate(
 
     Random holes: each fold of the scores is predicted from the others. New models: the families are divided into five parts; the models of each part keep ``n_known`` scores,
     drawn at random, and their other scores are predicted. Later models: the same for the models released after the first 50, 65 and 80 % of the models.
-    Nothing is tuned on held-out scores. Intervals are a cluster bootstrap over families and their models.
+    Each fit sees only its training part; the constants of the model were chosen once, for the release, on such splits of real tables. Intervals are a cluster bootstrap over families and their models.
 
     Parameters
     ----------
