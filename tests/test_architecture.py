@@ -125,6 +125,7 @@ def test_public_names_are_sorted_and_found():
             "convert",
             "coverage",
             "explore",
+            "formats",
             "gate",
             "items",
             "leaderboard",

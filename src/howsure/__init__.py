@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from howsure.evals.stopping import watch as watch
     from howsure.evals.summaries import summary as summary
     from howsure.sources import convert as convert
+    from howsure.sources import formats as formats
     from howsure.sources import read as read
     from howsure.tables import Attempts as Attempts
     from howsure.tables import Ratings as Ratings
@@ -46,6 +47,7 @@ _HOMES = {
     "convert": "sources",
     "coverage": "evals.interval_coverage",
     "explore": "evals.explorer",
+    "formats": "sources",
     "gate": "evals.gating",
     "items": "evals.item_table",
     "leaderboard": "evals.leaderboards",
@@ -61,7 +63,7 @@ _HOMES = {
     ),
 }
 
-__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "explore", "gate", "items", "leaderboard", "names", "overview", "power", "read", "summary", "watch"]  # fmt: skip
+__all__ = ["Attempts", "Estimate", "HowsureError", "Ratings", "Scores", "Votes", "__version__", "compare", "convert", "coverage", "explore", "formats", "gate", "items", "leaderboard", "names", "overview", "power", "read", "summary", "watch"]  # fmt: skip
 __getattr__ = lazily(__name__, _HOMES)
 
 

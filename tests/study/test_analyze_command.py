@@ -65,6 +65,7 @@ def test_mistakes_are_one_line(desk, command, options, says):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_report_stands_in_a_browser(analysed, browser_page, axe, width):
     page = browser_page(analysed[0] / "analyze_report.html", width=width)
+    page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
     for figure in page.locator("figure.chart").all():
         figure.scroll_into_view_if_needed()
         figure.locator(".stage.is-live").wait_for()
