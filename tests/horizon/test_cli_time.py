@@ -143,6 +143,7 @@ def test_charts_of_models_without_horizon():
 
 def test_the_page_opens_without_trouble(folder, browser_page, axe, tmp_path):
     page = browser_page(shutil.copy(folder / "time_report.html", tmp_path) and tmp_path / "time_report.html")
+    page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
     assert page.locator("figure.chart").count() == len(_CHARTS)
     assert page.get_by_role("heading", name="What are the horizons sensitive to?").is_visible()
     assert axe(page) == []
