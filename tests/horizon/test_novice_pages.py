@@ -195,7 +195,7 @@ def test_pages_and_keys_are_kept_apart(own, tmp_path):
     with pytest.raises(InputError, match="answers to its pages need it"):
         built.save(tmp_path / "pages")
     written[-1].rename(tmp_path / "elsewhere.key.json")
-    with pytest.raises(InputError, match="holds other pages"):
+    with pytest.raises(InputError, match="contains other pages"):
         built.save(tmp_path / "pages")
     other = make_pages(own, n_attempts=1)
     page, _ = other.save(tmp_path / "one.html")
