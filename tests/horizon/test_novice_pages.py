@@ -203,7 +203,7 @@ def test_pages_and_keys_are_kept_apart(own, tmp_path):
         collect_novices(page, [tmp_path], key=tmp_path / "elsewhere.key.json")
     with pytest.raises(InputError, match="not the key of novices' pages"):
         collect_novices(page, [tmp_path], key=page)
-    with pytest.raises(InputError, match="No answers count"):
+    with pytest.raises(InputError, match="No answers were accepted"):
         collect_novices(page, [tmp_path])
 
 

@@ -30,7 +30,7 @@ def test_every_pair_has_both_intervals_within_0_and_1(scale):
     assert (steps >= 0).all()
     assert fine["observed_low"].min() >= 0
     assert fine["observed_high"].max() <= 1
-    assert found["score"].drop_nulls().len() == scale.problem.n_observations
+    assert found["observed"].drop_nulls().len() == scale.problem.n_observations
 
 
 def test_names_are_strings_or_lists_in_the_order_given(scale):
@@ -38,7 +38,7 @@ def test_names_are_strings_or_lists_in_the_order_given(scale):
     found = scale.predict(names, scale.benchmarks["benchmark"][3]).scores
     assert found["model"].to_list() == names
     one = scale.predict(names[1], found["benchmark"][1]).scores
-    assert one.drop("score").row(0)[2:] == pytest.approx(found.drop("score").row(1)[2:])
+    assert one.drop("observed").row(0)[2:] == pytest.approx(found.drop("observed").row(1)[2:])
     with pytest.raises(OptionError, match="No model in this fit called 'nobody'"):
         scale.predict("nobody")
     with pytest.raises(OptionError, match="No benchmark in this fit called 'nothing'"):

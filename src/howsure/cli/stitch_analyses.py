@@ -50,7 +50,7 @@ def predict(
     scale = load_scale(folder)
     found = scale.predict(models, benchmark)
     rows = [
-        (r["model"], r["benchmark"], _stated_score(r, scale.level), _ends(r["observed_low"], r["observed_high"]), figure(r["score"], 3))
+        (r["model"], r["benchmark"], _stated_score(r, scale.level), _ends(r["observed_low"], r["observed_high"]), figure(r["observed"], 3))
         for r in found.scores.head(MOST_PREDICTED).rows(named=True)
     ]  # fmt: skip
     columns = (

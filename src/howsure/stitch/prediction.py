@@ -25,8 +25,8 @@ class Predictions(Result):
     Parameters
     ----------
     scores : pl.DataFrame
-        model, benchmark, expected (score) with its confidence interval (expected_low, expected_high, expected_state), observed_low and observed_high (prediction interval
-        of one score that would be observed), and score (the one that was fitted, null where there is none).
+        model, benchmark, expected (score) with its confidence interval (expected_low, expected_high, expected_state), observed (the fitted score, null where there is none),
+        observed_low and observed_high (prediction interval of one score that would be observed).
     level : float
         Coverage of both intervals, between 0 and 1.
     provenance : Provenance
@@ -98,7 +98,7 @@ def predict(
         }
     )
     numbers = pl.col(pl.Float64)
-    scores = scale.problem.to_frame().select("model", "benchmark", "score")
+    scores = scale.problem.to_frame().select("model", "benchmark", pl.col("score").alias("observed"))
     frame = (
         frame.with_columns(pl.when(pl.col("expected_state") != "undefined").then(numbers))
         .join(scores, on=["model", "benchmark"], how="left")
