@@ -39,7 +39,7 @@ def schema_of(result: Result) -> dict[str, Any]:
         "title": type(result).__name__,
         "description": " ".join(first.split()),
         "type": "object",
-        "required": [main, "provenance"],
+        "required": [*([main] if main in properties else []), "provenance"],
         "properties": properties | {"provenance": _PROVENANCE},
     }
 
