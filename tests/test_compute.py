@@ -554,7 +554,7 @@ def test_a_worker_with_other_versions_is_refused_even_when_it_comes_late(cluster
 
 @pytest.mark.heavy
 def test_ctrl_c_during_a_cluster_run_leaves_the_cluster_free(cluster):
-    done, total, _, finished = interrupt({"cluster": cluster.address}, quick=4, seconds=1)
+    done, total, _, finished = interrupt({"scheduler": cluster.address}, quick=4, seconds=1)
     assert total == 1000
     assert finished == replicate(lambda rng, size: rng.normal(size=size), done, seed=SEED, batch=10).tolist()
     assert replicate(slow_pids(0), 10, seed=SEED, scheduler=cluster.address)[0].shape == (10,)
