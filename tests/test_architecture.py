@@ -31,6 +31,8 @@ FLOORS = [
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(SRC.rglob("*.py"))
+ROOMS = ("bridges", "charts", "claims", "evals", "horizon", "people", "reporting", "stats", "stitch", "study", "track")
+"""What can be reached as an attribute of the package."""
 
 
 def room_of(path: Path) -> str:
@@ -137,20 +139,7 @@ def test_public_names_are_sorted_and_found():
             "watch",
         ),
     }
-    for name in [
-        *howsure.__all__,
-        "bridges",
-        "charts",
-        "claims",
-        "evals",
-        "horizon",
-        "people",
-        "reporting",
-        "stats",
-        "stitch",
-        "study",
-        "track",
-    ]:
+    for name in [*howsure.__all__, *ROOMS]:
         assert getattr(howsure, name) is not None
 
 
@@ -178,20 +167,7 @@ def test_the_front_door_is_pleasant(tmp_path):
 def public_names():
     import howsure
 
-    rooms = (
-        "bridges",
-        "charts",
-        "claims",
-        "evals",
-        "horizon",
-        "people",
-        "reporting",
-        "stats",
-        "stitch",
-        "study",
-        "track",
-    )
-    for module in (howsure, *(importlib.import_module(f"howsure.{room}") for room in rooms)):
+    for module in (howsure, *(importlib.import_module(f"howsure.{room}") for room in ROOMS)):
         yield from ((f"{module.__name__}.{name}", getattr(module, name)) for name in getattr(module, "__all__", ()))
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["finish", "save_charts", "write_all"]
 
 
-def finish(result: Result, output: Output, name: str, title: str, *_: str) -> None:
+def finish(result: Result, output: Output, name: str, title: str) -> None:
     """Print the result as JSON where that was asked for, and write its files where a folder was named."""
     if output.json:
         output.console.json(result.as_dict())

@@ -1,4 +1,4 @@
-"""What sways a judge beside the thing it judges: the place where a response is shown, and its length."""
+"""Biases of a judge: the position in which a response is shown, and its length."""
 
 from __future__ import annotations
 

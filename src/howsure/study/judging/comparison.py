@@ -1,4 +1,4 @@
-"""One judge against people on one dimension: agreement, level, rates, what sways it, calibration."""
+"""One judge compared with raters on one dimension: agreement, level, rates, bias and calibration."""
 
 from __future__ import annotations
 

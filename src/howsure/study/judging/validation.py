@@ -1,4 +1,4 @@
-"""An automatic judge against people: may it stand in for a rater, how far off is it, and what sways it?"""
+"""An automatic judge compared with raters: whether it may replace one, how large its errors are, and its biases."""
 
 from __future__ import annotations
 
