@@ -166,3 +166,19 @@ def test_programs_get_the_same(command, tmp_path, attempts):
     told = json.loads(command("overview", str(path), "--cluster", "family", "--json").stdout)
     assert [row["verdict"] for row in told["overview"]] == [c.verdict for c in overview(path, cluster="family").claims]
     assert {"contents", "warnings", "provenance"} <= set(told)
+
+
+def test_clear_differences_among_many_models_survive_the_correction():
+    # 30 models, 435 pairs: a p-value that random flips cannot make smaller than 1/10,001 would support none of them
+    ability = np.linspace(-2, 2, 30)
+    items = np.random.default_rng(0).normal(0, 1, 80)
+    share = 1 / (1 + np.exp(-(ability[:, None] - items)))
+    rows = [
+        {"subject": f"m{i:02}", "task": f"t{j:02}", "n": 20, "n_success": round(20 * float(share[i, j]))}
+        for i in range(30)
+        for j in range(80)
+    ]
+    found = overview(Attempts.of(pl.DataFrame(rows)))
+    assert {("m29", "m00"), ("m20", "m05")} <= {(claim.a, claim.b) for claim in found.supported}
+    assert found.standings[0].startswith("m29 is better than ")
+    assert all(claim.p_adjusted < 0.001 for claim in found.supported if claim.a == "m29" and claim.b == "m00")

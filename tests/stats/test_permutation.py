@@ -27,8 +27,23 @@ def test_random_flips_approach_all():
     assert drawn == sign_flip(differences, n=4000, seed=5)
 
 
-def test_random_p_is_never_0():
-    assert sign_flip(np.ones(200), n=999).p == 1 / 1000
+def test_random_p_is_never_0_and_as_small_as_it_must_be():
+    # all of one sign: 2 of 2^200 flips; a p-value that stops at 1/1000 could never survive a correction for many comparisons
+    assert sign_flip(np.ones(200), n=999).p == pytest.approx(2.0**-199)
+
+
+@pytest.mark.parametrize("n_positive", [40, 50, 58])
+def test_small_p_of_equal_sizes_is_the_binomial_one(n_positive):
+    differences = np.r_[np.ones(n_positive), -np.ones(60 - n_positive)]
+    exact = 2 * scipy.stats.binom.sf(n_positive - 1, 60, 0.5)
+    assert sign_flip(differences, seed=3).p == pytest.approx(exact, rel=0.1)
+
+
+def test_small_p_of_unequal_sizes_agrees_with_all_flips():
+    differences = np.random.default_rng(4).gamma(1, 1, 18) * np.where(np.arange(18) < 16, 1, -1)
+    exact, drawn = sign_flip(differences, n=2**18), sign_flip(differences, n=5000)
+    assert exact.p < 0.01
+    assert drawn.p == pytest.approx(exact.p, rel=0.1)
 
 
 def test_clusters_flip_together():

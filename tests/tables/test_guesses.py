@@ -300,3 +300,14 @@ def test_the_second_header_of_a_pivot_table_is_not_a_model(tmp_path):
     (tmp_path / "x.csv").write_text("model,gpt,claude\nitem,,\nq1,1,0\nq2,0,1\n")
     with pytest.raises(InputError, match="second row of names"):
         sources.read(tmp_path / "x.csv", wanted="attempts")
+
+
+def test_rows_per_item_of_several_benchmarks_are_attempts_with_the_benchmark_as_eval(tmp_path):
+    # the same item numbers in two benchmarks are different items
+    rows = [f"{model},{bank},0.7,{item},10,{item % 3}" for model in "ab" for bank in ("x", "y") for item in range(4)]
+    path = tmp_path / "counts.csv"
+    path.write_text("\n".join(["model,benchmark_id,temperature,example_id,count,correct", *rows]) + "\n")
+    found = sources.read(path)
+    assert isinstance(found, Attempts)
+    assert found.frame.select("domain", "task").n_unique() == 8
+    assert summary(found, by="domain").to_frame()["n_items"].to_list() == [4] * 4

@@ -406,6 +406,8 @@ def _unpaired(items: Items, a: str, b: str, level: float, seed: int) -> Differen
     greater = mean.p_positive
     if len(items.evals) == 1 and mean.n_clusters == len(x) + len(y):
         p, test = permutation(x, y, seed=seed).p if mean.se is not None else None, "permutation, unpaired"
+        if p is not None and p < _RESOLVED:
+            p, test = _two_sided(greater), "t, unpaired"
     else:  # items of one cluster cannot change sides alone, nor can items that count unequally
         p, test = _two_sided(greater), "t, unpaired"
     return replace(pair, difference=mean.estimate, p=p, test=test, p_a_greater=greater, n_clusters=mean.n_clusters)
@@ -420,6 +422,9 @@ def _paired_test(shared: pl.DataFrame, seed: int) -> tuple[float, str]:
     if is_single and shared["is_binary"].all() and shared["is_binary_b"].all():
         return mcnemar(int(np.sum(difference > 0)), int(np.sum(difference < 0))).p, "McNemar"
     return sign_flip(difference, shared["cluster"].to_numpy(), seed=seed).p, "sign flip"
+
+
+_RESOLVED = 0.005  # 10,000 random splits give no smaller p-value that a correction for many comparisons could use
 
 
 def _two_sided(p_a_greater: float | None) -> float | None:

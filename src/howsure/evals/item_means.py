@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -70,7 +71,7 @@ class Items:
 
     ``frame`` has one row for each subject and item: subject, eval, task, mean, n (attempts), spread (sum of squared deviations
     of the attempts from their mean), is_binary, is_free (scores of any size), is_lower (lower is better), cluster. ``excluded`` names the
-    evals that not all subjects tried, ``apart`` those whose scores cannot be averaged with the others. ``items`` is
+    evals that not all subjects tried, ``lacking`` the subjects that lack one of them, ``apart`` those whose scores cannot be averaged with the others. ``items`` is
     ``sampled`` (intervals are about items like these) or ``fixed`` (about exactly these); ``weights`` is ``evals`` (every eval
     counts once) or ``items`` (every item counts once).
     """
@@ -83,6 +84,7 @@ class Items:
     items: str = "sampled"
     weights: str = "evals"
     apart: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
 
     @property
     def bounds(self) -> Bounds:
@@ -117,7 +119,10 @@ class Items:
         everyone = "both subjects" if n == 2 else f"all {n} subjects"
         if self.excluded:
             which = "1 eval is" if len(self.excluded) == 1 else f"{len(self.excluded)} evals are"
-            notes.append(f"{self.label}: {which} excluded, because not tried by {everyone}: {_some(self.excluded)}.")
+            lacking = f" (but by all except {_some(self.lacking)})" if len(self.lacking) <= min(3, n // 2) else ""
+            notes.append(
+                f"{self.label}: {which} excluded, because not tried by {everyone}{lacking}: {_some(self.excluded)}."
+            )
         if self.apart:
             which = "1 eval is" if len(self.apart) == 1 else f"{len(self.apart)} evals are"
             notes.append(
@@ -151,7 +156,12 @@ class Items:
 
     def only(self, subject: str) -> pl.DataFrame:
         """All items of one subject."""
-        return self.frame.filter(pl.col("subject") == subject)
+        return self._by_subject.get(subject, self.frame.clear())
+
+    @cached_property
+    def _by_subject(self) -> dict[str, pl.DataFrame]:
+        """Parted once: many pairs are compared."""
+        return {str(subject): part for (subject,), part in self.frame.group_by("subject", maintain_order=True)}
 
     def paired(self, a: str, b: str) -> pl.DataFrame:
         """The items that both tried."""
@@ -343,8 +353,18 @@ def _shared(label: str, frame: pl.DataFrame, cluster: str, subjects: Sequence[st
     apart = sorted(set(frame["eval"]) - set(shares["eval"]))
     tried = shares.group_by("eval").agg(pl.col("subject").n_unique().alias("n")).sort("eval")
     excluded = tried.filter(pl.col("n") < len(subjects))["eval"].to_list()
-    common = shares.filter(~pl.col("eval").is_in(excluded))
-    return Items(label, tuple(subjects), common, cluster, tuple(excluded), apart=tuple(apart))
+    is_excluded = pl.col("eval").is_in(excluded)
+    had = shares.filter(is_excluded).group_by("subject").agg(pl.col("eval").n_unique().alias("n"))
+    lacking = sorted(set(subjects) - set(had.filter(pl.col("n") == len(excluded))["subject"])) if excluded else []
+    return Items(
+        label,
+        tuple(subjects),
+        shares.filter(~is_excluded),
+        cluster,
+        tuple(excluded),
+        apart=tuple(apart),
+        lacking=tuple(lacking),
+    )
 
 
 def _without_bounds(value: float, n: int, level: float) -> Mean:

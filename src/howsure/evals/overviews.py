@@ -31,6 +31,7 @@ _JUDGES = re.compile(r"model_graded|judge|grader|graded_by|rubric|llm", re.IGNOR
 _OF_MODELS = {"organisation", "organization", "provider", "vendor", "released", "version", "model_name", "base_url"}
 _MOST_LEVELS = 50
 _MOST_NAMES = 6
+_MANY = 6  # models: from here on pairs are summed up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,6 +166,23 @@ class LogOverview(Result):
         return next((claim for claim in self.claims if {claim.a, claim.b} == set(best)), None)
 
     @property
+    def standings(self) -> list[str]:
+        """Where pairs are too many to read: how many others each of the three with the most wins is better than."""
+        ranked = self._ranked()
+        if len(ranked) < _MANY or any(claim.held or claim.task != ALL for claim in self.claims):
+            return []
+        told = []
+        for name in ranked[:3]:
+            pairs = [claim for claim in self.claims if name in (claim.a, claim.b)]
+            n_better = sum(claim.verdict == "supported" and claim.a == name for claim in pairs)
+            rest = [claim.b if claim.a == name else claim.a for claim in pairs if claim.verdict != "supported"]
+            rest.sort(key=ranked.index)
+            more = f" and {len(rest) - 3:,} more" if len(rest) > 3 else ""
+            is_open = f"; not decided against {', '.join(rest[:3])}{more}" if rest else ""
+            told.append(f"{name} is better than {n_better:,} of the {len(pairs):,} others{is_open}.")
+        return told
+
+    @property
     def holdings(self) -> str:
         """What is in the logs, in plain sentences."""
         models = list(dict.fromkeys(row.subject for row in self.contents))
@@ -178,7 +196,9 @@ class LogOverview(Result):
             _counted(models, "model"),
             *([_counted(evals, "eval")] if evals else []),
             f"{sum(items.values()):,} items",
-            f"{n:,} attempts ({repeats:.3g} per item and model)",
+            f"{n:,} attempts ({repeats:,.0f} per item and model)"
+            if repeats >= 100
+            else f"{n:,} attempts ({repeats:.3g} per item and model)",
         ]
         also = [f"{sum(row.n_errors for row in self.contents):,} ended in an error"]
         also.append(f"{sum(row.n_limited for row in self.contents):,} were cut by a limit")

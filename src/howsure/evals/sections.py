@@ -407,7 +407,7 @@ def overview_sections(overview: LogOverview) -> list[Section]:
     front = Section(
         "What may be claimed?",
         blocks,
-        found=[claim.sentence for claim in overview.supported],
+        found=[*overview.standings, *(claim.sentence for claim in overview.supported)],
         unknown=[f"{c.sentence} To decide: {c.to_decide}." for c in overview.undecided],
         question=f"Which {factor} is better?",
         verdict="Supported",

@@ -40,7 +40,10 @@ _ITEM = (
     *("item", "item_id", "sample_id", "question_id", "task_id", "problem_id", "instance_id", "example_id", "case_id"),
     *("test_id", "doc_id", "prompt_id", "qid", "sample", "problem", "instance", "example", "test_case", "case"),
 )
-_BENCHMARK = ("benchmark", "bench", "benchmark_name", "eval", "eval_name", "evaluation", "dataset", "suite", "test_set")
+_BENCHMARK = (
+    *("benchmark", "bench", "benchmark_name", "benchmark_id", "eval", "eval_name", "eval_id", "evaluation", "dataset"),
+    *("dataset_name", "dataset_id", "suite", "test_set"),
+)
 _SCORE = (
     *("score", "correct", "is_correct", "correctness", "passed", "pass", "accuracy", "acc", "success", "successful"),
     *("solved", "resolved", "result", "outcome", "grade", "mark", "exact_match", "em", "f1", "reward", "value"),
@@ -243,6 +246,10 @@ def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked
         return wanted
     if len(found) == 1:
         return found[0]
+    if (
+        Attempts in found and there & {*_BENCHMARK} and there & {*_ITEM}
+    ):  # rows per item of a benchmark: no published scores
+        return Attempts
     if found:
         told = [name for name, one in TABLES.items() if one in found]
         raise InputError(f"{_at(part)}has the columns of {' and of '.join(told)}. Say which with --table.")

@@ -54,7 +54,7 @@ def overview(
     say(_paragraph("What is in the logs", [result.holdings]))
     if result.claims:
         title = f"What they support ({len(result.supported)} of {len(result.claims)} claims; Holm-corrected, {1 - level:.0%})"
-        say(_paragraph(title, _lines(result.supported)))
+        say(_paragraph(title, [*result.standings, *_lines(result.supported)]))
         if result.undecided:
             say(_paragraph("What they do not decide, and what it would take", _lines(result.undecided)))
     else:
