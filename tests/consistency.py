@@ -159,7 +159,12 @@ def _wrong_count(text, tables):
     said = SIGNIFICANT.match(text)
     if not said:
         return
-    cells = [cell.text for table in tables if "Interaction" not in table for cell in table.get("p, corrected", ())]
+    cells = [
+        cell.text
+        for table in tables
+        if not {"Interaction", "Claim"} & set(table)
+        for cell in table.get("p, corrected", ())
+    ]
     below = sum(cell == "<0.001" or (cell[0].isdigit() and float(cell) < int(said[3]) / 100) for cell in cells)
     if (below, len(cells)) != (int(said[1]), int(said[2])):
         yield f"says {text!r}, and the table has {below} of {len(cells)}"

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 # What was once written here, and what a reader understands at once.
 INSTEAD = {
     r"(hold|holds|held) the truth": "contain the true value",
-    r"(?<![`.])planted(?!\.csv|`)": "true (simulated)",
+    r"(?<![`.])planted": "true (simulated)",
     r"told from none": "statistically significant",
     r"(hold|holds|held|holding) against": "compare with",
     r"yardsticks?": "baseline",

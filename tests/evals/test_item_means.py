@@ -70,7 +70,8 @@ def test_only_evals_that_all_subjects_tried_count_and_the_others_are_named():
     means = summary(table)
     assert value(means, "a") == value(means, "a", "long")
     assert any(
-        "1 eval is excluded, because not tried by all 3 subjects (but by all except c): short." in note for note in means.provenance.notes
+        "1 eval is excluded, because not tried by all 3 subjects (but by all except c): short." in note
+        for note in means.provenance.notes
     )
     three = {(pair.a, pair.b): pair for pair in compare(table).pairs}
     assert three["a", "b"].difference.value == pytest.approx(value(means, "a") - value(means, "b"), abs=1e-12)

@@ -13,11 +13,11 @@ from howsure.estimates import Estimate
 from howsure.tour import run_demo
 from howsure.tour.coverage import Coverage, cover
 from howsure.tour.making import ORDER
-from howsure.tour.stops import Figure, Planted, tally
+from howsure.tour.stops import KnownEstimate, Statistic, tally
 
 EPOCH = Path(__file__).parents[2] / "../shared/data/epoch-2025-11"
-FIGURE = Figure("Length", "metres")
-INSTRUMENTS = ["Track the Stat", "Horizon", "Study", "Stitch", "Any eval"]
+FIGURE = Statistic("Length", "metres")
+INSTRUMENTS = ["Track the Stat", "Horizon", "Study", "Stitch", "Evals"]
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ INSTRUMENTS = ["Track the Stat", "Horizon", "Study", "Stitch", "Any eval"]
     ],
 )
 def test_an_end_beyond_what_was_observed_holds_everything_there(found, truth, is_held, counts):
-    one = Planted(FIGURE, "x", found, truth)
+    one = KnownEstimate(FIGURE, "x", found, truth)
     assert (one.is_held, one.counts) == (is_held, counts)
 
 
 def test_what_is_not_fit_to_count_is_not_counted():
-    assert not Planted(FIGURE, "x", Estimate(2, 1, 3), 2, fit_to_count=False).counts
+    assert not KnownEstimate(FIGURE, "x", Estimate(2, 1, 3), 2, fit_to_count=False).counts
 
 
 def test_every_instrument_is_held_against_the_truth(tour):
@@ -45,11 +45,11 @@ def test_every_instrument_is_held_against_the_truth(tour):
     assert tour.hits["instrument"].to_list() == INSTRUMENTS
     assert tour.n_intervals == tour.hits["intervals"].sum() > 120
     assert tour.n_covered == tour.hits["held"].sum() > 0.7 * tour.n_intervals
-    assert set(tour.planted.filter("counts")["truth"].is_null()) == {False}
+    assert set(tour.known.filter("counts")["truth"].is_null()) == {False}
 
 
 def test_the_strongest_model_is_beyond_what_novices_showed(tour):
-    row = tour.planted.filter(pl.col("figure") == "Horizon in attempts").row(-1, named=True)
+    row = tour.known.filter(pl.col("statistic") == "Horizon in attempts").row(-1, named=True)
     assert row["truth"] is None
     assert not row["counts"]
     assert row["held"]
@@ -68,7 +68,7 @@ def test_the_page_says_it_in_front_and_weighs_little(tour, tour_folder):
 def test_each_part_leaves_its_tables_and_can_be_gathered_again(tour, tour_folder, command):
     told = json.loads((tour_folder / "demo.json").read_text())
     assert told["covered"] == tour.n_covered
-    assert len(told["planted"]) == len(pl.read_csv(tour_folder / "planted.csv")) == len(tour.planted)
+    assert len(told["true_values"]) == len(pl.read_csv(tour_folder / "true_values.csv")) == len(tour.known)
     for key in ORDER:
         assert list((tour_folder / key).glob("*.csv"))
     out = tour_folder / "two.html"
@@ -85,7 +85,7 @@ def test_without_inspect_the_page_says_so(tour):
 
 def test_coverage_counts_by_instrument_and_tour():
     rows = [(s, i, "F", "m", 1.0, 0.0, 2.0, "ok", 1.0, held, True) for s in (0, 1) for i, held in (("A", True), ("A", s == 0), ("B", False))]  # fmt: skip
-    names = ("seed", "instrument", "figure", "subject", "found", "low", "high", "state", "truth", "held", "counts")
+    names = ("seed", "instrument", "statistic", "subject", "found", "low", "high", "state", "truth", "held", "counts")
     found = Coverage(pl.DataFrame(rows, schema=names, orient="row"), 0.9, 2)
     assert found.by_instrument().select("instrument", "intervals", "held", "share").rows() == [
         ("A", 4, 3, 0.75),
@@ -97,7 +97,7 @@ def test_coverage_counts_by_instrument_and_tour():
 
 
 def test_uncounted_rows_are_left_out_of_the_tally(tour):
-    assert tally(tour.planted)["intervals"].sum() < len(tour.planted)
+    assert tally(tour.known)["intervals"].sum() < len(tour.known)
 
 
 def test_no_tour_shows_nothing():

@@ -1,4 +1,4 @@
-"""What is planted is what it says: checked against closed forms, other code, and plain simulation."""
+"""True values are what they say: checked against closed forms, other code, and plain simulation."""
 
 import numpy as np
 import pytest

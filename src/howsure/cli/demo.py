@@ -52,7 +52,7 @@ def demo(
 ) -> None:
     """The tour: a simulated world with a known truth, every estimate beside it, in one report that opens offline.
 
-    Writes report.html, planted.csv (every estimate with its true value) and a folder of tables for each instrument.
+    Writes report.html, true_values.csv (every estimate with its true value) and a folder of tables for each instrument.
     """
     console = Console(is_quiet=quiet, is_json=json)
     if coverage:
@@ -99,10 +99,10 @@ def _cover(n: int, seed: int, level: float, out: Path | None, console: Console) 
 
 def _tell(hits: pl.DataFrame, caption: str, console: Console) -> None:
     rows = [
-        (row["instrument"], row.get("figure"), row["held"], row["intervals"], _share(row["share"], row.get("se")))
+        (row["instrument"], row.get("statistic"), row["held"], row["intervals"], _share(row["share"], row.get("se")))
         for row in hits.to_dicts()
     ]
-    columns = ("instrument", "figure", "contain the true value", "of", "share")
+    columns = ("instrument", "statistic", "contain the true value", "of", "share")
     kept = [place for place in range(len(columns)) if any(row[place] is not None for row in rows)]
     console.table(
         "How many intervals contain the true value",

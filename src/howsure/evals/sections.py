@@ -104,7 +104,7 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
         pair for pair in comparison.pairs if pair.p_adjusted is not None and pair.p_adjusted < 1 - settings["level"]
     ]
     told = (
-        f"{len(sure)} of {len(comparison.pairs)} differences between models are statistically significant "
+        f"{len(sure)} of {len(comparison.pairs)} differences between {_plural(settings.get('factor', 'model'))} are statistically significant "
         f"({settings['correction'].capitalize()}-corrected, {1 - settings['level']:.0%})."
     )
     more: list[Block] = []
@@ -421,6 +421,10 @@ def overview_sections(overview: LogOverview) -> list[Section]:
     downloads = [Download(f"{name}.csv", csv_text(frame)) for name, frame in overview.tables.items()]
     means = summary_section(overview.means)
     return [*sections, Section(means.title, [*means.blocks, *downloads])]
+
+
+def _plural(factor: str) -> str:
+    return "models" if factor == "model" else f"values of {factor}"
 
 
 def estimate_of(row: Mapping[str, Any], name: str) -> Estimate:

@@ -20,9 +20,9 @@ __all__ = ["Coverage", "cover"]
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """All estimates of all tours with their truths (``planted``), at one level."""
+    """All estimates of all tours with their truths (``known``), at one level."""
 
-    planted: pl.DataFrame
+    known: pl.DataFrame
     level: float
     n_tours: int
 
@@ -31,25 +31,25 @@ class Coverage:
         return pl.concat([self._rows("instrument"), self._rows(pl.lit("All together").alias("instrument"))])
 
     def by_figure(self) -> pl.DataFrame:
-        """One row per figure of an instrument."""
-        return tally(self.planted, ["instrument", "figure"])
+        """One row per statistic of an instrument."""
+        return tally(self.known, ["instrument", "statistic"])
 
     def as_dict(self) -> dict[str, Any]:
         """The tables as plain JSON."""
-        tables = {"instruments": self.by_instrument(), "figures": self.by_figure()}
+        tables = {"instruments": self.by_instrument(), "statistics": self.by_figure()}
         told: dict[str, Any] = plain({name: table.to_dicts() for name, table in tables.items()})
         return told | {"level": self.level, "tours": self.n_tours}
 
     def save(self, folder: Path) -> list[Path]:
-        """Write coverage.csv, planted.csv (every estimate of every tour) and coverage.json."""
+        """Write coverage.csv, true_values.csv (every estimate of every tour) and coverage.json."""
         return [
             write_frame(self.by_instrument(), folder / "coverage.csv"),
-            write_frame(self.planted, folder / "planted.csv"),
+            write_frame(self.known, folder / "true_values.csv"),
             write_json(self.as_dict(), folder / "coverage.json"),
         ]
 
     def _rows(self, by: str | pl.Expr) -> pl.DataFrame:
-        keyed = self.planted.with_columns(by) if isinstance(by, pl.Expr) else self.planted
+        keyed = self.known.with_columns(by) if isinstance(by, pl.Expr) else self.known
         total, each = tally(keyed), tally(keyed, ["instrument", "seed"])
         spread = each.group_by("instrument", maintain_order=True).agg(se=pl.col("share").std() / pl.len().sqrt())
         return total.join(spread, on="instrument", maintain_order="left")

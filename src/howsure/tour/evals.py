@@ -1,4 +1,4 @@
-"""Any eval: models of known ability on tasks that come in families."""
+"""Evals: models of known ability on tasks that come in families."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from howsure.evals.sections import comparison_section, power_section, summary_se
 from howsure.evals.simulator import SimulatedEval, simulate
 from howsure.evals.summaries import Summary, summary
 from howsure.results.blocks import Section
-from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
 from howsure.tour.world import NAMES
 
 __all__ = ["evals_part"]
 
 _ABILITIES = {NAMES[0]: -0.6, NAMES[2]: 0.4, NAMES[1]: 0.1, NAMES[3]: 1.2}
-_MEAN = Figure("Mean score", "0–1", of="Model, domain")
-_DIFFERENCE = Figure("Difference of two models", "score", of="Models, domain")
+_MEAN = Statistic("Mean score", "0–1", of="Model, domain")
+_DIFFERENCE = Statistic("Difference of two models", "score", of="Models, domain")
 _ABOUT = "Four models try 150 tasks in each of two domains, three times each. Tasks of one family are correlated. The true value is the expected score over all such tasks, so the intervals must include the sampling of families."
 
 
@@ -43,14 +43,16 @@ def evals_part(settings: TourSettings) -> TourStop:
     def save(folder: Path) -> list[Path]:
         return [world.attempts.write(folder / "attempts.csv"), *means.save(folder), *comparison.save(folder)]
 
-    planted = _planted(world, means, comparison)
-    return TourStop("Any eval", "evals", "Any eval", _ABOUT, planted, comparison.provenance, sections, save)
+    known = _known(world, means, comparison)
+    return TourStop("Evals", "evals", "Evals", _ABOUT, known, comparison.provenance, sections, save)
 
 
-def _planted(world: SimulatedEval, summary: Summary, comparison: Comparison) -> tuple[Planted, ...]:
-    means = [Planted(_MEAN, f"{row.subject}, {row.task}", row.mean, world.truth[row.subject]) for row in summary.rows]
+def _known(world: SimulatedEval, summary: Summary, comparison: Comparison) -> tuple[KnownEstimate, ...]:
+    means = [
+        KnownEstimate(_MEAN, f"{row.subject}, {row.task}", row.mean, world.truth[row.subject]) for row in summary.rows
+    ]
     differences = [
-        Planted(_DIFFERENCE, f"{p.a} − {p.b}, {p.task}", p.difference, world.truth[p.a] - world.truth[p.b])
+        KnownEstimate(_DIFFERENCE, f"{p.a} − {p.b}, {p.task}", p.difference, world.truth[p.a] - world.truth[p.b])
         for p in comparison.pairs
     ]
     return (*means, *differences)

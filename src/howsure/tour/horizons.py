@@ -17,7 +17,7 @@ from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.results.blocks import ChartBlock, Method, Section, Text
 from howsure.tour.games import Games
 from howsure.tour.learners import N_GAMES, N_PEOPLE, draw_people, horizon_of
-from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
 from howsure.tour.world import World
 from howsure.track.samples import Samples
 
@@ -27,9 +27,9 @@ AT = 10
 """Correct turns that make a game of Track the Stat a success for people and models alike."""
 
 _HORIZON = "Horizon"
-_ATTEMPTS = Figure("Horizon in attempts", "attempts of a novice", scale="log2")
-_GAMES = Figure("Horizon in games", "games of a novice", scale="log2")
-_MINUTES = {rate: Figure(f"{100 * rate:g} % time horizon", "expert minutes", scale="log2") for rate in (0.5, 0.8)}
+_ATTEMPTS = Statistic("Horizon in attempts", "attempts of a novice", scale="log2")
+_GAMES = Statistic("Horizon in games", "games of a novice", scale="log2")
+_MINUTES = {rate: Statistic(f"{100 * rate:g} % time horizon", "expert minutes", scale="log2") for rate in (0.5, 0.8)}
 _N_TASKS, _N_LEARNERS, _N_ATTEMPTS, _N_RUNS = 60, 40, 10, 10
 
 
@@ -43,18 +43,18 @@ def game_part(world: World, games: Games, settings: TourSettings) -> TourStop:
     def save(folder: Path) -> list[Path]:
         return [learning_attempts(everyone, min_turns=AT).write(folder / "attempts.csv"), *found.save(folder)]
 
-    planted = _planted(_GAMES, found, truth)
+    known = _known(_GAMES, found, truth)
     title = "People learn Track the Stat"
-    return TourStop(_HORIZON, "track-horizon", title, about, planted, found.provenance, lambda: _headline(found), save)
+    return TourStop(_HORIZON, "track-horizon", title, about, known, found.provenance, lambda: _headline(found), save)
 
 
 def name_part(world: World, settings: TourSettings) -> TourStop:
     """Novices learn NAME's tasks; which of their attempts is each model worth?"""
-    planted = {actor.name: float(actor.attempts) for actor in world.cast}
+    known = {actor.name: float(actor.attempts) for actor in world.cast}
     suite = draw_suite(_N_TASKS, seed=settings.seed)
     drawn = simulate(
         suite,
-        true_horizons=planted,
+        true_horizons=known,
         n_learners=_N_LEARNERS,
         n_attempts=_N_ATTEMPTS,
         n_runs=_N_RUNS,
@@ -66,7 +66,7 @@ def name_part(world: World, settings: TourSettings) -> TourStop:
     def save(folder: Path) -> list[Path]:
         return [drawn.attempts.write(folder / "attempts.csv"), *found.save(folder)]
 
-    held = _planted(_ATTEMPTS, found, {name: n if n <= _N_ATTEMPTS else math.inf for name, n in planted.items()})
+    held = _known(_ATTEMPTS, found, {name: n if n <= _N_ATTEMPTS else math.inf for name, n in known.items()})
     title = "Novices learn NAME's tasks"
     return TourStop(_HORIZON, "name-horizon", title, about, held, found.provenance, lambda: _whole_suite(found), save)
 
@@ -85,15 +85,15 @@ def time_part(world: World, settings: TourSettings) -> TourStop:
         f"The {len(world.cast)} models of the tour and {len(world.minutes) - len(world.cast)} others, which have benchmark scores, make eight runs at each of 160 tasks in 40 families that take "
         "an expert from a minute to two working days. Success falls with the length of the task; families and tasks also differ in difficulty at the same length. The true value is the length at which a model solves half, or 80 %, of all such tasks."
     )
-    planted = tuple(
-        Planted(_MINUTES[rate], fit.model, estimate, drawn.truth(fit.model, rate))
+    known = tuple(
+        KnownEstimate(_MINUTES[rate], fit.model, estimate, drawn.truth(fit.model, rate))
         for rate in (0.5, 0.8)
         for fit in found.ranked
         for estimate in [fit.horizons[rate]]
     )
     title = "Time horizons"
     return TourStop(
-        _HORIZON, "time-horizon", title, about, planted, found.provenance, lambda: time_sections(found), found.save
+        _HORIZON, "time-horizon", title, about, known, found.provenance, lambda: time_sections(found), found.save
     )
 
 
@@ -120,10 +120,10 @@ def _is_of_pairs(section: Section) -> bool:
     return section.title == PAIRS
 
 
-def _planted(figure: Figure, found: AttemptHorizons, truth: dict[str, float]) -> tuple[Planted, ...]:
+def _known(statistic: Statistic, found: AttemptHorizons, truth: dict[str, float]) -> tuple[KnownEstimate, ...]:
     """The models in the order of the truth; what lies beyond the novices' attempts is shown and not counted."""
     horizons = {name: row.horizon for name, row in found.headline().items()}
     return tuple(
-        Planted(figure, name, horizons[name], n, fit_to_count=math.isfinite(n))
+        KnownEstimate(statistic, name, horizons[name], n, fit_to_count=math.isfinite(n))
         for name, n in sorted(truth.items(), key=lambda row: row[1])
     )

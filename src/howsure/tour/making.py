@@ -42,17 +42,17 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What the tour found: the page, its parts with a report each, and every estimate beside its true (simulated) value (``planted``)."""
+    """What the tour found: the page, its parts with a report each, and every estimate beside its true (simulated) value (``known``)."""
 
     report: Report
     parts: tuple[TourStop, ...]
     reports: Mapping[str, Report]
-    planted: pl.DataFrame
+    known: pl.DataFrame
 
     @property
     def hits(self) -> pl.DataFrame:
         """One row per instrument: instrument, intervals, held, share."""
-        return tally(self.planted)
+        return tally(self.known)
 
     @property
     def n_covered(self) -> int:
@@ -67,13 +67,13 @@ class Demo:
     def as_dict(self) -> dict[str, Any]:
         """The counts and every estimate as plain JSON."""
         told = {"covered": self.n_covered, "intervals": self.n_intervals, "instruments": self.hits.to_dicts()}
-        return told | {"planted": plain(self.planted.to_dicts()), "provenance": plain(self.report.made)}
+        return told | {"true_values": plain(self.known.to_dicts()), "provenance": plain(self.report.made)}
 
     def save(self, folder: Path) -> list[Path]:
-        """Write report.html, planted.csv, demo.json, and for each part a folder with its tables and its sections, which `howsure report` reads."""
+        """Write report.html, true_values.csv, demo.json, and for each part a folder with its tables and its sections, which `howsure report` reads."""
         written = [
             write_atomic(folder / "report.html", render(self.report)),
-            write_frame(self.planted, folder / "planted.csv"),
+            write_frame(self.known, folder / "true_values.csv"),
             write_json(self.as_dict(), folder / "demo.json"),
         ]
         for part in self.parts:
@@ -107,11 +107,11 @@ def run_demo(
             if progress:
                 progress(len(parts), len(ORDER))
     parts.sort(key=lambda part: ORDER.index(part.key))
-    planted = frame_of(parts, seed)
+    known = frame_of(parts, seed)
     ordered = {part.key: reports[part.key] for part in parts}
     told = {"level": level, "replicates": settings.n_bootstrap, "quick": quick}
     made = Provenance(told | ({"epoch": epoch} if epoch else {}), seed=seed)
-    return Demo(page_of(ordered, tally(planted), made, date), tuple(parts), ordered, planted)
+    return Demo(page_of(ordered, tally(known), made, date), tuple(parts), ordered, known)
 
 
 def measure_all(*, seed: int, level: float = LEVEL) -> list[TourStop]:

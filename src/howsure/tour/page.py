@@ -16,7 +16,7 @@ from howsure.reporting.gathering import together
 from howsure.results import Provenance
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Report, Section, TableBlock, Text
 from howsure.results.leading import with_lead
-from howsure.tour.stops import Figure, Planted, TourStop
+from howsure.tour.stops import KnownEstimate, Statistic, TourStop
 from howsure.tour.world import NAMES
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def report_of(part: TourStop, date: datetime.date) -> Report:
     """One part as a report of its own, in one section: estimates beside true values, then what the instrument says."""
     own = part.sections()
     question, caveat, next_step = _FRONT[part.key]
-    figure = part.planted[0].figure if part.planted else None
-    rows = [one for one in part.planted if one.figure == figure]
+    statistic = part.known[0].statistic if part.known else None
+    rows = [one for one in part.known if one.statistic == statistic]
     section = Section(
         part.title,
         [*_beside(part), *(block for one in own for block in one.blocks)],
@@ -88,10 +88,10 @@ def report_of(part: TourStop, date: datetime.date) -> Report:
         question=question,
         caveat=caveat,
         next_step=next_step,
-        headline=ChartBlock(_chart(figure, _first(rows), n_all=len(rows))) if figure else None,
+        headline=ChartBlock(_chart(statistic, _first(rows), n_all=len(rows))) if statistic else None,
     )
-    if figure and not section.found:
-        section = with_lead(section, figure.name, [(one.subject, one.found) for one in rows])
+    if statistic and not section.found:
+        section = with_lead(section, statistic.name, [(one.subject, one.found) for one in rows])
     return Report(part.title, [section], part.made, date)
 
 
@@ -118,55 +118,58 @@ def _counts(hits: pl.DataFrame) -> TableBlock:
 
 def _beside(part: TourStop) -> list[Block]:
     """The true values, and how close the estimates are."""
-    if not part.planted:
+    if not part.known:
         return [Text(part.about)]
-    figures = dict.fromkeys(one.figure for one in part.planted)
-    charts = [ChartBlock(_chart(figure, [one for one in part.planted if one.figure == figure])) for figure in figures]
+    statistics = dict.fromkeys(one.statistic for one in part.known)
+    charts = [
+        ChartBlock(_chart(statistic, [one for one in part.known if one.statistic == statistic]))
+        for statistic in statistics
+    ]
     held = f"{sum(p.is_held for p in part.counted)} of {len(part.counted)} intervals contain the true value."
     return [
         Text(part.about),
         *charts,
         Text(held),
         _table(part),
-        Download(f"{part.key}-planted.csv", _csv(part)),
+        Download(f"{part.key}-true_values.csv", _csv(part)),
     ]
 
 
 def _table(part: TourStop) -> TableBlock:
-    """One row per estimate; with a figure of one kind only, its name is the caption's."""
-    figures = list(dict.fromkeys(one.figure for one in part.planted))
+    """One row per estimate; with a statistic of one kind only, its name is the caption's."""
+    statistics = list(dict.fromkeys(one.statistic for one in part.known))
     rows: list[list[Cell]] = [
-        [one.figure.name, one.subject, one.found, _finite(one), _told(one)] for one in part.planted
+        [one.statistic.name, one.subject, one.found, _finite(one), _told(one)] for one in part.known
     ]
-    columns = ["Statistic", figures[0].of if len(figures) == 1 else "Of", "Estimate", "True value", "Contains it"]
-    what = f" ({figures[0].name.lower()})" if len(figures) == 1 else ""
+    columns = ["Statistic", statistics[0].of if len(statistics) == 1 else "Of", "Estimate", "True value", "Contains it"]
+    what = f" ({statistics[0].name.lower()})" if len(statistics) == 1 else ""
     first = int(bool(what))
     caption = f"{part.title}: every estimate beside its true (simulated) value{what}."
     return TableBlock(columns[first:], [row[first:] for row in rows], caption)
 
 
-def _told(one: Planted) -> str:
+def _told(one: KnownEstimate) -> str:
     if one.found.low is None and one.found.high is None:
         return "no interval"
     return ("yes" if one.is_held else "no") + ("" if one.counts else " (not counted)")
 
 
-def _finite(one: Planted) -> Cell:
+def _finite(one: KnownEstimate) -> Cell:
     """The true value with one digit more than the interval shows, so that the eye can see whether it lies inside."""
     if abs(one.truth) == float("inf"):
         return "above the observed range" if one.truth > 0 else "below the observed range"
     return f"{one.truth:,.{one.found.decimals() + 1}f}"
 
 
-def _first(rows: Sequence[Planted]) -> list[Planted]:
+def _first(rows: Sequence[KnownEstimate]) -> list[KnownEstimate]:
     """The rows of a headline chart: the models of the tour, or those with the highest estimates."""
     ranked = sorted(rows, key=lambda one: (one.found.value or 0.0, one.found.low or 0.0), reverse=True)
     return [one for one in ranked if one.subject in NAMES] or ranked[:_HEADLINE_ROWS]
 
 
-def _chart(figure: Figure, planted: Sequence[Planted], n_all: int | None = None) -> Chart:
+def _chart(statistic: Statistic, known: Sequence[KnownEstimate], n_all: int | None = None) -> Chart:
     """Each estimate with its interval, and the true (simulated) value beside it; they are some of ``n_all`` estimates."""
-    shown = planted[:_MOST_ROWS]
+    shown = known[:_MOST_ROWS]
     found = estimate_rows([(one.subject, one.found) for one in shown]).with_columns(group=pl.lit(_FOUND))
     truth = pl.DataFrame(
         [(one.subject, one.truth, f"{one.truth:.4g}", _PLANTED) for one in shown if abs(one.truth) < float("inf")],
@@ -174,15 +177,15 @@ def _chart(figure: Figure, planted: Sequence[Planted], n_all: int | None = None)
         orient="row",
     )
     rows = pl.concat([found, truth.with_columns(state=pl.lit("ok"))], how="diagonal")
-    n_all = n_all or len(planted)
+    n_all = n_all or len(known)
     more = f"{len(shown)} of {n_all}" if n_all > len(shown) else ""
-    level = planted[0].found.level
+    level = known[0].found.level
     return interval_plot(
         rows,
-        title=f"{figure.name}: estimates and true values",
+        title=f"{statistic.name}: estimates and true values",
         caption=Caption(len(shown), "estimates", level, note=more),
-        label=Field("label", figure.of),
-        value=Field("value", figure.name, figure.unit, scale=figure.scale),
+        label=Field("label", statistic.of),
+        value=Field("value", statistic.name, statistic.unit, scale=statistic.scale),
         group=Field("group", "Which"),
         is_sorted=False,
     )

@@ -20,14 +20,14 @@ from howsure.stitch.scale import Scale, fit
 from howsure.stitch.sections import forecast_section, scale_section
 from howsure.tables import Attempts, Scores
 from howsure.tour.games import Games
-from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
 from howsure.tour.world import BENCHMARK, World
 
 __all__ = ["epoch_part", "place_part", "read_epoch", "stitch_part"]
 
 _STITCH = "Stitch"
-_CAPABILITY = Figure("Capability", "units of the scale")
-_PLACED = Figure("Capability from the game alone", "units of the scale")
+_CAPABILITY = Statistic("Capability", "units of the scale")
+_PLACED = Statistic("Capability from the game alone", "units of the scale")
 
 
 def stitch_part(world: World, settings: TourSettings) -> tuple[TourStop, Scale]:
@@ -36,7 +36,7 @@ def stitch_part(world: World, settings: TourSettings) -> tuple[TourStop, Scale]:
     anchor = str(scale.provenance.settings["anchor"])
     capability = dict(world.models.select("model", "capability").iter_rows())
     truth = {name: world.on_scale(capability[name], anchor) for name in scale.models["model"]}
-    planted = tuple(Planted(_CAPABILITY, name, scale.capability(name), value) for name, value in truth.items())
+    known = tuple(KnownEstimate(_CAPABILITY, name, scale.capability(name), value) for name, value in truth.items())
     about = (
         f"{len(truth)} models have scores on some of 20 benchmarks. Simulated are each model's capability, each benchmark's difficulty, slope and noise; errors within a family of models correlate. "
         f"The unit is that of {anchor}, in the true values and in the fit."
@@ -44,7 +44,7 @@ def stitch_part(world: World, settings: TourSettings) -> tuple[TourStop, Scale]:
 
     title, made = "Benchmarks are linked on one scale", scale.provenance
     sections = partial(_sections, scale)
-    return TourStop(_STITCH, "stitch", title, about, planted, made, sections, scale.save), scale
+    return TourStop(_STITCH, "stitch", title, about, known, made, sections, scale.save), scale
 
 
 def place_part(world: World, games: Games, scale: Scale, settings: TourSettings) -> TourStop:
@@ -54,8 +54,8 @@ def place_part(world: World, games: Games, scale: Scale, settings: TourSettings)
     placed = place_attempts(scale, attempts, seed=settings.seed)
     anchor = str(scale.provenance.settings["anchor"])
     rows = {row["model"]: row for row in placed.models.to_dicts()}
-    planted = tuple(
-        Planted(_PLACED, one.name, _estimate(rows[one.name], scale.level), world.on_scale(one.capability, anchor))
+    known = tuple(
+        KnownEstimate(_PLACED, one.name, _estimate(rows[one.name], scale.level), world.on_scale(one.capability, anchor))
         for one in reversed(world.cast)
     )
     about = (
@@ -73,7 +73,7 @@ def place_part(world: World, games: Games, scale: Scale, settings: TourSettings)
         )
         return [Section("The games as scores", [Text("\n\n".join(scores.notes)), table])]
 
-    return TourStop(_STITCH, "place", "Track the Stat on the scale", about, planted, scale.provenance, sections, save)
+    return TourStop(_STITCH, "place", "Track the Stat on the scale", about, known, scale.provenance, sections, save)
 
 
 def read_epoch(path: Path) -> Scores:

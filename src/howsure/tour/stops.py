@@ -14,7 +14,7 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance
 from howsure.results.blocks import Section
 
-__all__ = ["Figure", "Planted", "TourSettings", "TourStop", "frame_of", "tally"]
+__all__ = ["KnownEstimate", "Statistic", "TourSettings", "TourStop", "frame_of", "tally"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class TourSettings:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Statistic:
     """A kind of number, as an axis names it, and what has it (``of``)."""
 
     name: str
@@ -37,14 +37,14 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Planted:
+class KnownEstimate:
     """An estimate beside its true (simulated) value.
 
     Not every one is ``fit_to_count``: a truth beyond what the data can show is held by any open interval, and what comes out the same whatever
     the seed is one interval, however often it is drawn.
     """
 
-    figure: Figure
+    statistic: Statistic
     subject: str
     found: Estimate
     truth: float
@@ -72,39 +72,39 @@ class TourStop:
     key: str
     title: str
     about: str
-    planted: tuple[Planted, ...]
+    known: tuple[KnownEstimate, ...]
     made: Provenance
     sections: Callable[[], list[Section]]
     save: Callable[[Path], list[Path]]
 
     @property
-    def counted(self) -> list[Planted]:
+    def counted(self) -> list[KnownEstimate]:
         """Those that a share of intervals is made of."""
-        return [one for one in self.planted if one.counts]
+        return [one for one in self.known if one.counts]
 
 
 def frame_of(parts: Iterable[TourStop], seed: int) -> pl.DataFrame:
-    """One row per estimate: seed, instrument, figure, subject, found, low, high, state, truth (null beyond what was observed), held, counts."""
+    """One row per estimate: seed, instrument, statistic, subject, found, low, high, state, truth (null beyond what was observed), held, counts."""
     rows = [
-        {"seed": seed, "instrument": part.instrument, "figure": one.figure.name, "subject": one.subject}
+        {"seed": seed, "instrument": part.instrument, "statistic": one.statistic.name, "subject": one.subject}
         | {"found": one.found.value, "low": one.found.low, "high": one.found.high, "state": one.found.state}
         | {"truth": one.truth if math.isfinite(one.truth) else None, "held": one.is_held, "counts": one.counts}
         for part in parts
-        for one in part.planted
+        for one in part.known
     ]
     return pl.DataFrame(rows, schema=_COLUMNS)
 
 
-def tally(planted: pl.DataFrame, by: Sequence[str] = ("instrument",)) -> pl.DataFrame:
+def tally(known: pl.DataFrame, by: Sequence[str] = ("instrument",)) -> pl.DataFrame:
     """How many intervals contain the true value: the columns `by`, intervals, held, share."""
-    counted = planted.filter("counts").group_by(by, maintain_order=True)
+    counted = known.filter("counts").group_by(by, maintain_order=True)
     sums = counted.agg(pl.len().cast(pl.Int64).alias("intervals"), pl.col("held").sum().cast(pl.Int64))
     return sums.with_columns(share=pl.col("held") / pl.col("intervals"))
 
 
 _COLUMNS = {
     "seed": pl.Int64,
-    **dict.fromkeys(("instrument", "figure", "subject"), pl.String),
+    **dict.fromkeys(("instrument", "statistic", "subject"), pl.String),
     **dict.fromkeys(("found", "low", "high"), pl.Float64),
     "state": pl.String,
     "truth": pl.Float64,

@@ -8,12 +8,12 @@ from howsure.study.analysis import Analysis, analyze
 from howsure.study.scoring.pair_data import ModelScores, Raters
 from howsure.study.sections import study_sections
 from howsure.study.simulator import Crowd, Truth, simulate
-from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
 
 __all__ = ["study_part"]
 
-_FIGURE = Figure("Statistic of the study", "0–1", of="Figure")
-_PAIR = Figure("Fidelity of a pair", "PFI, 0–1", of="Pair")
+_STATISTIC = Statistic("Statistic of the study", "0–1", of="Statistic")
+_PAIR = Statistic("Fidelity of a pair", "PFI, 0–1", of="Pair")
 _N_PAIRS, _CROWD = 20, Crowd(n_raters=10, bots=1)
 _ABOUT = f"Nine raters, and one who answers at random, compare {_N_PAIRS} pairs of responses. Simulated are the fidelity of each target (PFI, persona fidelity index), the bias (severity) and noise of the raters, and the correlation of an automatic score with the true fidelity; so the expected result with honest raters is known. Rules fixed in advance decide which raters are included."
 
@@ -32,19 +32,22 @@ def study_part(settings: TourSettings) -> TourStop:
     def save(folder: Path) -> list[Path]:
         return [*world.save(folder), *(path for path in found.save(folder) if path.name != "raters.csv")]
 
-    planted = _planted(found, world.truth)
+    known = _known(found, world.truth)
     return TourStop(
-        "Study", "study", "Raters rate", _ABOUT, planted, found.provenance, lambda: study_sections(found), save
+        "Study", "study", "Raters rate", _ABOUT, known, found.provenance, lambda: study_sections(found), save
     )
 
 
-def _planted(found: Analysis, truth: Truth) -> tuple[Planted, ...]:
+def _known(found: Analysis, truth: Truth) -> tuple[KnownEstimate, ...]:
     statistics = {
         "Fidelity (PFI)": ("pfi", truth.fidelity),
-        "Agreement of one rater (ICC 2,1)": ("pfi.icc_2_1", truth.icc_2_1),
-        "Agreement of the mean (alpha)": ("pfi.cronbach_alpha", truth.alpha),
-        "Correlation with the score, disattenuated": ("pearson_disattenuated", truth.correlation),
+        "ICC(2,1), one rater": ("pfi.icc_2_1", truth.icc_2_1),
+        "Alpha, mean of raters": ("pfi.cronbach_alpha", truth.alpha),
+        "Corrected correlation": ("pearson_disattenuated", truth.correlation),
     }
-    whole = [Planted(_FIGURE, name, found.findings.statistics[key], value) for name, (key, value) in statistics.items()]
-    pairs = [Planted(_PAIR, row.item, row.pfi, truth.fidelity_by_pair[row.item]) for row in found.findings.pairs]
+    whole = [
+        KnownEstimate(_STATISTIC, name, found.findings.statistics[key], value)
+        for name, (key, value) in statistics.items()
+    ]
+    pairs = [KnownEstimate(_PAIR, row.item, row.pfi, truth.fidelity_by_pair[row.item]) for row in found.findings.pairs]
     return (*whole, *pairs)

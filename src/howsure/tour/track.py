@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from howsure.tour.games import LENGTH, N_SAMPLES, YARDSTICKS, Games
-from howsure.tour.stops import Figure, Planted, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
 from howsure.tour.world import World
 from howsure.track.results import TrackResult, measure
 from howsure.track.sections import track_sections
 
 __all__ = ["track_part", "window_turns"]
 
-_TURNS = Figure("Correct turns", "number")
+_TURNS = Statistic("Correct turns", "number")
 _DRAWS = 20_000  # leave an error of 0.1 turns, where one run of the tour has 1
 _ABOUT = f"Six models track a running median over {N_SAMPLES} sequences of {LENGTH} numbers each; a game ends with the first error. Each model has its own probability of an error per turn, so the expected number of correct turns is known. A baseline, window-8, remembers only the last 8 numbers; it is in the table but its interval is not counted.\n\n"
 _PLAYED = (
@@ -39,7 +39,7 @@ def track_part(world: World, games: Games, settings: TourSettings) -> TourStop:
         "track",
         "Track the Stat",
         _ABOUT + played,
-        _planted(world, results),
+        _known(world, results),
         results.provenance,
         lambda: track_sections(results)[:1],
         save,
@@ -57,12 +57,12 @@ def window_turns(size: int, rng: np.random.Generator) -> float:
     return float(turns.mean())
 
 
-def _planted(world: World, results: TrackResult) -> tuple[Planted, ...]:
+def _known(world: World, results: TrackResult) -> tuple[KnownEstimate, ...]:
     found = {row.model: row.average for row in results.rows}
-    models = [Planted(_TURNS, actor.name, found[actor.name], actor.turns) for actor in world.cast]
+    models = [KnownEstimate(_TURNS, actor.name, found[actor.name], actor.turns) for actor in world.cast]
     rng = np.random.default_rng(0)
     windows = [
-        Planted(_TURNS, name, found[name], window_turns(int(name.partition("-")[2]), rng), fit_to_count=False)
+        KnownEstimate(_TURNS, name, found[name], window_turns(int(name.partition("-")[2]), rng), fit_to_count=False)
         for name in YARDSTICKS
     ]
     return (*models, *windows)
