@@ -253,7 +253,8 @@ def _once(received: Sequence[Received]) -> tuple[list[Received], list[Refusal]]:
 
 def _haste(page: BuiltPage, result: FinishedAnswers) -> Iterator[str]:
     items = list(_answered(page, result, Item, ItemRecord))
-    words = sum(len(f"{item.prompt} {' '.join(p.text for p in item.passages)}".split()) for item, _ in items)
+    shown = (f"{item.prompt} {' '.join(one.words for one in (*item.context, *item.passages))}" for item, _ in items)
+    words = sum(len(text.split()) for text in shown)
     minutes = sum(record.ms for _, record in items) / 60_000
     if words > _FASTEST * minutes:
         yield f"{words:,} words of items in {minutes * 60:.0f} s"
@@ -282,6 +283,6 @@ def _answered(
 ) -> Iterator[tuple[_Screen, _Record]]:
     """The screens of a kind with what was recorded on them, in the order in which they were shown."""
     for screen in page.page.screens:
-        record = result.screens[screen.id]
+        record = result.screens.get(screen.id)  # a screening may have ended the page before
         if isinstance(screen, screen_kind) and isinstance(record, record_kind):
             yield screen, record

@@ -16,6 +16,7 @@ from howsure.errors import OptionError
 from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
 from howsure.stats.correlation import critical_r
 from howsure.stats.proportions import score_bounds
+from howsure.study.planning.design import RatingDesign
 from howsure.study.simulator import DOMAIN_SHARE, DOMAINS, MODEL_MEAN, MODEL_SD, domain_levels
 from howsure.study.verdict import CRITERIA, Criterion
 
@@ -27,7 +28,6 @@ __all__ = [
     "PEARSON",
     "STATISTICS",
     "Assumptions",
-    "RatingDesign",
     "SimulatedStatistic",
     "SimulatedVerdicts",
     "VerdictRates",
@@ -44,34 +44,6 @@ STATISTICS = ALPHA, PEARSON, FIDELITY, DIFFERENCE, COMBINED = (
     "pfi_combined",
 )
 """The statistics of an analysis that a plan can foretell."""
-
-
-@dataclass(frozen=True, order=True)
-class RatingDesign:
-    """Number of pairs and of raters; each rater rates all pairs.
-
-    Parameters
-    ----------
-    pairs : int
-        Number of pairs.
-    raters : int
-        Number of raters.
-    """
-
-    pairs: int
-    raters: int
-
-    def __post_init__(self) -> None:
-        if self.pairs < 3 or self.raters < 2:
-            raise OptionError(f"{self}: a study needs 3 pairs for a correlation and 2 raters for their agreement.")
-
-    @property
-    def domain(self) -> Ints:
-        """The number of each pair's domain: pairs are dealt over five, or as many as there are pairs."""
-        return np.arange(self.pairs) % min(self.pairs, len(DOMAINS))
-
-    def __str__(self) -> str:
-        return f"{self.pairs} × {self.raters}"
 
 
 @dataclass(frozen=True)
