@@ -11,7 +11,7 @@ from howsure.study.judging import embeddings, ratings, validation
 from howsure.study.judging import simulator as judge_simulator
 from howsure.study.packet import building, preflight, selection
 from howsure.study.planning import plans
-from howsure.study.planning.simulated_studies import RatingDesign
+from howsure.study.planning.design import RatingDesign
 from howsure.study.scoring import collection
 from study.judging import small_study as judged_study
 from study.study_examples import rate_all, small_study

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from howsure.errors import OptionError
-from howsure.study.planning.plans import DESIGNS, Pace, parse_design, plan
-from howsure.study.planning.simulated_studies import Assumptions, RatingDesign
+from howsure.study.planning.design import RatingDesign, parse_design
+from howsure.study.planning.plans import DESIGNS, Pace, plan
+from howsure.study.planning.simulated_studies import Assumptions
 from howsure.study.verdict import Criterion
 
 SMALL = (RatingDesign(3, 10), RatingDesign(10, 5))

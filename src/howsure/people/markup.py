@@ -118,7 +118,9 @@ def _render_picture(renderer: Any, tokens: Any, place: int, options: Any, env: A
     token = tokens[place]
     name = str(token.attrs["src"])
     if name not in env["pictures"]:
-        raise InputError(f"The picture {name[:80]!r} is not there. Put its file beside the study; pages load nothing from a network.")
+        raise InputError(
+            f"The picture {name[:80]!r} is not there. Put its file beside the study; pages load nothing from a network."
+        )
     return f'<img src="{escape(env["pictures"][name])}" alt="{escape(token.content)}">'
 
 
@@ -129,7 +131,9 @@ def _mathml(formula: str, is_block: bool) -> Element:  # noqa: FBT001
     try:
         tree = ElementTree.fromstring(convert(formula, display="block" if is_block else "inline"))
     except Exception as error:  # noqa: BLE001 - the package has no error of its own
-        raise InputError(f"The formula {formula[:60]!r} cannot be read ({str(error)[:80] or type(error).__name__}).") from None
+        raise InputError(
+            f"The formula {formula[:60]!r} cannot be read ({str(error)[:80] or type(error).__name__})."
+        ) from None
     (element,) = _math_elements(tree)
     assert isinstance(element, Element)
     return element
@@ -173,7 +177,7 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         into = self._open[-1][2]
-        if data.strip() or not (self._open[-1][0] in ("", "ul", "ol", "table", "thead", "tbody", "tr")):
+        if data.strip() or self._open[-1][0] not in ("", "ul", "ol", "table", "thead", "tbody", "tr"):
             into.append(data)
 
     def whole(self) -> list[str | Element]:

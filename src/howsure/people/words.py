@@ -68,7 +68,9 @@ def read_words(path: str | os.PathLike[str]) -> dict[str, str | dict[str, str]]:
         if "other" not in forms or not all(isinstance(one, str) for one in forms.values()):
             raise InputError(f"{where}: {name} must be text, or a list of plural forms with `other`; put it in quotes.")
         if strangers := {*_NAME.findall(" ".join(forms.values()))} - _blanks(known[name]):
-            raise InputError(f"{where}: {name} has no blank {{{min(strangers)}}}; leave the names in braces as they are.")
+            raise InputError(
+                f"{where}: {name} has no blank {{{min(strangers)}}}; leave the names in braces as they are."
+            )
     return document.value
 
 

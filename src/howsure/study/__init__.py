@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from howsure.study.packet.rehearsal import fill_in as fill_in
     from howsure.study.packet.selection import Selection as Selection
     from howsure.study.packet.selection import select as select
+    from howsure.study.planning.design import RatingDesign as RatingDesign
     from howsure.study.planning.plans import StudyPlan as StudyPlan
     from howsure.study.planning.plans import plan as plan
     from howsure.study.planning.simulated_studies import Assumptions as Assumptions
-    from howsure.study.planning.simulated_studies import RatingDesign as RatingDesign
     from howsure.study.protocol import Study as Study
     from howsure.study.scoring.collection import CollectedRatings as CollectedRatings
     from howsure.study.scoring.collection import collect as collect
@@ -49,7 +49,7 @@ _HOMES = {
     "CollectedRatings": "scoring.collection",
     "Criterion": "verdict",
     "Crowd": "simulator",
-    "RatingDesign": "planning.simulated_studies",
+    "RatingDesign": "planning.design",
     "JudgeRatings": "judging.ratings",
     "StudyPacket": "packet.building",
     "Preflight": "packet.preflight",

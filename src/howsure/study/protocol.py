@@ -33,6 +33,7 @@ from howsure.yaml_files import Document, read_yaml
 
 __all__ = [
     "DEFAULT_DIMENSIONS",
+    "PAIR",
     "QUESTION_TYPES",
     "SLOTS",
     "AskedAtEnd",
@@ -42,7 +43,6 @@ __all__ = [
     "ItemQuestion",
     "ItemStudy",
     "Kind",
-    "PAIR",
     "Quiz",
     "QuizQuestion",
     "ResponsePair",
@@ -54,6 +54,7 @@ __all__ = [
     "Unit",
     "plain_text",
     "read_study",
+    "study_of",
 ]
 
 Kind = Literal["comparison", "each", "preferred", "choice"]
@@ -152,11 +153,11 @@ class Dimension(_Part):
         """What a page records for it: names, each with the slot it asks about (None: the pair)."""
         return ((f"{self.name}_1", 1), (f"{self.name}_2", 2)) if self.kind == "each" else ((self.name, None),)
 
-    def asked(self, slot: int | None = None) -> str:
-        """The question as a rater reads it; `slot` 1 or 2 for a dimension asked of each response."""
+    def asked(self, slot: int | None = None, label: str | None = None) -> str:
+        """The question as a rater reads it; `slot` 1 or 2 for a dimension asked of each response, `label` how the page calls it."""
         if slot is None:
             return self.question
-        response = SLOTS[slot - 1]
+        response = label or SLOTS[slot - 1]
         told = self.question.replace("{response}", response)
         return told if told != self.question else f"{response}: {told}"
 
@@ -483,7 +484,9 @@ class Study(StudyParts):
         """
         found = read_study(path)
         if not isinstance(found, cls):
-            raise InputError(f"{path}: has `items`, so it is no study of pairs against a gold standard, which this needs.")
+            raise InputError(
+                f"{path}: has `items`, so it is no study of pairs against a gold standard, which this needs."
+            )
         return found
 
     @classmethod
@@ -604,8 +607,8 @@ class ItemQuestion(_Part):
     """labels: how many must be chosen."""
     at_most: int | None = Field(default=None, ge=1)
     """labels: how many may be chosen."""
-    required: bool = True
-    """Whether it must be answered; a text need not be, unless this is said."""
+    required: bool | None = None
+    """Whether it must be answered; left out: yes, but a text need not be."""
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -628,6 +631,11 @@ class ItemQuestion(_Part):
         if self.of == "response" and self.type in _COMPARING:
             raise ValueError(f"{self.type} compares the responses, so it is asked once: leave out `of`")
         return self
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be answered."""
+        return self.type != "text" if self.required is None else self.required
 
     @property
     def top_value(self) -> int:
@@ -701,7 +709,8 @@ class ItemStudy(StudyParts):
                 raise ValueError(
                     f"item {item.id!r} has {len(item.responses)} responses; {least} to 12 are needed for show: {shown}"
                 )
-            if "span" in kinds and any(not isinstance(text, str) for text in (item.text or "", *item.responses.values())):
+            texts = (item.text or "", *item.responses.values())
+            if "span" in kinds and not all(isinstance(text, str) for text in texts):
                 raise ValueError(f"item {item.id!r} is a conversation, in which spans cannot be marked")
         if "span" in kinds and (self.markup == "markdown" or shown != "one"):
             raise ValueError("spans are marked in plain texts, one on a screen: markup: plain and show: one")
@@ -782,7 +791,8 @@ def read_study(path: str | os.PathLike[str]) -> Study | ItemStudy:
     Parameters
     ----------
     path : str or path
-        The file. ``pairs``, ``items`` and ``words`` may name other files beside it; pictures are read from beside it too.
+        The file. ``pairs``, ``items`` and ``words`` may name other files beside it; pictures are read from beside it too. The
+        ``key.json`` of a packet is taken as well.
     """
     path = Path(path)
     document = read_yaml(path)
@@ -791,6 +801,8 @@ def read_study(path: str | os.PathLike[str]) -> Study | ItemStudy:
             f"{path}: not a study. It begins with `title: …`; `howsure study init` writes one to start from."
         )
     given, listed_in = dict(document.value), document
+    if "study" in given and "raters" in given:  # the key of a packet holds the study as it was built
+        given = dict(given["study"])
     kind, field = (ItemStudy, "items") if "items" in given else (Study, "pairs")
     if isinstance(given.get(field), str):
         listed_in = read_yaml(path.parent / given[field])
@@ -799,7 +811,7 @@ def read_study(path: str | os.PathLike[str]) -> Study | ItemStudy:
     if isinstance(given.get("words"), str):
         given["words"] = read_words(path.parent / given["words"])
     try:
-        study = kind.model_validate(given)
+        study: Study | ItemStudy = kind.model_validate(given)
     except ValidationError as error:
         raise InputError(_fault(error, document, listed_in, field)) from None
     if isinstance(study, ItemStudy) and study.markup == "markdown" and not study.pictures:
@@ -809,11 +821,18 @@ def read_study(path: str | os.PathLike[str]) -> Study | ItemStudy:
     return study
 
 
+def study_of(study: Study | ItemStudy | str | os.PathLike[str]) -> Study | ItemStudy:
+    """The study itself, or the one in a file."""
+    return study if isinstance(study, StudyParts) else read_study(study)
+
+
 def _picture(folder: Path, name: str) -> str:
     """A picture from beside the study, and from nowhere else."""
     path = folder / name
     if "://" in name or not path.resolve().is_relative_to(folder.resolve()):
-        raise InputError(f"{folder}: the picture {name[:80]!r} is not in this folder. Pages load nothing from elsewhere.")
+        raise InputError(
+            f"{folder}: the picture {name[:80]!r} is not in this folder. Pages load nothing from elsewhere."
+        )
     return read_picture(path)
 
 

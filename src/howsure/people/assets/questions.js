@@ -162,24 +162,23 @@ class Slider extends Asked {
     super(question, answer, changed);
     const { low, high, left, right, required } = question;
     this.told = make("output", { class: "slider-value", for: this.name });
-    this.inner = make("input", { type: "range", id: this.name, min: low, max: high, step: 1, "aria-describedby": this.trouble.id, "aria-required": String(required), input: () => this.give(Number(this.inner.value)) });
+    this.inner = make("input", { type: "range", id: this.name, min: low, max: high, step: 1, "aria-describedby": this.trouble.id, "aria-required": String(required), input: () => this.read(), click: () => this.read(), keydown: ({ key }) => key === " " && this.read() });
     this.inner.value = this.answer ?? Math.round((low + high) / 2);
-    const start = button(worded("slider_zero"), () => this.set(low), { class: "quiet" });
     this.element = make(
       "div",
       { class: "question slider" },
       make("label", { for: this.name, dir: "auto" }, ...this.label()),
       make("div", { class: "line" }, make("span", { dir: "auto" }, left), this.inner, make("span", { dir: "auto" }, right)),
-      make("div", { class: "told" }, this.told, start),
+      this.told,
       this.trouble,
     );
     this.leaving(this.element);
     this.draw();
   }
 
-  set(value) {
-    this.inner.value = value;
-    this.give(value);
+  // A press, or the space bar, takes the place where it stands.
+  read() {
+    this.give(Number(this.inner.value));
   }
 
   give(answer) {

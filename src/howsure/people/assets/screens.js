@@ -81,8 +81,8 @@ class ItemScreen extends Screen {
   elements() {
     const { text, prompt, context, passages: list, questions } = this.screen;
     const asked = prompt && make("blockquote", { class: "prompt", dir: "auto" }, prompt);
-    const marked = questions.filter(({ kind }) => kind === "spans").map(({ passage: place }) => place); // shown where they are marked
-    const shown = list.filter((_, place) => !marked.includes(place));
+    const first = questions[0].kind === "spans" ? questions[0].passage : null; // shown where it is marked
+    const shown = list.filter((_, place) => place !== first);
     return [...paragraphs(text), asked || null, ...context.map((one) => make("div", { class: "passages" }, passage(one))), passages(shown), ...this.questions(questions)];
   }
 

@@ -138,7 +138,10 @@ def collect_forms(
     ``key`` is that of the build; for a form made without one, name pairs and slots in the mapping and give the `study`. Each file
     is read by the one mapping whose columns it has. A file or a line that cannot be read is named in ``refused``; with ``strict`` it raises.
     """
-    study = key.study if key else study
+    given = key.study if key else study
+    study = given if isinstance(given, Study) else None
+    if given is not None and study is None:
+        raise InputError("Answers from forms are read for studies of pairs against a gold standard only.")
     if study is None:
         raise InputError("A form's answers need the key of the build, or the study. Pass --key or --study.")
     reader = _Reader(

@@ -61,10 +61,12 @@ def _by_rater(ratings: Ratings) -> dict[str, dict[str, _Rated]]:
 
 
 def _result(key: StudyKey, page: BuiltPage, rated: Mapping[str, _Rated]) -> dict[str, Any] | None:
-    placed = key.placed(page.page.rater)
+    placed, study = key.placed(page.page.rater), key.study
+    if not isinstance(study, Study):
+        raise InputError("These pages are no study of pairs against a gold standard; `rate_items` fills them in.")
     if any(not rated.get(one.item) for one in placed.values()):
         return None
-    screens = {screen.id: _record(key.study, screen, placed.get(screen.id), rated) for screen in page.page.screens}
+    screens = {screen.id: _record(study, screen, placed.get(screen.id), rated) for screen in page.page.screens}
     who = {"format": "howsure-result/1", "page": page.digest, "rater": page.page.rater}
     ended = _BEGUN + timedelta(milliseconds=sum(record["ms"] for record in screens.values()))
     body = {**who, "started": _instant(_BEGUN), "finished": _instant(ended), "reloads": 0, "screens": screens}

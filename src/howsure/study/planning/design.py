@@ -19,6 +19,7 @@ from howsure.stats._arrays import Ints
 
 __all__ = ["Balance", "RatingDesign", "balance_of", "deal_blocks", "parse_design"]
 
+_DOMAINS = 5  # as many as the protocol names
 _SWAPS = 6000  # tried in all, to even out how often items meet
 
 
@@ -32,8 +33,8 @@ class RatingDesign:
         Number of pairs or other items.
     raters : int
         Number of ratings per pair: the number of raters, where each rates every pair.
-    per_rater : int or None
-        Number of pairs that one rater rates; None: all.
+    per_rater : int
+        Number of pairs that one rater rates; 0: all.
     """
 
     pairs: int
@@ -42,7 +43,9 @@ class RatingDesign:
 
     def __post_init__(self) -> None:
         if self.per_rater < 0 or self.pairs < 1 or self.raters < 1:
-            raise OptionError(f"{self.pairs} items, {self.raters} ratings and {self.per_rater} per rater: give at least 1 of each.")
+            raise OptionError(
+                f"{self.pairs} items, {self.raters} ratings and {self.per_rater} per rater: give at least 1 of each."
+            )
 
     @property
     def is_crossed(self) -> bool:
@@ -58,6 +61,11 @@ class RatingDesign:
     def n_raters(self) -> int:
         """How many raters it takes: the smallest number with which no pair has fewer ratings than stated."""
         return -(-self.pairs * self.raters // self.block_size)
+
+    @property
+    def domain(self) -> Ints:
+        """The number of each pair's domain in a plan: pairs are dealt over five, or as many as there are pairs."""
+        return np.arange(self.pairs) % min(self.pairs, _DOMAINS)
 
     def blocks(self, seed: int = 0) -> list[list[int]]:
         """The pairs of each rater, as places from 0, in a random order."""
@@ -87,7 +95,9 @@ def parse_design(text: str) -> RatingDesign:
     """A design as people write it: ``20x4`` (20 pairs, 4 ratings each), or ``50x8/12`` where one rater rates 12 of the pairs."""
     match = re.fullmatch(r"\s*(\d{1,6})\s*[x×*]\s*(\d{1,6})\s*(?:/\s*(\d{1,6})\s*)?", text)
     if match is None:
-        raise OptionError(f"{text!r} is not a design. Write items x ratings, as in 20x4, or 50x8/12 with 12 items per rater.")
+        raise OptionError(
+            f"{text!r} is not a design. Write items x ratings, as in 20x4, or 50x8/12 with 12 items per rater."
+        )
     return RatingDesign(int(match[1]), int(match[2]), int(match[3] or 0))
 
 
@@ -134,19 +144,20 @@ def _deal(
     together = np.zeros((n_items, n_items), dtype=np.int64)
     blocks: list[list[int]] = []
     for _ in range(n_blocks):
-        met, block, chance = np.zeros(n_items, dtype=np.int64), [], rng.random(n_items)
+        block: list[int] = []
+        met, left, chance = np.zeros(n_items, dtype=np.int64), dealt.copy(), rng.random(n_items)
         for _ in range(size):
-            met[block] = n_blocks * size  # nobody rates an item twice
-            low = dealt + np.isin(np.arange(n_items), block) * n_blocks
-            item = int(np.lexsort((chance, met, low))[0])
+            item = int(np.lexsort((chance, met, left))[0])
             block.append(item)
             met += together[item]
+            left[item] = n_blocks + 1  # nobody rates an item twice
         dealt[block] += 1
         together[np.ix_(block, block)] += 1
         blocks.append(block)
     np.fill_diagonal(together, 0)
     for _ in range(n_swaps if n_blocks > 1 else 0):
-        _exchange(*(blocks[place] for place in rng.choice(n_blocks, 2, replace=False)), together)
+        first, second = rng.choice(n_blocks, 2, replace=False)
+        _exchange(blocks[first], blocks[second], together)
     return int((together**2).sum()), blocks
 
 

@@ -174,7 +174,7 @@ def _complete(ratings: Ratings, study: Study | None) -> dict[str, float]:
     asked = ratings.frame.filter(is_pair(), pl.col("dimension") != "guess")
     counts = asked.group_by("rater").agg(pl.len().alias("n"), pl.col("item").n_unique().alias("items"))
     if study is not None:
-        total = len(study.pairs) * sum(len(dimension.rated) for dimension in study.dimensions)
+        total = study.n_units * sum(len(dimension.rated) for dimension in study.dimensions)
         return {rater: min(n / total, 1.0) for rater, n, _ in counts.iter_rows()}
     n_dimensions = asked["dimension"].n_unique()
     return {rater: n / (items * n_dimensions) for rater, n, items in counts.iter_rows()}
