@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from howsure.errors import InputError, OptionError
 from howsure.people import BuiltPage, build_page, new_salt, read_pages, write_private
 from howsure.people.build import explain
+from howsure.people.fielding import Quotas
 from howsure.people.protocol import OpaqueId
 from howsure.results import Provenance, Result, write_json
 from howsure.safe_io import read_bytes
@@ -26,7 +28,17 @@ from howsure.study.planning.design import Balance, RatingDesign, balance_of, par
 from howsure.study.protocol import BlockPlan, ItemStudy, Study, study_of
 from howsure.tables.frames import write_frame
 
-__all__ = ["EVERYONE", "KEY", "SUMMARY", "PlacedItem", "StudyKey", "StudyPacket", "build", "refuse_old_key"]
+__all__ = [
+    "EVERYONE",
+    "KEY",
+    "SUMMARY",
+    "PlacedItem",
+    "StudyKey",
+    "StudyPacket",
+    "build",
+    "quotas_of",
+    "refuse_old_key",
+]
 
 KEY, SUMMARY = "key.json", "packet.json"
 EVERYONE = ""
@@ -275,6 +287,18 @@ def _design_of(study: Study | ItemStudy, asked: RatingDesign | str | None) -> Ra
     if design.pairs != n_items:
         raise OptionError(f"The design {design} is for {design.pairs} items, and the study has {n_items} to rate.")
     return design
+
+
+def quotas_of(key: StudyKey) -> Quotas:
+    """How many ratings each item wants and which items each page shows, for the collector's view; repeats and attention items aside."""
+    units = {unit.id for unit in key.study.units}
+    by_rater = {
+        rater: list(dict.fromkeys(one.item for one in placed.values() if one.item in units))
+        for rater, placed in key.raters.items()
+    }
+    counts = Counter(item for items in by_rater.values() for item in items)
+    fewest = min((counts[unit] for unit in units), default=0)
+    return Quotas(key.study.design.ratings if key.study.design else fewest, by_rater)
 
 
 def refuse_old_key(folder: Path) -> None:

@@ -52,6 +52,7 @@ __all__ = [
     "AnswerSet",
     "Answered",
     "CollectedRatings",
+    "answer_set",
     "collect",
     "collect_answers",
     "joined",
@@ -244,11 +245,9 @@ def collect(
                 )
             by_page[page.digest] = path
         built += own
-    found = read_results(
-        files, built, per_packet={digest: path for digest, path in by_page.items()} if len(keys) > 1 else {}
-    )
+    found = read_results(files, built, per_packet=by_page if len(keys) > 1 else {})
     through = [one for one in found.results if not is_screened_out(one.page.page, one.result)]
-    sets = [_answer_set(keys[by_page[one.page.digest]], one) for one in through]
+    sets = [answer_set(keys[by_page[one.page.digest]], one) for one in through]
     if len(keys) > 1:
         folders = {path: Path(path).resolve().parent.name for path in keys}
         names = [f"{folders[by_page[one.page.digest]]}:{own.rater}" for one, own in zip(through, sets, strict=True)]
@@ -342,7 +341,7 @@ def live_signs(key: StudyKey) -> Callable[[BuiltPage, PageResult], list[str]]:
     def signs(page: BuiltPage, result: PageResult) -> list[str]:
         if is_screened_out(page.page, result):
             return ["screened out"]
-        one = _answer_set(key, Received(result, page, result.rater))
+        one = answer_set(key, Received(result, page, result.rater))
         return [*quality_signs(page, result), *_odd(key.study, one)]
 
     return signs
@@ -361,7 +360,8 @@ def joined(items: Iterable[Answered]) -> tuple[Answered, ...]:
 # from a page's result
 
 
-def _answer_set(key: StudyKey, received: Received) -> AnswerSet:
+def answer_set(key: StudyKey, received: Received) -> AnswerSet:
+    """Everything one rater answered, by item."""
     placed = key.placed(received.page.page.rater)
     by_screen: dict[str, list[dict[str, Any]]] = {}
     for row in answer_rows([received]):
@@ -459,7 +459,7 @@ def _rows_by_table(study: ItemStudy, one: AnswerSet) -> dict[str, list[dict[str,
     return rows
 
 
-def _sort_in(
+def _sort_in(  # noqa: PLR0912 - one branch per type of question
     rows: dict[str, list[dict[str, Any]]],
     question: ItemQuestion,
     given: Sequence[Answer],
