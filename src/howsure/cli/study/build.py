@@ -37,7 +37,8 @@ def build(
     ] = None,
     one_page: Annotated[bool, typer.Option("--one-page", help="One page for everyone, which asks for a name.")] = False,
     format: Annotated[  # noqa: A002 - what it is called on the command line
-        Literal["html", "csv"], typer.Option(help="html: pages. csv: the questions for a form builder.")
+        Literal["html", "csv", "google", "qualtrics"],
+        typer.Option(help="html: pages. For form builders: google (Apps Script), qualtrics (import file), csv."),
     ] = "html",
 ) -> None:
     """Build one blind page per rater, and the sealed key that stays with you.
@@ -50,7 +51,7 @@ def build(
 
     if output.out is None:
         raise OptionError("Name the folder for the pages and the key: -o packet.")
-    is_form = format == "csv"
+    is_form = format != "html"
     if one_page and raters and raters > 1:
         raise OptionError(f"--one-page makes one page for all; leave out --raters {raters}.")
     packet = build_packet(
@@ -59,15 +60,15 @@ def build(
         one_page=one_page or (is_form and design is None and raters in (None, 1)),
         design=design,
     )
-    written = _save(packet, output.out, is_form)
+    written = _save(packet, output.out, format)
     _tell(packet, output)
     output.console.wrote(_in_short(written))
 
 
-def _save(packet: StudyPacket, folder: Path, is_form: bool) -> list[Path]:
+def _save(packet: StudyPacket, folder: Path, kind: str) -> list[Path]:
     from howsure.study.packet.forms import save_forms
 
-    return save_forms(packet, folder) if is_form else packet.save(folder)
+    return packet.save(folder) if kind == "html" else save_forms(packet, folder, kind)  # type: ignore[arg-type]
 
 
 def _in_short(written: list[Path]) -> list[Path]:

@@ -77,10 +77,10 @@ def _from_forms(
 ) -> CollectedRatings:
     from howsure.study.packet.building import StudyKey
     from howsure.study.packet.forms import collect_forms, read_mapping
-    from howsure.study.protocol import Study
+    from howsure.study.protocol import read_study
 
     opened = StudyKey.read(key) if key else None
-    given = Study.read(study) if study else None
+    given = read_study(study) if study else None
     return collect_forms(files, [read_mapping(path) for path in mapping], key=opened, study=given, strict=strict)
 
 

@@ -131,11 +131,12 @@ def questions(study: Study) -> tuple[Question, ...]:
     return tuple(_question(study, dimension, *field) for dimension in study.dimensions for field in dimension.fields)
 
 
-def item_question(study: Study, item: str, name: str) -> Question | None:
-    """The question called `name` of an item, or None when it has none."""
+def item_question(study: Study | ItemStudy, item: str, name: str) -> Question | None:
+    """The question called `name` of a pair or an attention item, or None when it has none."""
+    asked: Sequence[Question] = ()
     if item.startswith(ATTENTION):
-        asked: Sequence[Question] = (_choice(ANSWER, _attention_item(study, item)),)
-    else:
+        asked = (_choice(ANSWER, _attention_item(study, item)),)
+    elif isinstance(study, Study):
         asked = (*questions(study), *((_guess(study),) if study.ask_guess else ()))
     return next((question for question in asked if question.name == name), None)
 

@@ -83,6 +83,7 @@ class CheckedRater:
     slot_one: float | None
     exclusions: tuple[Exclusion, ...]
     flags: tuple[str, ...]
+    comments: str | None = None
 
     @property
     def is_excluded(self) -> bool:
@@ -153,7 +154,9 @@ def check_raters(
         is_straight = _is_straight(mine, parts, facts["slot_one"])
         broken = tuple(_broken(rater, facts, rules, is_straight=is_straight))
         n_pairs = max((len(items) for items in mine.values()), default=0)
-        checked.append(CheckedRater(rater, n_pairs, **facts, is_straight=is_straight, exclusions=broken, flags=flags))
+        said = {"comments": told.get("comments") or None}
+        facts_and_words = {**facts, "is_straight": is_straight, "exclusions": broken, "flags": flags, **said}
+        checked.append(CheckedRater(rater, n_pairs, **facts_and_words))
     return Quality(tuple(checked), rules)
 
 
