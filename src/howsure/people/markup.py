@@ -30,7 +30,7 @@ __all__ = ["pictures_in", "read_picture", "rendered"]
 _LARGEST_PICTURE = 2 * 2**20
 _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif", b"RIFF": "webp"}
 _VOID = ("br", "hr", "img")
-_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(?=[^\s$])((?:\\.|[^$\\\n])*?[^\s$\\])\$(?!\d)", re.DOTALL)
+_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(?=[^\s$])((?:\\.|[^$\\`\n])*?[^\s$\\`])\$(?!\d)", re.DOTALL)
 _MATH = "m{}x"  # the text of a placeholder; the author's texts cannot make the element that it stands in
 
 

@@ -134,11 +134,11 @@ def apps_script(page: BuiltPage, frame: pl.DataFrame) -> str:
     blocks = frame.select("section", "kind", "text", "options", "required").to_dicts()
     for block in blocks:
         block["options"] = block["options"].split("\n") if block["options"] else []
-    # script-like text in a study cannot leave its string: JSON has no unescaped line ends, and < is spelt out
-    listed = json.dumps(blocks, ensure_ascii=True, indent=1).replace("<", "\\u003c")
-    title = json.dumps(page.page.title).replace("<", "\\u003c")
-    thanks = json.dumps(page.page.thanks or Words.of(page.page.language, page.page.words)["thanks_text"])
-    return _SCRIPT.replace("%TITLE%", title).replace("%THANKS%", thanks).replace("%BLOCKS%", listed)
+    thanks = page.page.thanks or Words.of(page.page.language, page.page.words)["thanks_text"]
+    values = {"TITLE": page.page.title, "THANKS": thanks, "BLOCKS": blocks}
+    # a text of the study cannot leave its string: JSON has no line ends in it, and < is spelt out
+    told = {name: json.dumps(value, indent=1).replace("<", "\\u003c") for name, value in values.items()}
+    return re.sub("%(TITLE|THANKS|BLOCKS)%", lambda match: told[match[1]], _SCRIPT)
 
 
 _SCRIPT = """// Builds the form of one study page. Open script.google.com, make a new project, paste this file, and run createForm.

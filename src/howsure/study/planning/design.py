@@ -133,6 +133,7 @@ def deal_blocks(n_items: int, n_blocks: int, size: int, *, seed: int = 0) -> lis
     n_tries = max(1, min(30, _SWAPS // (20 * n_blocks)))
     tried = [_deal(n_items, n_blocks, size, rng, n_swaps=_SWAPS // n_tries) for _ in range(n_tries)]
     _, blocks = min(tried, key=lambda one: one[0])
+    _connect(blocks, n_items, rng)
     return [[block[place] for place in rng.permutation(size)] for block in blocks]
 
 
@@ -181,6 +182,42 @@ def _exchange(first: list[int], second: list[int], together: Ints) -> None:
         block.append(new)
 
 
+def _connect(blocks: list[list[int]], n_items: int, rng: np.random.Generator) -> None:
+    """Exchange items between blocks until shared raters link all items, where so many places can do that."""
+    size = len(blocks[0])
+    if len(blocks) * (size - 1) < n_items - 1:
+        return
+    part = _parts(blocks, n_items)
+    for _ in range(_SWAPS):
+        n_parts = int(part.max()) + 1
+        if n_parts == 1:
+            return
+        groups = [
+            [block for block in blocks if part[block[0]] == number] for number in rng.choice(n_parts, 2, replace=False)
+        ]
+        if not all(groups):
+            continue
+        first, second = (group[rng.integers(len(group))] for group in groups)
+        i, j = rng.integers(size, size=2)
+        first[i], second[j] = second[j], first[i]
+        after = _parts(blocks, n_items)
+        if after.max() < part.max():
+            part = after
+        else:
+            first[i], second[j] = second[j], first[i]
+
+
+def _parts(blocks: Sequence[Sequence[int]], n_items: int) -> Ints:
+    """The number of each item's part: items of one part are linked by shared raters."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = [(block[0], item) for block in blocks for item in block]
+    rows, columns = np.array(links).T
+    graph = coo_array((np.ones(len(links)), (rows, columns)), shape=(n_items, n_items))
+    return np.asarray(connected_components(graph, directed=False)[1])
+
+
 def balance_of(blocks: Sequence[Sequence[int]], n_items: int) -> Balance:
     """How even blocks are, and whether shared raters link all items."""
     counts = np.bincount([item for block in blocks for item in block], minlength=n_items)
@@ -189,9 +226,5 @@ def balance_of(blocks: Sequence[Sequence[int]], n_items: int) -> Balance:
         is_in[row, list(block)] = 1
     together = is_in.T @ is_in
     off = together[~np.eye(n_items, dtype=bool)] if n_items > 1 else np.zeros(1, dtype=np.int64)
-    reached, new = {0}, [0]
-    while new:
-        linked = set(np.flatnonzero(together[new].any(axis=0)).tolist()) - reached
-        reached |= linked
-        new = list(linked)
-    return Balance(int(counts.min()), int(counts.max()), int(off.min()), int(off.max()), len(reached) == n_items)
+    is_connected = int(_parts(blocks, n_items).max()) == 0
+    return Balance(int(counts.min()), int(counts.max()), int(off.min()), int(off.max()), is_connected)
