@@ -78,6 +78,12 @@ def serve(
     export: Annotated[
         Path | None, typer.Option(help="Write the answers received so far (.jsonl), and stop.", show_default=False)
     ] = None,
+    backup: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a whole copy of answers.sqlite, also while it is served, and stop.", show_default=False
+        ),
+    ] = None,
     withdraw: Annotated[
         str | None,
         typer.Option(
@@ -102,13 +108,16 @@ def serve(
     from howsure.people.store import ANSWERS, Store
 
     console = Console(is_quiet=quiet)
-    if withdraw is not None or export:
+    if withdraw is not None or export or backup:
         read_pages(packet)  # a folder without pages is a slip of the pen
         with contextlib.closing(Store(packet / ANSWERS)) as store:
             if withdraw is not None:
                 _withdraw(store, withdraw, console)
             if export:
                 _write_answers(store, export, console)
+            if backup:
+                store.backup(backup)
+                console.wrote([backup])
         return
     if stop_when and not is_open:
         raise OptionError("--stop-when needs --open: people with a link of their own are not turned away.")

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -241,6 +241,15 @@ class Store:
         with self._lock:
             self._base.execute("pragma wal_checkpoint(truncate)")
         return rater
+
+    def backup(self, path: Path) -> None:
+        """A whole copy of the store as it stands, made while others may write; only its owner may read it."""
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            with closing(sqlite3.connect(path)) as copy, self._lock:
+                self._base.backup(copy)
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(f"{path}: the copy cannot be written ({error}). Name another file.") from None
 
     def withdrawn(self) -> list[str]:
         """Who has withdrawn, once for each time."""
