@@ -8,7 +8,7 @@ const draw = (told) => {
   const { title, finished, begun, invited, screened, away, withdrawn, raters, quotas, decision } = told;
   find("title").textContent = title;
   const more = [[screened, "screened out"], [away, "left and were replaced"], [withdrawn, "withdrawn"]].filter(([n]) => n).map(([n, what]) => `, ${n} ${what}`);
-  find("counts").textContent = `${finished} finished, ${begun} begun, ${invited} not yet begun${more.join("")}.`;
+  find("counts").textContent = `${finished} finished, ${begun} begun, ${invited} ${told.is_open ? "places free" : "not yet begun"}${more.join("")}.`;
   const pace = told.median_minutes === null ? "" : ` A finished rater took ${told.median_minutes.toFixed(1)} minutes in the median; ${told.n_flagged} of ${raters.length} have something to look at.`;
   find("rates").textContent = `${told.last_hour} finished in the last hour.${pace}`;
   find("decision").hidden = !decision;
@@ -19,7 +19,7 @@ const draw = (told) => {
     find("items").replaceChildren(...quotas.rows.map(({ item, done, under_way }) => cells(item, [`${done} of ${quotas.wanted}`, under_way])));
   }
   find("people-line").hidden = !told.is_open;
-  find("raters").replaceChildren(...raters.map(({ label, state, done, of, minutes, signs }) => cells(label, [state, `${done} of ${of}`, minutes.toFixed(1), signs.join("; ")])));
+  find("raters").replaceChildren(...raters.map(({ label, state, done, of, minutes, signs }) => cells(label, [told.is_open && state === "invited" ? "free" : state, `${done} of ${of}`, minutes.toFixed(1), signs.join("; ")])));
 };
 
 const look = async () => {

@@ -167,8 +167,8 @@ def decide_live(key: StudyKey, pages: Sequence[BuiltPage], rule: StopRule) -> Ca
         if found.low is None or found.high is None:
             return Decision(is_over=False, message=f"{rule}: {found}.")
         is_above, is_below = found.low > rule.threshold, found.high < rule.threshold
-        told = "above" if is_above else "below" if is_below else "not yet decided against"
-        message = f"{rule} = {found} after {len(order)} raters: {told} {rule.threshold:g} (at all looks together)."
+        told = "decided, above" if is_above else "decided, below" if is_below else "open, the interval includes"
+        message = f"{rule} = {found} after {len(order)} raters: {told} {rule.threshold:g}."
         return Decision(is_over=is_above or is_below, message=message)
 
     return decide
