@@ -3,15 +3,20 @@
 import csv
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import httpx
 import pytest
 
 from howsure.errors import OptionError
-from howsure.people import ChoiceQuestion, Item, Option, Page, build_page, opaque_id
+from howsure.people import ChoiceQuestion, Item, Option, Page, build_page, opaque_id, read_page
 from howsure.people.fielding import Decision, Fielding, Quotas
 from howsure.people.limits import Limits
 from howsure.people.packet import open_packet
@@ -290,3 +295,79 @@ def test_five_hundred_people_over_http_meet_every_quota(open_folder, run_collect
     store = Store(folder / ANSWERS)
     assert {final.rater: (final.digest, final.receipt) for final in store.finals()} == acknowledged
     store.close()
+
+
+@pytest.mark.heavy
+def test_a_killed_collector_loses_neither_answers_nor_places(open_folder):
+    """Kill −9 after each person: every acknowledged answer, and every place, is there when it runs again."""
+    folder, received, links = open_folder(6), {}, {}
+    for number in range(6):
+        with serving(folder, "--open", "--completion-code", "C0DE") as (process, base):
+            client = browser()
+            told = join(base, client, f"pid{number}")
+            link = str(httpx.URL(base).join(told.headers["location"]))
+            seat = re.search(r'"rater":"(r\d+)"', client.get(link).text)[1]
+            if number % 2:
+                body = answered(read_page(folder / f"{seat}.html"))
+                received[seat] = client.post(f"{link}result", json=body).json()["receipt"]
+            links[seat] = httpx.URL(link).path
+            process.kill()
+    with serving(folder, "--open") as (_, base):
+        for seat, path in links.items():
+            page = browser().get(str(httpx.URL(base).join(path))).text
+            assert f'"receipt":{json.dumps(received.get(seat))}' in page
+    store = Store(folder / ANSWERS)
+    assert {final.rater: final.receipt for final in store.finals()} == received
+    store.close()
+
+
+@contextmanager
+def serving(folder, *options):
+    """The real command in a process of its own, and where its open link is."""
+    line = [sys.executable, "-m", "howsure", "serve", str(folder), "--port", "0", *options]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            told = "".join(process.stdout.readline() for _ in range(3))
+            base = re.search(r"http\S+/join/\S+", told)[0]
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    httpx.get(base, verify=False)
+                    break
+                except httpx.ConnectError:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
+            yield process, base
+        finally:
+            process.kill()
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(open_folder, command):
+    folder = open_folder(1)
+    (folder / ANSWERS).mkdir()
+    told = command("serve", folder, "--open")
+    assert told.returncode == 2
+    assert told.stderr.count("\n") == 1
+    assert "cannot be written" in told.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_told_in_one_line(open_folder, command):
+    folder = open_folder(2)
+    folder.chmod(0o500)
+    try:
+        told = command("serve", folder, "--open")
+    finally:
+        folder.chmod(0o700)
+    assert (told.returncode, told.stderr.count("\n")) == (2, 1)
+
+
+def test_a_copy_is_whole_and_private_while_the_collector_runs(open_folder, run_collector, tmp_path):
+    with run_collector(open_folder(2), is_open=True, limits=WIDE) as running:
+        link, client = arrive(running, "ann")
+        finish(running, link, client)
+        running.collector.store.backup(tmp_path / "copy.sqlite")
+        assert (tmp_path / "copy.sqlite").stat().st_mode & 0o777 == 0o600
+        copy = Store(tmp_path / "copy.sqlite")
+        assert [final.rater for final in copy.finals()] == ["r001"]
+        copy.close()
