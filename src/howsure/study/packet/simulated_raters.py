@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,19 +16,18 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import InputError
-from howsure.people import BuiltPage, Consent, Item, QuizScreen, canonical, digest, read_pages
+from howsure.people import Item, canonical, read_pages
 from howsure.people.protocol import Answer, Screen
 from howsure.results import Provenance, Result
 from howsure.safe_io import write_atomic
 from howsure.study.packet.building import KEY, PlacedItem, StudyKey
 from howsure.study.packet.design import AGAIN, ATTENTION
 from howsure.study.packet.pages import ANSWER, item_questions, option_value
+from howsure.study.packet.rehearsal import seen_record, signed_answers
 from howsure.study.protocol import ItemQuestion, ItemStudy, plain_text
 
 __all__ = ["ItemCrowd", "SimulatedAnswers", "rate_items"]
 
-_BEGUN = datetime(2000, 1, 1, 9, tzinfo=UTC)  # no time at which anyone rates
-_SECONDS_READING = 30
 _WORDS_PER_SECOND = 4
 _TIE = 0.6  # Davidson's ν: two equal systems tie in 0.6 / 2.6 of comparisons
 
@@ -139,10 +137,11 @@ def rate_items(
     for page in read_pages(packet).values():
         severity = float(crowd.severity * world.rng.standard_normal())
         stays = world.rng.random() >= crowd.dropout
-        body = _body(world, key, page, severity)
+        placed = key.placed(page.page.rater)
+        screens = {screen.id: _record(world, screen, placed.get(screen.id), severity) for screen in page.page.screens}
         if stays:
             raters.append(page.page.rater or "rater")
-            texts.append(canonical(body))
+            texts.append(canonical(signed_answers(page, raters[-1], screens)))
     settings = {**vars(crowd), "n_raters": len(raters)}
     return SimulatedAnswers(
         truth=world.truth(),
@@ -266,42 +265,14 @@ class _World:
         return [None]
 
 
-def _body(world: _World, key: StudyKey, page: BuiltPage, severity: float) -> dict[str, Any]:
-    """What the page of a rater would send."""
-    placed = key.placed(page.page.rater)
-    screens = {}
-    for screen in page.page.screens:
-        screens[screen.id] = _record(world, screen, placed.get(screen.id), severity)
-    ended = _BEGUN + timedelta(milliseconds=sum(record["ms"] for record in screens.values()))
-    times = {"started": _instant(_BEGUN), "finished": _instant(ended), "reloads": 0}
-    body = {"format": "howsure-result/1", "page": page.digest, "rater": page.page.rater or "rater", **times}
-    body["screens"] = screens
-    return {**body, "digest": digest(body)}
-
-
 def _record(world: _World, screen: Screen, placed: PlacedItem | None, severity: float) -> dict[str, Any]:
-    seen = {"kind": screen.kind, "ms": _SECONDS_READING * 1000, "visits": 1}
-    study = world.study
-    if isinstance(screen, Consent):
-        return {**seen, "agreed": True}
-    if isinstance(screen, QuizScreen) and study.quiz:
-        rights = {f"q{n}": option_value(one.options.index(one.right)) for n, one in enumerate(study.quiz.questions, 1)}
-        return {**seen, "answers": rights, "tries": [rights]}
-    if not isinstance(screen, Item):
+    seen = seen_record(world.study, screen)
+    if placed is None or not isinstance(screen, Item):
         return seen
-    answers: dict[str, Any] = {}
-    if placed is not None and placed.item.startswith(ATTENTION):
-        item = next(one for one in study.attention if ATTENTION + one.id == placed.item)
-        answers = {ANSWER: option_value(item.options.index(item.right))}
-    elif placed is not None:
-        answers = dict(world.answers(placed, severity))
-        words = sum(len(one.words.split()) for one in (*screen.context, *screen.passages))
-        pace = float(np.exp(0.25 * world.rng.standard_normal()))
-        seen["ms"] = round(1000 * pace * (words / _WORDS_PER_SECOND + 4 * len(answers)))
-    else:
-        answers = {name: admitted[0] for name, admitted in screen.admits.items()}
-    return {**seen, "answers": answers, "revisions": {}}
-
-
-def _instant(time: datetime) -> str:
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if placed.item.startswith(ATTENTION):
+        item = next(one for one in world.study.attention if ATTENTION + one.id == placed.item)
+        return {**seen, "answers": {ANSWER: option_value(item.options.index(item.right))}}
+    answers = world.answers(placed, severity)
+    words = sum(len(one.words.split()) for one in (*screen.context, *screen.passages))
+    pace = float(np.exp(0.25 * world.rng.standard_normal()))
+    return {**seen, "ms": round(1000 * pace * (words / _WORDS_PER_SECOND + 4 * len(answers))), "answers": answers}
