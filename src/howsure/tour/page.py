@@ -142,7 +142,7 @@ def _table(part: TourStop) -> TableBlock:
         [one.statistic.name, one.subject, one.found, _finite(one), _told(one)] for one in part.known
     ]
     columns = [
-        "TourStatistic",
+        "Statistic",
         statistics[0].of if len(statistics) == 1 else "Of",
         "Estimate",
         "True value",
