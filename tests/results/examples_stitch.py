@@ -8,6 +8,7 @@ from howsure.stitch import (
     Forecast,
     HeldOutScores,
     HorizonMap,
+    Lags,
     NextBenchmark,
     PlacedModels,
     Predictions,
@@ -21,6 +22,7 @@ from howsure.stitch import (
     explore,
     fit,
     forecast,
+    lag,
     map_horizons,
     next_benchmark,
     predict,
@@ -76,6 +78,11 @@ def held_out():
 @example(Forecast)
 def forecasted():
     return forecast(scale(), cutoff="2025-01-01", n_simulations=9)
+
+
+@example(Lags)
+def lagged():
+    return lag(scale(), by="organisation")
 
 
 @example(Progress)

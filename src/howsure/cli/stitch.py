@@ -15,6 +15,7 @@ from howsure.cli.output import Console, progress_bar
 from howsure.cli.stitch_analyses import (
     check,
     forecast,
+    lag,
     map_horizons,
     predict,
     progress,
@@ -206,6 +207,7 @@ def next_benchmark(
 
 app.command(epilog="Example: howsure stitch predict fit cobalt-4.0 --benchmark bench-02")(predict)
 app.command(epilog="Example: howsure stitch forecast fit --cutoff-date 2025-05-01")(forecast)
+app.command(epilog="Example: howsure stitch lag fit --by organisation")(lag)
 app.command(epilog="Example: howsure stitch progress fit")(progress)
 app.command("map", epilog="Example: howsure stitch map fit examples/stitch/horizons.csv")(map_horizons)
 app.command(epilog="Example: howsure stitch robustness examples/stitch/scores.csv --replicates 20")(robustness)

@@ -1,6 +1,6 @@
 """How capable is each model, how hard is each benchmark, on one scale, and where is the frontier going?
 
-The verbs of ``howsure stitch`` are functions of the same names here: `explore`, `fit`, `score`, `next`, `predict`, `forecast`, `progress`, `map`,
+The verbs of ``howsure stitch`` are functions of the same names here: `explore`, `fit`, `score`, `next`, `predict`, `forecast`, `lag`, `progress`, `map`,
 `robustness`, `validate`, `check`, `simulate` and `coverage`::
 
     from howsure.stitch import fit
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from howsure.stitch.forecasting.frontier_forecast import forecast as forecast
     from howsure.stitch.forecasting.horizon_map import HorizonMap as HorizonMap
     from howsure.stitch.forecasting.horizon_map import map_horizons as map_horizons
+    from howsure.stitch.forecasting.lags import Lags as Lags
+    from howsure.stitch.forecasting.lags import lag as lag
     from howsure.stitch.forecasting.scaling import Progress as Progress
     from howsure.stitch.forecasting.scaling import progress as progress
     from howsure.stitch.interval_coverage import CapabilityCoverage as CapabilityCoverage
@@ -65,6 +67,7 @@ _HOMES = {
     "Exploration": "exploration",
     "Forecast": "forecasting.frontier_forecast",
     "HorizonMap": "forecasting.horizon_map",
+    "Lags": "forecasting.lags",
     "NextBenchmark": "placing",
     "PlacedModels": "placing",
     "HeldOutScores": "sensitivity.heldout",
@@ -82,6 +85,7 @@ _HOMES = {
     "find_parts": "model.connectivity",
     "fit": "scale",
     "forecast": "forecasting.frontier_forecast",
+    "lag": "forecasting.lags",
     "map": "forecasting.horizon_map:map_horizons",
     "map_horizons": "forecasting.horizon_map",
     "next": "placing:next_benchmark",

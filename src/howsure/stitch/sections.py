@@ -16,6 +16,7 @@ from howsure.stitch.exploration import Exploration
 from howsure.stitch.forecasting.frontier import dates_of
 from howsure.stitch.forecasting.frontier_forecast import Forecast
 from howsure.stitch.forecasting.horizon_map import HorizonMap
+from howsure.stitch.forecasting.lags import Lags
 from howsure.stitch.forecasting.scaling import QUANTITIES, Progress
 from howsure.stitch.scale import Scale
 from howsure.stitch.sensitivity.analysis import Robustness
@@ -27,6 +28,7 @@ __all__ = [
     "explore_section",
     "forecast_section",
     "horizon_section",
+    "lag_section",
     "progress_section",
     "robustness_section",
     "scale_section",
@@ -98,10 +100,11 @@ def forecast_section(found: Forecast) -> Section:
     last = found.path["date"][-1]
     text = (
         f"The best models' capability rises by {trend.slope()} per year (R² {trend.line.r2:.2f} over {trend.line.n} models). "
-        f"On {last} the line is at {found.at(last, 'confidence')}, and a new best model at {found.at(last)}."
+        f"On {last} the line is at {found.at(last, 'confidence')}{_told_frontier(found)}."
     )
     method = (
-        "A line through the models that were among the best on the day of their release. The confidence band is for the line, the prediction band for one new model; both include the "
+        "The frontier is the highest capability so far, and never falls. It is drawn month by month from today's best: the best new model of each month is a line with a slowly changing slope, a deviation that lasts, and scatter, "
+        "fitted to the best new models of all past months; shapes are averaged by their likelihood. The grey line goes through the models that were among the best on the day of their release. All bands include the "
         "uncertainty of the capabilities themselves, through the refits of the scale. The validation refits the scale on scores from before each cut-off, puts it in today's unit, "
         "and compares with the later models. The break test permutes the residuals to simulate data without a break, so its false-positive rate is 5 %."
     )
@@ -110,13 +113,22 @@ def forecast_section(found: Forecast) -> Section:
     ]
     columns = ["Benchmark", "Capability needed", "Date", "Earliest", "Latest", "State", "First model with the score"]
     blocks: list[Block] = [Text(text), *map(ChartBlock, found.charts().values())]
-    if len(found.backtest.summary):
-        blocks.append(_table(found.backtest.summary, "Forecasts from earlier scores, compared with the later models."))
+    if len(found.backtest.horizons):
+        blocks.append(
+            _table(found.backtest.horizons, "Forecasts from earlier scores, compared with the frontier later.")
+        )
     reach = found.provenance.settings["reach"]
     blocks.append(TableBlock(columns, rows, f"When the frontier scores {reach:.0%} on each benchmark, at {level:.0%}."))
     download = Download("forecast.csv", csv_text(found.path))
     told = f"The best models' capability rises by {trend.slope()} per year."
     return Section("Forecast: where is the frontier going?", [*blocks, Method(method), download], found=[told])
+
+
+def _told_frontier(found: Forecast) -> str:
+    rows = found.path.drop_nulls("frontier")
+    if not len(rows):
+        return ""
+    return f", and the best model by then at {found.at(rows['date'][-1])}; in {rows['date'][0]:%B %Y} nothing is better than today's best with probability {rows['p_no_change'][0]:.2f}"
 
 
 def progress_section(found: Progress) -> Section:
@@ -130,6 +142,29 @@ def progress_section(found: Progress) -> Section:
     charts = [ChartBlock(chart) for chart in found.charts().values()]
     table = TableBlock(["Quantity", "Method", "Estimate"], rows, "Effects of compute and time.")
     return Section("How much is compute, how much is algorithms?", [Text(text), *charts, table, Method(method)])
+
+
+def lag_section(found: Lags) -> Section:
+    """How many months groups are behind one another."""
+    leader = found.groups["group"][0]
+    rows: list[list[Cell]] = []
+    for row in found.lags.rows(named=True):
+        months, latest = (found.estimate(row, name) for name in ("months", "latest"))
+        rows.append([row["group"], row["behind"], months, latest, chance(row["p_behind"])])
+    of_leader = found.lags.filter(behind=leader).drop_nulls("months").rows(named=True)
+    told = [f"{row['group']} is {found.estimate(row)} months behind {leader}" for row in of_leader[:3]]
+    method = (
+        "The lag at a capability is the time between the first model of either group that had it. It is averaged over the capabilities that both groups reached, so it is the area between the two "
+        "frontiers. Intervals come from the refits of the scale; which models were published is taken as given."
+    )
+    columns = ["Group", "Behind", "Months (mean)", "Months (latest)", "P(behind)"]
+    blocks: list[Block] = [Text("; ".join(told) + "." if told else "No two groups overlap.")]
+    blocks += [
+        *map(ChartBlock, found.charts().values()),
+        TableBlock(columns, rows, f"Lags with {found.level:.0%} intervals; negative: ahead."),
+        Method(method),
+    ]
+    return Section("How far are groups behind one another?", blocks)
 
 
 def horizon_section(found: HorizonMap) -> Section:
