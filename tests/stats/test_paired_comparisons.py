@@ -182,6 +182,18 @@ def test_refits_over_voters_agree_with_the_covariance():
     assert fit.draws(4000, rng).std(axis=0) == pytest.approx(np.sqrt(np.diag(fit.covariance)), rel=0.1)
 
 
+def test_the_influence_of_a_comparison_is_what_a_refit_without_it_shows():
+    s = simulate_comparisons(TRUE, 400, np.random.default_rng(4), tie=-0.3, position=0.3)
+    fit = bradley_terry(s.a, s.b, s.outcome, position=True)
+    moved = fit.influence("0", "3")
+    some = [int(np.argmax(moved)), int(np.argmin(moved)), 7]
+    weights = np.ones((3, 400))
+    weights[np.arange(3), some] = 0
+    refits = fit.replicates(weights)
+    change = refits[:, 0] - refits[:, 3] - (fit.values[0] - fit.values[3])
+    assert moved[some] == pytest.approx(change, rel=0.1, abs=1e-4)
+
+
 def test_intervals_of_rankings_cover():
     hits = []
     for seed in range(50):

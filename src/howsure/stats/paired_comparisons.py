@@ -158,6 +158,35 @@ class Strengths:
             raise InputError(f"weights: {table.shape[1]:,} columns where {self.n:,} comparisons were made.")
         return np.array([_solve(self.choices, row * self.choices.weights).beyond for row in table])
 
+    def influence(self, a: str, b: str) -> Floats:
+        """About how much the difference of two strengths would change if each observation were dropped: one Newton step.
+
+        Parameters
+        ----------
+        a, b : str
+            Two items whose state is ``ok``.
+
+        Returns
+        -------
+        array, shape (n,)
+            Change of the strength of a less that of b, in the order of the comparisons or rankings.
+        """
+        i, j = self._at(a), self._at(b)
+        if not (self.is_ok[i] and self.is_ok[j]):
+            raise OptionError(f"{a} and {b} need strengths; one of them has a state in place of a number.")
+        choices, solved = self.choices, _solve(self.choices, self.choices.weights)
+        contrast = np.zeros(choices.design.shape[1])
+        contrast[i], contrast[j] = 1.0, -1.0
+        direction = np.zeros_like(contrast)
+        pinned = _pinned(solved.hessian, solved.is_live, len(self.names))
+        direction[solved.is_live] = np.linalg.solve(pinned, contrast[solved.is_live])
+        utility = np.asarray(choices.matrix @ direction)
+        middle = np.bincount(choices.stage, solved.shares * utility, len(choices.starts))
+        moved = choices.share * (utility[choices.chosen] - middle[choices.stage[choices.chosen]])
+        moved[solved.shares[choices.chosen] == 0] = 0.0
+        total = np.bincount(choices.source, moved * choices.weights[choices.source], self.n)
+        return np.asarray(-total, dtype=np.float64)
+
     def _beyond(self) -> Floats:
         ends = {"above_range": np.inf, "below_range": -np.inf}
         return np.array([ends.get(state, value) for state, value in zip(self.states, self.values, strict=True)])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +16,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, State
 from howsure.results import Provenance, Result, columns_of
+from howsure.sources import epoch
 from howsure.stats._arrays import Bools, Floats, Ints, check_level
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated
@@ -110,7 +113,7 @@ def lag(
     scale : Scale
         A scale whose models have dates.
     groups : mapping, frame or path, optional
-        The group of each model, or of each organisation. A table has a column of models (model, model version, id) or organisations, and the column `by`. Without it,
+        The group of each model, or of each organisation. Epoch's zip or folder has the columns organisation, country and accessibility. Any other table has a column of models (model, model version, id) or organisations, and the column `by`. Without it,
         `by` is ``organisation`` or ``family``, as the scores have it.
     by : str
         The column of the groups.
@@ -232,7 +235,11 @@ def _labels(scale: Scale, dated: Dated, groups: Source | Mapping[str, str] | Non
 
 def _read_groups(groups: Source, by: str) -> dict[str, str]:
     """Groups by the folded name of a model or an organisation."""
-    table = parts_of(groups)[0].parsed().rows.collect()
+    path = Path(groups) if isinstance(groups, str | os.PathLike) else None
+    if path is not None and (path.is_dir() or path.suffix.lower() == ".zip"):
+        table = epoch.read_models(path)
+    else:
+        table = parts_of(groups)[0].parsed().rows.collect()
     columns = {fold_name(name): name for name in table.columns}
     key = next((columns[fold_name(name)] for name in _KEYS if fold_name(name) in columns), None)
     if key is None:
