@@ -316,7 +316,7 @@ def draw_votes(found: VoteRanking, n: int = 40) -> Chart:
             found.fragility.n_votes, "votes", found.level, f"comparison intervals over {found.n_voters:,} voters", note
         ),
         label=Field("model", "Model"),
-        value=Field("strength", "Strength", "log odds against the average model"),
+        value=Field("strength", "Strength in votes", "log odds"),
     )
 
 
