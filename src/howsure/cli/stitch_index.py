@@ -351,7 +351,10 @@ def _write_all(run: WholeRun, output: Output, folder: Path) -> list[Path]:
     blocks: list[Any] = [table]
     if run.skipped:
         blocks.append(Text("Skipped: " + "; ".join(f"{name} ({reason})" for name, reason in run.skipped.items())))
-    sections = [Section("What did each analysis find?", blocks), *(one for result in run.values() for one in result.sections())]
+    sections = [
+        Section("What did each analysis find?", blocks),
+        *(one for result in run.values() for one in result.sections()),
+    ]
     today = datetime.datetime.now(tz=datetime.UTC).date()
     page = save_report(
         Report("The capability scale", sections, run["fit"].provenance, today, ()), folder / "all_report.html"
