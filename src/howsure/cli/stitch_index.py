@@ -71,9 +71,9 @@ def update(
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Fit a newer table as an older one was fitted, and say what moved and why.
+    """What moved with a newer table, and why.
 
-    A change has two parts: the model's own new scores, and curves of benchmarks that moved. With -o, writes the new fit (as `fit` does) with update.csv, update_scores.csv, update_benchmarks.csv,
+    The newer table is fitted as the older one was. A change has two parts: the model's own new scores, and curves of benchmarks that moved. With -o, writes the new fit (as `fit` does) with update.csv, update_scores.csv, update_benchmarks.csv,
     update.json, the chart and a report; give OLD as the folder to update in place.
     """
     from howsure.stitch.updating import update as renew
@@ -223,7 +223,7 @@ def gaps(
         int, typer.Option("-n", "--models", min=1, help="How many of the best models count as the frontier.")
     ] = 10,
 ) -> None:
-    """Where benchmarks are missing, and which new one would say most.
+    """Where benchmarks are missing, and which to add.
 
     Writes gaps.csv (precision along the scale), new_benchmarks.csv, priorities.csv (scores that the best models lack), gaps.json, the chart and a report.
     """
@@ -267,9 +267,9 @@ def growth(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Growth of the frontier under different rules, and why the numbers differ.
+    """Growth of the frontier under different rules.
 
-    The presets seed, paper and default, in their own units and in one. Writes growth.csv, growth.json and a report.
+    The presets seed, paper and default, in their own units and in one, and why the numbers differ. Writes growth.csv, growth.json and a report.
     """
     from howsure.stitch.growth_rates import growth as compare
 
