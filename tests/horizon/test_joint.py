@@ -74,7 +74,7 @@ def test_horizons_and_spreads_are_recovered():
 
 def test_errors_of_human_times_that_are_stated_make_high_rates_longer():
     counts, _ = planted(5, n_families=80, noise=1.5)
-    exact, stated = (draw_joint(timed(counts), 250, noise=noise, seed=2).curves for noise in (0.0, 1.5))
+    exact, stated = (draw_joint(timed(counts, noise=noise), 250, seed=2).curves for noise in (0.0, 1.5))
     at = [np.median(curves.log2_minutes(0.8) - curves.log2_minutes(0.5)) for curves in (exact, stated)]
     assert at[0] < at[1] < 0
 
@@ -96,8 +96,8 @@ def test_the_verb_in_python(tmp_path):
     again = time_horizons(counts, model="joint", n_replicates=125, seed=4)
     assert again.tables["time_horizons"].equals(found.tables["time_horizons"])
     assert type(found).load(found.save(tmp_path)[0].parent).equals(found)
-    with pytest.raises(OptionError, match="need the joint model"):
-        time_horizons(counts, minutes_noise=1.0)
+    with pytest.raises(OptionError, match="needs the joint model"):
+        time_horizons(counts, has_ceiling=True)
     with pytest.raises(OptionError, match="No model called 'spline'"):
         time_horizons(counts, model="spline")
 

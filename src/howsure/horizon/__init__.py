@@ -1,7 +1,7 @@
 """How many attempts would a novice need to match a model, and how many minutes an expert?
 
 The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`,
-`attempts`, `size`, `time`, `trend`, `crossvalidate` and `compare`.
+`attempts`, `size`, `time`, `trend`, `crossvalidate`, `compare` and `coverage`.
 """
 
 from typing import TYPE_CHECKING
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from howsure.horizon.attempt_horizon.horizons import attempt_horizons as attempt_horizons
     from howsure.horizon.attempt_horizon.study_size import StudySize as StudySize
     from howsure.horizon.attempt_horizon.study_size import size_study as size_study
+    from howsure.horizon.interval_coverage import HorizonCoverage as HorizonCoverage
+    from howsure.horizon.interval_coverage import coverage as coverage
     from howsure.horizon.learning_curves.attrition import Attrition as Attrition
     from howsure.horizon.learning_curves.attrition import measure_attrition as measure_attrition
     from howsure.horizon.learning_curves.curves import LearningCurves as LearningCurves
@@ -45,6 +47,7 @@ _HOMES = {
     "LearningCurves": "learning_curves.curves",
     "HeldOutRuns": "time_horizon.held_out",
     "HorizonComparison": "time_horizon.comparison",
+    "HorizonCoverage": "interval_coverage",
     "HorizonTrend": "time_horizon.doubling",
     "Novices": "novices.answers",
     "StudySize": "attempt_horizon.study_size",
@@ -55,6 +58,7 @@ _HOMES = {
     "collect_novices": "novices.answers",
     "compare": "time_horizon.comparison:compare_horizons",
     "compare_horizons": "time_horizon.comparison",
+    "coverage": "interval_coverage",
     "crossvalidate": "time_horizon.held_out",
     "curves": "learning_curves.curves:fit_curves",
     "dated_horizons": "time_horizon.published",

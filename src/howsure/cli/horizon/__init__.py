@@ -26,6 +26,9 @@ VERBS: Panels = {
         ),
         "compare": ("howsure.cli.horizon.compare", "Two models' time horizons over the same replicates."),
     },
+    "Evidence": {
+        "coverage": ("howsure.cli.horizon.coverage", "How often intervals of horizons contain the true value."),
+    },
 }
 
 app = lazy_app(VERBS, "How many attempts would a novice need, and how many minutes an expert?")

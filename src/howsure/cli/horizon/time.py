@@ -46,7 +46,7 @@ def time(
         ),
     ] = "logistic",
     minutes_noise: Annotated[
-        float | None, typer.Option(min=0, help="Error of the human times, in doublings (joint).", show_default=False)
+        float | None, typer.Option(min=0, help="Error of the human times: standard deviation in doublings.", show_default=False)
     ] = None,
     ceiling: Annotated[
         bool, typer.Option("--ceiling", help="Let success at short tasks stay below 1 (joint).")
@@ -59,10 +59,13 @@ def time(
         ),
     ] = "invsqrt",
     regularisation: Annotated[float, typer.Option(min=0, help="Penalty on the squared slope.")] = 1e-5,
-    replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates; 0 for no intervals.")] = 1000,
+    replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates, or draws of the joint model.")] = 1000,
     resample: Annotated[
-        str, typer.Option(help="What is resampled: hierarchy (families, their tasks, their runs) or families alone.")
-    ] = "hierarchy",
+        str,
+        typer.Option(
+            help="families (intervals from a test over families) or hierarchy (percentiles over families, tasks and runs, as METR)."
+        ),
+    ] = "families",
     kinds: Annotated[
         str, typer.Option(help="Whose runs: model, human, or both with a comma, as in human,model.")
     ] = "model",

@@ -15,8 +15,9 @@ from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
 from howsure.horizon.success_rates import check_success_rates
-from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, middle_of, timed
+from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, middle_of, robust_ends, timed
 from howsure.horizon.time_horizon.joint import JointDraws, draw_joint
+from howsure.horizon.time_horizon.kernels import FITTED
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
 from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
 from howsure.results import Provenance, Result, columns_of
@@ -35,7 +36,6 @@ __all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
 MODELS = ("logistic", "joint")
 """``logistic``: one curve per model, as METR fits it; ``joint``: all models and tasks at once, with effects of tasks and families."""
 
-_FEW_FAMILIES = 20
 _POINT_DRAWS = 500  # of the joint model, where no interval is asked for
 _SHARES = ("share_below", "share_above", "share_failed")
 
@@ -234,19 +234,20 @@ def time_horizons(
     weights: str = "invsqrt",
     regularisation: float = 1e-5,
     n_replicates: int = 1000,
-    resample: str = "hierarchy",
+    resample: str = "families",
     level: float = 0.95,
     seed: int = 0,
     kinds: Sequence[str] = ("model",),
     threshold: float | None = None,
     censored: Sequence[str] = (),
+    has_sensitivity: bool = True,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TimeHorizons:
     r"""The length of tasks, in expert minutes, at which each model's success falls to each of `success_rates`.
 
     ``logistic``: one curve of success on log₂ minutes per model, by weighted maximum likelihood with a penalty ½·regularisation·slope²;
-    intervals are the middle of refits to resampled data. ``joint``: all models and tasks at once, with an effect of each task and family and human
+    an interval has the lengths at which a test over families of tasks does not reject the success rate (`robust_ends`). ``joint``: all models and tasks at once, with an effect of each task and family and human
     times that may be measured with error; intervals are quantiles of the posterior, and horizons are averages over tasks.
 
     Parameters
@@ -258,7 +259,7 @@ def time_horizons(
     model : str
         ``logistic`` or ``joint``.
     minutes_noise : float, optional
-        Standard deviation of the measured human times around the true ones, in doublings (``joint``). Repeated baselines of a task
+        Standard deviation of the measured human times around the true ones, in doublings. Repeated baselines of a task
         show it; without them it cannot be estimated, and horizons at 0, ½ and 1 are compared in ``sensitivity``.
     has_ceiling : bool
         Each model's success at the shortest tasks may stay below 1 (``joint``).
@@ -270,10 +271,10 @@ def time_horizons(
     regularisation : float
         The penalty on the squared slope.
     n_replicates : int
-        Bootstrap replicates; 0 for no intervals.
+        Bootstrap replicates, over which models are compared; the draws of the ``joint`` model, where 0 gives no intervals.
     resample : str
-        ``hierarchy`` resamples families, tasks in them and runs of those, which errs on the wide side; ``families`` resamples families
-        alone and is right where there are many.
+        ``families``: replicates resample families of tasks, and the intervals of horizons are those of the test. ``hierarchy``: replicates resample
+        families, tasks in them and runs of those as METR does, and intervals are their percentiles, which are too wide.
     level : float
         Coverage of the intervals.
     seed : int
@@ -284,6 +285,8 @@ def time_horizons(
         The score from which a run is a success, where scores lie between 0 and 1.
     censored : sequence of str
         Tasks whose minutes are only a lower bound, for the sensitivity analysis; by default the longest tenth.
+    has_sensitivity : bool
+        Also refit under other settings.
     scheduler : str, optional
         A Dask scheduler, such as ``tcp://host:8786``.
     progress : callable, optional
@@ -293,20 +296,19 @@ def time_horizons(
     check_success_rates(success_rates)
     if model not in MODELS:
         raise OptionError.unknown("model", model, MODELS)
-    if model == "logistic" and (minutes_noise is not None or has_ceiling):
-        raise OptionError("The noise of human times and a ceiling need the joint model. Ask for --model joint.")
+    if model == "logistic" and has_ceiling:
+        raise OptionError("A ceiling needs the joint model. Ask for --model joint.")
     counts = (
         runs
         if isinstance(runs, ModelCounts)
         else model_counts(Attempts.of(runs), kinds=kinds, threshold=threshold, limits=limits)
     )
-    data = timed(counts, weights=weights, regularisation=regularisation)
+    data = timed(counts, weights=weights, regularisation=regularisation, noise=minutes_noise or 0.0)
     joint, drawn = None, None
     if model == "joint":
         joint = draw_joint(
             data,
             n_replicates or _POINT_DRAWS,
-            noise=minutes_noise or 0.0,
             has_ceiling=has_ceiling,
             seed=seed,
             scheduler=scheduler,
@@ -335,7 +337,7 @@ def time_horizons(
         "kinds": list(kinds),
     }
     made = Provenance(settings, counts.digest, seed, (*counts.notes, *_left_out(counts, data)))
-    return assemble(data, curves, drawn, made, joint)
+    return assemble(data, curves, drawn, made, joint, has_sensitivity=has_sensitivity)
 
 
 def assemble(
@@ -344,15 +346,22 @@ def assemble(
     drawn: SuccessCurves | None,
     provenance: Provenance,
     joint: JointDraws | None = None,
+    *,
+    has_sensitivity: bool = True,
 ) -> TimeHorizons:
     """The result of curves and their replicates; settings and seed are those of `provenance`."""
     settings = provenance.settings
     rates, level = tuple(settings["success_rates"]), settings["level"]
-    middle = level if joint else middle_of(level, settings["resample"], _n_families(data))
-    fits = tuple(_model_fit(data, curves, drawn, m, rates, level, middle) for m in range(len(data.counts.models)))
+    is_robust = joint is None and settings["resample"] == "families"
+    fits = tuple(
+        _model_fit(data, curves, drawn, m, rates, level, is_robust=is_robust) for m in range(len(data.counts.models))
+    )
     seed = provenance.seed or 0
-    if joint is None:
-        varied = vary(data, rates, weights=settings["weights"], censored=settings["censored"], level=level, seed=seed)
+    if not has_sensitivity:
+        varied = Sensitivity(rows=(), censored=(), provenance=Provenance({}, data.counts.digest))
+    elif joint is None:
+        noise = settings["minutes_noise"] or 0.0
+        varied = vary(data, rates, weights=settings["weights"], noise=noise, censored=settings["censored"])
     else:
         varied = vary_joint(
             data, curves, rates, noise=settings["minutes_noise"], has_ceiling=settings["has_ceiling"], seed=seed
@@ -377,7 +386,8 @@ def _model_fit(
     model: int,
     success_rates: Sequence[float],
     level: float,
-    middle: float,
+    *,
+    is_robust: bool,
 ) -> ModelFit:
     counts, own = data.counts, curves.of(model)
     tried = counts.n[model] > 0
@@ -386,7 +396,13 @@ def _model_fit(
     has_curve = bool(np.isfinite(own.slope))
     return ModelFit(
         counts.models[model],
-        {one: horizon(own, mine, data.x[tried], one, level, n_runs, middle) for one in success_rates},
+        {
+            one: horizon(
+                own, mine, data.x[tried], one, level, n_runs,
+                ends=robust_ends(data, model, one, level) if is_robust and outcome == FITTED else None,
+            )
+            for one in success_rates
+        },
         float(own.intercept) if has_curve else None,
         float(own.slope) if has_curve else None,
         OUTCOMES[outcome],
@@ -413,22 +429,18 @@ def _left_out(counts: ModelCounts, data: Timed) -> list[str]:
 def _notes(data: Timed, fits: Sequence[ModelFit], settings: Mapping[str, Any]) -> list[str]:
     """What a reader should know of the numbers."""
     notes = []
-    n_families = _n_families(data)
-    is_joint = settings.get("model") == "joint"
-    if is_joint and settings["minutes_noise"] is None:
+    if settings["minutes_noise"] is None:
         notes.append(
             "The error of the human times is not known and taken as 0. Horizons change with it (see sensitivity); state it with --minutes-noise, in "
             "doublings."
         )
-    if not is_joint and settings["resample"] == "families" and n_families < _FEW_FAMILIES:
-        notes.append(f"{n_families} families of tasks: with so few, the intervals are somewhat too narrow.")
     lost = {fit.model: sum(fit.outcomes.get(kind, 0) for kind in FAILED) for fit in fits}
     if any(lost.values()):
         told = ", ".join(f"{model} {n:,}" for model, n in lost.items() if n)
         n = max(sum(fit.outcomes.values()) for fit in fits)
         notes.append(
-            f"Of {n:,} replicates some have no falling curve ({told}); they count beyond both ends of the interval, and with more than "
-            f"{MOST_FAILED:.0%} of them there is no interval."
+            f"Of {n:,} replicates some have no falling curve ({told}); they count beyond both ends of an interval over replicates, and with more "
+            f"than {MOST_FAILED:.0%} of them there is none."
         )
     beyond = [f"{fit.model} at {rate:.3g}" for fit in fits for rate, e in fit.horizons.items() if "extra" in e.reason]
     if beyond:

@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from howsure.stats._arrays import Floats, normal_quantile
 from howsure.tables.frames import Part, parts_of
 from howsure.yaml_files import read_yaml
 
-__all__ = ["DatedHorizons", "dated_horizons", "read_releases"]
+__all__ = ["DatedHorizons", "dated_horizons", "from_intervals", "read_releases"]
 
 _RELEASED = ("released", "release_date", "date")
 _ENDS = {"low": "minutes_low", "high": "minutes_high", "state": "minutes_state"}
@@ -76,9 +76,15 @@ def dated_horizons(
     rows = _read_yaml(path, success_rate) if is_yaml else _read_table(path, success_rate)
     digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
     frame, notes = _dated(rows, releases or {}, str(path))
-    drawn, told = _drawn_from_intervals(frame)
-    edges = np.tile([-np.inf, np.inf], (len(frame), 1))
-    return DatedHorizons(frame, drawn, edges, success_rate, digest, None, (*notes, told))
+    bare = np.empty((0, len(frame)))
+    return from_intervals(DatedHorizons(frame, bare, bare, success_rate, digest, None, tuple(notes)))
+
+
+def from_intervals(horizons: DatedHorizons) -> DatedHorizons:
+    """The same horizons with errors from their intervals alone, as for published horizons."""
+    drawn, told = _drawn_from_intervals(horizons.frame)
+    edges = np.tile([-np.inf, np.inf], (len(horizons.frame), 1))
+    return replace(horizons, drawn=drawn, edges=edges, notes=(*horizons.notes, told))
 
 
 def read_releases(path: str | Path) -> dict[str, datetime.date]:

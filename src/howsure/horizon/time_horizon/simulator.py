@@ -52,26 +52,32 @@ def simulate_time(
     slope: float = -0.7,
     family_sd: float = 0.6,
     task_sd: float = 0.6,
+    minutes_noise: float = 0.0,
+    shortest: float = 1,
     longest: float = 960,
     seed: int = 0,
 ) -> SimulatedTimeRuns:
-    """Runs of models with these 50 % horizons in minutes; families start between one minute and `longest`, log-uniformly.
+    """Runs of models with these 50 % horizons in minutes; families start between `shortest` and `longest` minutes, log-uniformly.
 
-    Every model makes `n_runs` runs at each of `n_tasks` tasks in each family; lengths within a family differ by a doubling or so.
+    Every model makes `n_runs` runs at each of `n_tasks` tasks in each family; lengths within a family differ by a doubling or so. Success depends on the true
+    length; the minutes that are given have an error of `minutes_noise` doublings.
     """
     if slope >= 0 or min(n_families, n_tasks, n_runs) < 1 or not horizons:
         raise OptionError("Give a slope below 0, a model, and at least 1 family, task and run.")
     rng = np.random.default_rng(seed)
     family = np.repeat(np.arange(n_families), n_tasks)
-    x = rng.uniform(0, math.log2(longest), n_families)[family] + rng.normal(0, 1, len(family))
+    ends = math.log2(shortest), math.log2(longest)
+    x = rng.uniform(*ends, n_families)[family] + rng.normal(0, 1, len(family))
     effect = rng.normal(0, family_sd, n_families)[family] + rng.normal(0, task_sd, len(family))
-    tasks = pl.DataFrame({"family": family, "minutes": np.exp2(x).round(3).clip(0.01)}).with_row_index("number")
+    true = np.exp2(x).round(3).clip(0.01)
+    given = true * np.exp2(rng.normal(0, minutes_noise, len(family))) if minutes_noise else true
+    tasks = pl.DataFrame({"family": family, "minutes": given}).with_row_index("number")
     tasks = tasks.select(
         pl.format("family-{}/task-{}", "family", "number").alias("task"), pl.format("family-{}", "family"), "minutes"
     )
     drawn = []
     for model, minutes in horizons.items():
-        p = expit(slope * (np.log2(tasks["minutes"].to_numpy()) - math.log2(minutes)) + effect)
+        p = expit(slope * (np.log2(true) - math.log2(minutes)) + effect)
         counts = {"successes": rng.binomial(n_runs, p), "n": np.full(len(p), n_runs)}
         drawn.append(tasks.with_columns(model=pl.lit(model), **{name: pl.Series(c) for name, c in counts.items()}))
     return SimulatedTimeRuns(count_table(pl.concat(drawn)), dict(horizons), slope, math.hypot(family_sd, task_sd))
