@@ -13,7 +13,7 @@ from howsure import sources
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import count_table
-from howsure.horizon.time_horizon.curves import SuccessCurves, fit_curves, middle_of, robust_ends, timed
+from howsure.horizon.time_horizon.curves import SuccessCurves, fit_curves, robust_ends, timed
 from howsure.horizon.time_horizon.durations import duration, times, told
 from howsure.horizon.time_horizon.horizons import TimeHorizons, time_horizons
 from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
@@ -203,9 +203,11 @@ def test_a_flat_curve_is_unbounded():
     assert one.state == "unbounded"
 
 
-def test_few_families_ask_for_quantiles_further_out():
-    assert middle_of(0.95, "hierarchy", 10) == 0.95
-    assert middle_of(0.95, "families", 10) > middle_of(0.95, "families", 100) > 0.95
+def test_few_families_ask_for_quantiles_further_out(found):
+    few = time_horizons(simulate_time(MODELS, n_families=6, seed=1).counts, n_replicates=50)
+    assert few.middle > found.middle > 0.95
+    as_metr = time_horizons(found.data.counts, n_replicates=50, resample="hierarchy")
+    assert as_metr.middle == pytest.approx(0.95)
 
 
 def test_replicates_without_slope_are_counted_and_reported():

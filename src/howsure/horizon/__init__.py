@@ -1,7 +1,7 @@
 """How many attempts would a novice need to match a model, and how many minutes an expert?
 
 The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`,
-`attempts`, `size`, `time`, `trend`, `crossvalidate`, `compare` and `coverage`.
+`attempts`, `size`, `time`, `budget`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
 """
 
 from typing import TYPE_CHECKING
@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     from howsure.horizon.task_bank import make_tasks as make_tasks
     from howsure.horizon.task_bank import read_tasks as read_tasks
     from howsure.horizon.task_bank import write_tasks as write_tasks
+    from howsure.horizon.time_horizon.budgets import BudgetHorizons as BudgetHorizons
+    from howsure.horizon.time_horizon.budgets import budget_horizons as budget_horizons
     from howsure.horizon.time_horizon.comparison import HorizonComparison as HorizonComparison
     from howsure.horizon.time_horizon.comparison import compare_horizons as compare_horizons
     from howsure.horizon.time_horizon.doubling import HorizonTrend as HorizonTrend
     from howsure.horizon.time_horizon.doubling import fit_horizon_trend as fit_horizon_trend
+    from howsure.horizon.time_horizon.forecasting import HorizonForecast as HorizonForecast
+    from howsure.horizon.time_horizon.forecasting import forecast_horizons as forecast_horizons
     from howsure.horizon.time_horizon.held_out import HeldOutRuns as HeldOutRuns
     from howsure.horizon.time_horizon.held_out import crossvalidate as crossvalidate
     from howsure.horizon.time_horizon.horizons import TimeHorizons as TimeHorizons
@@ -39,21 +43,26 @@ if TYPE_CHECKING:
 
     tasks, run, page, collect = make_tasks, run_tasks, make_pages, collect_novices
     curves, attempts, size = fit_curves, attempt_horizons, size_study
-    time, trend, compare = time_horizons, fit_horizon_trend, compare_horizons
+    time, budget, compare = time_horizons, budget_horizons, compare_horizons
+    trend, forecast = fit_horizon_trend, forecast_horizons
 
 _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
     "Attrition": "learning_curves.attrition",
+    "BudgetHorizons": "time_horizon.budgets",
     "LearningCurves": "learning_curves.curves",
     "HeldOutRuns": "time_horizon.held_out",
     "HorizonComparison": "time_horizon.comparison",
     "HorizonCoverage": "interval_coverage",
+    "HorizonForecast": "time_horizon.forecasting",
     "HorizonTrend": "time_horizon.doubling",
     "Novices": "novices.answers",
     "StudySize": "attempt_horizon.study_size",
     "TimeHorizons": "time_horizon.horizons",
     "attempt_horizons": "attempt_horizon.horizons",
     "attempts": "attempt_horizon.horizons:attempt_horizons",
+    "budget": "time_horizon.budgets:budget_horizons",
+    "budget_horizons": "time_horizon.budgets",
     "collect": "novices.answers:collect_novices",
     "collect_novices": "novices.answers",
     "compare": "time_horizon.comparison:compare_horizons",
@@ -64,6 +73,8 @@ _HOMES = {
     "dated_horizons": "time_horizon.published",
     "fit_curves": "learning_curves.curves",
     "fit_horizon_trend": "time_horizon.doubling",
+    "forecast": "time_horizon.forecasting:forecast_horizons",
+    "forecast_horizons": "time_horizon.forecasting",
     "make_pages": "novices.pages",
     "make_tasks": "task_bank",
     "measure_attrition": "learning_curves.attrition",

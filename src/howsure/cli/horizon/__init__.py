@@ -19,7 +19,9 @@ VERBS: Panels = {
     },
     "Time": {
         "time": ("howsure.cli.horizon.time", "The expert minutes at which each model succeeds half the time."),
+        "budget": ("howsure.cli.horizon.budget", "Time horizons as a function of tokens, dollars or time per run."),
         "trend": ("howsure.cli.horizon.trend", "How fast horizons double over release dates."),
+        "forecast": ("howsure.cli.horizon.forecast", "When horizons reach a length, with a back-test."),
         "crossvalidate": (
             "howsure.cli.horizon.crossvalidate",
             "Held-out log-loss of the logistic and the joint model.",

@@ -20,9 +20,8 @@ from howsure.compute import replicate
 from howsure.errors import InputError, OptionError
 from howsure.horizon.run_counts import ModelCounts
 from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SUCCESS, fit, refit
-from howsure.stats._arrays import Floats, Ints, check_level, t_quantile
+from howsure.stats._arrays import Floats, Ints, t_quantile
 from howsure.stats.bootstrap import hierarchical_weights
-from howsure.stats.replicates import expanded_level
 
 __all__ = [
     "FARTHEST",
@@ -32,7 +31,6 @@ __all__ = [
     "Timed",
     "draw_curves",
     "fit_curves",
-    "middle_of",
     "robust_ends",
     "timed",
 ]
@@ -296,17 +294,6 @@ def draw_curves(
     work = partial(_draw, data, start, resample == "hierarchy")
     drawn = SuccessCurves(*replicate(work, n, seed=seed, scheduler=scheduler, progress=progress))
     return _sharpened(drawn, data.unknown)
-
-
-def middle_of(level: float, resample: str, n_families: int) -> float:
-    """The share of replicates that an interval of this level holds.
-
-    With ``families`` alone more than `level`, as a t interval is wider than a normal one (Hesterberg 2015, "expanded percentiles").
-    """
-    check_level(level)
-    if resample == "hierarchy" or n_families < 2:
-        return level
-    return expanded_level(level, n_families - 1)
 
 
 def _weight(counts: ModelCounts, weights: str) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,16 +14,16 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.run_counts import ModelCounts, model_counts
+from howsure.horizon.run_counts import ENDINGS, ModelCounts, model_counts
 from howsure.horizon.success_rates import check_success_rates
-from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, middle_of, robust_ends, timed
+from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, robust_ends, timed
 from howsure.horizon.time_horizon.joint import JointDraws, draw_joint
 from howsure.horizon.time_horizon.kernels import FITTED
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
 from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, check_level
-from howsure.stats.replicates import MOST_FAILED, replicate_interval
+from howsure.stats.replicates import MOST_FAILED, expanded_level, replicate_interval
 from howsure.tables import Attempts
 from howsure.tables.frames import write_frame
 
@@ -113,9 +114,13 @@ class TimeHorizons(Result):
     @property
     def middle(self) -> float:
         """The share of replicates that intervals contain."""
-        if self.joint is not None:
-            return self.level
-        return middle_of(self.level, self.provenance.settings["resample"], _n_families(self.data))
+        return expanded_level(self.level, self.df)
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the replicates: families less 1, or infinite where they are draws from a posterior or count noise twice."""
+        is_family = self.joint is None and self.provenance.settings["resample"] == "families"
+        return max(_n_families(self.data) - 1, 1) if is_family else math.inf
 
     def minutes(self, model: str, success_rate: float = 0.5) -> Estimate:
         """A model's horizon.
@@ -231,6 +236,9 @@ def time_horizons(
     minutes_noise: float | None = None,
     has_ceiling: bool = False,
     limits: str = "scored",
+    errors: str = "scored",
+    flags: str = "scored",
+    minutes_policy: str = "median",
     weights: str = "invsqrt",
     regularisation: float = 1e-5,
     n_replicates: int = 1000,
@@ -264,7 +272,14 @@ def time_horizons(
     has_ceiling : bool
         Each model's success at the shortest tasks may stay below 1 (``joint``).
     limits : str
-        What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), or nothing (``drop``).
+        What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), nothing (``drop``), or a
+        success (``success``), the bound that no larger limit can exceed. ``sensitivity`` shows the others. `budget_horizons` treats it as censored.
+    errors : str
+        Runs that an error ended: ``scored`` or ``drop``.
+    flags : str
+        Runs that a reviewer or a monitor flagged: ``scored``, ``drop`` or ``failure``.
+    minutes_policy : str
+        Where the rows of a task disagree on its minutes: ``median``, ``first`` or ``geometric-mean``.
     weights : str
         ``invsqrt`` gives a run 1/(runs of the task · √tasks of its family that the model tried), ``task`` 1/(runs of the task), ``equal``
         1; the weights of each model add up to 1.
@@ -298,11 +313,20 @@ def time_horizons(
         raise OptionError.unknown("model", model, MODELS)
     if model == "logistic" and has_ceiling:
         raise OptionError("A ceiling needs the joint model. Ask for --model joint.")
+    reading: dict[str, Any] = {
+        "kinds": kinds,
+        "threshold": threshold,
+        "limits": limits,
+        "errors": errors,
+        "flags": flags,
+        "minutes": minutes_policy,
+    }
     counts = (
         runs
         if isinstance(runs, ModelCounts)
-        else model_counts(Attempts.of(runs), kinds=kinds, threshold=threshold, limits=limits)
+        else model_counts(attempts := Attempts.of(runs), **reading)
     )
+    others = {} if isinstance(runs, ModelCounts) or not has_sensitivity else _other_endings(attempts, reading)
     data = timed(counts, weights=weights, regularisation=regularisation, noise=minutes_noise or 0.0)
     joint, drawn = None, None
     if model == "joint":
@@ -327,6 +351,9 @@ def time_horizons(
         "minutes_noise": minutes_noise,
         "has_ceiling": has_ceiling,
         "limits": limits,
+        "errors": errors,
+        "flags": flags,
+        "minutes_policy": minutes_policy,
         "weights": weights,
         "regularisation": regularisation,
         "n_replicates": n_replicates,
@@ -337,7 +364,20 @@ def time_horizons(
         "kinds": list(kinds),
     }
     made = Provenance(settings, counts.digest, seed, (*counts.notes, *_left_out(counts, data)))
-    return assemble(data, curves, drawn, made, joint, has_sensitivity=has_sensitivity)
+    return assemble(data, curves, drawn, made, joint, others, has_sensitivity=has_sensitivity)
+
+
+def _other_endings(attempts: Attempts, reading: Mapping[str, Any]) -> dict[tuple[str, str], ModelCounts]:
+    """The counts if runs that were cut, ended by an error or flagged counted otherwise, where there are such runs."""
+    others = {}
+    for policy, column in (("limits", "limit"), ("errors", "error"), ("flags", "flag")):
+        if attempts.has(column) and attempts.lazy.select(pl.col(column).is_not_null().any()).collect().item():
+            others |= {
+                (policy, way): model_counts(attempts, **{**reading, policy: way})
+                for way in ENDINGS[policy]
+                if way != reading[policy]
+            }
+    return others
 
 
 def assemble(
@@ -346,10 +386,11 @@ def assemble(
     drawn: SuccessCurves | None,
     provenance: Provenance,
     joint: JointDraws | None = None,
+    others: Mapping[tuple[str, str], ModelCounts] | None = None,
     *,
     has_sensitivity: bool = True,
 ) -> TimeHorizons:
-    """The result of curves and their replicates; settings and seed are those of `provenance`."""
+    """The result of curves and their replicates; settings and seed are those of `provenance`; `others` are counts under other policies."""
     settings = provenance.settings
     rates, level = tuple(settings["success_rates"]), settings["level"]
     is_robust = joint is None and settings["resample"] == "families"
@@ -361,7 +402,7 @@ def assemble(
         varied = Sensitivity(rows=(), censored=(), provenance=Provenance({}, data.counts.digest))
     elif joint is None:
         noise = settings["minutes_noise"] or 0.0
-        varied = vary(data, rates, weights=settings["weights"], noise=noise, censored=settings["censored"])
+        varied = vary(data, rates, weights=settings["weights"], noise=noise, censored=settings["censored"], others=others or {})
     else:
         varied = vary_joint(
             data, curves, rates, noise=settings["minutes_noise"], has_ceiling=settings["has_ceiling"], seed=seed

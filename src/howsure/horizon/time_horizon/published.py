@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,13 +37,15 @@ class DatedHorizons:
     """Horizons of models whose release is known, the oldest first: model, released, minutes, minutes_low, minutes_high.
 
     ``drawn`` has log₂ minutes of each replicate (axis 0) and model (axis 1), and no row where nothing is known of the horizons' errors; ``edges`` log₂ minutes
-    of the shortest and longest task of each model, ±∞ where they are not known. ``success_rate`` lies between 0 and 1.
+    of the shortest and longest task of each model, ±∞ where they are not known. ``success_rate`` lies between 0 and 1; ``df`` is the number of families that replicates
+    resample, less 1.
     """
 
     frame: pl.DataFrame
     drawn: Floats
     edges: Floats
     success_rate: float
+    df: float = math.inf
     digest: str = ""
     seed: int | None = None
     notes: tuple[str, ...] = ()
@@ -77,14 +80,14 @@ def dated_horizons(
     digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
     frame, notes = _dated(rows, releases or {}, str(path))
     bare = np.empty((0, len(frame)))
-    return from_intervals(DatedHorizons(frame, bare, bare, success_rate, digest, None, tuple(notes)))
+    return from_intervals(DatedHorizons(frame, bare, bare, success_rate, math.inf, digest, None, tuple(notes)))
 
 
 def from_intervals(horizons: DatedHorizons) -> DatedHorizons:
     """The same horizons with errors from their intervals alone, as for published horizons."""
     drawn, told = _drawn_from_intervals(horizons.frame)
     edges = np.tile([-np.inf, np.inf], (len(horizons.frame), 1))
-    return replace(horizons, drawn=drawn, edges=edges, notes=(*horizons.notes, told))
+    return replace(horizons, drawn=drawn, edges=edges, df=math.inf, notes=(*horizons.notes, told))
 
 
 def read_releases(path: str | Path) -> dict[str, datetime.date]:
@@ -117,7 +120,7 @@ def _of_fit(found: TimeHorizons, releases: Mapping[str, datetime.date], success_
     edges = np.array([[x[one].min(), x[one].max()] for one in tried])
     made = found.provenance
     return DatedHorizons(
-        frame, drawn, edges, success_rate, made.digest, made.seed, (*made.notes, *notes), made.settings
+        frame, drawn, edges, success_rate, found.df, made.digest, made.seed, (*made.notes, *notes), made.settings
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import ClassVar
@@ -11,8 +11,10 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
+from howsure.horizon.run_counts import ModelCounts
 from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed
 from howsure.horizon.time_horizon.joint import draw_joint
+from howsure.horizon.time_horizon.kernels import ABSENT
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import Bools, Floats
 from howsure.stats.replicates import replicate_differences
@@ -20,6 +22,9 @@ from howsure.stats.replicates import replicate_differences
 __all__ = ["FACTORS", "Sensitivity", "Variation", "vary"]
 
 FACTORS = {
+    "limits": "runs that were cut at a limit count otherwise",
+    "errors": "runs that an error ended count otherwise",
+    "flags": "runs that were flagged count otherwise",
     "regularisation": "another penalty on the slope",
     "weights": "other weights of runs",
     "model": "another model of success",
@@ -82,16 +87,21 @@ def vary(
     weights: str,
     noise: float = 0.0,
     censored: Sequence[str] = (),
+    others: Mapping[tuple[str, str], ModelCounts] | None = None,
 ) -> Sensitivity:
     """Refit under other settings, one at a time.
 
     ``noise`` is the error of the human times that the reported horizons take into account; others are tried. ``censored`` tasks are made longer; by
-    default the longest tenth.
+    default the longest tenth. ``others`` are the counts where some runs count otherwise, by factor and setting.
     """
     base = fit_curves(data)
     is_censored = _censored(data, censored)
     noises = [("noise", f"{spread:g}", fit_curves(with_noise(data, spread))) for spread in NOISES if spread != noise]
     changed = [*_settings(data, weights), *noises, *_longer(data, is_censored)]
+    changed += [
+        (factor, setting, _in_order(data, timed(counts, weights=weights, regularisation=data.regularisation, noise=noise)))
+        for (factor, setting), counts in (others or {}).items()
+    ]
     rows = [
         Variation(model, one, factor, setting, _times(ratio))
         for factor, setting, curves in changed
@@ -148,6 +158,16 @@ def with_noise(data: Timed, spread: float) -> Timed:
 
 
 _Changed = tuple[str, str, SuccessCurves]
+
+
+def _in_order(data: Timed, other: Timed) -> SuccessCurves:
+    """The curves fitted to other counts, for the models of `data`; one without any run there has none."""
+    curves, names = fit_curves(other), other.counts.models
+    places = [names.index(name) if name in names else None for name in data.counts.models]
+    chosen = [0 if place is None else place for place in places]
+    absent = np.array([place is None for place in places])
+    outcome = np.where(absent, ABSENT, curves.outcome[chosen])
+    return SuccessCurves(curves.intercept[chosen], curves.slope[chosen], outcome)
 
 
 def _settings(data: Timed, weights: str) -> Iterator[_Changed]:

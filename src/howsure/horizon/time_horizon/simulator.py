@@ -20,7 +20,7 @@ from scipy.special import expit
 from howsure.errors import OptionError
 from howsure.horizon.run_counts import ModelCounts, count_table
 
-__all__ = ["SimulatedTimeRuns", "simulate_time"]
+__all__ = ["SimulatedTimeRuns", "simulate_spending", "simulate_time"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +81,25 @@ def simulate_time(
         counts = {"successes": rng.binomial(n_runs, p), "n": np.full(len(p), n_runs)}
         drawn.append(tasks.with_columns(model=pl.lit(model), **{name: pl.Series(c) for name, c in counts.items()}))
     return SimulatedTimeRuns(count_table(pl.concat(drawn)), dict(horizons), slope, math.hypot(family_sd, task_sd))
+
+
+def simulate_spending(world: SimulatedTimeRuns, *, limit: float = math.inf, seed: int = 0) -> pl.DataFrame:
+    """The runs of `world`, one row each, with what each spent: a run needs about 2,000 tokens per minute of the task, within a factor of two or so.
+
+    A run that does not succeed gives up by itself half of the time, at a random share of what it would have needed; the others go on for ever and
+    end at their `limit`, which differs between runs by a factor of two to either side.
+    """
+    rng = np.random.default_rng(seed)
+    rows = world.counts.to_frame().with_columns(run=pl.int_ranges(0, "n")).explode("run")
+    succeeds = (rows["run"] < rows["successes"]).to_numpy()
+    needed = 2000 * rows["minutes"].to_numpy() * np.exp2(rng.normal(0, 1, len(rows)))
+    gives_up = rng.random(len(rows)) < 0.5
+    end = np.where(succeeds, needed, np.where(gives_up, needed * rng.random(len(rows)), np.inf))
+    own_limit = limit * np.exp2(rng.uniform(-1, 1, len(rows)))
+    is_cut = end > own_limit
+    return rows.select(
+        pl.col("model").alias("subject"), "task", "family", "minutes",
+        pl.Series("score", (succeeds & ~is_cut).astype(float)),
+        pl.Series("tokens", np.minimum(end, np.minimum(own_limit, 1e12)).round()),
+        pl.Series("limit", ["token" if cut else None for cut in is_cut], dtype=pl.String),
+    )  # fmt: skip
