@@ -22,6 +22,7 @@ __all__ = [
     "fit_line",
     "frontier_jackknife",
     "is_frontier",
+    "truncated_normal",
 ]
 
 
@@ -284,7 +285,7 @@ def _fill(x: Floats, low: Floats, high: Floats) -> Floats:
     values = known
     for _ in range(_MOST_STEPS):
         spread = np.maximum(spread, least)
-        mean, variance = _truncated((low - fitted) / spread, (high - fitted) / spread)
+        mean, variance = truncated_normal((low - fitted) / spread, (high - fitted) / spread)
         before, values = values, np.where(is_known, low, fitted + spread * mean)
         variance = np.where(is_known, 0, spread**2 * variance)
         centre, slope = values.mean(axis=1, keepdims=True), (values @ around / (around**2).sum())[:, None]
@@ -295,7 +296,7 @@ def _fill(x: Floats, low: Floats, high: Floats) -> Floats:
     return values
 
 
-def _truncated(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def truncated_normal(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Mean and variance of a standard normal variable between bounds."""
     is_right = low > 0  # mirrored, since Φ keeps its digits on the left
     low, high = np.where(is_right, -high, low), np.where(is_right, -low, high)

@@ -20,6 +20,7 @@ VERBS: Panels = {
     "Time": {
         "time": ("howsure.cli.horizon.time", "The expert minutes at which each model succeeds half the time."),
         "budget": ("howsure.cli.horizon.budget", "Time horizons as a function of tokens, dollars or time per run."),
+        "baselines": ("howsure.cli.horizon.baselines", "Human times, and whose time at which task to measure next."),
         "trend": ("howsure.cli.horizon.trend", "How fast horizons double over release dates."),
         "forecast": ("howsure.cli.horizon.forecast", "When horizons reach a length, with a back-test."),
         "crossvalidate": (

@@ -53,6 +53,13 @@ def time(
     minutes_noise: Annotated[
         float | None, typer.Option(min=0, help="Error of the human times: standard deviation in doublings.", show_default=False)
     ] = None,
+    estimate_noise: Annotated[
+        float | None,
+        typer.Option(min=0, help="The same for times that human_source calls an estimate.", show_default=False),
+    ] = None,
+    human_times: Annotated[
+        str, typer.Option(help="Lengths of tasks: stated (column minutes) or people (their timed attempts).")
+    ] = "stated",
     ceiling: Annotated[
         bool, typer.Option("--ceiling", help="Let success at short tasks stay below 1 (joint).")
     ] = False,
@@ -107,6 +114,8 @@ def time(
             success_rates=numbers("--success-rates", success_rates),
             model=model,
             minutes_noise=minutes_noise,
+            estimate_noise=estimate_noise,
+            human_times=human_times,
             has_ceiling=ceiling,
             limits=limits,
             flags=flags,

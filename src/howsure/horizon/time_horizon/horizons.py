@@ -17,6 +17,8 @@ from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ENDINGS, ModelCounts, model_counts
 from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, robust_ends, timed
+from howsure.horizon.time_horizon.human_times import human_times as measure_people
+from howsure.horizon.time_horizon.human_times import with_human_times
 from howsure.horizon.time_horizon.joint import JointDraws, draw_joint
 from howsure.horizon.time_horizon.kernels import FITTED
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
 __all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
+
+HUMAN_TIMES = ("stated", "people")
+"""Where the lengths of tasks come from: the column minutes, or the timed attempts of people."""
 
 MODELS = ("logistic", "joint")
 """``logistic``: one curve per model, as METR fits it; ``joint``: all models and tasks at once, with effects of tasks and families."""
@@ -234,6 +239,8 @@ def time_horizons(
     success_rates: Sequence[float] = (0.5, 0.8),
     model: str = "logistic",
     minutes_noise: float | None = None,
+    estimate_noise: float | None = None,
+    human_times: str = "stated",
     has_ceiling: bool = False,
     limits: str = "scored",
     errors: str = "scored",
@@ -269,6 +276,10 @@ def time_horizons(
     minutes_noise : float, optional
         Standard deviation of the measured human times around the true ones, in doublings. Repeated baselines of a task
         show it; without them it cannot be estimated, and horizons at 0, ½ and 1 are compared in ``sensitivity``.
+    estimate_noise : float, optional
+        The same for tasks whose time was estimated and not measured (``human_source`` says estimate).
+    human_times : str
+        ``stated``: the column minutes; ``people``: the times of people in the same table (kind human, seconds), whose spread gives the error of each task's time.
     has_ceiling : bool
         Each model's success at the shortest tasks may stay below 1 (``joint``).
     limits : str
@@ -327,7 +338,10 @@ def time_horizons(
         else model_counts(attempts := Attempts.of(runs), **reading)
     )
     others = {} if isinstance(runs, ModelCounts) or not has_sensitivity else _other_endings(attempts, reading)
-    data = timed(counts, weights=weights, regularisation=regularisation, noise=minutes_noise or 0.0)
+    counts, noise, said = _lengths(
+        None if isinstance(runs, ModelCounts) else attempts, counts, human_times, minutes_noise, estimate_noise
+    )
+    data = timed(counts, weights=weights, regularisation=regularisation, noise=noise)
     joint, drawn = None, None
     if model == "joint":
         joint = draw_joint(
@@ -348,7 +362,9 @@ def time_horizons(
     settings = {
         "success_rates": list(dict.fromkeys(success_rates)),
         "model": model,
-        "minutes_noise": minutes_noise,
+        "minutes_noise": minutes_noise if human_times == "stated" or data.noise is None else float(np.sqrt((data.noise**2).mean())),
+        "estimate_noise": estimate_noise,
+        "human_times": human_times,
         "has_ceiling": has_ceiling,
         "limits": limits,
         "errors": errors,
@@ -363,8 +379,28 @@ def time_horizons(
         "censored": list(censored),
         "kinds": list(kinds),
     }
-    made = Provenance(settings, counts.digest, seed, (*counts.notes, *_left_out(counts, data)))
+    made = Provenance(settings, counts.digest, seed, (*counts.notes, *said, *_left_out(counts, data)))
     return assemble(data, curves, drawn, made, joint, others, has_sensitivity=has_sensitivity)
+
+
+def _lengths(
+    attempts: Attempts | None, counts: ModelCounts, source: str, noise: float | None, estimate_noise: float | None
+) -> tuple[ModelCounts, Floats, list[str]]:
+    """The counts with the lengths that were asked for, the error of each length in doublings, and notes."""
+    if source not in HUMAN_TIMES:
+        raise OptionError.unknown("source of human times", source, HUMAN_TIMES)
+    each, said = np.full(len(counts.tasks), noise or 0.0), list[str]()
+    if attempts is not None and source == "people":
+        counts, each, said = with_human_times(counts, measure_people(attempts), noise)
+    if estimate_noise is not None:
+        if attempts is None or not attempts.has("human_source"):
+            raise OptionError("estimate_noise needs the column human_source, which says which times are estimates.")
+        is_estimate = pl.col("human_source").cast(pl.String).str.to_lowercase().str.contains("estimate")
+        names = attempts.lazy.filter(is_estimate).select(pl.col("task").unique()).collect()["task"].to_list()
+        chosen = counts.tasks["task"].is_in(names).to_numpy()
+        each = np.where(chosen, estimate_noise, each)
+        said.append(f"The human times of {int(chosen.sum()):,} tasks are estimates, with an error of {estimate_noise:g} doublings.")
+    return counts, each, said
 
 
 def _other_endings(attempts: Attempts, reading: Mapping[str, Any]) -> dict[tuple[str, str], ModelCounts]:

@@ -15,6 +15,7 @@ from howsure.horizon.time_horizon.durations import duration, times, told
 from howsure.horizon.time_horizon.forecasting import HorizonForecast
 from howsure.horizon.time_horizon.held_out import HeldOutRuns
 from howsure.horizon.time_horizon.horizons import TimeHorizons
+from howsure.horizon.time_horizon.human_times import BaselinePlan
 from howsure.horizon.time_horizon.sensitivity import FACTORS, Sensitivity
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
@@ -22,6 +23,7 @@ from howsure.results.leading import with_lead
 
 __all__ = [
     "amount",
+    "baseline_sections",
     "budget_sections",
     "comparison_sections",
     "forecast_sections",
@@ -261,6 +263,33 @@ def amount(budget: float, spending: str) -> str:
         if budget >= size:
             return f"{budget / size:.3g}{unit}"
     return f"{budget:g}"
+
+
+def baseline_sections(found: BaselinePlan) -> list[Section]:
+    """Whose times to measure next."""
+    last = found.steps.row(-1, named=True)
+    text = (
+        f"The time of one person differs from the task's by {found.spread} doublings (standard deviation). {last['n_more']:,} more times, at the tasks below, would make the "
+        f"intervals of the horizons {last['factor']:.2f} times as wide as now.\n\n" + "\n\n".join(found.provenance.notes)
+    )
+    steps: list[list[Cell]] = [list(row) for row in found.steps.rows()]
+    tasks: list[list[Cell]] = [list(row) for row in found.tasks.rows()]
+    method = (
+        "The error of a task's human time, of variance s²/n for n people, moves a horizon by its derivative with respect to the task's length. People are assigned one after another to "
+        "the task at which one more removes most of the variance, on average over models and success rates. The interval of the horizons includes this error already, as part of how families of tasks scatter."
+    )
+    return [
+        Section(
+            "How many more human times are needed, and for which tasks?",
+            [
+                Text(text),
+                TableBlock(["More times", "From human times", "All errors", "Width relative to now"], steps, "Standard deviation of log2 horizons, in doublings."),
+                TableBlock(["Task", "Minutes", "Times so far", "More", "Share removed"], tasks, "Where to measure, and the share of the variance from human times that is removed."),
+                Method(method),
+                Download("baseline_plan.csv", csv_text(found.to_frame())),
+            ],
+        )
+    ]  # fmt: skip
 
 
 def _summary(found: TimeHorizons) -> str:

@@ -20,7 +20,7 @@ from scipy.special import expit
 from howsure.errors import OptionError
 from howsure.horizon.run_counts import ModelCounts, count_table
 
-__all__ = ["SimulatedTimeRuns", "simulate_spending", "simulate_time"]
+__all__ = ["SimulatedTimeRuns", "simulate_people", "simulate_spending", "simulate_time"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,3 +103,20 @@ def simulate_spending(world: SimulatedTimeRuns, *, limit: float = math.inf, seed
         pl.Series("tokens", np.minimum(end, np.minimum(own_limit, 1e12)).round()),
         pl.Series("limit", ["token" if cut else None for cut in is_cut], dtype=pl.String),
     )  # fmt: skip
+
+
+def simulate_people(
+    tasks: pl.DataFrame, *, n_people: int = 6, n_tasks_each: int = 12, spread: float = 1.0, patience: float = 240, seed: int = 0
+) -> pl.DataFrame:
+    """Timed attempts of people at tasks (task, minutes): lognormal times around the minutes; after about `patience` minutes a person gives up."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for person in range(n_people):
+        for place in sorted(rng.choice(len(tasks), min(n_tasks_each, len(tasks)), replace=False)):
+            needed = tasks["minutes"][int(place)] * 2 ** rng.normal(0, spread)
+            given = patience * 2 ** rng.uniform(-1, 1)
+            rows.append(
+                {"subject": f"person-{person + 1}", "kind": "human", "task": tasks["task"][int(place)], "score": float(needed <= given)}
+                | {"seconds": round(60 * min(needed, given), 1)}
+            )
+    return pl.DataFrame(rows)
