@@ -105,7 +105,9 @@ def test_an_interval_has_the_lengths_that_the_test_does_not_reject():
     x, weight, rate, family = data.x, data.weight[0], data.rates[0], data.counts.family
     p = 1 / (1 + np.exp(-fit.intercept[0] - fit.slope[0] * x))
     information = sum(w * q * (1 - q) * np.outer([1, z], [1, z]) for w, q, z in zip(weight, p, x, strict=True))
-    scores = [sum(weight[t] * (rate[t] - p[t]) * np.array([1, x[t]]) for t in np.flatnonzero(family == f)) for f in range(12)]
+    scores = [
+        sum(weight[t] * (rate[t] - p[t]) * np.array([1, x[t]]) for t in np.flatnonzero(family == f)) for f in range(12)
+    ]
     middle = sum(np.outer(s, s) for s in scores) * 12 / 11
     covariance = np.linalg.inv(information) @ middle @ np.linalg.inv(information)
     for success_rate in (0.5, 0.8):

@@ -103,7 +103,9 @@ def coverage(
                 progress(done, n_simulations * len(designs))
         rows += [_row(quantity, design, level, sets) for quantity, sets in drawn.items()]
     settings = {"of": of, "n_simulations": n_simulations, "level": level}
-    return HorizonCoverage(rows=pl.DataFrame(rows, infer_schema_length=None), provenance=Provenance(settings, seed=seed))
+    return HorizonCoverage(
+        rows=pl.DataFrame(rows, infer_schema_length=None), provenance=Provenance(settings, seed=seed)
+    )
 
 
 def _row(

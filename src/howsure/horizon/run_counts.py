@@ -123,7 +123,9 @@ def model_counts(
         if way == "scored" or not attempts.has(column):
             continue
         is_ended = pl.col(column).is_not_null()
-        n_ended, n_all = chosen.select((is_ended * attempts.n).sum(), attempts.n.sum()).collect(engine="streaming").row(0)
+        n_ended, n_all = (
+            chosen.select((is_ended * attempts.n).sum(), attempts.n.sum()).collect(engine="streaming").row(0)
+        )
         if way == "drop":
             chosen = chosen.filter(~is_ended)
         else:
@@ -233,7 +235,9 @@ def count_table(frame: pl.DataFrame) -> ModelCounts:
         )
     for name in {"family", "domain"} & set(whole.columns):
         _refuse_differing(whole, name, name)
-    whole, told = _with_one_length(whole, "minutes", whole.lazy(), "median") if "minutes" in whole.columns else (whole, [])
+    whole, told = (
+        _with_one_length(whole, "minutes", whole.lazy(), "median") if "minutes" in whole.columns else (whole, [])
+    )
     return _arranged(whole, told)
 
 
@@ -251,9 +255,7 @@ def _refuse_between(frame: pl.DataFrame) -> None:
         )
 
 
-def _with_one_length(
-    frame: pl.DataFrame, high: str, rows: pl.LazyFrame, policy: str
-) -> tuple[pl.DataFrame, list[str]]:
+def _with_one_length(frame: pl.DataFrame, high: str, rows: pl.LazyFrame, policy: str) -> tuple[pl.DataFrame, list[str]]:
     """Minutes that differ between the rows of a task become one number, and a note says how many did."""
     ends = frame.group_by("task").agg(pl.col("minutes").min().alias("low"), pl.col(high).max().alias("high"))
     odd = ends.filter(pl.col("low") != pl.col("high")).sort("task")

@@ -135,7 +135,9 @@ def _task_results(path: Path) -> pl.DataFrame:
             if isinstance(counts, dict) and "n_runs" in counts:
                 rows.append({"alias": str(agent), "task_id": str(task), **inner(about, str(task)), **counts})
     if not rows:
-        raise InputError(f"{path}: no agent has tasks with n_successes and n_runs. Write agents: NAME: tasks: TASK: {{n_successes: 1, n_runs: 4}}.")
+        raise InputError(
+            f"{path}: no agent has tasks with n_successes and n_runs. Write agents: NAME: tasks: TASK: {{n_successes: 1, n_runs: 4}}."
+        )
     known = {"alias", "task_id", "n_successes", "n_runs", *(name for names in _NAMES.values() for name in names)}
     plain = [{k: v for k, v in row.items() if k in known and not isinstance(v, dict | list)} for row in rows]
     return pl.DataFrame(plain, infer_schema_length=None)

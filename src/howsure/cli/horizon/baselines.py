@@ -24,7 +24,9 @@ def baselines(
     people: Annotated[int, typer.Option(min=1, help="How many more times can be measured.")] = 20,
     minutes_noise: Annotated[
         float | None,
-        typer.Option(min=0, help="How much people differ, in doublings, where no two did the same task.", show_default=False),
+        typer.Option(
+            min=0, help="How much people differ, in doublings, where no two did the same task.", show_default=False
+        ),
     ] = None,
     success_rates: SuccessRates = "0.5,0.8",
     task_table: TaskTable = None,
@@ -54,7 +56,13 @@ def baselines(
     output.console.notes(note for note in found.provenance.notes if note not in runs.notes)
     if len(found.times):
         rows = [
-            (row["task"], row["n_people"], row["n_gave_up"], told(row_estimate(row, level)), f"{row['noise'] or 0:.2f}")
+            (
+                row["task"],
+                row["n_people"],
+                row["n_gave_up"],
+                told(row_estimate(row, level)),
+                "" if row["noise"] is None else f"{row['noise']:.2f}",
+            )
             for row in found.times.head(30).rows(named=True)
         ]
         columns = ("task", "people", "gave up", f"human time [{level:.0%}]", "error (doublings)")

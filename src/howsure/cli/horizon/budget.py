@@ -21,7 +21,9 @@ def budget(
     inputs: Inputs,
     reading: Reading,
     output: Output,
-    of: Annotated[str, typer.Option(help="What the budget is measured in: tokens, cost (dollars) or seconds.")] = "tokens",
+    of: Annotated[
+        str, typer.Option(help="What the budget is measured in: tokens, cost (dollars) or seconds.")
+    ] = "tokens",
     budgets: Annotated[
         str | None,
         typer.Option(help="Budgets per run, with commas. [default: eight round numbers]", show_default=False),

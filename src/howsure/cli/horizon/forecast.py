@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,7 +21,8 @@ def forecast(
     horizons: Horizons,
     output: Output,
     reach: Annotated[
-        str, typer.Option(help="Lengths of working time with commas: 90 (minutes), 4h, 1day, 1week, 1month (167 h), 1year.")
+        str,
+        typer.Option(help="Lengths of working time with commas: 90 (minutes), 4h, 1day, 1week, 1month (167 h), 1year."),
     ] = "1month",
     releases: Releases = None,
     success_rate: Annotated[float, typer.Option(help="The success rate of the horizons, between 0 and 1.")] = 0.5,
@@ -56,7 +56,13 @@ def forecast(
         (row["shape"], f"{row['weight']:.2f}", f"{row['log_density']:.2f}", f"{row['error']:.2f}", when(row))
         for row in found.shapes.rows(named=True)
     ]
-    columns = ("shape", "weight", "log density", "error (doublings)", f"{duration(found.reached['minutes'][0])} reached")
+    columns = (
+        "shape",
+        "weight",
+        "log density",
+        "error (doublings)",
+        f"{duration(found.reached['minutes'][0])} reached",
+    )
     caption = "Log density and root mean squared error of the next record, predicted from the models before it."
     output.console.table("Shapes of growth, weighed by their back-test", columns, shapes, caption)
     past = [
@@ -66,5 +72,7 @@ def forecast(
         )
         for row in found.backtest.rows(named=True)
     ]
-    output.console.table("The back-test", ("record", "models before", f"predicted [{level:.0%}]", "came", "covered"), past)
+    output.console.table(
+        "The back-test", ("record", "models before", f"predicted [{level:.0%}]", "came", "covered"), past
+    )
     finish(found, output, "forecast", "When will time horizons reach a length?")

@@ -51,7 +51,8 @@ def time(
         ),
     ] = "logistic",
     minutes_noise: Annotated[
-        float | None, typer.Option(min=0, help="Error of the human times: standard deviation in doublings.", show_default=False)
+        float | None,
+        typer.Option(min=0, help="Error of the human times: standard deviation in doublings.", show_default=False),
     ] = None,
     estimate_noise: Annotated[
         float | None,

@@ -48,9 +48,7 @@ def trend(
     from howsure.horizon.time_horizon.doubling import fit_horizon_trend
     from howsure.horizon.time_horizon.durations import duration
 
-    found = fit_horizon_trend(
-        horizons, read_dates(releases), success_rate=success_rate, since=day(since), level=level
-    )
+    found = fit_horizon_trend(horizons, read_dates(releases), success_rate=success_rate, since=day(since), level=level)
     output.console.notes(found.provenance.notes)
     rows = [
         (row["model"], row["released"], duration(row["minutes"]))

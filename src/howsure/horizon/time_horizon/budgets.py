@@ -146,7 +146,10 @@ def budget_horizons(
         raise InputError(f"No run of kind {' or '.join(kinds)} has a number in the column {of!r}.")
     counts = model_counts(Attempts(known, notes=attempts.notes), kinds=kinds, threshold=threshold)
     n_lost = len(chosen) - len(known)
-    notes = [*counts.notes, *([f"{n_lost:,} of {len(chosen):,} runs do not say their {of} and are excluded."] if n_lost else [])]
+    notes = [
+        *counts.notes,
+        *([f"{n_lost:,} of {len(chosen):,} runs do not say their {of} and are excluded."] if n_lost else []),
+    ]
     cells = _Cells.of(known, counts, of, threshold)
     amounts = sorted({float(b) for b in budgets}) if len(budgets) else _round_budgets(cells)
     if any(not b > 0 for b in amounts):
@@ -228,7 +231,9 @@ class _Cells:
         ).with_columns(is_cut=pl.col("is_cut") & ~pl.col("is_success"))
         # of runs that spent the same, those that ended by themselves come first
         frame = frame.sort("model", "task", "spent", "is_cut")
-        return cls(counts.n.shape, *(frame[name].to_numpy() for name in ("model", "task", "spent", "is_success", "is_cut")))
+        return cls(
+            counts.n.shape, *(frame[name].to_numpy() for name in ("model", "task", "spent", "is_success", "is_cut"))
+        )
 
     def incidence(self, budget: float) -> tuple[Floats, Floats]:
         """Cumulative incidence of success within a budget, and the share whose outcome there is unknown, of each model at each task.

@@ -59,6 +59,7 @@ _FACTOR_WORDS = {
     "regularisation": "penalty",
     "weights": "weights:",
     "model": "model:",
+    "curve": "curve:",
     "noise": "noise",
     "censored": "longest",
 }

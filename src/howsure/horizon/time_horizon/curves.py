@@ -19,7 +19,16 @@ from scipy.special import expit, logit
 from howsure.compute import replicate
 from howsure.errors import InputError, OptionError
 from howsure.horizon.run_counts import ModelCounts
-from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SUCCESS, fit, refit
+from howsure.horizon.time_horizon.kernels import (
+    FITTED,
+    NO_FAILURE,
+    NO_SLOPE,
+    NO_SUCCESS,
+    fit,
+    fit_weibull,
+    flattening,
+    refit,
+)
 from howsure.stats._arrays import Floats, Ints, t_quantile
 from howsure.stats.bootstrap import hierarchical_weights
 
@@ -33,6 +42,7 @@ __all__ = [
     "fit_curves",
     "robust_ends",
     "timed",
+    "weibull_minutes",
 ]
 
 WEIGHTS = ("invsqrt", "equal", "task")
@@ -44,9 +54,8 @@ FARTHEST = 1000
 RESAMPLES = ("families", "hierarchy")
 """What replicates draw anew: ``families`` with all that belongs to them; ``hierarchy`` families, tasks in them, and runs of those, as METR does."""
 
-_PROBIT = 2.89  # (1.7)²: a logistic curve that is averaged over normal noise of variance s² is flatter by √(1 + s²/2.89)
-_STEEPEST = 0.9  # of 1: the largest share of a slope's flattening that noise in human times is allowed to explain
 _FEWEST_FAMILIES = 3
+_STEP = 1e-6  # of a numerical derivative
 _GRID, _GRID_STEPS = 80, 30  # of the distribution of true lengths
 
 
@@ -220,9 +229,9 @@ def robust_ends(data: Timed, model: int, success_rate: float, level: float) -> t
     moved = np.linalg.solve(bend, scores.T)
     covariance = moved @ moved.T * n_families / (n_families - 1)
     # with error in the minutes, success at length x is q where α + β x = logit(q) · √(1 − β² v / 2.89), v what is unknown of a length
-    steep = _flattening(slope, data.unknown[model])
+    steep, nearby = (flattening(one, data.unknown[model]) for one in (slope, slope * (1 + _STEP)))
     goal = float(logit(success_rate))
-    aside = 0.0 if steep**2 <= 1 - _STEEPEST else -goal * slope * data.unknown[model] / _PROBIT / steep
+    aside = goal * (nearby - steep) / (slope * _STEP)
     gap, t = intercept + slope * aside - goal * steep, t_quantile(level, n_families - 1)
     square = slope**2 - t**2 * covariance[1, 1]
     half = slope * gap - t**2 * covariance[0, 1]
@@ -235,6 +244,30 @@ def robust_ends(data: Timed, model: int, success_rate: float, level: float) -> t
         return first, last
     # the slope may be 0: only the lengths between the roots are excluded, as too short or as too long
     return (last, math.inf) if last < (goal * steep - intercept) / slope else (-math.inf, first)
+
+
+def weibull_minutes(data: Timed, success_rate: float) -> Floats:
+    """log₂ minutes at which each model's Weibull curve, P = exp(−(minutes/scale)^shape), crosses a success rate; states as in `SuccessCurves.log2_minutes`."""
+    crossings = []
+    for model, (intercept, slope, outcome) in enumerate(
+        _fit(data, data.lengths, m) for m in range(len(data.counts.models))
+    ):
+        tried = data.counts.n[model] > 0
+        good = data.weight[model, tried] * data.rates[model, tried]
+        crossing, state = math.nan, outcome
+        if outcome in (FITTED, NO_SLOPE) and np.isfinite(slope) and slope < 0:
+            crossing, state = fit_weibull(
+                data.lengths[tried],
+                good,
+                data.weight[model, tried] - good,
+                len(good),
+                data.regularisation,
+                intercept,
+                slope,
+                success_rate,
+            )
+        crossings.append({NO_SUCCESS: -math.inf, NO_FAILURE: math.inf}.get(state, crossing))
+    return np.array(crossings)
 
 
 def _true_lengths(x: Floats, noise: Floats) -> tuple[Floats, Floats]:
@@ -255,15 +288,10 @@ def _true_lengths(x: Floats, noise: Floats) -> tuple[Floats, Floats]:
     return np.where(is_exact, x, mean), np.where(is_exact, 0, given @ grid**2 - mean**2)
 
 
-def _flattening(slope: ArrayLike, unknown: ArrayLike) -> Floats:
-    """√(1 − β² v / 2.89): how much flatter a curve is that was averaged over errors of variance v than the curve over true lengths."""
-    return np.asarray(np.sqrt(np.maximum(1 - np.square(slope) * unknown / _PROBIT, 1 - _STEEPEST)))
-
-
 def _sharpened(curves: SuccessCurves, unknown: Floats) -> SuccessCurves:
     if not unknown.any():
         return curves
-    times = 1 / _flattening(curves.slope, unknown)
+    times = 1 / flattening(curves.slope, unknown)
     return replace(curves, intercept=curves.intercept * times, slope=curves.slope * times)
 
 

@@ -129,7 +129,9 @@ def parse_length(text: str) -> float:
     except ValueError:
         found = math.nan
     if not 0 < found < math.inf:
-        raise OptionError(f"{text!r} is not a length. Write it as 90, 4h, 1day, 1week, 1month or 1year of working time.")
+        raise OptionError(
+            f"{text!r} is not a length. Write it as 90, 4h, 1day, 1week, 1month or 1year of working time."
+        )
     return found
 
 
@@ -170,7 +172,11 @@ def forecast_horizons(
     check_level(level)
     if not targets or not all(0 < target < math.inf for target in targets):
         raise OptionError("targets: give lengths above 0 minutes.")
-    dated = horizons if isinstance(horizons, DatedHorizons) else dated_horizons(horizons, releases, success_rate=success_rate)
+    dated = (
+        horizons
+        if isinstance(horizons, DatedHorizons)
+        else dated_horizons(horizons, releases, success_rate=success_rate)
+    )
     frame = dated.frame
     days = frame["released"].to_physical().to_numpy().astype(np.float64)
     y = np.log2(frame["minutes"].to_numpy())
@@ -196,8 +202,8 @@ def forecast_horizons(
             {
                 "shape": shape,
                 "weight": weights[shape],
-                "log_density": float(one["log_density"].mean() or 0.0),
-                "error": float(np.sqrt((one["error"] ** 2).mean() or 0.0)),
+                "log_density": float(np.mean(one["log_density"].to_numpy())) if len(one) else 0.0,
+                "error": float(np.sqrt(np.mean(one["error"].to_numpy() ** 2))) if len(one) else 0.0,
                 "date": first["date"],
                 "date_low": first["date_low"],
                 "date_high": first["date_high"],
@@ -207,7 +213,12 @@ def forecast_horizons(
     scatter = drawn + rng.standard_normal(drawn.shape) * _sigma(x, top, errors)
     low, middle, high = np.quantile(scatter, ends, axis=0)
     path = pl.DataFrame(
-        {"released": _dates(ahead), "minutes": np.exp2(middle), "minutes_low": np.exp2(low), "minutes_high": np.exp2(high)}
+        {
+            "released": _dates(ahead),
+            "minutes": np.exp2(middle),
+            "minutes_low": np.exp2(low),
+            "minutes_high": np.exp2(high),
+        }
     ).gather_every(6)
     mixed = _mixture(past, weights, level)
     n, total = int(mixed["is_covered"].sum()), len(mixed)
@@ -215,7 +226,13 @@ def forecast_horizons(
         *dated.notes,
         f"Back-test: {n} of {total} later records lie in the {level:.0%} interval that the models before them gave.",
     ]
-    settings = {**dated.settings, "targets": list(targets), "success_rate": dated.success_rate, "since": since, "level": level}
+    settings = {
+        **dated.settings,
+        "targets": list(targets),
+        "success_rate": dated.success_rate,
+        "since": since,
+        "level": level,
+    }
     return HorizonForecast(
         reached=pl.DataFrame(reached, infer_schema_length=None),
         shapes=pl.DataFrame(rows, infer_schema_length=None),
@@ -267,7 +284,7 @@ def _fit(shape: str, x: Floats, y: Floats) -> _Fit:
         df = len(x) - design.shape[1]
         if df < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
             continue
-        beta, *_ = np.linalg.lstsq(design, y, rcond=None)
+        beta = np.asarray(np.linalg.lstsq(design, y, rcond=None)[0], dtype=np.float64)
         left = float(((y - design @ beta) ** 2).sum())
         is_wrong = (shape == "accelerating" and beta[2] < 0) or (shape == "saturating" and beta[1] <= 0)
         if is_wrong:
@@ -288,7 +305,7 @@ def _line_errors(x: Floats, dated: DatedHorizons, frontier: Any) -> Floats:
         return np.zeros((1, len(x)))
     with np.errstate(invalid="ignore"):
         away = drawn - np.nanmedian(np.where(np.isfinite(drawn), drawn, np.nan), axis=0)
-    return np.clip(np.nan_to_num(away, nan=0.0, posinf=0.0, neginf=0.0), -5, 5)
+    return np.asarray(np.clip(np.nan_to_num(away, nan=0.0, posinf=0.0, neginf=0.0), -5, 5))
 
 
 def _sigma(x: Floats, y: Floats, errors: Floats) -> float:
@@ -386,12 +403,15 @@ def _mixture(past: pl.DataFrame, weights: Mapping[str, float], level: float) -> 
     for (day,), one in past.group_by("date", maintain_order=True):
         shares = np.array([weights[shape] for shape in one["shape"]])
         means = np.log2(one["minutes"].to_numpy()) - one["error"].to_numpy()
-        grid = np.linspace((means - 8 * one["spread"].to_numpy()).min(), (means + 8 * one["spread"].to_numpy()).max(), 2001)
-        below = sum(
-            share * student.cdf((grid - mean) / spread, df)
-            for share, mean, spread, df in zip(shares, means, one["spread"], one["df"], strict=True)
+        grid = np.linspace(
+            (means - 8 * one["spread"].to_numpy()).min(), (means + 8 * one["spread"].to_numpy()).max(), 2001
         )
-        low, middle, high = (float(grid[min(np.searchsorted(below, q), len(grid) - 1)]) for q in ((1 - level) / 2, 0.5, (1 + level) / 2))
+        scaled = (grid[:, None] - means) / one["spread"].to_numpy()
+        below = np.asarray(student.cdf(scaled, one["df"].to_numpy()) @ shares)
+        low, middle, high = (
+            float(grid[min(int(np.searchsorted(below, q)), len(grid) - 1)])
+            for q in ((1 - level) / 2, 0.5, (1 + level) / 2)
+        )
         found = Estimate(2.0**middle, 2.0**low, 2.0**high, level)
         rows.append(
             {"date": day, "n_before": one["n_before"][0], "minutes": one["minutes"][0]}

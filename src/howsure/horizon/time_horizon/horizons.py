@@ -19,7 +19,7 @@ from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, robust_ends, timed
 from howsure.horizon.time_horizon.human_times import human_times as measure_people
 from howsure.horizon.time_horizon.human_times import with_human_times
-from howsure.horizon.time_horizon.joint import JointDraws, draw_joint
+from howsure.horizon.time_horizon.joint import JointDraws, draw_joint, middle_curves
 from howsure.horizon.time_horizon.kernels import FITTED
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
 from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
@@ -163,7 +163,7 @@ class TimeHorizons(Result):
     def tables(self) -> dict[str, pl.DataFrame]:
         """``time_horizons`` (one row per model and success rate), ``sensitivity``, and ``task_counts`` (what was fitted).
 
-        The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) and ``spreads`` (how much tasks differ).
+        ``domains`` has the horizons by domain. The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) and ``spreads`` (how much tasks differ).
         ``share_below``, ``share_above`` and ``share_failed`` are shares of the replicates: without success, without failure, and without a falling curve.
         """
         rows = [
@@ -176,8 +176,47 @@ class TimeHorizons(Result):
             "time_horizons": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None),
             **self.sensitivity.tables,
             **({} if self.joint is None else _joint_tables(self)),
+            **self._by_domain(),
             "task_counts": self.data.counts.to_frame(),
         }
+
+    def _by_domain(self) -> dict[str, pl.DataFrame]:
+        """``domains``: the horizons on the tasks of each domain, where tasks have at least two."""
+        named = self.data.counts.tasks["domain"]
+        domains = named.drop_nulls().unique().sort().to_list()
+        if len(domains) < 2:
+            return {}
+        rows = []
+        for domain in domains:
+            chosen = (named == domain).fill_null(False).to_numpy()
+            if self.joint is not None and domain in self.joint.domains:
+                of_model = dict(enumerate(self.models))
+                drawn = self.joint.of_domain(domain)
+                own, data = middle_curves(drawn), self.data
+            else:
+                counts = self.data.counts.of_tasks(chosen)
+                settings = self.provenance.settings
+                noise = 0.0 if self.data.noise is None else self.data.noise[chosen]
+                data = timed(
+                    counts, weights=settings["weights"], regularisation=settings["regularisation"], noise=noise
+                )
+                own, drawn, of_model = fit_curves(data), None, dict(enumerate(counts.models))
+            for m, model in of_model.items():
+                tried = data.counts.n[m] > 0
+                n_runs = int(data.counts.n[m].sum())
+                for rate in self.success_rates:
+                    ends = (
+                        robust_ends(data, m, rate, self.level) if drawn is None and own.outcome[m] == FITTED else None
+                    )
+                    mine = None if drawn is None else drawn.of(m)
+                    found = horizon(own.of(m), mine, data.x[tried], rate, self.level, n_runs, ends=ends)
+                    rows.append(
+                        {"domain": domain, "model": model, "success_rate": rate}
+                        | columns_of(minutes=found)
+                        | {"n_runs": n_runs}
+                    )
+        kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high"), pl.Float64)
+        return {"domains": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)}
 
     def _shares(self, model: int, success_rate: float) -> dict[str, float | None]:
         """The shares of replicates below the range, above it, and failed."""
@@ -332,11 +371,7 @@ def time_horizons(
         "flags": flags,
         "minutes": minutes_policy,
     }
-    counts = (
-        runs
-        if isinstance(runs, ModelCounts)
-        else model_counts(attempts := Attempts.of(runs), **reading)
-    )
+    counts = runs if isinstance(runs, ModelCounts) else model_counts(attempts := Attempts.of(runs), **reading)
     others = {} if isinstance(runs, ModelCounts) or not has_sensitivity else _other_endings(attempts, reading)
     counts, noise, said = _lengths(
         None if isinstance(runs, ModelCounts) else attempts, counts, human_times, minutes_noise, estimate_noise
@@ -362,7 +397,9 @@ def time_horizons(
     settings = {
         "success_rates": list(dict.fromkeys(success_rates)),
         "model": model,
-        "minutes_noise": minutes_noise if human_times == "stated" or data.noise is None else float(np.sqrt((data.noise**2).mean())),
+        "minutes_noise": minutes_noise
+        if human_times == "stated" or data.noise is None
+        else float(np.sqrt((data.noise**2).mean())),
         "estimate_noise": estimate_noise,
         "human_times": human_times,
         "has_ceiling": has_ceiling,
@@ -399,13 +436,15 @@ def _lengths(
         names = attempts.lazy.filter(is_estimate).select(pl.col("task").unique()).collect()["task"].to_list()
         chosen = counts.tasks["task"].is_in(names).to_numpy()
         each = np.where(chosen, estimate_noise, each)
-        said.append(f"The human times of {int(chosen.sum()):,} tasks are estimates, with an error of {estimate_noise:g} doublings.")
+        said.append(
+            f"The human times of {int(chosen.sum()):,} tasks are estimates, with an error of {estimate_noise:g} doublings."
+        )
     return counts, each, said
 
 
 def _other_endings(attempts: Attempts, reading: Mapping[str, Any]) -> dict[tuple[str, str], ModelCounts]:
     """The counts if runs that were cut, ended by an error or flagged counted otherwise, where there are such runs."""
-    others = {}
+    others: dict[tuple[str, str], ModelCounts] = {}
     for policy, column in (("limits", "limit"), ("errors", "error"), ("flags", "flag")):
         if attempts.has(column) and attempts.lazy.select(pl.col(column).is_not_null().any()).collect().item():
             others |= {
@@ -438,7 +477,9 @@ def assemble(
         varied = Sensitivity(rows=(), censored=(), provenance=Provenance({}, data.counts.digest))
     elif joint is None:
         noise = settings["minutes_noise"] or 0.0
-        varied = vary(data, rates, weights=settings["weights"], noise=noise, censored=settings["censored"], others=others or {})
+        varied = vary(
+            data, rates, weights=settings["weights"], noise=noise, censored=settings["censored"], others=others or {}
+        )
     else:
         varied = vary_joint(
             data, curves, rates, noise=settings["minutes_noise"], has_ceiling=settings["has_ceiling"], seed=seed
@@ -475,7 +516,12 @@ def _model_fit(
         counts.models[model],
         {
             one: horizon(
-                own, mine, data.x[tried], one, level, n_runs,
+                own,
+                mine,
+                data.x[tried],
+                one,
+                level,
+                n_runs,
                 ends=robust_ends(data, model, one, level) if is_robust and outcome == FITTED else None,
             )
             for one in success_rates

@@ -84,14 +84,19 @@ def human_times(runs: Attempts | Source, *, level: float = 0.95) -> HumanTimes:
         elif noise is None:
             found = Estimate(float(2.0 ** x[t]), level=level, low_state="too_few", high_state="too_few")
         else:
-            found = Estimate(*(float(2.0 ** (x[t] + k * noise)) for k in (0, -z, z)), level)
+            middle, low, high = (float(2.0 ** (x[t] + k * noise)) for k in (0, -z, z))
+            found = Estimate(middle, low, high, level)
         rows.append(
             {"task": task, "n_people": int(n[t]), "n_successes": int(good[t]), "n_gave_up": int(n[t] - good[t])}
             | columns_of(minutes=found)
             | {"noise": noise}
         )
     n_none = int((good == 0).sum())
-    notes = [f"At {n_none:,} of {len(tasks):,} tasks nobody succeeded: their human time is only known to be longer."] if n_none else []
+    notes = (
+        [f"At {n_none:,} of {len(tasks):,} tasks nobody succeeded: their human time is only known to be longer."]
+        if n_none
+        else []
+    )
     return HumanTimes(
         tasks=pl.DataFrame(rows, schema=_TIMES),
         spread=width,
@@ -105,7 +110,9 @@ def _estimate(time: Floats, is_success: Any, place: Any, known: Any) -> tuple[Fl
     time, is_success, place = time[used], is_success[used], place[used]
     n_tasks = len(known)
     n = np.maximum(np.bincount(place, minlength=n_tasks), 1)
-    x = np.bincount(place[is_success], time[is_success], n_tasks) / np.maximum(np.bincount(place[is_success], minlength=n_tasks), 1)
+    x = np.bincount(place[is_success], time[is_success], n_tasks) / np.maximum(
+        np.bincount(place[is_success], minlength=n_tasks), 1
+    )
     df = len(time) - int(known.sum())
     spread, variance = 1.0, np.zeros(len(time))
     for _ in range(_MOST_STEPS):
@@ -129,7 +136,9 @@ def _spread_estimate(spread: float, df: int, level: float) -> Estimate:
     return Estimate(spread, low, high, level)
 
 
-def with_human_times(counts: ModelCounts, found: HumanTimes, spread: float | None = None) -> tuple[ModelCounts, Floats, list[str]]:
+def with_human_times(
+    counts: ModelCounts, found: HumanTimes, spread: float | None = None
+) -> tuple[ModelCounts, Floats, list[str]]:
     """The counts with people's own times as the minutes of their tasks, each task's error in doublings, and notes.
 
     Parameters
@@ -139,19 +148,23 @@ def with_human_times(counts: ModelCounts, found: HumanTimes, spread: float | Non
     found : HumanTimes
         From `human_times`.
     spread : float, optional
-        Standard deviation of one person's time in doublings, where the people do not show it; tasks whose minutes were stated have this error.
+        Standard deviation of one person's time in doublings, where the people do not show it; tasks whose minutes were stated have this error,
+        or else that of one person.
     """
     size = found.spread.value if found.spread.value is not None else spread
-    done = found.tasks.filter(pl.col("minutes_state") == "ok").select("task", own="minutes", own_noise="noise", n="n_people")
-    joined = counts.tasks.join(done, on="task", how="left", maintain_order="left")
-    noise = joined["own_noise"].fill_null(
-        pl.Series(np.full(len(joined), spread or 0.0)) if size is None else (size / joined["n"].sqrt()).fill_null(spread or 0.0)
+    done = found.tasks.filter(pl.col("minutes_state") == "ok").select(
+        "task", own="minutes", own_noise="noise", n="n_people"
     )
+    joined = counts.tasks.join(done, on="task", how="left", maintain_order="left")
+    one_person = (spread if spread is not None else size) or 0.0
+    noise = joined["own_noise"].fill_null(one_person)
     tasks = joined.with_columns(minutes=pl.coalesce("own", "minutes")).select(counts.tasks.columns)
     n = int(joined["own"].count())
     notes = [f"{n:,} of {len(joined):,} tasks have the times of people; the others keep their stated minutes."]
     if size is None:
-        notes.append("No task was done by two people, so the spread of human times is not known; state it with --minutes-noise.")
+        notes.append(
+            "No task was done by two people, so the spread of human times is not known; state it with --minutes-noise."
+        )
     else:
         notes.append(f"The time of one person differs from the task's by {size:.2f} doublings (standard deviation).")
     return replace(counts, tasks=tasks), noise.to_numpy().astype(np.float64), notes
@@ -232,7 +245,9 @@ def plan_baselines(
     notes, measured = list(counts.notes), np.ones(len(counts.tasks))
     width = None if minutes_noise is None else Estimate(minutes_noise, level=level)
     times = pl.DataFrame(schema=_TIMES)
-    has_people = attempts.has("seconds") and bool(attempts.lazy.select(((pl.col("kind") == "human") & (pl.col("seconds") > 0)).any()).collect().item())
+    has_people = attempts.has("seconds") and bool(
+        attempts.lazy.select(((pl.col("kind") == "human") & (pl.col("seconds") > 0)).any()).collect().item()
+    )
     if has_people:
         found = human_times(attempts, level=level)
         counts, _, said = with_human_times(counts, found, minutes_noise)
@@ -242,7 +257,9 @@ def plan_baselines(
         by_task = dict(zip(found.tasks["task"], found.tasks["n_successes"], strict=True))
         measured = np.array([max(by_task.get(task, 1), 1) for task in counts.tasks["task"]], dtype=np.float64)
     if width is None or width.value is None:
-        raise InputError("How much people differ is not known. Give timed attempts of two people at one task, or --minutes-noise in doublings.")
+        raise InputError(
+            "How much people differ is not known. Give timed attempts of two people at one task, or --minutes-noise in doublings."
+        )
     spread, known = width.value, ~np.isnan(counts.minutes)
     data, n = timed(counts), measured[known]
     pull = np.array([_influence(data, m, q) for m in range(len(data.counts.models)) for q in success_rates])
@@ -260,7 +277,9 @@ def plan_baselines(
         if k in marks:
             own = float((squared / n).sum())
             now = float(total - (squared / start).sum() + own)
-            steps.append({"n_more": k, "sd_noise": math.sqrt(own), "sd_all": math.sqrt(now), "factor": math.sqrt(now / total)})
+            steps.append(
+                {"n_more": k, "sd_noise": math.sqrt(own), "sd_all": math.sqrt(now), "factor": math.sqrt(now / total)}
+            )
         if k < n_people:
             best = int(np.argmax(squared / (n * (n + 1))))
             n[best] += 1
@@ -269,7 +288,12 @@ def plan_baselines(
     frame = data.counts.tasks.select("task", "minutes").with_columns(
         n_people=pl.Series(start.astype(np.int64)), n_more=pl.Series(more), share=pl.Series(gain)
     )
-    settings = {"n_people": n_people, "minutes_noise": minutes_noise, "success_rates": list(success_rates), "level": level}
+    settings = {
+        "n_people": n_people,
+        "minutes_noise": minutes_noise,
+        "success_rates": list(success_rates),
+        "level": level,
+    }
     return BaselinePlan(
         tasks=frame.filter(pl.col("n_more") > 0).sort("share", descending=True),
         steps=pl.DataFrame(steps),

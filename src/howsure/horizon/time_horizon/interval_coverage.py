@@ -70,9 +70,7 @@ def _trends(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
     dated = dated_horizons(found, releases)
     return {
         "doubling time (replicates)": [(fit_horizon_trend(dated, level=level).doubling, _DOUBLING)],
-        "doubling time (intervals)": [
-            (fit_horizon_trend(from_intervals(dated), level=level).doubling, _DOUBLING)
-        ],
+        "doubling time (intervals)": [(fit_horizon_trend(from_intervals(dated), level=level).doubling, _DOUBLING)],
     }
 
 

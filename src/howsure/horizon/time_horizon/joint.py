@@ -23,7 +23,7 @@ from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, fit_curves
 from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
 from howsure.stats._arrays import Floats, Ints
 
-__all__ = ["JointDraws", "draw_joint"]
+__all__ = ["JointDraws", "draw_joint", "middle_curves"]
 
 _CHAIN = 250
 """Draws per chain: chains are independent, so that cores share the work and the numbers do not depend on how many there are."""
@@ -53,7 +53,7 @@ class JointDraws:
     @property
     def middle(self) -> SuccessCurves:
         """One curve per model that stands for its draws: their median slope, and the median of where they cross one half."""
-        return _middle(self.curves)
+        return middle_curves(self.curves)
 
     def of_domain(self, domain: str) -> SuccessCurves:
         """The marginal curves over the tasks of one domain."""
@@ -62,7 +62,8 @@ class JointDraws:
         return replace(self.curves, intercept=self.curves.intercept + self.domain[:, k, None], spread=spread.copy())
 
 
-def _middle(drawn: SuccessCurves) -> SuccessCurves:
+def middle_curves(drawn: SuccessCurves) -> SuccessCurves:
+    """One curve per model that stands for its draws."""
     slope = np.median(drawn.slope, axis=0)
     half = np.median(-drawn.intercept / drawn.slope, axis=0)
     medians = [None if part is None else np.median(part, axis=0) for part in (drawn.spread, drawn.ceiling)]
@@ -157,7 +158,17 @@ def _chain(
     size: int,
 ) -> _Draws:
     found: _Draws = _sample(
-        successes, n, x, noise, np.ascontiguousarray(domain), family, int(family.max()) + 1, begin, has_ceiling, size, rng
+        successes,
+        n,
+        x,
+        noise,
+        np.ascontiguousarray(domain),
+        family,
+        int(family.max()) + 1,
+        begin,
+        has_ceiling,
+        size,
+        rng,
     )
     return found
 

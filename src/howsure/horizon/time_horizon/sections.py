@@ -197,7 +197,9 @@ def budget_sections(found: BudgetHorizons) -> list[Section]:
     table = TableBlock(columns, rows, f"Horizons with {found.level:.0%} intervals.")
     charts = [ChartBlock(chart) for chart in found.charts().values()]
     download = Download("horizon_by_budget.csv", csv_text(found.to_frame()))
-    return [Section("How does the horizon grow with the budget?", [Text(text), *charts, table, Method(method), download])]
+    return [
+        Section("How does the horizon grow with the budget?", [Text(text), *charts, table, Method(method), download])
+    ]
 
 
 def row_estimate(row: Mapping[str, Any], level: float, name: str = "minutes") -> Estimate:
@@ -224,7 +226,8 @@ def forecast_sections(found: HorizonForecast) -> list[Section]:
     first = found.reached.row(0, named=True)
     text = (
         f"The {100 * found.success_rate:g} % horizon of the frontier reaches {duration(first['minutes'])} of working time at {when(first)} ({found.level:.0%} interval). "
-        f"In the back-test, {n} of {total} records lie in the interval that the models before them gave.\n\n" + "\n\n".join(found.provenance.notes)
+        f"In the back-test, {n} of {total} records lie in the interval that the models before them gave.\n\n"
+        + "\n\n".join(found.provenance.notes)
     )
     method = (
         "log2 minutes of the models at the frontier are regressed on functions of their release: a line; a line with a break; a parabola that accelerates; growth that saturates. Each shape is fitted to the "
@@ -233,7 +236,8 @@ def forecast_sections(found: HorizonForecast) -> list[Section]:
     )
     reached: list[list[Cell]] = [[duration(row["minutes"]), when(row)] for row in found.reached.rows(named=True)]
     shapes: list[list[Cell]] = [
-        [row["shape"], row["weight"], row["log_density"], row["error"], when(row)] for row in found.shapes.rows(named=True)
+        [row["shape"], row["weight"], row["log_density"], row["error"], when(row)]
+        for row in found.shapes.rows(named=True)
     ]
     past: list[list[Cell]] = [
         [row["date"], row["n_before"], told(row_estimate(row, found.level, "predicted")), duration(row["minutes"]), "yes" if row["is_covered"] else "no"]
@@ -244,7 +248,9 @@ def forecast_sections(found: HorizonForecast) -> list[Section]:
         Text(text),
         *(ChartBlock(chart) for chart in found.charts().values()),
         TableBlock(["Length", "Date"], reached, f"When lengths are reached, with {found.level:.0%} intervals."),
-        TableBlock(["Shape", "Weight", "Log density", "Error (doublings)", f"{length} reached"], shapes, "Shapes of growth."),
+        TableBlock(
+            ["Shape", "Weight", "Log density", "Error (doublings)", f"{length} reached"], shapes, "Shapes of growth."
+        ),
         TableBlock(["Record", "Models before", "Predicted", "Came", "Covered"], past, "The back-test."),
         Method(method),
         Download("horizon_forecast.csv", csv_text(found.to_frame())),
@@ -270,7 +276,8 @@ def baseline_sections(found: BaselinePlan) -> list[Section]:
     last = found.steps.row(-1, named=True)
     text = (
         f"The time of one person differs from the task's by {found.spread} doublings (standard deviation). {last['n_more']:,} more times, at the tasks below, would make the "
-        f"intervals of the horizons {last['factor']:.2f} times as wide as now.\n\n" + "\n\n".join(found.provenance.notes)
+        f"intervals of the horizons {last['factor']:.2f} times as wide as now.\n\n"
+        + "\n\n".join(found.provenance.notes)
     )
     steps: list[list[Cell]] = [list(row) for row in found.steps.rows()]
     tasks: list[list[Cell]] = [list(row) for row in found.tasks.rows()]

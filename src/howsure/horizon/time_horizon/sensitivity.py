@@ -12,7 +12,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.horizon.run_counts import ModelCounts
-from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed
+from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed, weibull_minutes
 from howsure.horizon.time_horizon.joint import draw_joint
 from howsure.horizon.time_horizon.kernels import ABSENT
 from howsure.results import Provenance, Result
@@ -28,6 +28,7 @@ FACTORS = {
     "regularisation": "another penalty on the slope",
     "weights": "other weights of runs",
     "model": "another model of success",
+    "curve": "another curve: Weibull, with a hazard of failure per minute",
     "noise": "another error of the human times; standard deviation in doublings",
     "censored": "minutes that are a lower bound, multiplied by a factor",
 }
@@ -65,7 +66,9 @@ class Sensitivity(Result):
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """``sensitivity``: one row per model, success rate, factor and setting, the horizon as a multiple of the reported one."""
-        kinds = {name: pl.String for name in ("model", "factor", "setting")} | dict.fromkeys(("success_rate", "ratio"), pl.Float64)
+        kinds = dict.fromkeys(("model", "factor", "setting"), pl.String) | dict.fromkeys(
+            ("success_rate", "ratio"), pl.Float64
+        )
         order = [field.name for field in fields(Variation)]
         rows = [vars(row) for row in self.rows]
         return {"sensitivity": pl.DataFrame(rows, schema={name: kinds[name] for name in order})}
@@ -99,7 +102,11 @@ def vary(
     noises = [("noise", f"{spread:g}", fit_curves(with_noise(data, spread))) for spread in NOISES if spread != noise]
     changed = [*_settings(data, weights), *noises, *_longer(data, is_censored)]
     changed += [
-        (factor, setting, _in_order(data, timed(counts, weights=weights, regularisation=data.regularisation, noise=noise)))
+        (
+            factor,
+            setting,
+            _in_order(data, timed(counts, weights=weights, regularisation=data.regularisation, noise=noise)),
+        )
         for (factor, setting), counts in (others or {}).items()
     ]
     rows = [
@@ -107,6 +114,13 @@ def vary(
         for factor, setting, curves in changed
         for one in success_rates
         for model, ratio in zip(data.counts.models, _ratio(curves, base, one), strict=True)
+    ]
+    rows += [
+        Variation(model, one, "curve", "weibull", _times(ratio))
+        for one in success_rates
+        for model, ratio in zip(
+            data.counts.models, replicate_differences(weibull_minutes(data, one), base.log2_minutes(one)), strict=True
+        )
     ]
     order = {factor: place for place, factor in enumerate(FACTORS)}
     names = data.counts.tasks["task"].filter(pl.Series(is_censored))

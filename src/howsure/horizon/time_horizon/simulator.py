@@ -106,7 +106,13 @@ def simulate_spending(world: SimulatedTimeRuns, *, limit: float = math.inf, seed
 
 
 def simulate_people(
-    tasks: pl.DataFrame, *, n_people: int = 6, n_tasks_each: int = 12, spread: float = 1.0, patience: float = 240, seed: int = 0
+    tasks: pl.DataFrame,
+    *,
+    n_people: int = 6,
+    n_tasks_each: int = 12,
+    spread: float = 1.0,
+    patience: float = 240,
+    seed: int = 0,
 ) -> pl.DataFrame:
     """Timed attempts of people at tasks (task, minutes): lognormal times around the minutes; after about `patience` minutes a person gives up."""
     rng = np.random.default_rng(seed)
@@ -116,7 +122,12 @@ def simulate_people(
             needed = tasks["minutes"][int(place)] * 2 ** rng.normal(0, spread)
             given = patience * 2 ** rng.uniform(-1, 1)
             rows.append(
-                {"subject": f"person-{person + 1}", "kind": "human", "task": tasks["task"][int(place)], "score": float(needed <= given)}
+                {
+                    "subject": f"person-{person + 1}",
+                    "kind": "human",
+                    "task": tasks["task"][int(place)],
+                    "score": float(needed <= given),
+                }
                 | {"seconds": round(60 * min(needed, given), 1)}
             )
     return pl.DataFrame(rows)

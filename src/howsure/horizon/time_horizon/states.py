@@ -67,10 +67,11 @@ def horizon(
             few: State = "too_few"
             reason = "; ".join(filter(None, (_beyond(value, edges), "fewer than 3 families; an interval needs 3")))
             return Estimate(value, level=level, reason=reason, low_state=few, high_state=few)
-        numbers = [2.0**end if abs(end) <= FARTHEST else None for end in ends]
-        states: list[State] = ["ok" if number is not None else "unbounded" for number in numbers]
+        low, high = (2.0**end if abs(end) <= FARTHEST else None for end in ends)
+        low_state: State = "unbounded" if low is None else "ok"
+        high_state: State = "unbounded" if high is None else "ok"
         return Estimate(
-            value, *numbers, level, reason=_beyond(value, edges), low_state=states[0], high_state=states[1]
+            value, low, high, level, reason=_beyond(value, edges), low_state=low_state, high_state=high_state
         )
     if drawn is None:
         return Estimate(value, level=level, reason=_beyond(value, edges))
