@@ -1,6 +1,9 @@
 """Horizons by budget: cumulative incidence by hand, what is unknown, a true value, Inspect logs in one command."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -80,7 +83,8 @@ def test_intervals_contain_the_true_horizon_at_a_budget():
         world = simulate_time(models, n_families=30, n_runs=4, seed=seed, **settings)
         found = budget_horizons(simulate_spending(world, limit=90_000, seed=seed), budgets=(budget,)).rows
         held += [
-            (r["minutes_low"] or 0) <= truth[r["model"]] <= (r["minutes_high"] or np.inf) for r in found.rows(named=True)
+            (r["minutes_low"] or 0) <= truth[r["model"]] <= (r["minutes_high"] or np.inf)
+            for r in found.rows(named=True)
         ]
     assert np.mean(held) > 0.88
 
@@ -101,33 +105,33 @@ def test_what_cannot_be_read_is_named():
 
 
 def test_inspect_logs_with_minutes_in_their_metadata_in_one_command(command, tmp_path):
-    """Real Inspect logs: the samples say human_minutes, and a token limit cuts some of them."""
-    from inspect_ai import Task, eval  # noqa: A004
-    from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ModelOutput, get_model
-    from inspect_ai.scorer import match
-    from inspect_ai.solver import generate
-
-    minutes = [0.5, 1, 2, 4, 8, 16, 32, 64]
-    samples = [
-        Sample(input=f"task {k}", target="yes", id=f"t{k}", metadata={"human_minutes": m, "family": f"f{k}"})
-        for k, m in enumerate(minutes)
-    ]
-
-    def answers():
-        for k in range(len(minutes)):
-            out = ModelOutput.from_content("mockllm/model", "yes" if k in (0, 1, 2, 3, 5) else "no")
-            out.usage = type(out.usage)(input_tokens=10, output_tokens=100 * (k + 1), total_tokens=10 + 100 * (k + 1)) if out.usage else None  # fmt: skip
-            yield out
-
-    model = get_model("mockllm/model", custom_outputs=answers())
-    task = Task(dataset=MemoryDataset(samples), solver=generate(), scorer=match())
-    log = eval(task, model=model, log_dir=str(tmp_path / "logs"), display="none", max_samples=1)[0]
-    assert log.status == "success"
-    told = command("horizon", "time", tmp_path / "logs", "--replicates", 0, "--family", "family", "--json", "-q")
-    assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout)["time_horizons"][0]["n_tasks"] == 8
-    told = command("horizon", "budget", tmp_path / "logs", "--of", "seconds", "--family", "family", "--json", "-q")
+    """A real Inspect log: the samples say human_minutes, and a token limit cuts those that need most."""
+    maker = Path(__file__).parent / "make_timed_logs.py"
+    made = subprocess.run([sys.executable, maker, tmp_path / "logs"], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    told = command("horizon", "budget", tmp_path / "logs", "--family", "family", "--json", "-q")
     assert told.returncode == 0, told.stderr
     rows = json.loads(told.stdout)["horizon_by_budget"]
+    assert rows[0]["success"] < rows[-1]["success"]
     assert rows[-1]["minutes"] > 1
+    told = command("horizon", "time", tmp_path / "logs", "--replicates", 0, "--family", "family", "--json", "-q")
+    found = json.loads(told.stdout)
+    assert found["time_horizons"][0]["n_tasks"] == 8
+    assert "limits" in {row["factor"] for row in found["sensitivity"]}
+
+
+def test_lengths_from_a_table_of_tasks(command, tmp_path):
+    """The names in a log have the eval's name before the task's; a table that names tasks alone fits them too."""
+    rows = [f"m,timed/t{k},{int(k < 3)},{100 * k + 50}" for k in range(6)]
+    (tmp_path / "runs.csv").write_text("\n".join(["subject,task,score,tokens", *rows]))
+    table = ["task,human_minutes,family", *(f"t{k},{2**k},f{k}" for k in range(5)), "t9,3,f9"]
+    (tmp_path / "tasks.csv").write_text("\n".join(table))
+    told = command(
+        "horizon", "budget", tmp_path / "runs.csv", "--task-table", tmp_path / "tasks.csv", "--budgets", "1000"
+    )
+    assert told.returncode == 0, told.stderr
+    assert "5 of 6 tasks have a row; 1 rows name no task of the runs" in told.stderr
+    (tmp_path / "tasks.csv").write_text("task,human_minutes\nx,1\n")
+    told = command("horizon", "time", tmp_path / "runs.csv", "--task-table", tmp_path / "tasks.csv")
+    assert told.returncode == 2
+    assert "none of its tasks is in the runs" in told.stderr

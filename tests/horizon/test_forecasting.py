@@ -34,16 +34,17 @@ def test_an_exact_line_goes_on():
     row = found.reached.row(0, named=True)
     expected = DAY + datetime.timedelta(days=1800)
     assert abs((row["date"] - expected).days) < 40
-    assert row["date_low"] < expected < row["date_high"]
+    assert row["earliest"] < expected < row["latest"]
     n, total = found.past_coverage
     assert total == 8
     assert n >= 7
 
 
-@pytest.mark.parametrize(("shape", "power"), [("accelerating", 2.0), ("saturating", 0.4)])
-def test_a_bend_is_recognised(shape, power):
+@pytest.mark.parametrize("shape", ["accelerating", "saturating"])
+def test_a_bend_is_recognised(shape):
     rng, t = np.random.default_rng(3), np.linspace(0, 1, 24)
-    found = forecast_horizons(dated(8 * t**power + rng.normal(0, 0.03, 24) + 1e-3 * np.arange(24), 2000 * t))
+    y = 8 * t**2 if shape == "accelerating" else 8 * (1 - np.exp(-t / 0.6))
+    found = forecast_horizons(dated(y + rng.normal(0, 0.03, 24), 2000 * t))
     weights = dict(zip(found.shapes["shape"], found.shapes["weight"], strict=True))
     assert sum(weights.values()) == pytest.approx(1)
     assert weights[shape] > weights["linear"]
@@ -65,7 +66,7 @@ def test_intervals_contain_the_date_in_simulated_trends():
         found = forecast_horizons(dated(y, days), targets=(2.0**13,), seed=seed)
         row = found.reached.row(0, named=True)
         truth = DAY + datetime.timedelta(days=2600)
-        held.append((row["date_low"] or datetime.date.max) <= truth <= (row["date_high"] or datetime.date.max))
+        held.append((row["earliest"] or datetime.date.max) <= truth <= (row["latest"] or datetime.date.max))
         past.append(found.past_coverage)
     assert np.mean(held) >= 0.85
     covered, total = np.sum(past, axis=0)
@@ -77,7 +78,7 @@ def test_errors_of_the_horizons_widen_the_interval():
     y = days / 200 + rng.normal(0, 0.1, 10)
     drawn = y + rng.normal(0, 0.001, (400, 1)) * (days - days.mean())
     exact, noisy = (forecast_horizons(dated(y, days, some)).reached.row(0, named=True) for some in (None, drawn))
-    width = [row["date_high"] - row["date_low"] for row in (exact, noisy)]
+    width = [row["latest"] - row["earliest"] for row in (exact, noisy)]
     assert width[1] > 1.3 * width[0]
 
 

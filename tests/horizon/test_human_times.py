@@ -7,7 +7,7 @@ import pytest
 from howsure.errors import InputError, OptionError
 from howsure.horizon import human_times, plan_baselines, time_horizons
 from howsure.horizon.time_horizon.curves import fit_curves, timed
-from howsure.horizon.time_horizon.human_times import _influence
+from howsure.horizon.time_horizon.people_times import _influence
 from howsure.horizon.time_horizon.simulator import simulate_people, simulate_time
 
 MODELS = {"one": 8.0, "two": 60.0}
@@ -64,12 +64,14 @@ def test_one_time_per_task_says_nothing_of_the_spread():
 
 
 def test_horizons_from_the_times_of_people_know_their_error():
-    rows, _, drawn = world(2, n_people=12)
-    found = time_horizons(rows, human_times="people", n_replicates=0)
+    held = []
+    for seed in range(12):
+        rows, _, drawn = world(seed, n_people=12)
+        found = time_horizons(rows, human_times="people", n_replicates=0, has_sensitivity=False)
+        held += [found.minutes(model, 0.8).covers(drawn.truth(model, 0.8)) for model in MODELS]
     assert found.data.noise.max() > found.data.noise.min() > 0
     assert any("have the times of people" in note for note in found.provenance.notes)
-    for model in MODELS:
-        assert found.minutes(model, 0.8).covers(drawn.truth(model, 0.8))
+    assert np.mean(held) > 0.8
     with pytest.raises(OptionError, match="No source of human times called 'crowd'"):
         time_horizons(rows, human_times="crowd")
 
@@ -77,7 +79,9 @@ def test_horizons_from_the_times_of_people_know_their_error():
 def test_estimated_times_have_their_own_error():
     rows, _, _ = world(2)
     source = pl.when(pl.col("family").str.ends_with("1")).then(pl.lit("estimate")).otherwise(pl.lit("baseline"))
-    found = time_horizons(rows.with_columns(human_source=source), minutes_noise=0.25, estimate_noise=1.0, n_replicates=0)
+    found = time_horizons(
+        rows.with_columns(human_source=source), minutes_noise=0.25, estimate_noise=1.0, n_replicates=0
+    )
     assert set(found.data.noise) == {0.25, 1.0}
     with pytest.raises(OptionError, match="needs the column human_source"):
         time_horizons(rows, estimate_noise=1.0, n_replicates=0)

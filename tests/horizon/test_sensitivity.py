@@ -25,7 +25,8 @@ def test_every_factor_is_there_for_every_model_and_level(found):
     assert frame["factor"].unique(maintain_order=True).to_list() == [
         factor
         for factor in FACTORS
-        if factor not in ("model", "limits", "errors", "flags")  # of the joint model, and of runs that did not end by themselves
+        if factor
+        not in ("model", "limits", "errors", "flags")  # of the joint model, and of runs that did not end by themselves
     ]
     assert frame.select("model", "success_rate").n_unique() == 4
     assert frame["ratio"].null_count() == 0

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from howsure.horizon.time_horizon.held_out import crossvalidate as crossvalidate
     from howsure.horizon.time_horizon.horizons import TimeHorizons as TimeHorizons
     from howsure.horizon.time_horizon.horizons import time_horizons as time_horizons
-    from howsure.horizon.time_horizon.human_times import BaselinePlan as BaselinePlan
-    from howsure.horizon.time_horizon.human_times import human_times as human_times
-    from howsure.horizon.time_horizon.human_times import plan_baselines as plan_baselines
+    from howsure.horizon.time_horizon.people_times import BaselinePlan as BaselinePlan
+    from howsure.horizon.time_horizon.people_times import human_times as human_times
+    from howsure.horizon.time_horizon.people_times import plan_baselines as plan_baselines
     from howsure.horizon.time_horizon.published import dated_horizons as dated_horizons
 
     tasks, run, page, collect = make_tasks, run_tasks, make_pages, collect_novices
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
     "Attrition": "learning_curves.attrition",
-    "BaselinePlan": "time_horizon.human_times",
+    "BaselinePlan": "time_horizon.people_times",
     "BudgetHorizons": "time_horizon.budgets",
     "LearningCurves": "learning_curves.curves",
     "HeldOutRuns": "time_horizon.held_out",
@@ -65,7 +65,7 @@ _HOMES = {
     "TimeHorizons": "time_horizon.horizons",
     "attempt_horizons": "attempt_horizon.horizons",
     "attempts": "attempt_horizon.horizons:attempt_horizons",
-    "baselines": "time_horizon.human_times:plan_baselines",
+    "baselines": "time_horizon.people_times:plan_baselines",
     "budget": "time_horizon.budgets:budget_horizons",
     "budget_horizons": "time_horizon.budgets",
     "collect": "novices.answers:collect_novices",
@@ -80,12 +80,12 @@ _HOMES = {
     "fit_horizon_trend": "time_horizon.doubling",
     "forecast": "time_horizon.forecasting:forecast_horizons",
     "forecast_horizons": "time_horizon.forecasting",
-    "human_times": "time_horizon.human_times",
+    "human_times": "time_horizon.people_times",
     "make_pages": "novices.pages",
     "make_tasks": "task_bank",
     "measure_attrition": "learning_curves.attrition",
     "page": "novices.pages:make_pages",
-    "plan_baselines": "time_horizon.human_times",
+    "plan_baselines": "time_horizon.people_times",
     "read_tasks": "task_bank",
     "run": "asking.task_runs:run_tasks",
     "run_tasks": "asking.task_runs",

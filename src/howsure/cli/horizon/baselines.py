@@ -39,7 +39,7 @@ def baselines(
     baseline_steps.csv, human_times.csv and baselines_report.html.
     """
     from howsure.horizon.time_horizon.durations import duration, told
-    from howsure.horizon.time_horizon.human_times import plan_baselines
+    from howsure.horizon.time_horizon.people_times import plan_baselines
     from howsure.horizon.time_horizon.sections import row_estimate
 
     runs = reading.attempts(inputs, output.console)

@@ -233,8 +233,8 @@ def draw_forecast(found: HorizonForecast) -> dict[str, Chart]:
         group=Field("group", "Models"),
         named=_apart(
             points.filter("is_frontier"),
-            float(np.ptp(points["released"].to_physical()) / np.ptp(path["released"].to_physical())),
-            float(np.ptp(np.log(points["minutes"])) / np.log(high / low)),
+            float(np.ptp(points["released"].to_physical().to_numpy()) / np.ptp(path["released"].to_physical().to_numpy())),
+            float(np.ptp(np.log(points["minutes"].to_numpy())) / np.log(high / low)),
         ),
     )  # fmt: skip
     return {"horizon_forecast": chart}

@@ -125,7 +125,7 @@ def parse_length(text: str) -> float:
     unit = text.strip()[len(number) :].strip() or "min"
     times = _UNITS.get(unit, _UNITS.get(unit.removesuffix("s")))
     try:
-        found = float(number or "1") * (times or math.nan)
+        found = float(number or "1") * (times or math.nan) if text.strip() else math.nan
     except ValueError:
         found = math.nan
     if not 0 < found < math.inf:
@@ -205,8 +205,8 @@ def forecast_horizons(
                 "log_density": float(np.mean(one["log_density"].to_numpy())) if len(one) else 0.0,
                 "error": float(np.sqrt(np.mean(one["error"].to_numpy() ** 2))) if len(one) else 0.0,
                 "date": first["date"],
-                "date_low": first["date_low"],
-                "date_high": first["date_high"],
+                "earliest": first["earliest"],
+                "latest": first["latest"],
             }
         )
     ends = [(1 - level) / 2, 0.5, (1 + level) / 2]
@@ -345,7 +345,7 @@ def _reached(target: float, drawn: Floats, ahead: Floats, top: Floats, x: Floats
     goal = math.log2(target)
     if top.max() >= goal:
         day = float(x[top >= goal].min())
-        return {"minutes": float(target), "date": _date(day), "date_low": _date(day), "date_high": _date(day), "share_never": 0.0, "state": "reached"}  # fmt: skip
+        return {"minutes": float(target), "date": _date(day), "earliest": _date(day), "latest": _date(day), "share_never": 0.0, "state": "reached"}  # fmt: skip
     later = ahead >= x.max()
     days = np.full(len(drawn), np.inf)
     is_there = (drawn >= goal) & later
@@ -359,8 +359,8 @@ def _reached(target: float, drawn: Floats, ahead: Floats, top: Floats, x: Floats
     return {
         "minutes": float(target),
         "date": _date(middle),
-        "date_low": _date(low),
-        "date_high": _date(high),
+        "earliest": _date(low),
+        "latest": _date(high),
         "share_never": float(np.isinf(days).mean()),
         "state": "ok" if math.isfinite(middle) else "unbounded",
     }

@@ -17,10 +17,10 @@ from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ENDINGS, ModelCounts, model_counts
 from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, robust_ends, timed
-from howsure.horizon.time_horizon.human_times import human_times as measure_people
-from howsure.horizon.time_horizon.human_times import with_human_times
 from howsure.horizon.time_horizon.joint import JointDraws, draw_joint, middle_curves
 from howsure.horizon.time_horizon.kernels import FITTED
+from howsure.horizon.time_horizon.people_times import human_times as measure_people
+from howsure.horizon.time_horizon.people_times import with_human_times
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
 from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
 from howsure.results import Provenance, Result, columns_of

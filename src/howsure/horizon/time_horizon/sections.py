@@ -15,7 +15,7 @@ from howsure.horizon.time_horizon.durations import duration, times, told
 from howsure.horizon.time_horizon.forecasting import HorizonForecast
 from howsure.horizon.time_horizon.held_out import HeldOutRuns
 from howsure.horizon.time_horizon.horizons import TimeHorizons
-from howsure.horizon.time_horizon.human_times import BaselinePlan
+from howsure.horizon.time_horizon.people_times import BaselinePlan
 from howsure.horizon.time_horizon.sensitivity import FACTORS, Sensitivity
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
@@ -216,7 +216,7 @@ def when(row: Mapping[str, Any]) -> str:
     """A date with its interval, by month."""
     if row.get("state") == "reached":
         return f"reached on {row['date']}"
-    shown = [f"{one:%Y-%m}" if one else "later" for one in (row["date"], row["date_low"], row["date_high"])]
+    shown = [f"{one:%Y-%m}" if one else "later" for one in (row["date"], row["earliest"], row["latest"])]
     return f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
