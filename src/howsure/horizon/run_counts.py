@@ -123,8 +123,9 @@ def model_counts(
         if way == "scored" or not attempts.has(column):
             continue
         is_ended = pl.col(column).is_not_null()
+        n_each = is_ended.cast(pl.Int64) * attempts.n
         n_ended, n_all = (
-            chosen.select((is_ended * attempts.n).sum(), attempts.n.sum()).collect(engine="streaming").row(0)
+            chosen.select(n_each.sum(), attempts.sums()["n"].alias("all")).collect(engine="streaming").row(0)
         )
         if way == "drop":
             chosen = chosen.filter(~is_ended)

@@ -156,7 +156,6 @@ def _tell(found: TimeHorizons, console: Console) -> None:
     columns = (
         "model",
         *(f"{100 * rate:g} % [{found.level:.0%}]" for rate in found.success_rates),
-        "slope",
         "runs",
         "tasks",
         "success",
@@ -192,5 +191,4 @@ def _lines(path: Path | None) -> list[str]:
 
 
 def _counts(fit: ModelFit) -> tuple[object, ...]:
-    slope = None if fit.slope is None else f"{fit.slope:.3f}"
-    return slope, fit.n_runs, fit.n_tasks, f"{fit.success:.0%}"
+    return fit.n_runs, fit.n_tasks, f"{fit.success:.0%}"

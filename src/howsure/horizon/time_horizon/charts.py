@@ -51,7 +51,11 @@ _PANEL: dict[str, Any] = {"width": 186, "height": 110}
 _MOST_ROWS = 30
 _LETTER, _LINE = 0.0115, 0.055  # of the width and height of a chart, as text takes them
 _BEYOND = 5  # doublings beyond the shortest and longest task that charts show
-_MANNER = {"hierarchy": "bootstrap over families, tasks and runs", "families": "test over families of tasks"}
+_MANNER = {
+    "hierarchy": "bootstrap over families, tasks and runs",
+    "families": "test over families of tasks",
+    "joint": "quantiles of the posterior",
+}
 _FACTOR_WORDS = {
     "limits": "cut runs:",
     "errors": "errors:",
@@ -117,7 +121,7 @@ def draw_success(found: TimeHorizons) -> Chart:
     return captioned(
         chart,
         title="Success rate by length of the task",
-        caption=_caption(found, note, _left_out(found, shown)),
+        caption=_caption(found, note, _left_out(found, shown), is_drawn=True),
         mark="Bands",
     )
 
@@ -153,7 +157,7 @@ def draw_replicates(found: TimeHorizons) -> Chart:
     return captioned(
         chart,
         title=f"Replicates of the {_percent(rate)} horizon",
-        caption=_caption(found, note, _left_out(found, shown)),
+        caption=_caption(found, note, _left_out(found, shown), is_drawn=True),
     )
 
 
@@ -332,7 +336,8 @@ def _crossings(found: TimeHorizons, names: list[str], success_rate: float) -> pl
         one = found.minutes(name, success_rate)
         value = one.value if one.value is not None and low <= one.value <= high else None
         start, end = _cut(one.low, low, high, low), _cut(one.high, low, high, high)
-        bar = {"from": start, "to": end} if found.drawn is not None and start < end else {"from": None, "to": None}
+        has_bar = one.state == "ok" and not one.low is one.high is None and start < end
+        bar = {"from": start, "to": end} if has_bar else {"from": None, "to": None}
         rows.append({"model": name, "success": success_rate, "minutes": value, "told": told(one), **bar})
     kinds = dict.fromkeys(("minutes", "from", "to"), pl.Float64)
     return pl.DataFrame(rows, schema_overrides=kinds).with_columns(part=pl.lit("crossing"))
@@ -422,11 +427,13 @@ def _columns(names: list[str]) -> int:
     return 2 if len(names) in (2, 4) else 3
 
 
-def _caption(found: TimeHorizons, *notes: str) -> Caption:
+def _caption(found: TimeHorizons, *notes: str, is_drawn: bool = False) -> Caption:
     note = ". ".join(filter(None, notes))
-    if found.drawn is None:
+    if found.drawn is None and (is_drawn or found.provenance.settings["resample"] != "families"):
         return Caption(_n_runs(found), "runs", None, "no replicates were computed", note)
-    return Caption(_n_runs(found), "runs", found.level, _MANNER[found.provenance.settings["resample"]], note)
+    way = "joint" if found.joint is not None else found.provenance.settings["resample"]
+    drawn = {"families": "cluster bootstrap over families"}.get(way, _MANNER[way])
+    return Caption(_n_runs(found), "runs", found.level, drawn if is_drawn else _MANNER[way], note)
 
 
 def _n_runs(found: TimeHorizons) -> int:
