@@ -20,11 +20,15 @@ from howsure.estimates import Estimate
 from howsure.stats import jackknife
 from howsure.stats._arrays import Floats, check_level
 from howsure.stats._ratings import certain, rated, ratings
-from howsure.stats.agreement import METRICS, gwet, krippendorff
+from howsure.stats.agreement import METRICS, fleiss_kappa, gwet, krippendorff, percent_agreement
 from howsure.stats.components import MeanSquares, mean_squares, one_way_squares, without_raters
 
 __all__ = [
+    "SCALES",
     "IccChoice",
+    "Scale",
+    "agreement_on_categories",
+    "choose_coefficient",
     "choose_icc",
     "cronbach_alpha",
     "intraclass",
@@ -34,6 +38,38 @@ __all__ = [
     "reliability_table",
     "spearman_brown",
 ]
+
+Scale = Literal["nominal", "ordinal", "interval"]
+SCALES: tuple[Scale, ...] = ("nominal", "ordinal", "interval")
+_DOMINANT = 0.8  # share of one category from which agreement by chance depends on it alone
+
+
+def agreement_on_categories(
+    matrix: ArrayLike, *, categories: ArrayLike | None = None, clusters: Any = None, level: float = 0.95
+) -> dict[str, Estimate]:
+    """The coefficients that use no order and no distance of categories: Krippendorff's alpha, Gwet's AC1, Fleiss' kappa, share of agreement.
+
+    Parameters
+    ----------
+    matrix : array, items × raters
+        Codes of categories, NaN where nobody rated.
+    categories : array, optional
+        All codes that raters could have given; by default those that they gave.
+    clusters : sequence, optional
+        One label per item; the intervals are then those of `over_clusters`.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    """
+    table = ratings(matrix)
+    if clusters is not None:
+        return over_clusters(partial(agreement_on_categories, categories=categories, level=level), table, clusters, level)
+    agreed = percent_agreement(table, level=level)
+    return {
+        "krippendorff_nominal": krippendorff(table, "nominal", level=level),
+        "gwet_ac1": gwet(table, categories=categories, level=level),
+        "fleiss_kappa": fleiss_kappa(table, level=level),
+        "percent_agreement": agreed if agreed.low is None else replace(agreed, low=max(agreed.low, 0.0)),
+    }
 
 
 def reliability_table(
@@ -207,6 +243,45 @@ def choose_icc(raters: Literal["unidentified", "sampled", "fixed"], *, is_mean_u
     number, why = _DESIGNS[raters]
     letter, what = ("k", "the mean of all raters is used") if is_mean_used else ("1", "single ratings are used")
     return IccChoice(f"icc_{number}_{letter}", f"Report ICC({number},{letter}): {why}, and {what}.")
+
+
+def choose_coefficient(
+    scale: Scale,
+    raters: Literal["unidentified", "sampled", "fixed"],
+    *,
+    commonest: float = 0.0,
+    is_mean_used: bool = True,
+) -> IccChoice:
+    """The coefficient of agreement that fits the scale and the design, and why.
+
+    Parameters
+    ----------
+    scale : {"nominal", "ordinal", "interval"}
+        Categories without order; ordered categories; numbers whose means are used.
+    raters : {"unidentified", "sampled", "fixed"}
+        Who the raters are, as in `choose_icc`.
+    commonest : float
+        Share of the commonest category, 0–1.
+    is_mean_used : bool
+        Whether conclusions depend on the mean of the raters or on single ratings.
+    """
+    if scale not in SCALES:
+        raise OptionError.unknown("scale", scale, SCALES)
+    if scale == "interval":
+        return choose_icc(raters, is_mean_used=is_mean_used)
+    if raters not in _DESIGNS:
+        raise OptionError.unknown("design", raters, _DESIGNS)
+    who = "any number of raters and gaps are allowed"
+    if scale == "ordinal":
+        why = "the categories have an order but no known distances, so no mean or variance of them is used"
+        return IccChoice("krippendorff_ordinal", f"Report Krippendorff's alpha for ordinal data: {why}, and {who}.")
+    if commonest >= _DOMINANT:
+        why = f"the categories have no order, and {commonest:.0%} of the ratings are the same one, where alpha and kappa are low even if raters almost always agree"
+        return IccChoice("gwet_ac1", f"Report Gwet's AC1, beside Krippendorff's alpha: {why}; {who}.")
+    return IccChoice(
+        "krippendorff_nominal",
+        f"Report Krippendorff's alpha for nominal data: the categories have no order, and {who}.",
+    )
 
 
 _DESIGNS = {

@@ -16,7 +16,15 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats
-from howsure.stats.reliability import choose_icc, intraclass, noise_ceiling, over_clusters, reliability_table
+from howsure.stats.reliability import (
+    Scale,
+    agreement_on_categories,
+    choose_coefficient,
+    intraclass,
+    noise_ceiling,
+    over_clusters,
+    reliability_table,
+)
 from howsure.study.scoring.fidelity import is_pair
 from howsure.tables import Ratings
 from howsure.tables.frames import parts_of
@@ -24,7 +32,16 @@ from howsure.tables.frames import parts_of
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
-__all__ = ["DESIGNS", "NoiseCeiling", "Reliability", "clusters_of", "noise_ceiling_of", "read_ratings", "reliability"]
+__all__ = [
+    "DESIGNS",
+    "NoiseCeiling",
+    "Reliability",
+    "clusters_of",
+    "coded",
+    "noise_ceiling_of",
+    "read_ratings",
+    "reliability",
+]
 
 DESIGNS = ("unidentified", "sampled", "fixed")
 _NUMBER = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
@@ -80,6 +97,7 @@ def reliability(
     *,
     dimension: str | None = None,
     design: str = "sampled",
+    scale: Scale | None = None,
     cluster: str | None = None,
     level: float = 0.95,
 ) -> Reliability:
@@ -94,6 +112,9 @@ def reliability(
     design : {"sampled", "fixed", "unidentified"}
         Who the raters are: ``sampled`` (the same people rate all items and are a sample of possible raters), ``fixed`` (exactly
         these people) or ``unidentified`` (other people for each item).
+    scale : {"nominal", "ordinal", "interval"}, optional
+        What the values are: categories without order, ordered categories, or numbers; by default ``nominal`` for text and ``interval`` for numbers.
+        With ``nominal`` only coefficients without order and distance are given. The coefficient to report follows from scale and design.
     cluster : str, optional
         Column of the ratings that groups items which resemble each other, such as their prompt; the intervals are then a jackknife over its values.
     level : float
@@ -112,7 +133,11 @@ def reliability(
     """
     if design not in DESIGNS:
         raise OptionError.unknown("design", design, DESIGNS)
-    ratings = read_ratings(ratings)
+    ratings = read_ratings(ratings, categories=True)
+    scale = scale or ("nominal" if ratings.is_categorical else "interval")
+    (ratings,), names = coded(ratings)
+    if names and scale != "nominal":
+        raise OptionError(f"scale {scale}: the ratings are text ({', '.join(names[:4])}), whose order is unknown. Give numbers.")
     frame = _one_dimension(ratings, dimension)
     n_all, frame = len(frame), frame.filter(is_pair())
     n_again = n_all - len(frame)
@@ -122,17 +147,19 @@ def reliability(
     matrix = _matrix(frame)
     items = frame["item"].unique(maintain_order=True)
     clusters = None if cluster is None else [clusters_of(cluster, ratings)[item] for item in items]
-    choice = choose_icc(design)  # type: ignore[arg-type]
+    commonest = float(frame["value"].value_counts()["count"].max() or 0) / max(len(frame), 1)  # type: ignore[arg-type]
+    choice = choose_coefficient(scale, design, commonest=commonest)  # type: ignore[arg-type]
+    coefficients = agreement_on_categories if scale == "nominal" else reliability_table
     n_items, n_raters = matrix.shape
     return Reliability(
-        coefficients=reliability_table(matrix, clusters=clusters, level=level),
+        coefficients=coefficients(matrix, clusters=clusters, level=level),
         report=choice.name,
         sentence=choice.sentence,
         n_items=n_items,
         n_raters=n_raters,
         n_missing=int(np.isnan(matrix).sum()),
         provenance=Provenance.of(
-            ratings, notes=notes, dimension=frame["dimension"][0], design=design, cluster=cluster, level=level
+            ratings, notes=notes, dimension=frame["dimension"][0], design=design, scale=scale, cluster=cluster, level=level
         ),
     )
 
@@ -196,25 +223,89 @@ def clusters_of(column: str, *tables: Ratings) -> dict[str, str]:
     return by_item
 
 
-def read_ratings(ratings: Ratings | Source) -> Ratings:
-    """Ratings in long form (rater, item, dimension, value), or from a table with one row per item and one column per rater.
+def read_ratings(ratings: Ratings | Source, *, categories: bool = False) -> Ratings:
+    """Ratings of any origin: a long table, a table with one row per item and one column per rater, or a rating tool's file.
 
-    In the wide form a first column whose values are not all numbers, or that is called item, names the items; gaps are allowed.
+    A long table has one row per rater, item and dimension; its columns may have the names that people use for them (annotator, label, …). In the wide
+    form a first column whose values are not all numbers, or that is called item, names the items; gaps are allowed. Files of Label Studio, Argilla,
+    Potato, Prodigy and Mechanical Turk are recognised. Where raters rated several systems' answers to one item, each answer becomes an item of its
+    own, called ``item [system]``, and the column ``cluster`` says which belong together.
 
     Parameters
     ----------
     ratings : Ratings, frame or path
         The table itself, or a frame or file to make it of.
+    categories : bool
+        Whether values may be categories (text); otherwise they must be numbers.
     """
-    if isinstance(ratings, Ratings):
-        return ratings.numeric()
+    read = ratings if isinstance(ratings, Ratings) else _as_ratings(ratings)
+    read = _by_answer(read)
+    return read if categories else read.numeric()
+
+
+def _as_ratings(ratings: Source) -> Ratings:
+    if isinstance(ratings, str | Path):
+        from howsure import sources
+
+        path = Path(ratings)
+        if path.exists() and (found := sources.recognise(path)).source not in ("files", "excel"):
+            table = sources.read(path, wanted="ratings")
+            if not isinstance(table, Ratings):
+                kind = type(table).__name__.lower()
+                raise InputError(f"{path}: holds {kind} ({found.source}); this command needs ratings.")
+            return table
     parts = parts_of(ratings)
     if len(parts) != 1:
-        return Ratings(ratings).numeric()
-    frame = parts[0].collect(parts[0].rows)
-    if {"rater", "item", "value"} <= set(frame.columns):
-        return Ratings(ratings, fill={} if "dimension" in frame.columns else {"dimension": "rating"}).numeric()
-    return _from_wide(frame, str(ratings) if isinstance(ratings, str | Path) else "the table")
+        return Ratings(ratings)
+    from howsure.tables.guesses import read_as
+
+    names = {name.strip().lower() for name in parts[0].rows.collect_schema().names()}
+    if {"rater", "item", "value"} <= names:
+        return Ratings(ratings, fill={} if "dimension" in names else {"dimension": "rating"})
+    if names & {"rater", "annotator", "rater_id", "annotator_id", "worker", "worker_id", "coder", "judge", "participant"}:
+        asked = names & {"dimension", "criterion", "aspect", "attribute", "scale", "question"}
+        guess = read_as(parts[0], table=Ratings, fill={} if asked else {"dimension": "rating"})
+        return Ratings([guess.part], notes=[f"{guess.says}."] if guess.says else [])
+    return _from_wide(parts[0].collect(parts[0].rows), str(ratings) if isinstance(ratings, str | Path) else "the table")
+
+
+def _by_answer(ratings: Ratings) -> Ratings:
+    """Each system's answer to an item as an item of its own, where raters rated more than one."""
+    if not ratings.has("system"):
+        return ratings
+    several = pl.struct("rater", "item", "dimension")
+    if not ratings.lazy.select(several.is_duplicated().any()).collect().item():
+        return ratings
+    cluster = [] if ratings.has("cluster") else [pl.col("item").alias("cluster")]
+    answer = pl.format("{} [{}]", "item", pl.col("system").fill_null("?"))
+    return Ratings(ratings.frame.with_columns(answer.alias("item"), *cluster), notes=ratings.notes)
+
+
+def coded(*tables: Ratings) -> tuple[list[Ratings], tuple[str, ...]]:
+    """Ratings whose categories are text, with a number for each category, the same in all tables; and the categories in the order of the numbers.
+
+    Tables of numbers stay as they are, without categories.
+
+    Parameters
+    ----------
+    *tables : Ratings
+        All with numbers, or all with text.
+    """
+    if not any(table.is_categorical for table in tables):
+        return list(tables), ()
+    texts = [
+        table.frame.with_columns(
+            pl.col("value") if table.is_categorical else pl.format("{}", pl.col("value").map_elements("{:g}".format, pl.String))
+        )
+        for table in tables
+    ]
+    names = sorted({value for frame in texts for value in frame["value"].drop_nulls()})
+    numbers = {name: float(place) for place, name in enumerate(names)}
+    made = [
+        Ratings(frame.with_columns(pl.col("value").replace_strict(numbers, return_dtype=pl.Float64)), notes=table.notes)
+        for frame, table in zip(texts, tables, strict=True)
+    ]
+    return made, tuple(names)
 
 
 def _from_wide(frame: pl.DataFrame, path: str) -> Ratings:
@@ -228,9 +319,14 @@ def _from_wide(frame: pl.DataFrame, path: str) -> Ratings:
         raise InputError(
             f"{path}: {len(raters)} column of ratings. Give one row per item and one column per rater, at least 2."
         )
-    long = named.unpivot(index=item, on=raters, variable_name="rater", value_name="value").rename({item: "item"})
-    filled = long.filter(pl.col("value").cast(pl.String).fill_null("").str.strip_chars() != "")
-    return Ratings(filled.with_columns(pl.lit("rating").alias("dimension"))).numeric()
+    if is_named and first.casefold() not in ("item", "id") and named[first].n_unique() < len(named):
+        # categories by rater, without a column of items
+        named, item, raters = frame.with_row_index("item", offset=1), "item", list(frame.columns)
+    long = named.with_columns(pl.col(raters).cast(pl.String)).unpivot(
+        index=item, on=raters, variable_name="rater", value_name="value"
+    )
+    filled = long.rename({item: "item"}).filter(pl.col("value").fill_null("").str.strip_chars() != "")
+    return Ratings(filled.with_columns(pl.lit("rating").alias("dimension")))
 
 
 def _one_dimension(ratings: Ratings, dimension: str | None) -> pl.DataFrame:

@@ -282,15 +282,20 @@ class Table:
 
     def _check_groups(self, parts: Sequence[Part]) -> None:
         """Refuse two rows with the same key, wherever they come from."""
-        if not self.key:
+        key = self._key()
+        if not key:
             return
-        twice = self.lazy.group_by(self.key).len().filter(pl.col("len") > 1).sort(self.key).collect(engine="streaming")
+        twice = self.lazy.group_by(key).len().filter(pl.col("len") > 1).sort(key).collect(engine="streaming")
         if len(twice):
-            raise InputError(self._told_twice(parts, twice))
+            raise InputError(self._told_twice(parts, twice, key))
 
-    def _told_twice(self, parts: Sequence[Part], twice: pl.DataFrame) -> str:
-        named = ", ".join(f"{name} {value!r}" for name, value in zip(self.key, twice.row(0), strict=False))
-        places = _places(parts, dict(zip(self.key, twice.row(0), strict=False)))
+    def _key(self) -> tuple[str, ...]:
+        """The columns whose values no two rows share."""
+        return self.key
+
+    def _told_twice(self, parts: Sequence[Part], twice: pl.DataFrame, key: tuple[str, ...]) -> str:
+        named = ", ".join(f"{name} {value!r}" for name, value in zip(key, twice.row(0), strict=False))
+        places = _places(parts, dict(zip(key, twice.row(0), strict=False)))
         rest = f"; {len(twice) - 1:,} other keys are there more than once" if len(twice) > 1 else ""
         return f"{places[0]}: {named} is there {twice['len'][0]} times (also {', '.join(places[1:]) or 'elsewhere'}){rest}. Keep one row for each."
 
@@ -579,7 +584,7 @@ class Scores(Table):
 
 
 class Ratings(Table):
-    """Ratings of items by raters: one row per rater, item and dimension. Values are numbers, or categories where one is not."""
+    """Ratings of items by raters: one row per rater, item, dimension and, where given, system. Values are numbers, or categories where one is not."""
 
     columns = (
         _text("rater", "the rater", required=True),
@@ -621,6 +626,9 @@ class Ratings(Table):
         if is_number:
             return cls.columns
         return tuple(replace(column, kind="text") if column.name == "value" else column for column in cls.columns)
+
+    def _key(self) -> tuple[str, ...]:
+        return (*self.key, "system") if self.has("system") else self.key
 
     def _complete(self, parts: Sequence[Part]) -> list[str]:
         if len({column.kind for part in parts for column in self._columns_of(part) if column.name == "value"}) > 1:

@@ -29,17 +29,31 @@ def reliability(
         str,
         typer.Option(help="Who the raters are: sampled (from possible raters), fixed (exactly these), unidentified."),
     ] = "sampled",
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            help="What the values are: nominal, ordinal or interval. [default: nominal for text, interval for numbers]",
+            show_default=False,
+        ),
+    ] = None,
     cluster: ItemCluster = None,
     level: Level = 0.95,
 ) -> None:
     """Every coefficient of agreement of a table of ratings, with intervals, and which one to report.
 
-    Pairs that were shown again are excluded. Writes reliability.csv and reliability.json.
+    Values may be numbers or text. Which coefficient to report follows from the scale and from who the raters are. Pairs that were shown again are excluded. Writes reliability.csv and reliability.json.
     """
     from howsure.study.agreement import read_ratings
     from howsure.study.agreement import reliability as compute
 
-    found = compute(read_ratings(table), dimension=dimension, design=design, cluster=cluster, level=level)
+    found = compute(
+        read_ratings(table, categories=True),
+        dimension=dimension,
+        design=design,
+        scale=scale,  # type: ignore[arg-type]  # checked there
+        cluster=cluster,
+        level=level,
+    )
     output.console.notes(found.provenance.notes)
     rows = [
         (name, estimate, "report this" if name == found.report else "") for name, estimate in found.coefficients.items()
