@@ -126,9 +126,7 @@ def judged_mean(
     estimates = [
         certain(one.value, "nothing varies, so nothing tells how rarely it would", level)
         if one.se < 1e-12
-        else Estimate(
-            one.value, one.value - (far := t_quantile(level, one.df) * one.se), one.value + far, level=level
-        )
+        else Estimate(one.value, one.value - (far := t_quantile(level, one.df) * one.se), one.value + far, level=level)
         for one in (with_judges, alone)
     ]
     saved = (alone.se / with_judges.se) ** 2 if with_judges.se > 1e-12 else None
@@ -413,5 +411,3 @@ def budget_for(
         n_judged = max(n_judged, n)
         quantile = t_quantile(level, max(n - 2, 2))
     return LabelBudget(n, n_judged, n * cost_label + n_judged * cost_judge, alone, alone * cost_label)
-
-

@@ -93,9 +93,7 @@ def dawid_skene(matrix: ArrayLike, *, level: float = 0.95) -> TrueCategories | s
         left_out.append(np.concatenate([_log_odds(of_part), _log_odds(_accuracy(of_part, errors))]))
     found = np.concatenate([_log_odds(shares), _log_odds(_accuracy(shares, confusion))])
     drawn = np.array(left_out)
-    estimates = [
-        jackknife.estimate(float(value), drawn[:, at], level).map(_share) for at, value in enumerate(found)
-    ]
+    estimates = [jackknife.estimate(float(value), drawn[:, at], level).map(_share) for at, value in enumerate(found)]
     return TrueCategories(
         tuple(float(one) for one in categories), posterior, tuple(estimates[:q]), tuple(estimates[q:]), confusion
     )

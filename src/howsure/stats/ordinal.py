@@ -123,7 +123,9 @@ def fit_ordinal(
     for name, labels in random.items():
         code = codes(list(labels), name)
         if len(code) != len(y):
-            raise InputError(f"Lengths differ: {len(y):,} ratings, {len(code):,} labels of {name}. Give one per rating.")
+            raise InputError(
+                f"Lengths differ: {len(y):,} ratings, {len(code):,} labels of {name}. Give one per rating."
+            )
         if 2 <= code.max() + 1 < len(y):
             names.append(name)
             factors.append(code)
@@ -171,7 +173,9 @@ def _deviations(model: _Model, sds: Sequence[float], place: int, level: float) -
     values = ways @ found.values[start : start + size]
     spread = np.sqrt(np.einsum("ij,jk,ik->i", ways, inverse, ways))
     far = t_quantile(level, max(len(model.y) / size - 1, 1))
-    return [Estimate(value, value - far * se, value + far * se, level) for value, se in zip(values, spread, strict=True)]
+    return [
+        Estimate(value, value - far * se, value + far * se, level) for value, se in zip(values, spread, strict=True)
+    ]
 
 
 def _levels(labels: Sequence[Any], code: Ints) -> list[str]:
@@ -397,9 +401,7 @@ def simulate_ordinal(
     spread = {"item": 1.0, "answer": 0.5, "rater": 0.8, "rater × group": 0.3} | dict(sds or {})
     rng = np.random.default_rng(seed)
     n_groups = len(group_effects)
-    item, group, rater = (
-        one.ravel() for one in np.indices((n_items, n_groups, n_raters))
-    )
+    item, group, rater = (one.ravel() for one in np.indices((n_items, n_groups, n_raters)))
     leniency = rng.normal(0, spread["rater"], n_raters)
     latent = (
         np.asarray(group_effects)[group]

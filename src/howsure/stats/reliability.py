@@ -62,7 +62,9 @@ def agreement_on_categories(
     """
     table = ratings(matrix)
     if clusters is not None:
-        return over_clusters(partial(agreement_on_categories, categories=categories, level=level), table, clusters, level)
+        return over_clusters(
+            partial(agreement_on_categories, categories=categories, level=level), table, clusters, level
+        )
     agreed = percent_agreement(table, level=level)
     return {
         "krippendorff_nominal": krippendorff(table, "nominal", level=level),

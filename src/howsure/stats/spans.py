@@ -121,7 +121,9 @@ def _mask(marked: Sequence[Span], labels: Sequence[str], size: int, item: str) -
     mask = np.zeros((len(labels), size), dtype=np.bool_)
     for start, end, label in marked:
         if not 0 <= start < end:
-            raise InputError(f"Item {item!r}: a span from {start} to {end} has no characters. Ends are after the last one.")
+            raise InputError(
+                f"Item {item!r}: a span from {start} to {end} has no characters. Ends are after the last one."
+            )
         mask[labels.index(label), start:end] = True
     return mask
 

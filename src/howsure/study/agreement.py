@@ -137,7 +137,9 @@ def reliability(
     scale = scale or ("nominal" if ratings.is_categorical else "interval")
     (ratings,), names = coded(ratings)
     if names and scale != "nominal":
-        raise OptionError(f"scale {scale}: the ratings are text ({', '.join(names[:4])}), whose order is unknown. Give numbers.")
+        raise OptionError(
+            f"scale {scale}: the ratings are text ({', '.join(names[:4])}), whose order is unknown. Give numbers."
+        )
     frame = _one_dimension(ratings, dimension)
     n_all, frame = len(frame), frame.filter(is_pair())
     n_again = n_all - len(frame)
@@ -159,7 +161,13 @@ def reliability(
         n_raters=n_raters,
         n_missing=int(np.isnan(matrix).sum()),
         provenance=Provenance.of(
-            ratings, notes=notes, dimension=frame["dimension"][0], design=design, scale=scale, cluster=cluster, level=level
+            ratings,
+            notes=notes,
+            dimension=frame["dimension"][0],
+            design=design,
+            scale=scale,
+            cluster=cluster,
+            level=level,
         ),
     )
 
@@ -262,7 +270,17 @@ def _as_ratings(ratings: Source) -> Ratings:
     names = {name.strip().lower() for name in parts[0].rows.collect_schema().names()}
     if {"rater", "item", "value"} <= names:
         return Ratings(ratings, fill={} if "dimension" in names else {"dimension": "rating"})
-    if names & {"rater", "annotator", "rater_id", "annotator_id", "worker", "worker_id", "coder", "judge", "participant"}:
+    if names & {
+        "rater",
+        "annotator",
+        "rater_id",
+        "annotator_id",
+        "worker",
+        "worker_id",
+        "coder",
+        "judge",
+        "participant",
+    }:
         asked = names & {"dimension", "criterion", "aspect", "attribute", "scale", "question"}
         guess = read_as(parts[0], table=Ratings, fill={} if asked else {"dimension": "rating"})
         return Ratings([guess.part], notes=[f"{guess.says}."] if guess.says else [])
@@ -295,7 +313,9 @@ def coded(*tables: Ratings) -> tuple[list[Ratings], tuple[str, ...]]:
         return list(tables), ()
     texts = [
         table.frame.with_columns(
-            pl.col("value") if table.is_categorical else pl.format("{}", pl.col("value").map_elements("{:g}".format, pl.String))
+            pl.col("value")
+            if table.is_categorical
+            else pl.format("{}", pl.col("value").map_elements("{:g}".format, pl.String))
         )
         for table in tables
     ]

@@ -16,8 +16,10 @@ from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import Floats
 from howsure.stats.correlation import coefficient
 from howsure.stats.means import mean
-from howsure.study.agreement import DESIGNS, read_ratings
-from howsure.study.protocol import Study
+from howsure.stats.reliability import Scale
+from howsure.study.agreement import DESIGNS
+from howsure.study.answer_types import ANSWERS, AnswerAnalysis, Answers, analyze_answers, read_answers
+from howsure.study.protocol import DEFAULT_DIMENSIONS, Study
 from howsure.study.scoring.domains import EXPECTED, Order
 from howsure.study.scoring.exclusions import CheckedRater, Quality, Rules, check_raters
 from howsure.study.scoring.fidelity import PFI, Scored, ScoredDimension, is_pair, score
@@ -26,7 +28,7 @@ from howsure.study.scoring.pair_data import ModelScores, Raters, pair_data_of
 from howsure.study.scoring.pooling import Design, design_of, row_means
 from howsure.study.sentences import sentence_of
 from howsure.study.verdict import CRITERIA, Criterion, Judgement, Verdict, judge_all, overall
-from howsure.tables import Ratings
+from howsure.tables import Ratings, Table
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -182,8 +184,11 @@ def _checked(rater: CheckedRater) -> dict[str, Any]:
 
 
 def analyze(
-    ratings: Ratings | Source,
+    ratings: Table | Source,
     *,
+    answers: Answers | None = None,
+    dimension: str | None = None,
+    scale: Scale | None = None,
     raters: Raters | Source | None = None,
     study: Study | str | os.PathLike[str] | None = None,
     model_scores: ModelScores | Source | None = None,
@@ -193,13 +198,23 @@ def analyze(
     rules: Rules | None = None,
     level: float = 0.95,
     seed: int = 0,
-) -> Analysis:
-    """What a table of ratings shows: ``analyze("ratings.csv", study="study.yaml").save("out")``.
+) -> Analysis | AnswerAnalysis:
+    """What a table of answers shows: ``analyze("ratings.csv", study="study.yaml").save("out")``.
+
+    Ratings of the protocol (with a study, with model scores, or with its dimensions) are scored by the persona fidelity index and compared with the criteria. All
+    other answers are analysed by their type; see `howsure.study.answer_types.analyze_answers`.
 
     Parameters
     ----------
-    ratings : Ratings, frame or path
-        One row per rater, item and dimension, as `howsure study collect` writes it.
+    ratings : table, frame or path
+        Ratings (one row per rater, item and dimension; numbers or categories), votes (voter, item, a, b, outcome), rankings (rater, item, system, rank) or
+        spans (rater, item, start, end).
+    answers : {"protocol", "ratings", "categories", "comparisons", "rankings", "spans"}, optional
+        The type of the answers; recognised by default.
+    dimension : str, optional
+        Only this dimension; not for the protocol.
+    scale : {"nominal", "ordinal", "interval"}, optional
+        What ratings are, for the choice of the coefficient of agreement; not for the protocol.
     raters : Raters, frame or path, optional
         One row per rater: minutes, share of questions answered, share of the quiz right.
     study : Study or path, optional
@@ -221,10 +236,18 @@ def analyze(
 
     Returns
     -------
-    Analysis
-        Statistics, pairs, raters, exclusions, and a verdict on each criterion.
+    Analysis or AnswerAnalysis
+        Of the protocol: statistics, pairs, raters, exclusions, and a verdict on each criterion. Of other answers: systems, differences, agreement, raters.
     """
-    ratings = read_ratings(ratings)
+    if answers is not None and answers not in ANSWERS:
+        raise OptionError.unknown("type of answers", answers, ANSWERS)
+    kind, table = read_answers(ratings)
+    has_protocol = study is not None or model_scores is not None or _has_protocol(table)
+    if (answers or ("protocol" if kind is None and has_protocol else kind or "ratings")) != "protocol":
+        return analyze_answers(table, answers=answers, dimension=dimension, design=design, scale=scale, level=level)
+    if not isinstance(table, Ratings):
+        raise OptionError(f"The table holds {kind}, not ratings of the protocol.")
+    ratings = table.numeric()
     raters = None if raters is None else Raters.of(raters)
     study = None if study is None else Study.of(study)
     model_scores = None if model_scores is None else ModelScores.of(model_scores)
@@ -272,6 +295,14 @@ def analyze(
         sentence=sentence,
         provenance=provenance,
     )
+
+
+def _has_protocol(table: Table) -> bool:
+    """Whether some dimension is one of the default protocol's, or is about the target or the comparison response."""
+    known = {name for one in DEFAULT_DIMENSIONS for name in (one.name, *one.rated)}
+    ends = (":target", ":comparison", ":preferred")
+    names = table.frame["dimension"].unique() if "dimension" in table.frame.columns else []
+    return any(name in known or str(name).endswith(ends) for name in names)
 
 
 def _design(scored: Scored) -> Design:

@@ -17,10 +17,12 @@ from howsure.study.sentences import in_words
 if TYPE_CHECKING:
     from howsure.estimates import Estimate
     from howsure.study.analysis import Analysis
+    from howsure.study.answer_types import AnswerAnalysis
 
 __all__ = [
     "draw_agreement",
     "draw_analysis",
+    "draw_answers",
     "draw_correlations",
     "draw_domains",
     "draw_human_model",
@@ -51,6 +53,85 @@ def draw_analysis(analysis: Analysis) -> dict[str, Chart]:
     if any(one.minutes is not None for one in analysis.quality.raters):
         drawn["timing"] = draw_timing(analysis)
     return drawn
+
+
+def draw_answers(found: AnswerAnalysis) -> dict[str, Chart]:
+    """Systems and raters of answers by type, with intervals, by file name."""
+    drawn = {}
+    tables, level = found.tables, found.provenance.settings["level"]
+    methods = {
+        "ratings": "over items and raters",
+        "categories": "over items and raters; of true labels, a jackknife over items",
+        "comparisons": "Bradley–Terry–Davidson model",
+        "rankings": "Plackett–Luce model",
+    }
+    systems = tables.get("systems", pl.DataFrame({"statistic": []}, schema={"statistic": pl.String}))
+    for statistic in systems["statistic"].unique(maintain_order=True).to_list()[:1]:
+        rows = systems.filter(pl.col("statistic") == statistic)
+        by_system = rows["system"].n_unique() > 1
+        label = pl.col("system") if by_system or rows["category"].null_count() else pl.col("category")
+        group = _second(rows, "category" if by_system else "dimension") or _second(rows, "dimension")
+        drawn["systems"] = interval_plot(
+            _plain_rows(rows, label, group),
+            title=f"{statistic.capitalize()} of each {'system' if by_system else 'category' if rows['category'].drop_nulls().len() else 'dimension'}",
+            caption=Caption(int(rows["n_ratings"].max() or 0), "ratings at most", level, methods[found.answers]),  # type: ignore[call-overload]
+            label=Field("label", "System" if by_system else "Category"),
+            value=_value_field(statistic),
+            group=Field("group", group.capitalize()) if group else None,
+        )
+    if "raters" in tables and found.answers != "spans":
+        rows = tables["raters"]
+        n, statistic = rows["rater"].n_unique(), rows["statistic"][0]
+        named = rows["rater"].unique(maintain_order=True).head(_MOST)
+        rows = rows.filter(pl.col("rater").is_in(named.implode()))
+        group = _second(rows, "dimension")
+        drawn["raters"] = interval_plot(
+            _plain_rows(rows, pl.col("rater"), group),
+            title="Rater bias (severity)" if statistic.startswith("severity") else "Accuracy of each rater",
+            caption=Caption(
+                n,
+                "raters",
+                level,
+                "ordinal model"
+                if statistic.startswith("severity")
+                else "Dawid and Skene's model, jackknife over items",
+                _cut(n, "raters"),
+            ),
+            label=Field("label", "Rater"),
+            value=_value_field(statistic),
+            group=Field("group", "Dimension") if group else None,
+            reference=Reference(0, "mean of all raters") if statistic.startswith("severity") else None,
+        )
+    return drawn
+
+
+def _value_field(statistic: str) -> Field:
+    """The axis of a statistic, with its unit."""
+    name, _, unit = statistic.removesuffix(")").partition(" (")
+    units = {"mean": "rating", "share": "0–1", "accuracy": "0–1"}
+    return Field(
+        "value", name.capitalize(), unit or units[name], domain=_UNIT if name in ("share", "accuracy") else None
+    )
+
+
+def _second(rows: pl.DataFrame, column: str) -> str | None:
+    return column if rows[column].drop_nulls().n_unique() > 1 else None
+
+
+def _plain_rows(rows: pl.DataFrame, label: pl.Expr, group: str | None) -> pl.DataFrame:
+    """Rows of a table with value, value_low, value_high and value_state, as a chart takes them."""
+    told = [
+        (name, _estimate_of(row))
+        for name, row in zip(rows.select(label).to_series(), rows.iter_rows(named=True), strict=True)
+    ]
+    drawn = estimate_rows(told)
+    return drawn.with_columns(group=pl.Series(rows[group].to_list(), dtype=pl.String)) if group else drawn
+
+
+def _estimate_of(row: dict[str, Any]) -> Estimate:
+    from howsure.estimates import Estimate
+
+    return Estimate(row["value"], row["value_low"], row["value_high"], state=row["value_state"])
 
 
 def draw_agreement(analysis: Analysis) -> Chart:
@@ -203,7 +284,7 @@ def draw_severity(analysis: Analysis) -> Chart:
         label=Field("label", "Rater"),
         value=Field("value", "PFI minus the others'", "0–1 scale"),
         group=Field("group", "Rater is") if any(is_out.values()) else None,
-        reference=Reference(0, "same same same same as the others"),
+        reference=Reference(0, "same as the others"),
     )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import polars as pl
+
 from howsure.estimates import Estimate, chance
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 from howsure.study.analysis import Analysis
+from howsure.study.answer_types import AnswerAnalysis
 from howsure.study.scoring.exclusions import CheckedRater
 from howsure.study.sentences import blinding_words, in_words, lite_words, order_words, time_words
 
-__all__ = ["study_sections"]
+__all__ = ["answer_sections", "answer_tables", "study_sections"]
 
 
 def study_sections(found: Analysis) -> list[Section]:
@@ -231,3 +234,85 @@ def _without_empty(table: TableBlock) -> TableBlock:
     return TableBlock(
         [table.columns[place] for place in told], [[row[place] for place in told] for row in table.rows], table.caption
     )
+
+
+_FEW = 6  # coefficients that are all shown at a terminal
+
+
+def answer_tables(found: AnswerAnalysis, *, is_short: bool = False) -> list[TableBlock]:
+    """The tables of answers by type, as people read them: systems, differences, agreement, raters; in short, of 14 coefficients those that are usual."""
+    tables, level = found.tables, found.provenance.settings["level"]
+    blocks = []
+    shown = {
+        "systems": (["dimension", "system", "category", "statistic"], "value", ["n_ratings"], "Systems and categories"),
+        "differences": (
+            ["dimension", "a", "b", "category", "statistic"],
+            "difference",
+            ["p", "p_holm"],
+            "Differences, a − b",
+        ),
+        "agreement": (["dimension", "coefficient"], "value", ["is_reported"], "Agreement of raters"),
+        "raters": (["dimension", "rater", "statistic"], "value", ["n_ratings"], "Raters"),
+    }
+    words = {"p_holm": "p, Holm", "is_reported": "report", "n_ratings": "ratings", "statistic": "what"}
+    for name, (texts, value, more, title) in shown.items():
+        if name not in tables:
+            continue
+        frame = tables[name]
+        if is_short and name == "agreement" and len(frame) > _FEW:
+            usual = ("krippendorff_ordinal", "krippendorff_interval", "cronbach_alpha", "percent_agreement", "gwet_ac1")
+            frame = frame.filter((pl.col("is_reported") == "yes") | pl.col("coefficient").is_in(usual))
+        kept = [text for text in texts if frame[text].drop_nulls().len()]
+        rows: list[list[Cell]] = []
+        for row in frame.iter_rows(named=True):
+            one = Estimate(
+                row[value],
+                row[f"{value}_low"],
+                row[f"{value}_high"],
+                level,
+                row[f"{value}_state"],
+                row.get("reason") or "",
+            )
+            extra = [chance(row[key]) if key.startswith("p") else row[key] for key in more]
+            extra = ["report this" if cell == "yes" else "" if cell == "no" else cell for cell in extra]
+            rows.append([*(row[text] for text in kept), one.against(0) if value == "difference" else one, *extra])
+        columns = [words.get(text, text) for text in kept]
+        columns += [f"{value} [{level:.0%}]", *(words.get(key, key) for key in more)]
+        blocks.append(_without_empty(TableBlock(columns, rows, title)))
+    return blocks
+
+
+def answer_sections(found: AnswerAnalysis) -> list[Section]:
+    """One section: the sentences, charts and tables, and how they were computed."""
+    charts = [ChartBlock(chart) for chart in found.charts().values()]
+    notes = [Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []
+    blocks: list[Block] = [
+        Text("\n\n".join((*found.sentences, *found.reasons.values()))),
+        *notes,
+        *charts,
+        *answer_tables(found),
+        Method(_ANSWER_METHODS[found.answers]),
+    ]
+    sentences = list(found.sentences)
+    return [
+        Section(
+            f"What the {found.answers} show", blocks, found=sentences, question=f"What do the {found.answers} show?"
+        )
+    ]
+
+
+_DIFFERENCES = (
+    "Differences of means (or of shares of a category) are adjusted for items and raters by least squares; their variance is V(items) + V(raters) − V(ratings), each by a jackknife, so that the "
+    "intervals hold for other items and other raters. p values are corrected by Holm's method over all pairs of a dimension. "
+)
+_ANSWER_METHODS = {
+    "ratings": _DIFFERENCES
+    + "The ordinal model is a cumulative logit model, P(Y ≤ k) = logit⁻¹(θ_k − η), with random effects of raters, items and their combinations with systems, fitted by restricted maximum "
+    "likelihood (Laplace approximation); it uses only the order of the categories. Severity is how much lower a rater rates than the mean of all raters, in log odds.",
+    "categories": _DIFFERENCES
+    + "True labels come from Dawid and Skene's model: each item has one true category, each rater a confusion matrix, and raters err independently of each other. "
+    "Where items are hard for all raters, errors are not independent, and accuracies are overestimated.",
+    "comparisons": "Strengths are log odds in the model of Bradley and Terry with Davidson's ties and, where pairs were shown in both orders, a position effect. Intervals are a jackknife over voters where there are at least 5.",
+    "rankings": "Strengths are log odds in the model of Plackett and Luce. Intervals are a jackknife over raters where there are at least 5.",
+    "spans": "Overlap is Dice's coefficient over characters with the same label, pooled over pairs of raters. Spans match when they have the same label and overlap by half of their union. Alpha is Krippendorff's, over characters. Intervals are a jackknife over texts.",
+}

@@ -14,6 +14,7 @@ from howsure.errors import OptionError
 if TYPE_CHECKING:
     from howsure.cli.output import Console
     from howsure.study.analysis import Analysis
+    from howsure.study.answer_types import AnswerAnalysis
 
 __all__ = ["app"]
 
@@ -32,7 +33,8 @@ def analyze(
     ratings: Annotated[
         Path,
         typer.Argument(
-            help="ratings.csv, as `howsure study collect` writes it, or any long table.", show_default=False
+            help="Ratings (numbers or categories), votes, rankings or spans: any table, or a rating tool's file.",
+            show_default=False,
         ),
     ],
     output: Output,
@@ -49,6 +51,14 @@ def analyze(
         str | None,
         _file("Who the raters are: sampled, fixed or unidentified. [default: sampled where raters share pairs]"),
     ] = None,
+    answers: Annotated[
+        str | None,
+        _file("protocol, ratings, categories, comparisons, rankings or spans. [default: as the columns show]"),
+    ] = None,
+    dimension: Annotated[str | None, _file("Only this dimension (not for the protocol).")] = None,
+    scale: Annotated[
+        str | None, _file("Not for the protocol: nominal, ordinal or interval. [default: nominal for text]")
+    ] = None,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -57,8 +67,11 @@ def analyze(
     A criterion passes when its whole interval does, fails when none of it does, and is inconclusive otherwise. Raters who broke a
     rule are excluded, and every statistic is also given for all raters; without raters there is no verdict. Writes analysis.json,
     statistics.csv, pairs.csv, raters.csv, exclusions.csv, charts and analyze_report.html.
+
+    Answers to other questions are analysed by their type: systems compared (Holm-corrected), agreement, raters, true labels. Writes answers.json, agreement.csv,
+    systems.csv, differences.csv, raters.csv, labels.csv, confusion.csv (those with rows), charts and analyze_report.html.
     """
-    from howsure.study.agreement import read_ratings
+    from howsure.study.analysis import Analysis
     from howsure.study.analysis import analyze as analyze_ratings
     from howsure.study.protocol import Study
     from howsure.study.scoring.domains import Order
@@ -68,7 +81,10 @@ def analyze(
     beside = raters or _beside(ratings)
     _refuse_to_overwrite(output.out, beside)
     found = analyze_ratings(
-        read_ratings(ratings),
+        ratings,
+        answers=answers,  # type: ignore[arg-type]  # checked there
+        dimension=dimension,
+        scale=scale,  # type: ignore[arg-type]  # checked there
         raters=Raters(beside) if beside else None,
         study=Study.read(study) if study else None,
         model_scores=ModelScores(model_scores) if model_scores else None,
@@ -79,8 +95,20 @@ def analyze(
         seed=seed,
     )
     output.console.notes(found.provenance.notes)
-    _tell(found, output.console)
+    if isinstance(found, Analysis):
+        _tell(found, output.console)
+    else:
+        _tell_answers(found, output.console)
     finish(found, output, "analyze", "Study")
+
+
+def _tell_answers(found: AnswerAnalysis, console: Console) -> None:
+    from howsure.study.sections import answer_tables
+
+    for block in answer_tables(found, is_short=True):
+        console.table(block.caption, block.columns, block.rows)
+    for sentence in (*found.reasons.values(), *found.sentences):
+        console.say(sentence)
 
 
 def _beside(ratings: Path) -> Path | None:

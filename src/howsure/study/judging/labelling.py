@@ -105,7 +105,9 @@ class LabelPlan(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The tables, the way of sampling and the budget."""
-        budget = None if self.budget is None else vars(self.budget) | {"is_judge_worth_it": self.budget.is_judge_worth_it}
+        budget = (
+            None if self.budget is None else vars(self.budget) | {"is_judge_worth_it": self.budget.is_judge_worth_it}
+        )
         return super().as_dict() | {"sampling": self.sampling, "budget": budget, "half_width": self.half_width}
 
 
@@ -193,7 +195,9 @@ def labels(
     assert n_labels is not None
     least = max(4 + judged.shape[1], math.ceil(LEAST_PROBABILITY * len(items)))
     if n_labels < least:
-        notes.append(f"{least} labels are planned instead of {n_labels}: each item is labelled with probability 0.05 or more, and the judges' slopes need labels too.")
+        notes.append(
+            f"{least} labels are planned instead of {n_labels}: each item is labelled with probability 0.05 or more, and the judges' slopes need labels too."
+        )
         n_labels = least
     n_labels = min(n_labels, len(items))
     shares = {
@@ -259,7 +263,9 @@ def _expected_errors(
     n_strata = int(strata.max()) + 1
     if known is None:
         if judged.shape[1] > 1:
-            notes.append("Without a pilot, the expected error of an item is taken to be the judges' disagreement on it.")
+            notes.append(
+                "Without a pilot, the expected error of an item is taken to be the judges' disagreement on it."
+            )
             apart = judged.std(axis=1, ddof=1)
             return np.sqrt((apart**2 + (apart**2).mean()) / 2), float(judged.std()), None
         notes.append("Without a pilot and with one judge, nothing tells on which items it errs: all are drawn alike.")
@@ -446,7 +452,9 @@ def _estimated(
         if plan.has("is_drawn"):
             extra = table.filter(pl.col("is_drawn") == "no", pl.col("#label").is_not_null())
             if len(extra):
-                notes.append(f"{len(extra)} labels of items that were not drawn are left out: nobody knows their probability.")
+                notes.append(
+                    f"{len(extra)} labels of items that were not drawn are left out: nobody knows their probability."
+                )
             label = pl.when(pl.col("is_drawn") == "yes").then(pl.col("#label"))
             table = table.with_columns(label.alias("#label"))
             lacking = len(table.filter(pl.col("is_drawn") == "yes", pl.col("#label").is_null()))
@@ -464,9 +472,19 @@ def _estimated(
     f = table.select(judges).to_numpy().astype(np.float64)
     # a judge that never varies tells nothing
     found = judged_mean(
-        y, f[:, f.std(axis=0) > 0], probabilities=probabilities, strata=strata, clusters=clusters, items=items, level=level
+        y,
+        f[:, f.std(axis=0) > 0],
+        probabilities=probabilities,
+        strata=strata,
+        clusters=clusters,
+        items=items,
+        level=level,
     )
-    plain = mean(f.mean(axis=1), clusters, level=level, bounds=None).estimate if len(f) > 1 else Estimate.without("too_few", "1 item", level=level)
+    plain = (
+        mean(f.mean(axis=1), clusters, level=level, bounds=None).estimate
+        if len(f) > 1
+        else Estimate.without("too_few", "1 item", level=level)
+    )
     return {
         **columns_of(mean=found.estimate, labels_alone=found.labels_alone, judges_alone=plain),
         "labels_saved": found.labels_saved,

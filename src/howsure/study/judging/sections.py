@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from howsure.estimates import chance
+from howsure.estimates import Estimate, chance
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.study.judging.charts import draw_agreement, draw_bias, draw_calibration
 from howsure.study.judging.comparison import OF_CATEGORIES, STATISTICS, JudgeComparison
+from howsure.study.judging.labelling import LabelEstimates
 from howsure.study.judging.validation import Validation
 
-__all__ = ["judge_sections"]
+__all__ = ["judge_sections", "label_sections"]
 
 
 def judge_sections(validation: Validation) -> list[Section]:
@@ -171,3 +172,38 @@ def _table(rows: list[JudgeComparison], titles: dict[str, str], caption: str, *,
         for row in rows
     ]
     return TableBlock(["Dimension", *titles.values(), *([noise] if noise else []), "Items"], cells, caption)
+
+
+def label_sections(found: LabelEstimates) -> list[Section]:
+    """One section: the mean label of all items, with and without the judges."""
+    level = found.provenance.settings["level"]
+    rows: list[list[Cell]] = [
+        [
+            " / ".join(str(row[name]) for name in ("dimension", "system", "category") if row[name] is not None),
+            *(
+                Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], level, row[f"{name}_state"])
+                for name in ("mean", "labels_alone", "judges_alone")
+            ),
+            None if row["labels_saved"] is None else round(row["labels_saved"], 2),
+            f"{row['n_labelled']} of {row['n_items']}",
+        ]
+        for row in found.rows.iter_rows(named=True)
+    ]
+    columns = [
+        "What",
+        "Labels and judges",
+        "Labels alone",
+        "Judges alone",
+        "Times more labels needed without judges",
+        "Labelled",
+    ]
+    notes = [Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []
+    table = TableBlock(columns, rows, "Mean label of all items; of categories, the share of each.")
+    return [Section("The mean label of all items", [*notes, table, Method(_LABEL_METHOD)])]
+
+
+_LABEL_METHOD = (
+    "Labels of people are fitted by the judges' ratings (least squares, weights 1/probability of inclusion, one intercept per stratum). The estimate is the mean prediction over all items; "
+    "it is unbiased whatever the judges are worth, because the labels correct them. With equal probabilities and one judge this is prediction-powered inference (PPI++). Intervals are t, with standard errors "
+    "that allow for few labels (HC3). Judges alone, uncorrected, are shown for comparison: their interval leaves out their bias."
+)

@@ -1,0 +1,164 @@
+"""Differences between systems whose answers to the same items were rated by the same raters, with gaps: for other items and other raters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtr
+
+from howsure.errors import InputError
+from howsure.estimates import Estimate
+from howsure.stats import jackknife
+from howsure.stats._arrays import Bools, Floats, Ints, check_level, codes, finite, t_quantile
+from howsure.stats.multiplicity import holm
+
+__all__ = ["SystemDifference", "system_differences"]
+
+
+@dataclass(frozen=True)
+class SystemDifference:
+    """The difference of two systems' mean ratings, at the same items and raters.
+
+    Parameters
+    ----------
+    a, b : str
+        The systems.
+    difference : Estimate
+        a − b.
+    p : float, optional
+        Two-sided p value of no difference; None where there is none.
+    p_holm : float, optional
+        The same after Holm's correction for all pairs.
+    """
+
+    a: str
+    b: str
+    difference: Estimate
+    p: float | None
+    p_holm: float | None
+
+
+def system_differences(
+    values: ArrayLike,
+    systems: Sequence[Any],
+    items: Sequence[Any],
+    raters: Sequence[Any],
+    *,
+    level: float = 0.95,
+) -> list[SystemDifference]:
+    r"""All differences between systems, adjusted for which items and which raters each had.
+
+    .. math:: x_{sir} = \mu_s + a_i + b_r + e_{sir}
+
+    by least squares, so that a system is not favoured by easy items or lenient raters, also where every rater saw a part. The variance is that
+    of other items and other raters: :math:`V = V_{items} + V_{raters} - V_{ratings}`, each of the three by a jackknife that leaves out one item, one
+    rater or one rating at a time, and at least the larger of the first two (Cameron, Gelbach and Miller 2011). t with Satterthwaite's degrees of freedom.
+
+    Parameters
+    ----------
+    values : array
+        One rating per entry, or 1 and 0 for whether a category was given.
+    systems, items, raters : sequence
+        Of each rating. An item is what several systems answered, such as a prompt.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    """
+    check_level(level)
+    x = finite(values, "values")
+    named = [str(one) for one in systems]
+    names = sorted(set(named))
+    place = {name: at for at, name in enumerate(names)}
+    system = np.array([place[name] for name in named], dtype=np.int64)
+    item, rater = codes(list(items), "items"), codes(list(raters), "raters")
+    if not len(x) == len(system) == len(item) == len(rater):
+        raise InputError("Lengths differ. Give a system, an item and a rater for every rating.")
+    n_items, n_raters = int(item.max()) + 1, int(rater.max()) + 1
+    # items that only one system answered compare nothing: without any shared item they cannot be told from systems
+    per_item = len(np.unique(system * n_items + item)) / n_items
+    blocks = item if per_item > 1 else np.zeros(len(x), dtype=np.int64)
+    whole = _effects(x, system, blocks, rater, np.ones(len(x), dtype=np.bool_), len(names))
+    found: list[SystemDifference] = []
+    if whole is None:
+        reason = "no chain of shared items or raters links these systems"
+        nothing = Estimate.without("undefined", reason, level=level)
+        return [SystemDifference(a, b, nothing, None, None) for a, b in combinations(names, 2)]
+    by_item, by_rater = (_left_out(x, system, blocks, rater, code, len(names)) for code in (item, rater))
+    influence = _influence(x, system, blocks, rater, len(names))
+    for a, b in combinations(range(len(names)), 2):
+        value = float(whole[a] - whole[b])
+        parts = [table[:, a] - table[:, b] for table in (by_item, by_rater)]
+        if any(np.isnan(part).any() or len(part) < 2 for part in parts):
+            reason = f"{n_items} items and {n_raters} raters: without one of them the systems are not linked"
+            nothing = Estimate.without("too_few", reason, value=value, level=level)
+            found.append(SystemDifference(names[a], names[b], nothing, None, None))
+            continue
+        of_items, of_raters = ((len(part) - 1) / len(part) * float(((part - part.mean()) ** 2).sum()) for part in parts)
+        of_ratings = float(((influence[:, a] - influence[:, b]) ** 2).sum())
+        variance = max(of_items + of_raters - of_ratings, of_items, of_raters)
+        if variance < 1e-20:
+            reason = "all ratings of the systems differ by the same amount"
+            nothing = Estimate.without("undefined", reason, value=value, level=level)
+            found.append(SystemDifference(names[a], names[b], nothing, None, None))
+            continue
+        shares = of_items**2 / (len(parts[0]) - 1) + of_raters**2 / (len(parts[1]) - 1)
+        df = max((of_items + of_raters) ** 2 / shares, 1.0)
+        se = math.sqrt(variance)
+        reach = t_quantile(level, df) * se
+        p = float(2 * stdtr(df, -abs(value) / se))
+        found.append(SystemDifference(names[a], names[b], Estimate(value, value - reach, value + reach, level), p, p))
+    known = [row for row in found if row.p is not None]
+    adjusted = iter(holm([row.p for row in known if row.p is not None]))
+    return [
+        row if row.p is None else SystemDifference(row.a, row.b, row.difference, row.p, float(next(adjusted)))
+        for row in found
+    ]
+
+
+def _left_out(x: Floats, system: Ints, item: Ints, rater: Ints, code: Ints, n_systems: int) -> Floats:
+    """The systems' effects without each item or rater; NaN where they are then not linked."""
+    rows = []
+    for part in jackknife.groups(len(x), code):
+        is_kept = np.ones(len(x), dtype=np.bool_)
+        is_kept[part] = False
+        effects = _effects(x, system, item, rater, is_kept, n_systems)
+        rows.append(np.full(n_systems, math.nan) if effects is None else effects)
+    return np.array(rows)
+
+
+def _design(system: Ints, item: Ints, rater: Ints, n_systems: int) -> Floats:
+    """Systems, items and raters as columns of 0 and 1; the first item and the first rater are 0."""
+    columns = [np.eye(n_systems)[system]]
+    for code in (item, rater):
+        size = int(code.max()) + 1
+        columns.append(np.eye(size)[code][:, 1:])
+    return np.column_stack(columns)
+
+
+def _effects(x: Floats, system: Ints, item: Ints, rater: Ints, is_kept: Bools, n_systems: int) -> Floats | None:
+    """The systems' effects by least squares; None where their differences are not determined."""
+    if len(np.unique(system[is_kept])) < n_systems:
+        return None
+    used = [np.unique(code[is_kept], return_inverse=True)[1] for code in (item, rater)]
+    design = _design(system[is_kept], used[0], used[1], n_systems)
+    solved, _, rank, _ = np.linalg.lstsq(design, x[is_kept], rcond=None)
+    if rank < design.shape[1]:
+        # differences between systems may be determined though something else is not
+        null = np.linalg.svd(design)[2][rank:, :n_systems]
+        if np.abs(null - null.mean(axis=1, keepdims=True)).max(initial=0) > 1e-8:
+            return None
+    return np.asarray(solved[:n_systems])
+
+
+def _influence(x: Floats, system: Ints, item: Ints, rater: Ints, n_systems: int) -> Floats:
+    """What leaving out each rating would change (first order, by leverage)."""
+    design = _design(system, item, rater, n_systems)
+    inverse = np.linalg.pinv(design.T @ design)
+    rest = x - design @ (inverse @ (design.T @ x))
+    leverage = np.clip(((design @ inverse) * design).sum(axis=1), 0, 1 - 1e-6)
+    return np.asarray((design @ inverse)[:, :n_systems] * (rest / (1 - leverage))[:, None])
