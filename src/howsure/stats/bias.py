@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from howsure.stats._arrays import Floats, Ints, aligned, check_level, codes, t_q
 from howsure.stats._ratings import certain
 from howsure.stats.means import Bounds, paired_difference, share
 
-__all__ = ["LengthBias", "PositionBias", "length_bias", "position_bias"]
+__all__ = ["LengthBias", "PositionBias", "bias_effects", "length_bias", "position_bias"]
 
 _FEWEST_POINTS = 4
 
@@ -136,3 +137,59 @@ def _slope_over_clusters(x: Floats, y: Floats, code: Ints, level: float) -> Esti
 
     left_out = [slope(np.delete(x, part), np.delete(y, part)) for part in jackknife.groups(len(x), code)]
     return jackknife.estimate(slope(x, y), left_out, level)
+
+
+def bias_effects(
+    excess: ArrayLike, covariates: Mapping[str, ArrayLike], *, clusters: Any = None, level: float = 0.95
+) -> dict[str, Estimate]:
+    r"""What several properties of an answer do to a judge's rating beyond what they do to people's, all in one model.
+
+    .. math:: f_i - \bar y_i = a + \sum_j \beta_j x_{ij} + e_i
+
+    Each effect is at equal values of the others: a judge that likes long answers does not seem to like lists because these are long. Intervals are a jackknife
+    over clusters (or over entries), t on their number − 1 degrees of freedom.
+
+    Parameters
+    ----------
+    excess : array
+        Judge's rating minus people's mean rating, one per answer (or per answer and order).
+    covariates : mapping of name → array
+        Properties, such as slot (½ and −½), log₂ of the length, 1 for the judge's own family.
+    clusters : sequence, optional
+        One label per entry: entries that belong together, such as both orders of one item.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    dict
+        Effect by name; ``undefined`` for a property that never varies or follows from the others.
+    """
+    check_level(level)
+    names = list(covariates)
+    arrays = aligned(excess=excess, **{f"covariate {name}": covariates[name] for name in names})
+    y, columns = arrays[0], np.column_stack(arrays[1:]) if names else np.zeros((len(arrays[0]), 0))
+    code = np.arange(len(y)) if clusters is None else codes(clusters, "clusters")
+    n_units = int(code.max()) + 1 if len(y) else 0
+    if n_units < len(names) + 4:
+        reason = f"{n_units} items; {len(names) + 4} are needed"
+        return dict.fromkeys(names, Estimate.without("too_few", reason, level=level))
+    kept: list[int] = []
+    for at in range(len(names)):
+        tried = np.column_stack([np.ones(len(y)), columns[:, [*kept, at]]])
+        if np.linalg.matrix_rank(tried) == len(kept) + 2:
+            kept.append(at)
+    design = np.column_stack([np.ones(len(y)), columns[:, kept]])
+
+    def slopes(rows: Ints | None) -> Floats:
+        x, of = (design, y) if rows is None else (np.delete(design, rows, axis=0), np.delete(y, rows))
+        found, _, rank, _ = np.linalg.lstsq(x, of, rcond=None)
+        return np.asarray(found[1:]) if rank == x.shape[1] else np.full(len(kept), math.nan)
+
+    whole = slopes(None)
+    left = np.array([slopes(part) for part in jackknife.groups(len(y), code)])
+    effects = {
+        names[at]: jackknife.estimate(float(whole[place]), left[:, place], level) for place, at in enumerate(kept)
+    }
+    undefined = Estimate.without("undefined", "it never varies, or follows from the others", level=level)
+    return {name: effects.get(name, undefined) for name in names}

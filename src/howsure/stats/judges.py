@@ -5,7 +5,8 @@ Ratings of people come as one row per item and one column per rater, with NaN fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,13 +20,19 @@ from howsure.stats._arrays import Bools, Floats, Ints, check_level, cluster_sums
 from howsure.stats._ratings import ratings
 from howsure.stats.correlation import KINDS, Kind, coefficient
 from howsure.stats.means import clustered_mean, mean, share
+from howsure.stats.multiplicity import holm
 
 __all__ = [
     "AgainstRater",
     "AlternativeAnnotator",
     "EqualTerms",
+    "JudgePair",
+    "JudgeRow",
     "alternative_annotator_test",
+    "compare_judges",
     "equal_terms",
+    "panel_ratings",
+    "power_of_replacement",
 ]
 
 _MIN_ITEMS, _MIN_RATERS = 30, 3
@@ -290,3 +297,258 @@ def _advantage(judge_wins: Bools, is_used: Bools, labels: Ints | None, level: fl
     used = None if labels is None else labels[rows]
     totals, counts = (cluster_sums(table[rows].sum(axis=1), used)[0] for table in (weights * judge_wins, weights))
     return clustered_mean(totals, counts, level=level).estimate
+
+
+@dataclass(frozen=True)
+class JudgeRow:
+    """How well one of several judges agrees with people, on the items that all judges rated.
+
+    Parameters
+    ----------
+    judge : int
+        Its column.
+    agreement : Estimate
+        With all raters but one, each left out in turn, averaged.
+    minus_people : Estimate
+        The same minus the agreement of the rater who was left out.
+    """
+
+    judge: int
+    agreement: Estimate
+    minus_people: Estimate
+
+
+@dataclass(frozen=True)
+class JudgePair:
+    """The difference of two judges' agreement with people, a − b, on the same items; ``p`` is two-sided, ``p_holm`` after Holm's correction."""
+
+    a: int
+    b: int
+    difference: Estimate
+    p: float | None
+    p_holm: float | None
+
+
+def compare_judges(
+    judges: ArrayLike,
+    people: ArrayLike,
+    kind: Kind | Literal["match"] = "pearson",
+    *,
+    clusters: Any = None,
+    level: float = 0.95,
+) -> tuple[list[JudgeRow], list[JudgePair], int]:
+    """Several judges against the same people on the same items, and all differences between judges; with the number of items.
+
+    Each is compared with people on equal terms (`equal_terms`). Intervals and tests come from one jackknife over items, or over ``clusters``, so
+    that differences are paired.
+
+    Parameters
+    ----------
+    judges : array, items × judges
+        NaN where a judge gave no rating; only items that all judges rated are used.
+    people : array, items × raters
+        NaN for gaps.
+    kind : str
+        A correlation, or ``match`` for categories.
+    clusters : sequence, optional
+        One label per item.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    """
+    check_level(level)
+    table = np.asarray(judges, dtype=np.float64)
+    is_whole = ~np.isnan(table).any(axis=1)
+    _, given, labels = _judged(np.where(is_whole, table[:, 0], np.nan), people, clusters)
+    is_used = is_whole & ~np.isnan(ratings(people)).all(axis=1)
+    table = table[is_used]
+    n, n_judges = table.shape
+
+    def agreements(rows: Ints | None) -> Floats:
+        kept = np.delete(table, rows, axis=0) if rows is not None else table
+        of = np.delete(given, rows, axis=0) if rows is not None else given
+        found = [_with_the_rest(kept[:, judge], of, kind) for judge in range(n_judges)]
+        # a rater for whom something is undefined is left out for all judges
+        is_known = ~np.isnan(np.array(found)).any(axis=(0, 2))
+        if not is_known.any():
+            return np.full(n_judges + 1, np.nan)
+        return np.array([*(one[is_known, 0].mean() for one in found), found[0][is_known, 1].mean()])
+
+    if n < 5 or given.shape[1] < 2:
+        reason = f"{n} items rated by {given.shape[1]} people and all judges; 5 and 2 are needed"
+        nothing = Estimate.without("too_few", reason, level=level)
+        return [JudgeRow(judge, nothing, nothing) for judge in range(n_judges)], [], n
+    whole = agreements(None)
+    left = np.array([agreements(part) for part in jackknife.groups(n, labels)])
+
+    def told(values: Floats, least: float) -> Estimate:
+        if math.isnan(values[0]):
+            return Estimate.without("undefined", "agreement is undefined for ratings that never vary", level=level)
+        return jackknife.estimate(float(values[0]), values[1:], level, least=least, most=-least)
+
+    every = np.vstack([whole, left])
+    rows = [
+        JudgeRow(judge, told(every[:, judge], -1.0), told(every[:, judge] - every[:, -1], -2.0))
+        for judge in range(n_judges)
+    ]
+    pairs: list[JudgePair] = []
+    for a in range(n_judges):
+        for b in range(a + 1, n_judges):
+            apart = told(every[:, a] - every[:, b], -2.0)
+            p = None
+            if apart.value is not None and apart.low is not None:
+                g = len(left)
+                spread = (left[:, a] - left[:, b]) - (left[:, a] - left[:, b]).mean()
+                se = math.sqrt((g - 1) / g * float((spread**2).sum()))
+                p = float(2 * stdtr(g - 1, -abs(apart.value) / se)) if se else None
+            pairs.append(JudgePair(a, b, apart, p, p))
+    adjusted = iter(holm([pair.p for pair in pairs if pair.p is not None]))
+    return rows, [pair if pair.p is None else replace(pair, p_holm=float(next(adjusted))) for pair in pairs], n
+
+
+def panel_ratings(
+    judges: ArrayLike,
+    people: ArrayLike,
+    kind: Kind | Literal["match"] = "pearson",
+    *,
+    clusters: Any = None,
+    n_folds: int = 5,
+    seed: int = 0,
+) -> tuple[Floats, Floats, Floats]:
+    """What a panel of judges says of each item: with weights learned on other items, with equal weights; and the weights from all items.
+
+    Numbers are fitted to people's means by least squares with weights that are not negative. Categories are chosen by weighted votes, a judge's
+    weight being the log odds of its agreement with people. Items of one cluster stay in one fold. NaN where a judge gave no rating.
+
+    Parameters
+    ----------
+    judges : array, items × judges
+        Ratings.
+    people : array, items × raters
+        Ratings.
+    kind : str
+        ``match`` for categories.
+    clusters : sequence, optional
+        One label per item.
+    n_folds : int
+        Number of parts whose items are predicted from the others.
+    seed : int
+        The same seed makes the same folds.
+    """
+    table, given = np.asarray(judges, dtype=np.float64), ratings(people)
+    is_whole = ~np.isnan(table).any(axis=1)
+    is_known = is_whole & ~np.isnan(given).all(axis=1)
+    code = np.arange(len(table)) if clusters is None else codes(clusters, "clusters")
+    fold = np.random.default_rng(seed).permutation(int(code.max()) + 1)[code] % n_folds
+    weighted, equal = np.full(len(table), np.nan), np.full(len(table), np.nan)
+    fit, apply = (_vote_weights, _vote) if kind == "match" else (_mean_weights, _mix)
+    for one in range(n_folds):
+        train, test = is_known & (fold != one), is_whole & (fold == one)
+        if train.sum() > table.shape[1] + 2 and test.any():
+            weighted[test] = apply(table[test], fit(table[train], given[train]))
+    if is_whole.any():
+        n = table.shape[1]
+        same = np.ones(n) if kind == "match" else np.append(np.full(n, 1 / n), 0.0)
+        equal[is_whole] = apply(table[is_whole], same)
+    final = (
+        fit(table[is_known], given[is_known])
+        if is_known.sum() > table.shape[1] + 2
+        else np.full(table.shape[1], np.nan)
+    )
+    return weighted, equal, final[: table.shape[1]]
+
+
+def _mean_weights(table: Floats, given: Floats) -> Floats:
+    """Weights that are not negative, and an intercept."""
+    from scipy.optimize import nnls
+
+    target = np.nanmean(given, axis=1)
+    centre, middle = table.mean(axis=0), float(target.mean())
+    # a little ridge keeps judges that say the same from taking turns
+    ridge = 0.1 * np.sqrt(max(float(table.var(axis=0).mean()), 1e-12) * len(table) * 0.05)
+    n = table.shape[1]
+    weights, _ = nnls(np.vstack([table - centre, ridge * np.eye(n)]), np.concatenate([target - middle, np.zeros(n)]))
+    return np.append(weights, middle - float(centre @ weights))
+
+
+def _mix(table: Floats, weights: Floats) -> Floats:
+    return np.asarray(table @ weights[:-1] + weights[-1])
+
+
+def _vote_weights(table: Floats, given: Floats) -> Floats:
+    """Log odds of agreeing with a rater, against guessing among the categories; never negative."""
+    q = len(np.unique(given[~np.isnan(given)]))
+    same = np.array(
+        [np.nanmean(np.where(np.isnan(given), np.nan, given == table[:, [j]])) for j in range(table.shape[1])]
+    )
+    safe = np.clip(same, 0.02, 0.98)
+    return np.maximum(np.log(safe * max(q - 1, 1) / (1 - safe)), 0.01)
+
+
+def _vote(table: Floats, weights: Floats) -> Floats:
+    categories = np.unique(table)
+    totals = np.column_stack([(table == one) @ weights for one in categories])
+    return np.asarray(categories[totals.argmax(axis=1)])
+
+
+def power_of_replacement(
+    people: ArrayLike,
+    n_items: int,
+    n_raters: int,
+    measure: Literal["closeness", "match"] = "closeness",
+    *,
+    epsilon: float = 0.2,
+    n_simulations: int = 200,
+    seed: int = 0,
+) -> Estimate:
+    """How often a judge that is exactly as good as a rater passes the alternative-annotator test, in studies of this size.
+
+    Ratings are drawn for each item from a mixture of the ratings that the item got and of all ratings, so mixed that raters agree as much as these
+    raters do; the judge is one more such rater. With Wilson's interval for the number of simulations.
+
+    Parameters
+    ----------
+    people : array, items × raters
+        A pilot: ratings with NaN for gaps; at least 5 items with two ratings.
+    n_items, n_raters : int
+        Size of the study.
+    measure : {"closeness", "match"}
+        As in `alternative_annotator_test`.
+    epsilon : float
+        As in `alternative_annotator_test`.
+    n_simulations : int
+        Simulated studies.
+    seed : int
+        The same seed gives the same number.
+    """
+    if n_items < _MIN_ITEMS or n_raters < _MIN_RATERS:
+        reason = f"the test needs {_MIN_ITEMS} items and {_MIN_RATERS} raters"
+        return Estimate.without("undefined", reason)
+    given = ratings(people)
+    given = given[(~np.isnan(given)).sum(axis=1) > 1]
+    if len(given) < 5:
+        return Estimate.without("too_few", f"{len(given)} items with two ratings; 5 are needed")
+    pool = given[~np.isnan(given)]
+    own = [row[~np.isnan(row)] for row in given]
+
+    def apart(x: Floats) -> float:
+        """Mean distance of two ratings of one item, without replacement."""
+        return float((_distances(x[:, None], x[None, :], measure)).sum() / (len(x) * (len(x) - 1)))
+
+    observed = float(np.mean([apart(one) for one in own]))
+    inside = float(np.mean([apart(one) * (len(one) - 1) / len(one) for one in own]))
+    sample = np.random.default_rng(seed).choice(pool, min(len(pool), 500))
+    across = float(np.mean([_distances(one[:, None], sample[None, :], measure).mean() for one in own]))
+    among = float(_distances(sample[:, None], sample[None, :], measure).mean())
+    # (1 − a)² inside + 2a(1 − a) across + a² among = observed
+    grid = np.linspace(0, 1, 1001)
+    mixed = (1 - grid) ** 2 * inside + 2 * grid * (1 - grid) * across + grid**2 * among
+    share_of_all = float(grid[np.abs(mixed - observed).argmin()])
+    rng = np.random.default_rng(seed)
+    passed = 0
+    for _ in range(n_simulations):
+        rows = rng.integers(len(own), size=n_items)
+        drawn = np.array([rng.choice(own[row], n_raters + 1) for row in rows])
+        is_other = rng.random(drawn.shape) < share_of_all
+        drawn[is_other] = rng.choice(pool, int(is_other.sum()))
+        passed += bool(alternative_annotator_test(drawn[:, 0], drawn[:, 1:], measure, epsilon=epsilon).may_replace)
+    return share(np.arange(n_simulations) < passed)

@@ -88,7 +88,7 @@ def span_agreement(
             pairs[place[one], place[other]] += both, total
             parts[at, 2:4] += 2 * _matched(by_rater[one], by_rater[other]), len(by_rater[one]) + len(by_rater[other])
         m = len(by_rater)
-        marks = np.sum([mask for mask in masks.values()], axis=0)
+        marks = np.sum(list(masks.values()), axis=0)
         parts[at, 4] = 2 * float((marks * (m - marks)).sum()) / (m - 1)
         parts[at, 5:] = float(marks.sum()), float(m * marks.size)
     groups = jackknife.groups(len(parts))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from howsure.study.judging.ratings import Orders
     from howsure.study.judging.validation import Validation
 
-__all__ = ["app"]
+__all__ = ["app", "orders_beside"]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -72,7 +72,7 @@ def validate(
         read_ratings(ratings),
         Ratings.union([read_ratings(path) for path in judge]),
         study=Study.read(study) if study else None,
-        orders=_orders(orders, judge),
+        orders=orders_beside(orders, judge),
         lengths=Lengths(lengths) if lengths else None,
         kind=kind,  # type: ignore[arg-type]  # checked there
         design=design,  # type: ignore[arg-type]  # checked there
@@ -84,7 +84,8 @@ def validate(
     finish(found, output, "validate", "A judge compared with people")
 
 
-def _orders(named: list[Path] | None, judges: list[Path]) -> Orders | None:
+def orders_beside(named: list[Path] | None, judges: list[Path]) -> Orders | None:
+    """The named tables of orders, or those that lie beside the judges' files."""
     from howsure.study.judging.ratings import Orders
 
     beside = [path for path in (judge.parent / "judge_orders.csv" for judge in judges) if path.exists()]

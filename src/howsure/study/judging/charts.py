@@ -11,13 +11,14 @@ from howsure.charts import Caption, Field, Reference, estimate_rows, interval_pl
 from howsure.charts.drawing import Chart, layered
 from howsure.charts.encodings import by_group, position, roles, tooltips
 from howsure.charts.theme import LIGHT, captioned
+from howsure.estimates import Estimate
 
 if TYPE_CHECKING:
-    from howsure.estimates import Estimate
+    from howsure.study.judging.bench import JudgeBench
     from howsure.study.judging.comparison import JudgeComparison
     from howsure.study.judging.validation import Validation
 
-__all__ = ["draw_agreement", "draw_bias", "draw_calibration", "judge_charts"]
+__all__ = ["draw_agreement", "draw_bench", "draw_bias", "draw_calibration", "judge_charts"]
 
 _DIMENSION = Field("label", "Dimension")
 _SIDE = 400  # of a square plot, in pixels
@@ -34,6 +35,61 @@ def judge_charts(validation: Validation) -> dict[str, Chart]:
         curve = draw_calibration(validation, judge)
         drawn |= {f"calibration{end}": curve} if curve else {}
     return drawn
+
+
+def draw_bench(bench: JudgeBench) -> dict[str, Chart]:
+    """Each judge's agreement minus that of a rater, and what sways each judge."""
+    frame, level = bench.to_frame("bench"), bench.provenance.settings["level"]
+    several = frame["dimension"].n_unique() > 1
+    unit = "share of matches" if bench.kind == "match" else f"{bench.kind} correlation"
+    drawn = {
+        "bench": interval_plot(
+            _of_table(frame, "judge", "minus_people", "dimension" if several else None),
+            title="Which judge agrees with people as much as people agree with each other?",
+            caption=Caption(
+                int(frame["n_items"].max()),  # type: ignore[arg-type]
+                f"items × {len(bench.raters)} people",
+                level,
+                "jackknife over items",
+                "Each rater in turn is excluded; judge and rater are compared with the others",
+            ),
+            label=Field("label", "Judge"),
+            value=Field("value", "Judge's agreement minus a rater's", unit),
+            group=Field("group", "Dimension") if several else None,
+            reference=Reference(0.0, "as a rater"),
+        )
+    }
+    if "effects" in bench.tables:
+        effects = bench.to_frame("effects").filter(pl.col("value").is_not_null())
+        if len(effects):
+            first = effects.filter(pl.col("dimension") == effects["dimension"][0])
+            drawn["effects"] = interval_plot(
+                _of_table(first, "effect", "value", "judge"),
+                title="What moves each judge's rating beyond people's",
+                caption=Caption(
+                    int(frame["n_items"].max()),
+                    "items",
+                    level,
+                    "jackknife over items",
+                    f"Dimension {first['dimension'][0]}; all effects in one model",
+                ),  # type: ignore[arg-type]  # fmt: skip
+                label=Field("label", "Effect"),
+                value=Field("value", "Change of the rating", "units of the rating"),
+                group=Field("group", "Judge"),
+                reference=Reference(0.0, "no effect"),
+                is_sorted=False,
+            )
+    return drawn
+
+
+def _of_table(frame: pl.DataFrame, label: str, value: str, group: str | None) -> pl.DataFrame:
+    """Rows for a chart, from columns VALUE, VALUE_low, VALUE_high and VALUE_state."""
+    told = [
+        (row[label], Estimate(row[value], row[f"{value}_low"], row[f"{value}_high"], state=row[f"{value}_state"]))
+        for row in frame.iter_rows(named=True)
+    ]
+    rows = estimate_rows(told)
+    return rows.with_columns(group=pl.Series(frame[group].to_list(), dtype=pl.String)) if group else rows
 
 
 def draw_agreement(validation: Validation, judge: str) -> Chart:

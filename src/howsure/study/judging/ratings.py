@@ -40,9 +40,13 @@ class Orders(Table):
         Column("target_slot", "slot of the target", "whole", required=True, low=1, high=2),
         Column("value", "the rating", "number"),
         Column("failure", "why there is none", choices=tuple(FAILURES)),
+        Column("repeat", "1 for the first time that the question was asked, then 2, …", "whole", low=1),
     )
     key = ("rater", "item", "dimension", "target_slot")
     told_by = ("rater", "item")
+
+    def _key(self) -> tuple[str, ...]:
+        return (*self.key, "repeat") if self.has("repeat") else self.key
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from howsure.estimates import Estimate, chance
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.study.judging.charts import draw_agreement, draw_bias, draw_calibration
+from howsure.study.judging.bench import EQUAL, PANEL, JudgeBench
 from howsure.study.judging.comparison import OF_CATEGORIES, STATISTICS, JudgeComparison
 from howsure.study.judging.labelling import LabelEstimates
 from howsure.study.judging.validation import Validation
 
-__all__ = ["judge_sections", "label_sections"]
+__all__ = ["bench_differences", "bench_effects", "bench_sections", "bench_table", "judge_sections", "label_sections"]
 
 
 def judge_sections(validation: Validation) -> list[Section]:
@@ -206,4 +207,127 @@ _LABEL_METHOD = (
     "Labels of people are fitted by the judges' ratings (least squares, weights 1/probability of inclusion, one intercept per stratum). The estimate is the mean prediction over all items; "
     "it is unbiased whatever the judges are worth, because the labels correct them. With equal probabilities and one judge this is prediction-powered inference (PPI++). Intervals are t, with standard errors "
     "that allow for few labels (HC3). Judges alone, uncorrected, are shown for comparison: their interval leaves out their bias."
+)
+
+
+def bench_table(found: JudgeBench) -> TableBlock:
+    """One row per judge (and dimension), the highest agreement first; columns without a number are left out."""
+    level = found.provenance.settings["level"]
+    is_match = found.kind == "match"
+    shown = {
+        "agreement": "matches with raters" if is_match else f"{found.kind} with raters",
+        "minus_people": "minus people's own",
+        "bias": "judge − people",
+        "consistency": "same in both orders",
+        "noise": "sd of repeats",
+        "calibration_error": "calibration error",
+    }
+    frame = found.to_frame("bench").sort("dimension", "agreement", descending=[False, True], nulls_last=True)
+    kept = {name: title for name, title in shown.items() if frame[name].drop_nulls().len()}
+    has_cost = frame["cost_for_precision"].drop_nulls().len() > 0
+    several = frame["dimension"].n_unique() > 1
+    rows: list[list[Cell]] = []
+    for row in frame.iter_rows(named=True):
+        cells = [Estimate(row[n], row[f"{n}_low"], row[f"{n}_high"], level, row[f"{n}_state"]) if row[n] is not None else None for n in kept]  # fmt: skip
+        price = (
+            [None if row["cost_for_precision"] is None else float(f"{row['cost_for_precision']:.3g}")]
+            if has_cost
+            else []
+        )
+        rows.append([*([row["dimension"]] if several else []), row["judge"], *cells, row["may_replace"], *price])
+    columns = [*(["dimension"] if several else []), "judge", *kept.values(), "may replace a rater", *(["cost for precision"] if has_cost else [])]  # fmt: skip
+    return TableBlock(columns, rows, f"Judges compared with {len(found.raters)} people, {level:.0%} intervals.")
+
+
+def bench_differences(found: JudgeBench) -> TableBlock:
+    """All pairs of judges."""
+    level = found.provenance.settings["level"]
+    frame = found.to_frame("judge_differences") if "judge_differences" in found.tables else found.to_frame().clear()
+    rows: list[list[Cell]] = [
+        [
+            row["dimension"],
+            row["a"],
+            row["b"],
+            Estimate(
+                row["difference"], row["difference_low"], row["difference_high"], level, row["difference_state"]
+            ).against(0),
+            chance(row["p"]),
+            chance(row["p_holm"]),
+        ]  # fmt: skip
+        for row in frame.iter_rows(named=True)
+    ]
+    return TableBlock(
+        ["dimension", "a", "b", f"difference of agreement [{level:.0%}]", "p", "p, Holm"],
+        rows,
+        "Differences between judges, a − b, on the same items.",
+    )
+
+
+def bench_effects(found: JudgeBench) -> TableBlock | None:
+    """What slot, length, style and own family do, one column per effect."""
+    if "effects" not in found.tables:
+        return None
+    frame, level = found.to_frame("effects"), found.provenance.settings["level"]
+    effects = frame["effect"].unique(maintain_order=True).to_list()
+    rows: list[list[Cell]] = []
+    for (dimension, judge), part in frame.group_by("dimension", "judge", maintain_order=True):
+        by_effect = {row["effect"]: row for row in part.iter_rows(named=True)}
+        cells: list[Cell] = []
+        for effect in effects:
+            row = by_effect.get(effect)
+            cells.append(None if row is None or row["value"] is None else Estimate(row["value"], row["value_low"], row["value_high"], level))  # fmt: skip
+        rows.append([str(dimension), str(judge), *cells])
+    caption = "What moves a judge's rating beyond people's, in units of the rating; all effects in one model."
+    return TableBlock(["dimension", "judge", *effects], rows, caption)
+
+
+def bench_sections(found: JudgeBench) -> list[Section]:
+    """The recommendation with one table, and the details."""
+    charts = {name: ChartBlock(chart) for name, chart in found.charts().items()}
+    main: list[Block] = [
+        bench_table(found),
+        *([Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []),
+    ]
+    details: list[Block] = []
+    if effects := bench_effects(found):
+        details.append(effects)
+        details += [charts["effects"]] if "effects" in charts else []
+    if "judge_differences" in found.tables:
+        details.append(bench_differences(found))
+    level = found.provenance.settings["level"]
+    if "thresholds" in found.tables:
+        rows: list[list[Cell]] = [
+            [
+                row["dimension"],
+                row["judge"],
+                row["threshold"],
+                *(
+                    Estimate(row[n], row[f"{n}_low"], row[f"{n}_high"], level)
+                    for n in ("accuracy", "sensitivity", "specificity")
+                ),
+            ]  # fmt: skip
+            for row in found.to_frame("thresholds").iter_rows(named=True)
+        ]
+        caption = "Items above the middle of the scale by people: a cut of the judge's rating, chosen on one half of the items and tested on the other."
+        details.append(
+            TableBlock(["dimension", "judge", "cut", "accuracy", "sensitivity", "specificity"], rows, caption)
+        )
+    if "weights" in found.tables:
+        weights: list[list[Cell]] = [[*row] for row in found.to_frame("weights").iter_rows()]
+        details.append(TableBlock(["dimension", "judge", "weight"], weights, f"Weights of the {PANEL}."))
+    recommended = Section(
+        "Which judge to use",
+        [Text("\n\n".join(found.recommendation)), *main],
+        found=list(found.recommendation),
+        question="Which judge should be used?",
+        headline=charts.get("bench"),
+        verdict="Recommendation",
+    )
+    return [recommended, Section("Judges in detail", [*details, Method(_BENCH_METHOD)])]
+
+
+_BENCH_METHOD = (
+    "Agreement: each rater in turn is excluded, and the judge is compared with the mean of the others (for categories: the share of others who gave the same category). Intervals and tests come from one jackknife over items, or clusters of items, so that "
+    f"differences between judges are paired; p values are corrected by Holm's method. The {PANEL} is fitted to people's means on four fifths of the items and applied to the other fifth, with weights that are not negative (categories: votes weighted by the log odds of agreement); the "
+    f"{EQUAL} needs no fit. A judge may replace a rater if it passes the alternative-annotator test. Effects: least squares of judge − people on all properties at once, jackknife over items. Cost for precision: the cheapest mix of labels and ratings whose interval has the stated half width."
 )
