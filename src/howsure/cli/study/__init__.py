@@ -16,10 +16,15 @@ VERBS: Panels = {
         "build": ("howsure.cli.study.build", "One blind page per rater, and the sealed key."),
         "collect": ("howsure.cli.study.collect", "Raters' files and the key → a table of ratings."),
         "judge": ("howsure.cli.study.judge", "A model rates the same blinded pairs."),
+        "labels": ("howsure.cli.study.labels", "How many items people should label, and which."),
     },
     "After": {
         "analyze": ("howsure.cli.study.analyze", "Quality, fidelity, reliability, criteria and the verdict."),
         "validate": ("howsure.cli.study.validate", "Compare a judge with people, on equal terms."),
+        "bench": ("howsure.cli.study.bench", "Compare many judges, and recommend one."),
+        "estimate": ("howsure.cli.study.estimate", "Mean label of all items, from few labels and judges."),
+        "drift": ("howsure.cli.study.drift", "Has a judge changed? An alarm valid at every look."),
+        "coverage": ("howsure.cli.study.coverage", "How often these intervals contain the true value."),
         "reliability": ("howsure.cli.study.reliability", "Every coefficient of agreement of a table of ratings."),
     },
 }

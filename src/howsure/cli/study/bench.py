@@ -83,7 +83,7 @@ def bench(
 def _tell(found: JudgeBench, output: Output) -> None:
     from howsure.study.judging.sections import bench_effects, bench_table
 
-    for block in (bench_table(found), bench_effects(found)):
+    for block in (bench_table(found, is_short=True), bench_effects(found)):
         if block is not None:
             output.console.table(block.caption, block.columns, block.rows)
     for sentence in found.recommendation:

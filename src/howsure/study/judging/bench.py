@@ -366,7 +366,7 @@ class _Bench:
             x: dict[str, Floats] = {}
             if slots:
                 turned = -1.0 if dimension.endswith(":comparison") else 1.0
-                x["slot 1 instead of slot 2"] = np.array([turned * (0.5 if slot == 1 else -0.5) for _, slot, _ in rows])
+                x["slot 1 − slot 2"] = np.array([turned * (0.5 if slot == 1 else -0.5) for _, slot, _ in rows])
             x |= {what: column[where] for what, column in features.items()}
             own = of_judge.get(name) or _family_in(name, set(families.values()))
             if families and own:
@@ -463,24 +463,27 @@ class _Bench:
                 if row["dimension"] == dimension
             }
             best = max(single, key=lambda row: row["agreement"])
-            close = [
-                row for row in single
-                if row is best or (tested.get(frozenset((row["judge"], best["judge"]))) or 0.0) >= 1 - self.level
-            ]  # fmt: skip
-            priced = [row for row in close if row.get("cost") is not None]
-            chosen = min(priced, key=lambda row: row["cost"]) if len(priced) == len(close) > 1 else best
-            words = f"{dimension}: use {chosen['judge']}"
-            words += f" (agreement {Estimate(chosen['agreement'], chosen['agreement_low'], chosen['agreement_high'])}"
-            words += (
-                f"; it may {'' if chosen['may_replace'] == 'yes' else 'not '}replace a rater)"
-                if chosen["may_replace"]
-                else ")"
+            able = [row for row in single if row["may_replace"] == "yes"] or single
+            priced = [row for row in able if row["cost_for_precision"] is not None]
+            by_cost = len(priced) == len(able) > 1
+            chosen = (
+                min(priced, key=lambda row: row["cost_for_precision"])
+                if by_cost
+                else max(able, key=lambda row: row["agreement"])
             )
-            others = [row["judge"] for row in close if row is not chosen]
-            if others:
-                words += f". It is {'the cheapest of' if chosen is not best or priced else 'the highest of'} {len(close)} judges whose agreement does not differ significantly from the highest ({best['judge']}): also {', '.join(others)}"
-            elif len(single) > 1:
-                words += ". All other judges agree significantly less with people (Holm-corrected)"
+            words = f"{dimension}: use {chosen['judge']} (agreement {Estimate(chosen['agreement'], chosen['agreement_low'], chosen['agreement_high'])}"
+            words += f"; it may {'' if chosen['may_replace'] == 'yes' else 'not '}replace a rater)" if chosen["may_replace"] else ")"  # fmt: skip
+            of = "judges that may replace a rater" if able[0]["may_replace"] == "yes" else "judges"
+            if by_cost:
+                words += f". Of {len(able)} {of}, it reaches the stated precision at the lowest cost"
+            elif len(able) > 1:
+                words += f". Of {len(able)} {of}, it has the highest agreement"
+            apart = [
+                row["judge"] for row in single
+                if row is not best and (tested.get(frozenset((row["judge"], best["judge"]))) or 1.0) < 1 - self.level
+            ]  # fmt: skip
+            if len(single) > 1:
+                words += f". {best['judge']} has the highest agreement of all; {len(apart)} of the {len(single) - 1} other judges agree significantly less (Holm-corrected)"
             told.append(words + ".")
             panel = next((row for row in rows if row["judge"] == PANEL), None)
             p = None if panel is None else tested.get(frozenset((PANEL, best["judge"])))
@@ -530,13 +533,11 @@ def _features(texts: AnswerTexts | None, items: Sequence[str]) -> dict[str, Floa
     """Properties of the items, NaN where unknown."""
     if texts is None:
         return {}
-    rows = {row["item"]: row for row in texts.frame.iter_rows(named=True)}
+    extra = [name for name in texts.frame.columns if name not in ("item", "text", "length", "family")]
+    frame = texts.frame.with_columns(pl.col(extra).cast(pl.Float64, strict=False))
+    rows = {row["item"]: row for row in frame.iter_rows(named=True)}
     found: list[dict[str, float]] = []
-    more = [
-        name
-        for name, kind in texts.frame.schema.items()
-        if name not in ("item", "text", "length", "family") and kind.is_numeric()
-    ]
+    more = [name for name in extra if frame[name].drop_nulls().len()]
     for item in items:
         row = rows.get(item, {})
         known = style_of(row["text"]) if row.get("text") else {}

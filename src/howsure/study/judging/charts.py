@@ -72,7 +72,7 @@ def draw_bench(bench: JudgeBench) -> dict[str, Chart]:
                     level,
                     "jackknife over items",
                     f"Dimension {first['dimension'][0]}; all effects in one model",
-                ),  # type: ignore[arg-type]  # fmt: skip
+                ),
                 label=Field("label", "Effect"),
                 value=Field("value", "Change of the rating", "units of the rating"),
                 group=Field("group", "Judge"),

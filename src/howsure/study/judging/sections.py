@@ -5,8 +5,8 @@ from __future__ import annotations
 from howsure.estimates import Estimate, chance
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
-from howsure.study.judging.charts import draw_agreement, draw_bias, draw_calibration
 from howsure.study.judging.bench import EQUAL, PANEL, JudgeBench
+from howsure.study.judging.charts import draw_agreement, draw_bias, draw_calibration
 from howsure.study.judging.comparison import OF_CATEGORIES, STATISTICS, JudgeComparison
 from howsure.study.judging.labelling import LabelEstimates
 from howsure.study.judging.validation import Validation
@@ -195,7 +195,7 @@ def label_sections(found: LabelEstimates) -> list[Section]:
         "Labels and judges",
         "Labels alone",
         "Judges alone",
-        "Times more labels needed without judges",
+        "Labels saved (×)",
         "Labelled",
     ]
     notes = [Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []
@@ -210,8 +210,8 @@ _LABEL_METHOD = (
 )
 
 
-def bench_table(found: JudgeBench) -> TableBlock:
-    """One row per judge (and dimension), the highest agreement first; columns without a number are left out."""
+def bench_table(found: JudgeBench, *, is_short: bool = False) -> TableBlock:
+    """One row per judge (and dimension), the highest agreement first; columns without a number are left out, in short also stability and calibration."""
     level = found.provenance.settings["level"]
     is_match = found.kind == "match"
     shown = {
@@ -223,7 +223,11 @@ def bench_table(found: JudgeBench) -> TableBlock:
         "calibration_error": "calibration error",
     }
     frame = found.to_frame("bench").sort("dimension", "agreement", descending=[False, True], nulls_last=True)
-    kept = {name: title for name, title in shown.items() if frame[name].drop_nulls().len()}
+    kept = {
+        name: title
+        for name, title in shown.items()
+        if frame[name].drop_nulls().len() and not (is_short and name in ("consistency", "noise", "calibration_error"))
+    }
     has_cost = frame["cost_for_precision"].drop_nulls().len() > 0
     several = frame["dimension"].n_unique() > 1
     rows: list[list[Cell]] = []
@@ -235,7 +239,7 @@ def bench_table(found: JudgeBench) -> TableBlock:
             else []
         )
         rows.append([*([row["dimension"]] if several else []), row["judge"], *cells, row["may_replace"], *price])
-    columns = [*(["dimension"] if several else []), "judge", *kept.values(), "may replace a rater", *(["cost for precision"] if has_cost else [])]  # fmt: skip
+    columns = [*(["dimension"] if several else []), "judge", *kept.values(), "may replace", *(["cost for precision"] if has_cost else [])]  # fmt: skip
     return TableBlock(columns, rows, f"Judges compared with {len(found.raters)} people, {level:.0%} intervals.")
 
 
@@ -253,7 +257,7 @@ def bench_differences(found: JudgeBench) -> TableBlock:
             ).against(0),
             chance(row["p"]),
             chance(row["p_holm"]),
-        ]  # fmt: skip
+        ]
         for row in frame.iter_rows(named=True)
     ]
     return TableBlock(
@@ -269,6 +273,7 @@ def bench_effects(found: JudgeBench) -> TableBlock | None:
         return None
     frame, level = found.to_frame("effects"), found.provenance.settings["level"]
     effects = frame["effect"].unique(maintain_order=True).to_list()
+    several = frame["dimension"].n_unique() > 1
     rows: list[list[Cell]] = []
     for (dimension, judge), part in frame.group_by("dimension", "judge", maintain_order=True):
         by_effect = {row["effect"]: row for row in part.iter_rows(named=True)}
@@ -276,9 +281,9 @@ def bench_effects(found: JudgeBench) -> TableBlock | None:
         for effect in effects:
             row = by_effect.get(effect)
             cells.append(None if row is None or row["value"] is None else Estimate(row["value"], row["value_low"], row["value_high"], level))  # fmt: skip
-        rows.append([str(dimension), str(judge), *cells])
+        rows.append([*([str(dimension)] if several else []), str(judge), *cells])
     caption = "What moves a judge's rating beyond people's, in units of the rating; all effects in one model."
-    return TableBlock(["dimension", "judge", *effects], rows, caption)
+    return TableBlock([*(["dimension"] if several else []), "judge", *effects], rows, caption)
 
 
 def bench_sections(found: JudgeBench) -> list[Section]:
@@ -305,7 +310,7 @@ def bench_sections(found: JudgeBench) -> list[Section]:
                     Estimate(row[n], row[f"{n}_low"], row[f"{n}_high"], level)
                     for n in ("accuracy", "sensitivity", "specificity")
                 ),
-            ]  # fmt: skip
+            ]
             for row in found.to_frame("thresholds").iter_rows(named=True)
         ]
         caption = "Items above the middle of the scale by people: a cut of the judge's rating, chosen on one half of the items and tested on the other."

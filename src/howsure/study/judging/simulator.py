@@ -15,7 +15,7 @@ from howsure.study.judging.ratings import Orders
 from howsure.study.judging.validation import Lengths
 from howsure.tables import Ratings
 
-__all__ = ["SimulatedJudge", "simulate_judge"]
+__all__ = ["JUDGES", "SimulatedBench", "SimulatedJudge", "simulate_bench", "simulate_judge"]
 
 # answers = centre + factor · (how much better the target is); ends of the scale
 _DIMENSIONS = {"voice": (0.0, 1.0, -2, 2), "vibe:target": (2.0, 0.6, 1, 3), "vibe:comparison": (2.0, -0.6, 1, 3)}
@@ -105,3 +105,106 @@ class _Answering:
             values = np.clip(np.round(raw), low, high) + 0.0 if self.is_rounded else raw
             parts.append(pl.DataFrame({"rater": rater, "item": items, "dimension": name, "value": values}))
         return pl.concat(parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedBench(Result):
+    """Simulated ratings of people and of several judges with known noise and biases.
+
+    Tables: ``people``, ``judges`` (means of both orders and all repeats), ``judge_orders`` (with slot and repeat), ``texts`` (length, lists and family of each item), ``costs`` and
+    ``truth`` (what is true of each judge: noise, bias, slot, length, lists, own_family).
+    """
+
+    name: ClassVar[str] = "simulated_bench"
+    people: Ratings
+    judges: Ratings
+    orders: Orders
+    texts: pl.DataFrame
+    costs: pl.DataFrame
+    truth: pl.DataFrame
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``people``, ``judges``, ``judge_orders``, ``texts``, ``costs`` and ``truth``."""
+        tables = {"people": self.people.frame, "judges": self.judges.frame, "judge_orders": self.orders.frame}
+        return {**tables, "texts": self.texts, "costs": self.costs, "truth": self.truth}
+
+
+JUDGES = {
+    # noise, bias, slot, length, lists, own family, cost of one rating, family
+    "aster/large": (0.5, 0.1, 0.1, 0.0, 0.0, 0.3, 0.03, "aster"),
+    "aster/small": (0.8, 0.3, 0.3, 0.2, 0.2, 0.3, 0.004, "aster"),
+    "birch/large": (0.5, -0.2, 0.0, 0.1, 0.0, 0.0, 0.02, "birch"),
+    "birch/small": (1.0, 0.4, 0.5, 0.3, 0.4, 0.2, 0.002, "birch"),
+    "cedar/large": (0.7, 0.0, 0.2, 0.0, 0.3, 0.0, 0.01, "cedar"),
+    "cedar/small": (1.4, 0.6, 0.2, 0.4, 0.0, 0.4, 0.001, "cedar"),
+}
+"""Six simulated judges."""
+
+
+def simulate_bench(
+    *, n_items: int = 80, n_raters: int = 5, n_repeats: int = 2, noise: float = 0.7, seed: int = 0
+) -> SimulatedBench:
+    """People and six judges rate the same answers from 1 to 5.
+
+    Parameters
+    ----------
+    n_items, n_raters : int
+        How many answers, and how many people, who rate all of them.
+    n_repeats : int
+        How often each judge is asked in each order.
+    noise : float
+        Standard deviation of one person's rating.
+    seed : int
+        The same seed gives the same ratings.
+    """
+    if min(n_items, n_raters, n_repeats) < 1:
+        raise OptionError("There must be an item, a rater and a repeat at least.")
+    rng = np.random.default_rng(seed)
+    items = [f"answer-{number:03d}" for number in range(1, n_items + 1)]
+    quality, doublings = rng.normal(3, 0.9, n_items), rng.normal(0, 0.7, n_items)
+    lists, family = rng.random(n_items) < 0.4, rng.choice(["aster", "birch", "cedar"], n_items)
+
+    def rated(values: Floats) -> Floats:
+        return np.asarray(np.clip(np.round(values), 1, 5))
+
+    severity = rng.normal(0, 0.2, n_raters)
+    people = pl.concat(
+        pl.DataFrame({"rater": f"rater-{one + 1}", "item": items, "dimension": "quality", "value": rated(quality + severity[one] + rng.normal(0, noise, n_items))})
+        for one in range(n_raters)
+    )  # fmt: skip
+    rows = []
+    for name, (spread, bias, slot, length, listed, own, _, home) in JUDGES.items():
+        # what a judge sees of an item stays; the rest changes from answer to answer
+        seen = quality + bias + length * doublings + listed * (lists - 0.4) + own * (family == home) + rng.normal(0, 0.8 * spread, n_items)  # fmt: skip
+        for where, sign in ((1, 0.5), (2, -0.5)):
+            for repeat in range(1, n_repeats + 1):
+                values = rated(seen + sign * slot + rng.normal(0, 0.6 * spread, n_items))
+                rows.append(pl.DataFrame({"rater": name, "item": items, "dimension": "quality", "target_slot": where, "repeat": repeat, "value": values}))  # fmt: skip
+    orders = pl.concat(rows)
+    means = orders.group_by("rater", "item", "dimension", maintain_order=True).agg(pl.col("value").mean())
+    truth = pl.DataFrame(
+        [(name, *values[:6]) for name, values in JUDGES.items()],
+        schema=["judge", "noise", "bias", "slot", "length", "lists", "own_family"],
+        orient="row",
+    )
+    costs = pl.DataFrame(
+        [(name, values[6], values[7]) for name, values in JUDGES.items()],
+        schema=["judge", "cost", "family"],
+        orient="row",
+    )
+    texts = pl.DataFrame(
+        {"item": items, "length": np.round(150 * 2.0**doublings), "lists": lists.astype(np.float64), "family": family}
+    )
+    settings = {"n_items": n_items, "n_raters": n_raters, "n_repeats": n_repeats, "noise": noise}
+    table = Ratings(people)
+    return SimulatedBench(
+        people=table,
+        judges=Ratings(means),
+        orders=Orders(orders),
+        texts=texts,
+        costs=costs,
+        truth=truth,
+        provenance=Provenance(settings, table.digest, seed),
+    )
