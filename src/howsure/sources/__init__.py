@@ -33,6 +33,7 @@ from howsure.tables.frames import expand
 
 __all__ = [
     "SOURCES",
+    "WRITTEN",
     "Account",
     "Progress",
     "Recognised",
@@ -61,6 +62,7 @@ SOURCES = (
         "swe_bench",
         "harbor",
     ),
+    *("label_studio", "argilla", "potato", "prodigy", "mturk"),
     *("deepeval", "inspect_frames", "inspect_scout", "openai_evals", "epoch", "metr", "arena_votes", "hf_eval_results"),
     "excel",
     "files",
@@ -194,7 +196,7 @@ def convert(paths: Any, out: str | Path, *, to: str | None = None, **options: An
     out : str or path
         The file to write: csv, tsv, jsonl or parquet by its ending (text also with ``.gz``); with `to`, a folder.
     to : str, optional
-        ``every-eval-ever``: write files of that format instead.
+        One of `WRITTEN`, such as ``every-eval-ever`` or ``label-studio``: write files of that format instead.
     **options
         As in `read`.
     """
@@ -206,28 +208,37 @@ def convert(paths: Any, out: str | Path, *, to: str | None = None, **options: An
     return table
 
 
+WRITTEN = ("every-eval-ever", "label-studio", "argilla", "potato", "prodigy", "mturk")
+"""Formats that tables can be written in: the first takes attempts and scores, the others ratings."""
+
+
 def write_as(table: Table, folder: str | Path, to: str) -> list[Path]:
     """Write a table in another tool's format.
 
     Parameters
     ----------
     table : Table
-        Attempts or scores.
+        Attempts or scores for ``every-eval-ever``, ratings for the rating tools.
     folder : str or path
         Where the files go.
     to : str
-        ``every-eval-ever``.
+        One of `WRITTEN`.
 
     Returns
     -------
     list of Path
         The files.
     """
-    if to.replace("_", "-") != "every-eval-ever":
-        raise OptionError.unknown("format to write", to, ["every-eval-ever"])
-    from howsure.sources.every_eval_ever import write
-
-    return write(table, Path(folder))
+    name = to.replace("_", "-")
+    if name not in WRITTEN:
+        raise OptionError.unknown("format to write", to, WRITTEN)
+    is_ratings = isinstance(table, TABLES["ratings"])
+    if (name != "every-eval-ever") != is_ratings:
+        needed = "attempts or scores" if name == "every-eval-ever" else "ratings"
+        raise InputError(f"{name} takes {needed}; these are {type(table).__name__.lower()}.")
+    module = importlib.import_module(f"howsure.sources.{name.replace('-', '_')}")
+    files: list[Path] = module.write(table, Path(folder))
+    return files
 
 
 def formats() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,9 +22,14 @@ from howsure.stats.survival import kaplan_meier, restricted_mean
 from howsure.stats.trends import Line, fit_line
 from howsure.stats.variance import split
 
-__all__ = ["CoverageRow", "coverage_table"]
+__all__ = ["Case", "CoverageRow", "Draw", "coverage_table"]
 
 _REPLICATES = 500
+
+Draw = Callable[[np.random.Generator, float], tuple[Estimate, float]]
+"""Draws a data set and gives an estimate at a level, and the true value."""
+Case = tuple[str, str, Draw]
+"""Method, design, and the function that draws."""
 
 
 @dataclass(frozen=True)
@@ -50,41 +55,43 @@ def coverage_table(
     *,
     level: float = 0.95,
     scheduler: str | None = None,
+    cases: Sequence[Case] | None = None,
 ) -> list[CoverageRow]:
     """The coverage of every interval of this package in designs that evals have, small ones above all.
 
     Some rows show what not to do: a t interval for right-or-wrong scores, clusters ignored, a percentile bootstrap over few items.
     ``progress`` is called with the number of finished simulations and their total. ``scheduler`` is the address of a Dask scheduler that shares the work.
+    ``cases`` are the rows (method, design, function that draws an estimate and its true value); by default those of this module.
     """
     check_level(level)
     if n_simulations < 1:
         raise OptionError(f"{n_simulations} simulations show nothing. Give at least 1; 2000 leave an error of 0.005.")
     rows = []
-    for number, (method, design, draw) in enumerate(_CASES):
+    listed = list(_CASES if cases is None else cases)
+    for number, (method, design, draw) in enumerate(listed):
         work = partial(_simulate, draw, level)
         drawn = replicate(
             work,
             n_simulations,
-            seed=seed * len(_CASES) + number,
+            seed=seed * len(listed) + number,
             batch=250,
             scheduler=scheduler,
-            progress=None if progress is None else partial(_report, progress, number * n_simulations),
+            progress=None if progress is None else partial(_report, progress, number * n_simulations, len(listed)),
             keep=False,
         )
         rows.append(_row(method, design, drawn, level))
     return rows
 
 
-def _report(progress: Callable[[int, int], None], before: int, done: int, total: int) -> None:
+def _report(progress: Callable[[int, int], None], before: int, n_rows: int, done: int, total: int) -> None:
     """Tell how many simulations of all rows are done."""
-    progress(before + done, total * len(_CASES))
+    progress(before + done, total * n_rows)
 
 
-_Draw = Callable[[np.random.Generator, float], tuple[Estimate, float]]
 _Band = Callable[[Line, float, float], tuple[Floats, Floats]]
 
 
-def _simulate(draw: _Draw, level: float, rng: np.random.Generator, size: int) -> Floats:
+def _simulate(draw: Draw, level: float, rng: np.random.Generator, size: int) -> Floats:
     """Whether the interval contained the true value and how wide it was, NaN where an end is open."""
     drawn = [draw(rng, level) for _ in range(size)]
     widths = (math.nan if estimate.width is None else estimate.width for estimate, _ in drawn)
@@ -237,7 +244,7 @@ def _krippendorff(rng: np.random.Generator, level: float, *, n: int, raters: int
     return krippendorff(_rated(rng, n, raters, 0), level=level), 0.5
 
 
-_CASES: list[tuple[str, str, _Draw]] = [
+_CASES: list[Case] = [
     ("mean of 0/1 (Wilson)", "5 items, accuracy 0.8", partial(_binary, n=5, accuracy=0.8)),
     ("mean of 0/1 (Wilson)", "30 items, accuracy 0.95", partial(_binary, n=30, accuracy=0.95)),
     ("mean of 0/1 (t): avoid", "30 items, accuracy 0.95", partial(_binary_t, n=30, accuracy=0.95)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ __all__ = [
     "judge_criterion",
     "overall",
     "read_criteria",
+    "require_criterion",
 ]
 
 Verdict = Literal["pass", "fail", "inconclusive", "no verdict"]
@@ -156,6 +158,25 @@ def read_criteria(path: str | os.PathLike[str]) -> tuple[Criterion, ...]:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"{path}: two criteria are called {twice!r}. Give each a different name.")
     return found
+
+
+def require_criterion(text: str) -> Criterion:
+    """A criterion from one line.
+
+    >>> require_criterion("mean:quality >= 3.5")
+    Criterion(name='mean:quality >= 3.5', statistic='mean:quality', threshold=3.5, direction='at_least')
+
+    Parameters
+    ----------
+    text : str
+        Statistic, >= or <=, and a number.
+    """
+    found = re.fullmatch(r"\s*(\S.*?)\s*(>=|≥|<=|≤)\s*([-+]?[0-9.]+)\s*", text)
+    if not found:
+        raise OptionError(
+            f"{text!r} is no criterion. Write a statistic, >= or <=, and a number, as in 'mean:quality >= 3.5'."
+        )
+    return Criterion(text.strip(), found[1], float(found[3]), "at_least" if found[2] in (">=", "≥") else "at_most")
 
 
 def _criterion(document: Document, place: int, entry: Any) -> Criterion:

@@ -16,6 +16,7 @@ VERBS: Panels = {
         "build": ("howsure.cli.study.build", "One blind page per rater, and the sealed key."),
         "collect": ("howsure.cli.study.collect", "Raters' files and the key → a table of ratings."),
         "judge": ("howsure.cli.study.judge", "A model rates the same blinded pairs."),
+        "stop": ("howsure.cli.study.stop", "May a live study stop? Valid at every look."),
         "labels": ("howsure.cli.study.labels", "How many items people should label, and which."),
     },
     "After": {

@@ -226,7 +226,7 @@ def bench_table(found: JudgeBench, *, is_short: bool = False) -> TableBlock:
     kept = {
         name: title
         for name, title in shown.items()
-        if frame[name].drop_nulls().len() and not (is_short and name in ("consistency", "noise", "calibration_error"))
+        if frame[name].drop_nulls().len() and not (is_short and name not in ("agreement", "minus_people"))
     }
     has_cost = frame["cost_for_precision"].drop_nulls().len() > 0
     several = frame["dimension"].n_unique() > 1

@@ -1,0 +1,316 @@
+"""How often the intervals of a rating study contain the true value, by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.results import Provenance, Result
+from howsure.stats._arrays import Floats
+from howsure.stats.corrections import powered_mean
+from howsure.stats.coverage import Case, CoverageRow, coverage_table
+from howsure.stats.drift import drift_alarm, simulate_runs
+from howsure.stats.judges import compare_judges
+from howsure.stats.label_sampling import draw_labels, inclusion_probabilities, judged_mean, strata_of
+from howsure.stats.latent_classes import dawid_skene, simulate_labels
+from howsure.stats.ordinal import fit_ordinal, simulate_ordinal
+from howsure.stats.paired_comparisons import bradley_terry, plackett_luce, simulate_comparisons, simulate_rankings
+from howsure.stats.sequences import mean_sequence
+from howsure.stats.spans import simulate_spans, span_agreement
+from howsure.stats.system_differences import system_differences
+
+__all__ = ["CASES", "StudyCoverage", "coverage", "draw_judged"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyCoverage(Result):
+    """Coverage of the intervals of rating studies.
+
+    Table ``study_coverage``: method, design, level, coverage (share of simulated data sets whose interval contains the true value), monte_carlo_se, mean_width.
+
+    Parameters
+    ----------
+    rows : tuple[CoverageRow, ...]
+        One entry per method and design.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
+
+    name: ClassVar[str] = "study_coverage"
+    rows: tuple[CoverageRow, ...]
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``study_coverage``."""
+        return {"study_coverage": pl.DataFrame([vars(row) for row in self.rows], infer_schema_length=None)}
+
+
+def coverage(
+    *,
+    only: str | None = None,
+    n_simulations: int = 400,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> StudyCoverage:
+    """How often the intervals of rating studies contain the true value, also where an assumption fails.
+
+    Parameters
+    ----------
+    only : str, optional
+        Only rows whose method or design contains this text.
+    n_simulations : int, default 400
+        Simulated data sets per row; 400 leave a standard error of about 0.011.
+    level : float, default 0.95
+        Intended coverage, between 0 and 1.
+    seed : int, default 0
+        The same seed gives the same numbers.
+    progress : callable, optional
+        Called with the number of finished simulations and of all.
+    """
+    cases = [case for case in CASES if only is None or only.lower() in f"{case[0]} {case[1]}".lower()]
+    if not cases:
+        raise OptionError(
+            f"No row contains {only!r}. The methods are: {', '.join(dict.fromkeys(one[0] for one in CASES))}."
+        )
+    rows = coverage_table(n_simulations, seed, progress, level=level, cases=cases)
+    provenance = Provenance({"only": only, "n_simulations": n_simulations, "level": level}, seed=seed)
+    return StudyCoverage(rows=tuple(rows), provenance=provenance)
+
+
+# labels and judges
+
+
+def draw_judged(
+    rng: np.random.Generator, n: int, *, is_binary: bool = False, n_judges: int = 1, n_clusters: int = 0
+) -> tuple[Floats, Floats, Floats, float]:
+    """Labels and judges' ratings of n items, their clusters, and the true mean label.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the random numbers.
+    n : int
+        Items.
+    is_binary : bool
+        Right or wrong (30 % right, judges with sensitivity 0.8 and specificity 0.85) instead of ratings from 1 to 5 by judges that are 0.5 too high and err more on good items.
+    n_judges : int
+        Judges.
+    n_clusters : int
+        Clusters that share half of the variance; 0 for independent items.
+    """
+    cluster = np.arange(n) if not n_clusters else np.arange(n) % n_clusters
+    shared = rng.normal(0, 1, n_clusters if n_clusters else n)[cluster]
+    quality = shared if not n_clusters else np.sqrt(0.5) * (shared + rng.normal(0, 1, n))
+    if is_binary:
+        label = (quality > 0.5244).astype(np.float64)
+        judged = [np.where(label == 1, rng.random(n) < 0.8, rng.random(n) < 0.15) for _ in range(n_judges)]
+        return label, np.column_stack(judged).astype(np.float64), cluster.astype(np.float64), 0.3
+    label = np.clip(np.round(3 + quality + rng.normal(0, 0.6, n)), 1, 5)
+    noise = 0.3 + 0.7 * (quality > 0)
+    judged = [np.clip(np.round(3.5 + 0.8 * quality + noise * rng.normal(0, 1, n)), 1, 5) for _ in range(n_judges)]
+    return label, np.column_stack(judged), cluster.astype(np.float64), 3.0
+
+
+def _judged(
+    rng: np.random.Generator,
+    level: float,
+    *,
+    n: int,
+    n_labels: int,
+    how: str = "uniform",
+    is_binary: bool = False,
+    n_judges: int = 1,
+    n_clusters: int = 0,
+) -> tuple[Estimate, float]:
+    label, judged, cluster, truth = draw_judged(rng, n, is_binary=is_binary, n_judges=n_judges, n_clusters=n_clusters)
+    seed = int(rng.integers(2**31))
+    if how == "PPI++":
+        is_drawn, _ = draw_labels(np.full(n, n_labels / n), n_labels=n_labels, seed=seed)
+        found = powered_mean(label[is_drawn], judged[is_drawn, 0], judged[~is_drawn, 0], level=level)
+        return found.estimate, truth
+    strata = strata_of(judged[:, 0]) if how == "stratified" else None
+    probabilities = None
+    if how == "active":
+        errors = 0.4 + 0.6 * (judged[:, 0] > np.median(judged[:, 0]))
+        is_drawn, probabilities = draw_labels(inclusion_probabilities(errors, n_labels), n_labels=n_labels, seed=seed)
+    elif n_clusters:
+        # whole clusters are labelled
+        chosen = rng.permutation(n_clusters)[: round(n_labels * n_clusters / n)]
+        is_drawn = np.isin(cluster, chosen)
+    else:
+        is_drawn, _ = draw_labels(np.full(n, n_labels / n), strata=strata, n_labels=n_labels, seed=seed)
+    found_mean = judged_mean(
+        np.where(is_drawn, label, np.nan),
+        judged,
+        probabilities=probabilities,
+        strata=strata,
+        clusters=cluster if n_clusters else None,
+        level=level,
+    )
+    return found_mean.estimate, truth
+
+
+@cache
+def _true_agreement_difference() -> float:
+    rng = np.random.default_rng(12345)
+    people, judges = _raters_and_judges(rng, 40_000)
+    whole = people.sum(axis=1)
+    found = [
+        np.mean([np.corrcoef(judges[:, j], whole - people[:, r])[0, 1] for r in range(people.shape[1])]) for j in (0, 1)
+    ]
+    return float(found[0] - found[1])
+
+
+def _raters_and_judges(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+    quality = rng.normal(3, 1, n)
+    people = np.clip(np.round(quality[:, None] + rng.normal(0, 0.8, (n, 4))), 1, 5)
+    shared = rng.normal(0, 0.4, n)  # judges err alike
+    judges = np.column_stack([quality + shared + rng.normal(0, sd, n) for sd in (0.4, 0.8)])
+    return people, np.clip(np.round(judges), 1, 5)
+
+
+def _judge_pair(rng: np.random.Generator, level: float, *, n: int) -> tuple[Estimate, float]:
+    people, judges = _raters_and_judges(rng, n)
+    return compare_judges(judges, people, level=level)[1][0].difference, _true_agreement_difference()
+
+
+def _no_false_alarm(rng: np.random.Generator, level: float, *, noise: float) -> tuple[Estimate, float]:
+    """An interval that contains 0 unless an alarm was raised in 20 runs without a change."""
+    seed = int(rng.integers(2**31))
+    found = drift_alarm(simulate_runs(noise=noise, seed=seed), level=level, seed=seed)
+    return (Estimate(0.0, -1.0, 1.0, level) if found.alarm_at is None else Estimate(1.0, 0.5, 1.5, level)), 0.0
+
+
+# systems, raters and categories
+
+
+def _systems(rng: np.random.Generator, level: float, *, n: int, raters: int, per_item: int) -> tuple[Estimate, float]:
+    """Two systems' answers to n items, each item rated by some of the raters; both sides vary."""
+    seen = np.argsort(rng.random((n, raters)), axis=1) < per_item
+    item, rater = np.nonzero(seen)
+    shifts = (
+        rng.normal(0, 1, n),
+        rng.normal(0, 0.7, raters),
+        rng.normal(0, 0.5, (n, 2)),
+        rng.normal(0, 0.3, (raters, 2)),
+    )
+    values = [0.5 * s + shifts[0][item] + shifts[1][rater] + shifts[2][item, s] + shifts[3][rater, s] + rng.normal(0, 0.8, len(item)) for s in (0, 1)]  # fmt: skip
+    names = ["a"] * len(item) + ["b"] * len(item)
+    found = system_differences(np.concatenate(values), names, [*item, *item], [*rater, *rater], level=level)
+    return found[0].difference, -0.5
+
+
+def _ordered(
+    rng: np.random.Generator, level: float, *, n: int, raters: int, missing: float = 0.0, severity: bool = False
+) -> tuple[Estimate, float]:
+    drawn = simulate_ordinal(n_items=n, n_raters=raters, missing=missing, seed=int(rng.integers(2**31)))
+    pairs = [f"{r}/{g}" for r, g in zip(drawn["rater"], drawn["group"], strict=True)]
+    random = {"rater": drawn["rater"], "answer": drawn["answer"], "item": drawn["item"], "rater × group": pairs}
+    fit = fit_ordinal(drawn["value"], random, group=drawn["group"], each="rater", level=level)
+    if isinstance(fit, str):
+        return Estimate.without("undefined", fit, level=level), 0.0
+    if severity:
+        label, one = fit.effects[0]
+        return one, float(drawn["rater_effects"][int(label)] - drawn["rater_effects"].mean())
+    return fit.contrasts[0].difference, -1.0
+
+
+def _classes(
+    rng: np.random.Generator, level: float, *, n: int, missing: float = 0.0, hard: float = 0.0, is_share: bool = False
+) -> tuple[Estimate, float]:
+    labels, _ = simulate_labels(n_items=n, missing=missing, hard_items=hard, seed=int(rng.integers(2**31)))
+    fit = dawid_skene(labels, level=level)
+    if isinstance(fit, str):
+        return Estimate.without("undefined", fit, level=level), 0.0
+    if is_share:
+        return fit.shares[0], 0.5
+    return fit.accuracy[1], (1 - hard) * 0.8 + hard / 3
+
+
+@cache
+def _true_overlap() -> float:
+    return float(span_agreement(*simulate_spans(n_items=6000, seed=54321)).overlap)
+
+
+def _marked(rng: np.random.Generator, level: float, *, n: int) -> tuple[Estimate, float]:
+    spans, lengths = simulate_spans(n_items=n, seed=int(rng.integers(2**31)))
+    return span_agreement(spans, lengths, level=level).overlap, _true_overlap()
+
+
+_STRENGTHS = np.array([0.6, 0.1, -0.2, -0.5])
+
+
+def _votes(
+    rng: np.random.Generator, level: float, *, n: int, voters: int, is_clustered: bool = True
+) -> tuple[Estimate, float]:
+    drawn = simulate_comparisons(_STRENGTHS, n, rng, tie=-0.5, position=0.3, n_voters=voters, voter_sd=0.4)
+    a, b = ([str(one) for one in side] for side in (drawn.a, drawn.b))
+    fit = bradley_terry(a, b, drawn.outcome, clusters=drawn.voter if is_clustered else None, position=True, level=level)
+    return fit.difference("0", "3"), 1.1
+
+
+def _ranked(rng: np.random.Generator, level: float, *, n: int) -> tuple[Estimate, float]:
+    ranks = simulate_rankings(_STRENGTHS, n, rng)
+    fit = plackett_luce(ranks, names=["0", "1", "2", "3"], clusters=np.arange(n), level=level)
+    return fit.difference("0", "3"), 1.1
+
+
+def _stopped(rng: np.random.Generator, level: float, *, kind: str, effect: float) -> tuple[Estimate, float]:
+    """A study that is looked at after each of 80 raters and stops when the middle (or 0) is excluded; the interval at the stop."""
+    n = 80
+    if kind == "share":
+        values, bounds, truth, at = rng.binomial(5, effect, n) / 5, (0.0, 1.0), effect, 0.5
+    else:
+        low = -4.0 if kind == "difference" else 1.0
+        bounds, at = (low, low + (8.0 if kind == "difference" else 4.0)), 0.0 if kind == "difference" else 3.0
+        values = np.clip(rng.normal(effect, 0.7, n), *bounds)
+        truth = effect
+    found = mean_sequence(values, n_planned=n, level=level, bounds=bounds)
+    is_out = (found.low > at) | (found.high < at)
+    stop = int(is_out.argmax()) if is_out.any() else n - 1
+    value = min(max(float(found.value[stop]), float(found.low[stop])), float(found.high[stop]))
+    return Estimate(value, float(found.low[stop]), float(found.high[stop]), level), truth
+
+
+CASES: list[Case] = [
+    ("mean label, PPI++", "20 of 300 labelled, ratings", partial(_judged, n=300, n_labels=20, how="PPI++")),
+    ("mean label, PPI++", "20 of 300 labelled, 0/1", partial(_judged, n=300, n_labels=20, how="PPI++", is_binary=True)),
+    ("mean label, uniform", "20 of 300 labelled, ratings", partial(_judged, n=300, n_labels=20)),
+    ("mean label, uniform", "20 of 300 labelled, 0/1", partial(_judged, n=300, n_labels=20, is_binary=True)),
+    ("mean label, stratified", "24 of 300 labelled, ratings", partial(_judged, n=300, n_labels=24, how="stratified")),
+    ("mean label, active", "30 of 300 labelled, ratings", partial(_judged, n=300, n_labels=30, how="active")),
+    (
+        "mean label, active",
+        "60 of 300 labelled, 0/1",
+        partial(_judged, n=300, n_labels=60, how="active", is_binary=True),
+    ),
+    ("mean label, 3 judges", "30 of 300 labelled, ratings", partial(_judged, n=300, n_labels=30, n_judges=3)),
+    ("mean label, clusters", "15 of 60 clusters of 5", partial(_judged, n=300, n_labels=75, n_clusters=60)),
+    ("difference of two judges", "40 items, 4 raters", partial(_judge_pair, n=40)),
+    ("no false alarm of drift", "30 anchors, 20 runs", partial(_no_false_alarm, noise=0.5)),
+    ("difference of systems", "10 items × 5 raters", partial(_systems, n=10, raters=5, per_item=5)),
+    ("difference of systems", "30 items, 8 raters, 3 per item", partial(_systems, n=30, raters=8, per_item=3)),
+    ("ordinal model, systems", "10 items × 5 raters", partial(_ordered, n=10, raters=5)),
+    ("ordinal model, systems", "20 items × 6 raters, 30 % missing", partial(_ordered, n=20, raters=6, missing=0.3)),
+    ("ordinal model, severity", "20 items × 6 raters", partial(_ordered, n=20, raters=6, severity=True)),
+    ("Dawid–Skene, accuracy", "60 items × 4 raters", partial(_classes, n=60)),
+    ("Dawid–Skene, accuracy", "100 items, 30 % missing", partial(_classes, n=100, missing=0.3)),
+    ("Dawid–Skene, share", "60 items × 4 raters", partial(_classes, n=60, is_share=True)),
+    ("Dawid–Skene, accuracy: fails", "100 items, 20 % too hard for all", partial(_classes, n=100, hard=0.2)),
+    ("overlap of spans", "30 texts, 3 raters", partial(_marked, n=30)),
+    ("Bradley–Terry–Davidson", "240 votes of 12 voters", partial(_votes, n=240, voters=12)),
+    ("votes as independent: avoid", "600 votes of 12 voters", partial(_votes, n=600, voters=12, is_clustered=False)),
+    ("Plackett–Luce", "40 rankings of 4", partial(_ranked, n=40)),
+    ("live mean, at the stop", "80 raters, true 3.2, threshold 3", partial(_stopped, kind="mean", effect=3.2)),
+    ("live difference, at the stop", "80 raters, true 0", partial(_stopped, kind="difference", effect=0.0)),
+    ("live share, at the stop", "80 raters, true 0.6, threshold 0.5", partial(_stopped, kind="share", effect=0.6)),
+]
