@@ -41,7 +41,10 @@ def convert(
     ] = False,
     to: Annotated[
         str | None,
-        typer.Option(help="Write another tool's format into the folder OUT: every-eval-ever; ratings: label-studio, argilla, potato, prodigy, mturk.", show_default=False),
+        typer.Option(
+            help="Write another tool's format into the folder OUT: every-eval-ever; ratings: label-studio, argilla, potato, prodigy, mturk.",
+            show_default=False,
+        ),
     ] = None,
     download: Annotated[
         bool, typer.Option("--download", help="Fetch Epoch's public benchmark tables; name only OUT.")

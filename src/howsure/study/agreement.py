@@ -26,7 +26,7 @@ from howsure.stats.reliability import (
     reliability_table,
 )
 from howsure.study.scoring.fidelity import is_pair
-from howsure.tables import Ratings
+from howsure.tables import Ratings, Table
 from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
@@ -257,6 +257,8 @@ def _as_ratings(ratings: Source) -> Ratings:
 
         path = Path(ratings)
         if path.exists() and (found := sources.recognise(path)).source not in ("files", "excel"):
+            if found.source == "inspect_logs":
+                return _of_scorers(sources.read(path, scorer="all"))
             table = sources.read(path, wanted="ratings")
             if not isinstance(table, Ratings):
                 kind = type(table).__name__.lower()
@@ -285,6 +287,15 @@ def _as_ratings(ratings: Source) -> Ratings:
         guess = read_as(parts[0], table=Ratings, fill={} if asked else {"dimension": "rating"})
         return Ratings([guess.part], notes=[f"{guess.says}."] if guess.says else [])
     return _from_wide(parts[0].collect(parts[0].rows), str(ratings) if isinstance(ratings, str | Path) else "the table")
+
+
+def _of_scorers(attempts: Table) -> Ratings:
+    """The scorers of Inspect logs as raters: an item is a sample, its system the model that answered, its value the mean over epochs."""
+    keys = ["scorer", "task", "subject"]
+    mean = attempts.frame.group_by(keys, maintain_order=True).agg(pl.col("score").mean().alias("value"))
+    named = mean.rename({"scorer": "rater", "task": "item", "subject": "system"})
+    note = "Inspect: raters are the scorers, items are TASK/SAMPLE, values are mean scores over epochs."
+    return Ratings(named.with_columns(pl.lit("score").alias("dimension")), notes=[*attempts.notes, note])
 
 
 def _by_answer(ratings: Ratings) -> Ratings:

@@ -24,6 +24,7 @@ VERBS: Panels = {
         "validate": ("howsure.cli.study.validate", "Compare a judge with people, on equal terms."),
         "bench": ("howsure.cli.study.bench", "Compare many judges, and recommend one."),
         "estimate": ("howsure.cli.study.estimate", "Mean label of all items, from few labels and judges."),
+        "attack": ("howsure.cli.study.attack", "Attacked answers, and how far they move judges."),
         "drift": ("howsure.cli.study.drift", "Has a judge changed? An alarm valid at every look."),
         "coverage": ("howsure.cli.study.coverage", "How often these intervals contain the true value."),
         "reliability": ("howsure.cli.study.reliability", "Every coefficient of agreement of a table of ratings."),

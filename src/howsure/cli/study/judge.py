@@ -41,20 +41,30 @@ def judge(
     output: Output,
     asking: AskingOptions,
     similar: Similar,
-    model: Annotated[str | None, asking_option("PROVIDER/MODEL, as Inspect spells it.", show_default=False)] = None,
+    model: Annotated[
+        list[str] | None, asking_option("PROVIDER/MODEL, as Inspect spells it; may be repeated.", show_default=False)
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each question is asked in each order.")] = 1,
+    attacks: Annotated[
+        str | None,
+        typer.Option(help="Judge attacked answers too: all, or names of attacks with commas.", show_default=False),
+    ] = None,
     level: Level = 0.95,
 ) -> None:
-    """A model rates the same blinded pairs on the same dimensions, each in both slot orders, through Inspect.
+    """Models rate the same blinded pairs on the same dimensions, each in both slot orders, through Inspect.
 
     Writes judge.csv (ratings: the mean of both orders), judge_orders.csv (each order, and what failed), model_scores.csv (item, score 0–1) and
     similarity_scores.csv (how close each response is to the gold standard by embeddings, or by letters without an endpoint). Logs are in
-    DIR/logs, for `inspect view`. The same command continues an interrupted run. Exit code 1: a server failed, or no pair was rated.
+    DIR/logs, for `inspect view`. The same command continues an interrupted run, also with more models or repeats. Exit code 1: a server failed, or no pair was rated.
     """
+    from howsure.study.judging.attacks import ATTACKS, with_attacks
     from howsure.study.protocol import Study
 
     read = Study.read(study)
     found = _similarity(read, similar, output)
-    judged, exit_code = _ask(read, model, asking, level, output) if model else (None, 0)
+    wanted = [] if not attacks else list(ATTACKS) if attacks == "all" else [one.strip() for one in attacks.split(",")]
+    read = with_attacks(read, wanted)
+    judged, exit_code = _ask_all(read, model, repeats, asking, level, output) if model else (None, 0)
     output.console.json({"judge": judged and judged.as_dict(), "similarity": found.as_dict()})
     if output.out:
         output.console.wrote([*(judged.save(output.out) if judged else []), *found.save(output.out)])
@@ -79,11 +89,22 @@ def _similarity(study: Study, similar: Similar, output: Output) -> Similarity:
     return found
 
 
-def _ask(study: Study, model: str, asking: AskingOptions, level: float, output: Output) -> tuple[JudgeRatings, int]:
+def _ask_all(
+    study: Study, models: list[str], repeats: int, asking: AskingOptions, level: float, output: Output
+) -> tuple[JudgeRatings, int]:
+    from howsure.study.judging.ratings import joined
+
+    done = [_ask(study, model, repeats, asking, level, output) for model in models]
+    return joined([judged for judged, _ in done]), max(code for _, code in done)
+
+
+def _ask(
+    study: Study, model: str, repeats: int, asking: AskingOptions, level: float, output: Output
+) -> tuple[JudgeRatings, int]:
     from howsure.study.judging.ratings import summarise_replies
     from howsure.study.judging.runs import run_judge
 
-    run = run_judge(study, model, **asking.into(output))
+    run = run_judge(study, model, repeats=repeats, **asking.into(output))
     tell_errors(run, output, f"{model}: not every question was answered.")
     judged = summarise_replies(study, model, run.replies, level=level)
     _tell(judged, output)

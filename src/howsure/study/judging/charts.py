@@ -14,11 +14,12 @@ from howsure.charts.theme import LIGHT, captioned
 from howsure.estimates import Estimate
 
 if TYPE_CHECKING:
+    from howsure.study.judging.attacks import JudgeAttacks
     from howsure.study.judging.bench import JudgeBench
     from howsure.study.judging.comparison import JudgeComparison
     from howsure.study.judging.validation import Validation
 
-__all__ = ["draw_agreement", "draw_bench", "draw_bias", "draw_calibration", "judge_charts"]
+__all__ = ["draw_agreement", "draw_attacks", "draw_bench", "draw_bias", "draw_calibration", "judge_charts"]
 
 _DIMENSION = Field("label", "Dimension")
 _SIDE = 400  # of a square plot, in pixels
@@ -80,6 +81,28 @@ def draw_bench(bench: JudgeBench) -> dict[str, Chart]:
                 is_sorted=False,
             )
     return drawn
+
+
+def draw_attacks(attacks: JudgeAttacks) -> Chart:
+    """How far each attack moves each judge."""
+    frame = attacks.rows
+    first = frame.filter(pl.col("dimension") == frame["dimension"][0])
+    return interval_plot(
+        _of_table(first, "attack", "shift", "judge" if first["judge"].n_unique() > 1 else None),
+        title="How far attacks move judges",
+        caption=Caption(
+            int(first["n_items"].max()),  # type: ignore[arg-type]
+            "answers",
+            attacks.provenance.settings["level"],
+            "t over answers",
+            f"Dimension {first['dimension'][0]}; rating under attack minus rating of the clean answer",
+        ),
+        label=Field("label", "Attack"),
+        value=Field("value", "Shift", "units of the rating"),
+        group=Field("group", "Judge") if first["judge"].n_unique() > 1 else None,
+        reference=Reference(0.0, "not moved"),
+        is_sorted=False,
+    )
 
 
 def _of_table(frame: pl.DataFrame, label: str, value: str, group: str | None) -> pl.DataFrame:

@@ -61,9 +61,9 @@ def ask(study: Study, pair: ResponsePair, target_slot: int) -> str:
     return "\n\n".join(told) + "\n" + "\n".join(f"[{question.key}: …]" for question in questions)
 
 
-def sample_id(pair: str, target_slot: int) -> str:
-    """How a question about a pair in one order is called."""
-    return f"{pair}/{target_slot}"
+def sample_id(pair: str, target_slot: int, repeat: int = 1) -> str:
+    """How a question about a pair in one order is called, and each repeat of it."""
+    return f"{pair}/{target_slot}" + (f"/{repeat}" if repeat > 1 else "")
 
 
 def read_reply(text: str, dimensions: Sequence[Dimension]) -> dict[str, int] | None:

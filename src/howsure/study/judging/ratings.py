@@ -18,7 +18,7 @@ from howsure.study.protocol import Dimension, Study
 from howsure.study.scoring.fidelity import PFI, score
 from howsure.tables import Column, Ratings, Table
 
-__all__ = ["FAILURES", "JudgeRatings", "Orders", "Reply", "in_slots", "judge", "summarise_replies"]
+__all__ = ["FAILURES", "JudgeRatings", "Orders", "Reply", "by_slot", "in_slots", "joined", "judge", "summarise_replies"]
 
 FAILURES = {
     "api": "the server failed, or the question was not asked yet",
@@ -51,12 +51,13 @@ class Orders(Table):
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model said of a pair in one order: ratings by dimension, or the failure that left none."""
+    """What a model said of a pair in one order: ratings by dimension, or the failure that left none; ``repeat`` counts how often it was asked."""
 
     item: str
     target_slot: int
     values: Mapping[str, float]
     failure: str | None = None
+    repeat: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,13 +114,15 @@ class JudgeRatings(Result):
 
 def judge(
     study: Study | str | os.PathLike[str],
-    model: str,
+    model: str | Sequence[str],
     *,
     out: str | os.PathLike[str],
+    repeats: int = 1,
+    attacks: Sequence[str] = (),
     level: float = 0.95,
     **options: Any,
 ) -> JudgeRatings:
-    """Let a model rate the pairs of a study through Inspect, or continue that run in the folder `out`.
+    """Let one or more models rate the pairs of a study through Inspect, or continue that run in the folder `out`.
 
     Questions that a failing server left open are counted as ``api``, and the same call asks them again.
 
@@ -127,10 +130,14 @@ def judge(
     ----------
     study : Study or path
         The study, or its YAML file.
-    model : str
-        PROVIDER/MODEL, as Inspect spells it.
+    model : str or sequence of str
+        PROVIDER/MODEL, as Inspect spells it; several are asked one after the other.
     out : path
         The folder for the logs.
+    repeats : int
+        How often each question is asked in each order.
+    attacks : sequence of str
+        Names of attacks (`howsure.study.judging.attacks.ATTACKS`): each pair is also judged with its target altered, under the name ``PAIR.attack-NAME``.
     level : float
         Coverage of the intervals, between 0 and 1.
     **options
@@ -138,19 +145,40 @@ def judge(
 
     Returns
     -------
-    Judged
+    JudgeRatings
         The ratings, in each order and their means, and the position bias.
     """
+    from howsure.study.judging.attacks import with_attacks
     from howsure.study.judging.runs import run_judge
 
-    study = Study.of(study)
-    return summarise_replies(study, model, run_judge(study, model, out=out, **options).replies, level=level)
+    study = with_attacks(Study.of(study), attacks)
+    models = [model] if isinstance(model, str) else list(model)
+    runs = {name: run_judge(study, name, out=out, repeats=repeats, **options) for name in models}
+    return joined([summarise_replies(study, name, run.replies, level=level) for name, run in runs.items()])
+
+
+def joined(parts: Sequence[JudgeRatings]) -> JudgeRatings:
+    """The ratings of several models as one result; scores are means over the models, biases and failures carry the model's name."""
+    if len(parts) == 1:
+        return parts[0]
+    scores = pl.concat([part.scores for part in parts])
+    orders = [part.orders for part in parts]
+    return JudgeRatings(
+        model=", ".join(part.model for part in parts),
+        ratings=pl.concat([part.ratings for part in parts]),
+        orders=pl.concat(orders, how="diagonal"),
+        scores=scores.group_by("item", maintain_order=True).agg(pl.col("score").mean(), pl.col("domain").first()),
+        position={f"{part.model}: {name}": one for part in parts for name, one in part.position.items()},
+        failures={f"{part.model}: {name}": n for part in parts for name, n in part.failures.items()},
+        n_pairs=parts[0].n_pairs,
+        provenance=Provenance({"model": [part.model for part in parts]}, parts[0].provenance.digest),
+    )
 
 
 def summarise_replies(study: Study, model: str, replies: Sequence[Reply], *, level: float = 0.95) -> JudgeRatings:
     """What a model's replies come to."""
     orders = _orders(study, model, replies)
-    both = orders.filter(pl.col("value").is_not_null())
+    both = by_slot(orders)
     both = both.filter(pl.len().over("item", "dimension") == 2)
     ratings = both.group_by("rater", "item", "dimension", maintain_order=True).agg(pl.col("value").mean())
     return JudgeRatings(
@@ -167,7 +195,7 @@ def summarise_replies(study: Study, model: str, replies: Sequence[Reply], *, lev
 
 def in_slots(orders: pl.DataFrame, dimension: str) -> tuple[Floats, Floats, list[str]] | None:
     """A model's ratings of the same responses in slot 1 and in slot 2, and the items; None where no item was rated in both orders."""
-    rated = orders.filter(pl.col("dimension") == dimension, pl.col("value").is_not_null())
+    rated = by_slot(orders.filter(pl.col("dimension") == dimension))
     wide = rated.filter(pl.len().over("item") == 2).pivot(on="target_slot", index="item", values="value")
     if not {"1", "2"} <= set(wide.columns):
         return None
@@ -181,12 +209,24 @@ def in_slots(orders: pl.DataFrame, dimension: str) -> tuple[Floats, Floats, list
 def _orders(study: Study, model: str, replies: Sequence[Reply]) -> pl.DataFrame:
     """One row per order and dimension; without value where the reply failed."""
     rows = [
-        (model, reply.item, dimension, reply.target_slot, reply.values.get(dimension), reply.failure)
+        (model, reply.item, dimension, reply.target_slot, reply.values.get(dimension), reply.failure, reply.repeat)
         for reply in replies
         for dimension in _rated(study)
     ]
     kinds = {"rater": pl.String, "item": pl.String, "dimension": pl.String, "target_slot": pl.Int64}
-    return pl.DataFrame(rows, schema={**kinds, "value": pl.Float64, "failure": pl.String}, orient="row")
+    made = pl.DataFrame(rows, schema={**kinds, "value": pl.Float64, "failure": pl.String, "repeat": pl.Int64}, orient="row")  # fmt: skip
+    return made if made["repeat"].n_unique() > 1 else made.drop("repeat")
+
+
+def by_slot(orders: pl.DataFrame) -> pl.DataFrame:
+    """Ratings in each order, repeats averaged; without those that failed."""
+    rated = orders.filter(pl.col("value").is_not_null())
+    if "repeat" not in orders.columns:
+        return rated
+    keys = ("rater", "item", "dimension", "target_slot")
+    return rated.group_by(keys, maintain_order=True).agg(
+        pl.col("value").mean(), pl.lit(None, pl.String).alias("failure")
+    )
 
 
 def _rated(study: Study) -> dict[str, Dimension]:
@@ -199,7 +239,7 @@ def _scores(study: Study, both: pl.DataFrame) -> pl.DataFrame:
     known = pl.DataFrame(domains, schema={"item": pl.String, "domain": pl.String}, orient="row")
     if both.is_empty():
         return known.clear().select("item", pl.lit(0.0).alias("score"), "domain")
-    by_order = both.with_columns(rater=pl.col("target_slot").cast(pl.String)).drop("target_slot", "failure")
+    by_order = both.select("item", "dimension", "value", rater=pl.col("target_slot").cast(pl.String))
     scored = score(Ratings(by_order), study).frame
     index = pl.col(PFI) if PFI in scored.columns else pl.lit(None, pl.Float64)
     scores = scored.group_by("item").agg(index.mean().alias("score"), n=index.count()).filter(pl.col("n") == 2)

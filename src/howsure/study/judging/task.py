@@ -20,21 +20,24 @@ __all__ = ["judge_pairs", "rate_pair", "ratings"]
 
 
 @task
-def judge_pairs(study: str | Study, only: Collection[str] | None = None) -> Task:
+def judge_pairs(study: str | Study, only: Collection[str] | None = None, repeats: int = 1) -> Task:
     """A model rates the blinded pairs of a study, each in both slot orders.
 
     Args:
         study: The file of the study.
         only: Which samples, such as ``p1/1`` (pair p1 with its target in slot 1); all of them when left out.
+        repeats: How often each question is asked; the second time is called ``p1/1/2``.
     """
     read = study if isinstance(study, Study) else Study.read(study)
-    orders = [(pair, slot) for pair in read.pairs for slot in (1, 2)]
+    orders = [(pair, slot, repeat) for repeat in range(1, repeats + 1) for pair in read.pairs for slot in (1, 2)]
     samples = [
         Sample(
-            id=sample_id(pair.id, slot), input=ask(read, pair, slot), metadata={"pair": pair.id, "target_slot": slot}
+            id=sample_id(pair.id, slot, repeat),
+            input=ask(read, pair, slot),
+            metadata={"pair": pair.id, "target_slot": slot, "repeat": repeat},
         )
-        for pair, slot in orders
-        if only is None or sample_id(pair.id, slot) in only
+        for pair, slot, repeat in orders
+        if only is None or sample_id(pair.id, slot, repeat) in only
     ]
     return Task(
         dataset=MemoryDataset(samples, name=read.title),
