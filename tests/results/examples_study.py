@@ -6,13 +6,16 @@ from pathlib import Path
 
 import polars as pl
 
-from howsure.study import agreement, analysis, presets, protocol, simulator
-from howsure.study.judging import embeddings, ratings, validation
+from howsure.stats.drift import simulate_runs
+from howsure.stats.latent_classes import simulate_labels
+from howsure.study import agreement, analysis, answer_types, interval_coverage, presets, protocol, simulator, stopping
+from howsure.study.judging import attacks, bench, embeddings, labelling, ratings, validation
 from howsure.study.judging import simulator as judge_simulator
 from howsure.study.packet import building, preflight, selection, simulated_raters
 from howsure.study.planning import plans
 from howsure.study.planning.design import RatingDesign
 from howsure.study.scoring import collection
+from howsure.study.verdict import Criterion
 from study.judging import small_study as judged_study
 from study.study_examples import rate_all, small_study
 
@@ -105,3 +108,64 @@ def simulated_answers():
         study = protocol.read_study(presets.init(Path(name) / "study", "labels")[0])
         building.build(study, n_raters=2, salt="0123456789abcdef").save(Path(name) / "packet")
         return simulated_raters.rate_items(Path(name) / "packet", seed=1)
+
+
+@cache
+def simulated_bench():
+    return judge_simulator.simulate_bench(n_items=30, seed=1)
+
+
+example(judge_simulator.SimulatedBench)(simulated_bench)
+
+
+@example(answer_types.AnswerAnalysis)
+def analyze_answers():
+    drawn = simulate_labels(n_items=30, seed=1)[0]
+    names = ("calm", "angry", "sad")
+    rows = [(f"r{r}", f"t{i}", "tone", names[int(drawn[i, r])]) for i in range(30) for r in range(4)]
+    table = pl.DataFrame(rows, schema=["rater", "item", "dimension", "value"], orient="row")
+    return answer_types.analyze_answers(table)
+
+
+@example(bench.JudgeBench)
+def judge_bench():
+    drawn = simulated_bench()
+    return bench.bench(drawn.people, drawn.judges, orders=drawn.orders, texts=drawn.texts, costs=drawn.costs)
+
+
+@example(bench.JudgeDrift)
+def judge_drift():
+    runs = simulate_runs(n_runs=3, n_items=6, seed=1)
+    rows = [{"rater": "j", "item": [f"a{n}" for n in range(6)], "dimension": "q", "value": run} for run in runs]
+    return bench.drift([pl.DataFrame(row) for row in rows])
+
+
+@example(attacks.JudgeAttacks)
+def judge_attacks():
+    items = [f"{n}{end}" for end in ("", ".attack-padding") for n in range(6)]
+    values = [*range(6), *(n + 1 + n % 2 for n in range(6))]
+    return attacks.attack(pl.DataFrame({"rater": "j", "item": items, "dimension": "q", "value": values}))
+
+
+@example(labelling.LabelPlan)
+def label_plan():
+    drawn = simulated_bench()
+    return labelling.labels(drawn.judges, n_labels=12, pilot=drawn.people)
+
+
+@example(labelling.LabelEstimates)
+def label_estimates():
+    drawn = simulated_bench()
+    few = drawn.people.frame.filter(pl.col("item") <= "answer-014")
+    return labelling.estimate(drawn.judges, few)
+
+
+@example(stopping.StudyStop)
+def study_stop():
+    criteria = [Criterion("high", "mean:quality", 3.0), Criterion("agree", "reliability:quality", 0.5)]
+    return stopping.stop(simulated_bench().people, criteria, n_planned=20, scale=(1, 5), looks=[5, 20])
+
+
+@example(interval_coverage.StudyCoverage)
+def study_coverage():
+    return interval_coverage.coverage(only="Plackett", n_simulations=3)

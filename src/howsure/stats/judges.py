@@ -481,7 +481,7 @@ def _vote_weights(table: Floats, given: Floats) -> Floats:
         [np.nanmean(np.where(np.isnan(given), np.nan, given == table[:, [j]])) for j in range(table.shape[1])]
     )
     safe = np.clip(same, 0.02, 0.98)
-    return np.maximum(np.log(safe * max(q - 1, 1) / (1 - safe)), 0.01)
+    return np.asarray(np.maximum(np.log(safe * max(q - 1, 1) / (1 - safe)), 0.01))
 
 
 def _vote(table: Floats, weights: Floats) -> Floats:

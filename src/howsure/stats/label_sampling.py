@@ -123,14 +123,16 @@ def judged_mean(
     with_judges, slopes = _fitted(sample, sample.judged, items)
     # strata may be made of the judges' ratings, so they too are a part of what the judges bring
     alone, _ = _fitted(replace(sample, strata=np.zeros_like(sample.strata)), sample.judged[:, :0], items)
-    estimates = [
-        certain(one.value, "nothing varies, so nothing tells how rarely it would", level)
-        if one.se < 1e-12
-        else Estimate(one.value, one.value - (far := t_quantile(level, one.df) * one.se), one.value + far, level=level)
-        for one in (with_judges, alone)
-    ]
+    sharpened, plain = (_around(one, level) for one in (with_judges, alone))
     saved = (alone.se / with_judges.se) ** 2 if with_judges.se > 1e-12 else None
-    return JudgedMean(*estimates, slopes, with_judges.se, with_judges.df, saved, n, size)
+    return JudgedMean(sharpened, plain, slopes, with_judges.se, with_judges.df, saved, n, size)
+
+
+def _around(fit: _Fit, level: float) -> Estimate:
+    if fit.se < 1e-12:
+        return certain(fit.value, "nothing varies, so nothing tells how rarely it would", level)
+    far = t_quantile(level, fit.df) * fit.se
+    return Estimate(fit.value, fit.value - far, fit.value + far, level)
 
 
 @dataclass(frozen=True)

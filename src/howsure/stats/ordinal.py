@@ -78,7 +78,7 @@ class OrdinalFit:
     n_categories: int
 
 
-def fit_ordinal(
+def fit_ordinal(  # noqa: PLR0912 - checks, fit, contrasts and effects, from top to bottom
     values: ArrayLike,
     random: Mapping[str, Sequence[Any]],
     *,
@@ -140,7 +140,7 @@ def fit_ordinal(
     state = model.mode(sds)
     if state is None:
         return "the model did not converge"
-    inverse = np.linalg.inv(state.curvature)
+    inverse: Floats = np.asarray(np.linalg.inv(state.curvature), dtype=np.float64)
     contrasts = []
     for one in range(len(labels_of_group)):
         for other in range(one + 1, len(labels_of_group)):
@@ -156,8 +156,11 @@ def fit_ordinal(
             difference = Estimate(value, value - reach, value + reach, level)
             contrasts.append(Contrast(labels_of_group[one], labels_of_group[other], difference, p, df))
     thresholds = tuple(float(one) for one in state.values[: model.n_thresholds])
-    effects = [] if each is None or each not in names else _deviations(model, sds, names.index(each), level)
-    told = tuple(zip(_levels(list(random[each]), factors[names.index(each)]), effects, strict=True)) if effects else ()
+    told: tuple[tuple[str, Estimate], ...] = ()
+    if each is not None and each in names:
+        place = names.index(each)
+        effects = _deviations(model, sds, place, level)
+        told = tuple(zip(_levels(list(random[each]), factors[place]), effects, strict=True)) if effects else ()
     return OrdinalFit(thresholds, dict(zip(names, sds, strict=True)), told, tuple(contrasts), len(y), len(steps))
 
 
@@ -262,7 +265,7 @@ class _Model:
 @kernel
 def _height(y: Ints, columns: Ints, n_thresholds: int, prior: Floats, values: Floats) -> float:
     """Log likelihood and log prior."""
-    total = -0.5 * (prior * values * values).sum()
+    total: float = -0.5 * (prior * values * values).sum()
     for row in range(len(y)):
         taken = 0.0
         for column in columns[row]:

@@ -1,7 +1,7 @@
 """Blind human ratings: do people agree, and does an automatic judge agree with them?
 
 The verbs of ``howsure study`` under the same names: `init`, `plan`, `select`, `check`, `build`, `collect`, `analyze`, `judge`, `validate`,
-`reliability`, `simulate`.
+`reliability`, `simulate`, `bench`, `labels`, `estimate`, `attack`, `drift`, `stop`, `coverage`.
 
 >>> import howsure
 >>> howsure.study.analyze("ratings.csv", study="study.yaml").save("out")  # doctest: +SKIP
@@ -17,8 +17,25 @@ if TYPE_CHECKING:
     from howsure.study.agreement import reliability as reliability
     from howsure.study.analysis import Analysis as Analysis
     from howsure.study.analysis import analyze as analyze
+    from howsure.study.answer_types import AnswerAnalysis as AnswerAnalysis
+    from howsure.study.answer_types import Rankings as Rankings
+    from howsure.study.answer_types import Spans as Spans
+    from howsure.study.interval_coverage import StudyCoverage as StudyCoverage
+    from howsure.study.interval_coverage import coverage as coverage
+    from howsure.study.judging.attacks import JudgeAttacks as JudgeAttacks
+    from howsure.study.judging.attacks import attack as attack
+    from howsure.study.judging.bench import AnswerTexts as AnswerTexts
+    from howsure.study.judging.bench import JudgeBench as JudgeBench
+    from howsure.study.judging.bench import JudgeCosts as JudgeCosts
+    from howsure.study.judging.bench import JudgeDrift as JudgeDrift
+    from howsure.study.judging.bench import bench as bench
+    from howsure.study.judging.bench import drift as drift
     from howsure.study.judging.embeddings import Similarity as Similarity
     from howsure.study.judging.embeddings import measure_similarity as measure_similarity
+    from howsure.study.judging.labelling import LabelEstimates as LabelEstimates
+    from howsure.study.judging.labelling import LabelPlan as LabelPlan
+    from howsure.study.judging.labelling import estimate as estimate
+    from howsure.study.judging.labelling import labels as labels
     from howsure.study.judging.ratings import JudgeRatings as JudgeRatings
     from howsure.study.judging.ratings import judge as judge
     from howsure.study.judging.validation import Validation as Validation
@@ -46,10 +63,31 @@ if TYPE_CHECKING:
     from howsure.study.simulator import Crowd as Crowd
     from howsure.study.simulator import SimulatedStudy as SimulatedStudy
     from howsure.study.simulator import simulate as simulate
+    from howsure.study.stopping import StudyStop as StudyStop
+    from howsure.study.stopping import stop as stop
     from howsure.study.verdict import Criterion as Criterion
     from howsure.study.verdict import read_criteria as read_criteria
 
 _HOMES = {
+    "AnswerAnalysis": "answer_types",
+    "AnswerTexts": "judging.bench",
+    "JudgeAttacks": "judging.attacks",
+    "JudgeBench": "judging.bench",
+    "JudgeCosts": "judging.bench",
+    "JudgeDrift": "judging.bench",
+    "LabelEstimates": "judging.labelling",
+    "LabelPlan": "judging.labelling",
+    "StudyCoverage": "interval_coverage",
+    "StudyStop": "stopping",
+    "Rankings": "answer_types",
+    "Spans": "answer_types",
+    "attack": "judging.attacks",
+    "bench": "judging.bench",
+    "coverage": "interval_coverage",
+    "drift": "judging.bench",
+    "estimate": "judging.labelling",
+    "labels": "judging.labelling",
+    "stop": "stopping",
     "Analysis": "analysis",
     "Assumptions": "planning.simulated_studies",
     "CollectedRatings": "scoring.collection",

@@ -301,7 +301,7 @@ def _has_protocol(table: Table) -> bool:
     """Whether some dimension is one of the default protocol's, or is about the target or the comparison response."""
     known = {name for one in DEFAULT_DIMENSIONS for name in (one.name, *one.rated)}
     ends = (":target", ":comparison", ":preferred")
-    names = table.frame["dimension"].unique() if "dimension" in table.frame.columns else []
+    names: list[Any] = table.frame["dimension"].unique().to_list() if "dimension" in table.frame.columns else []
     return any(name in known or str(name).endswith(ends) for name in names)
 
 

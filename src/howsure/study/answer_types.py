@@ -382,7 +382,8 @@ def _compare_systems(
 ) -> None:
     values, system = frame["value"].to_numpy().astype(np.float64), frame["system"].to_list()
     rows = []
-    for category, code in categories or [(None, 0.0)]:
+    wanted: Sequence[tuple[str | None, float]] = categories or [(None, 0.0)]
+    for category, code in wanted:
         cells = values if category is None else (values == code).astype(np.float64)
         apart = system_differences(cells, system, _prompts(frame).to_list(), frame["rater"].to_list(), level=level)
         rows += [(category, row) for row in apart]
@@ -447,8 +448,8 @@ def _true_labels(
         n = int((~np.isnan(matrix[:, place])).sum())
         found.add("raters", dimension=name, rater=rater, statistic="accuracy", **columns_of(value=fit.accuracy[place]), n_ratings=n)  # fmt: skip
         for true, row in zip(labels, fit.confusion[place], strict=True):
-            for given, probability in zip(labels, row, strict=True):
-                found.add("confusion", dimension=name, rater=rater, true=true, given=given, probability=float(probability))  # fmt: skip
+            for said_label, probability in zip(labels, row, strict=True):
+                found.add("confusion", dimension=name, rater=rater, true=true, given=said_label, probability=float(probability))  # fmt: skip
     for label, one in zip(labels, fit.shares, strict=True):
         found.add("systems", dimension=name, system="all", category=label, statistic="share of true labels (Dawid and Skene)", **columns_of(value=one), n_ratings=int((~np.isnan(matrix)).sum()), n_items=len(items), reason=one.reason or None)  # fmt: skip
 

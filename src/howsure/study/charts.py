@@ -74,7 +74,7 @@ def draw_answers(found: AnswerAnalysis) -> dict[str, Chart]:
         drawn["systems"] = interval_plot(
             _plain_rows(rows, label, group),
             title=f"{statistic.capitalize()} of each {'system' if by_system else 'category' if rows['category'].drop_nulls().len() else 'dimension'}",
-            caption=Caption(int(rows["n_ratings"].max() or 0), "ratings at most", level, methods[found.answers]),  # type: ignore[call-overload]
+            caption=Caption(max(rows["n_ratings"].to_list()), "ratings at most", level, methods[found.answers]),
             label=Field("label", "System" if by_system else "Category"),
             value=_value_field(statistic),
             group=Field("group", group.capitalize()) if group else None,

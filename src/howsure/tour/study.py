@@ -28,6 +28,7 @@ def study_part(settings: TourSettings) -> TourStop:
         level=settings.level,
         seed=settings.seed,
     )
+    assert isinstance(found, Analysis)
 
     def save(folder: Path) -> list[Path]:
         return [*world.save(folder), *(path for path in found.save(folder) if path.name != "raters.csv")]

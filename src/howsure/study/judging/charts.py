@@ -48,7 +48,7 @@ def draw_bench(bench: JudgeBench) -> dict[str, Chart]:
             _of_table(frame, "judge", "minus_people", "dimension" if several else None),
             title="Which judge agrees with people as much as people agree with each other?",
             caption=Caption(
-                int(frame["n_items"].max()),  # type: ignore[arg-type]
+                _most(frame),
                 f"items × {len(bench.raters)} people",
                 level,
                 "jackknife over items",
@@ -68,7 +68,7 @@ def draw_bench(bench: JudgeBench) -> dict[str, Chart]:
                 _of_table(first, "effect", "value", "judge"),
                 title="What moves each judge's rating beyond people's",
                 caption=Caption(
-                    int(frame["n_items"].max()),
+                    _most(frame),
                     "items",
                     level,
                     "jackknife over items",
@@ -91,7 +91,7 @@ def draw_attacks(attacks: JudgeAttacks) -> Chart:
         _of_table(first, "attack", "shift", "judge" if first["judge"].n_unique() > 1 else None),
         title="How far attacks move judges",
         caption=Caption(
-            int(first["n_items"].max()),  # type: ignore[arg-type]
+            _most(first),
             "answers",
             attacks.provenance.settings["level"],
             "t over answers",
@@ -103,6 +103,10 @@ def draw_attacks(attacks: JudgeAttacks) -> Chart:
         reference=Reference(0.0, "not moved"),
         is_sorted=False,
     )
+
+
+def _most(frame: pl.DataFrame) -> int:
+    return max(frame["n_items"].to_list())
 
 
 def _of_table(frame: pl.DataFrame, label: str, value: str, group: str | None) -> pl.DataFrame:

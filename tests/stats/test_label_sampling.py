@@ -1,0 +1,136 @@
+"""Few labels and judges of all items: hand calculations, agreement with PPI++, probabilities, budgets and coverage."""
+
+import math
+
+import numpy as np
+import pytest
+
+from howsure.errors import InputError, OptionError
+from howsure.stats.corrections import powered_mean
+from howsure.stats.label_sampling import (
+    LEAST_PROBABILITY,
+    budget_for,
+    draw_labels,
+    inclusion_probabilities,
+    judged_mean,
+    strata_of,
+)
+from howsure.study.interval_coverage import draw_judged
+
+
+def drawn(seed, n=300, n_labels=30, **options):
+    rng = np.random.default_rng(seed)
+    label, judged, cluster, truth = draw_judged(rng, n, **options)
+    is_drawn, _ = draw_labels(np.full(n, n_labels / n), n_labels=n_labels, seed=seed)
+    return np.where(is_drawn, label, np.nan), judged, cluster, truth
+
+
+def test_one_judge_and_equal_probabilities_give_the_regression_estimate():
+    labels, judged, *_ = drawn(1)
+    known = ~np.isnan(labels)
+    f, y = judged[:, 0], labels[known]
+    slope = np.cov(f[known], y)[0, 1] / f[known].var(ddof=1)
+    by_hand = y.mean() + slope * (f.mean() - f[known].mean())
+    found = judged_mean(labels, judged)
+    assert found.estimate.value == pytest.approx(by_hand, rel=1e-12)
+    assert found.slopes[0] == pytest.approx(slope, rel=1e-12)
+    assert found.labels_alone.value == pytest.approx(y.mean(), rel=1e-12)
+
+
+def test_it_is_close_to_ppi_plus_plus():
+    labels, judged, *_ = drawn(2, n_labels=100)
+    known = ~np.isnan(labels)
+    theirs = powered_mean(labels[known], judged[known, 0], judged[~known, 0])
+    ours = judged_mean(labels, judged)
+    assert ours.estimate.value == pytest.approx(theirs.estimate.value, abs=0.02)
+    assert ours.estimate.width == pytest.approx(theirs.estimate.width, rel=0.1)
+
+
+def test_all_items_labelled_and_fixed_is_known_exactly():
+    labels, judged, *_ = drawn(3, n=60, n_labels=60)
+    found = judged_mean(labels, judged, items="fixed")
+    assert found.estimate.value == pytest.approx(labels.mean(), rel=1e-12)
+    assert found.se == pytest.approx(0, abs=1e-9)
+
+
+def test_strata_use_their_own_weights():
+    labels = np.array([1.0, 3, np.nan, np.nan, 5, 7, np.nan, np.nan, np.nan, np.nan])
+    strata = [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    found = judged_mean(labels, np.zeros((10, 0)), strata=strata)
+    assert found.estimate.value == pytest.approx(0.4 * 2 + 0.6 * 6, rel=1e-12)
+
+
+def test_unequal_probabilities_are_weighted_back():
+    rng = np.random.default_rng(0)
+    values = rng.normal(0, 1, 4000)
+    share = np.where(values > 0, 0.5, 0.1)
+    is_drawn = rng.random(4000) < share
+    found = judged_mean(np.where(is_drawn, values, np.nan), np.zeros((4000, 0)), probabilities=share)
+    assert found.estimate.covers(0.0)
+    assert abs(np.nanmean(np.where(is_drawn, values, np.nan))) > 0.3, "the plain mean is biased"
+
+
+@pytest.mark.parametrize("how", ["uniform", "stratified", "active", "three judges"])
+def test_intervals_contain_the_true_mean(how):
+    hits = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        label, judged, _, truth = draw_judged(rng, 300, n_judges=3 if how == "three judges" else 1)
+        strata = strata_of(judged[:, 0]) if how == "stratified" else None
+        share = np.full(300, 0.12)
+        if how == "active":
+            share = inclusion_probabilities(0.4 + (judged[:, 0] > 3), 36)
+        is_drawn, used = draw_labels(share, strata=strata, n_labels=36, seed=seed)
+        options = {"strata": strata} if how == "stratified" else {"probabilities": used}
+        hits.append(judged_mean(np.where(is_drawn, label, np.nan), judged, **options).estimate.covers(truth))
+    assert 0.95 - 4 * math.sqrt(0.05 * 0.95 / 150) <= np.mean(hits)
+
+
+def test_clusters_widen_the_interval():
+    labels, judged, cluster, _ = drawn(4, n_clusters=60, n_labels=150)
+    plain, clustered = judged_mean(labels, judged), judged_mean(labels, judged, clusters=cluster)
+    assert clustered.estimate.value == plain.estimate.value
+    assert clustered.estimate.width > plain.estimate.width
+
+
+def test_probabilities_follow_errors_and_never_fall_below_the_least():
+    errors = np.array([0.0] * 50 + [1.0] * 25 + [3.0] * 25)
+    share = inclusion_probabilities(errors, 30)
+    assert share.sum() == pytest.approx(30, abs=1e-6)
+    assert share.min() == LEAST_PROBABILITY
+    assert share[-1] / share[60] == pytest.approx(3, rel=1e-6)
+    cheap = inclusion_probabilities(np.ones(100), 30, costs=[1.0] * 50 + [4.0] * 50)
+    assert cheap[0] / cheap[-1] == pytest.approx(2, rel=1e-6)
+    with pytest.raises(OptionError, match="at least 0.05 of the items, 5"):
+        inclusion_probabilities(np.ones(100), 3)
+
+
+def test_systematic_drawing_keeps_the_probabilities():
+    share = inclusion_probabilities(np.linspace(0.1, 2, 40), 10)
+    counts = np.mean([draw_labels(share, n_labels=10, seed=seed)[0] for seed in range(3000)], axis=0)
+    assert np.abs(counts - share).max() < 0.04
+    assert all(draw_labels(share, n_labels=10, seed=seed)[0].sum() == 10 for seed in range(50))
+
+
+def test_the_budget_is_the_cheapest():
+    found = budget_for(0.05, sd=1.0, correlation=0.8, cost_label=1.0, cost_judge=0.01)
+    se = found.n_labels, found.n_judged
+    variance = (1 - 0.64) / se[0] + 0.64 / se[1]
+    assert 1.96 * math.sqrt(variance) <= 0.0501
+    for factor in (0.7, 1.4):
+        judged = se[1] * factor
+        labels = (1 - 0.64) / ((0.05 / 1.96) ** 2 - 0.64 / judged)
+        assert labels * 1.0 + judged * 0.01 > 0.99 * found.cost
+    assert found.is_judge_worth_it
+    assert not budget_for(0.05, sd=1.0, correlation=0.1, cost_label=1.0, cost_judge=0.5).is_judge_worth_it
+
+
+def test_what_cannot_be_estimated_is_a_state_or_an_error():
+    labels = np.array([1.0, 2.0, *[np.nan] * 20])
+    assert judged_mean(labels, np.zeros(22)).estimate.state == "too_few"
+    with pytest.raises(InputError, match="no rating of item 0 by judge 0"):
+        judged_mean(labels, [np.nan] * 22)
+    with pytest.raises(InputError, match="Lengths differ"):
+        judged_mean(labels, [1.0])
+    with pytest.raises(OptionError, match="kind of items"):
+        judged_mean(labels, np.zeros(22), items="some")
