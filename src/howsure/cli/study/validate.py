@@ -69,8 +69,8 @@ def validate(
     from howsure.tables import Ratings
 
     found = compare(
-        read_ratings(ratings),
-        Ratings.union([read_ratings(path) for path in judge]),
+        read_ratings(ratings, categories=True),
+        Ratings.union([read_ratings(path, categories=True) for path in judge]),
         study=Study.read(study) if study else None,
         orders=orders_beside(orders, judge),
         lengths=Lengths(lengths) if lengths else None,

@@ -71,7 +71,7 @@ class JudgeComparison:
     """One judge against people on one dimension.
 
     ``statistics`` are the estimates of `STATISTICS`; ``may_replace`` says whether the judge may replace a rater (None: unknown).
-    ``constant`` is people's commonest rating. ``n_items`` were rated by people and judge, ``n_judge_only`` by the judge alone.
+    ``constant`` is people's commonest rating, ``constant_name`` its category. ``n_items`` were rated by people and judge, ``n_judge_only`` by the judge alone.
     """
 
     judge: str
@@ -86,6 +86,7 @@ class JudgeComparison:
     terms: EqualTerms
     alternative: AlternativeAnnotator
     calibration: Calibration
+    constant_name: str = ""
 
     @property
     def sentence(self) -> str:
@@ -96,7 +97,7 @@ class JudgeComparison:
         won, among = sum(one.is_beaten for one in test.by_rater), len(test.by_rater)
         can = "may replace a rater" if self.may_replace else "may not replace a rater"
         told = f"{who}: {can}; it passes the alternative-annotator test against {won} of {among} raters (ε = {test.epsilon:g})."
-        blind = f" A judge that always gives {self.constant:g} passes too, so the test shows little here."
+        blind = f" A judge that always gives {self.constant_name or format(self.constant, 'g')} passes too, so the test shows little here."
         return told + (blind if self.is_easy else "")
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,9 +13,10 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result, columns_of, plain
-from howsure.stats._arrays import codes
+from howsure.stats._arrays import Floats, codes
 from howsure.stats.correlation import Kind
-from howsure.study.agreement import DESIGNS, clusters_of, read_ratings
+from howsure.stats.judges import power_of_replacement
+from howsure.study.agreement import DESIGNS, clusters_of, coded, read_ratings
 from howsure.study.judging.comparison import (
     ComparisonSettings,
     JudgeAndPeople,
@@ -23,7 +24,7 @@ from howsure.study.judging.comparison import (
     RatingScale,
     compare_judge_with_raters,
 )
-from howsure.study.judging.ratings import Orders
+from howsure.study.judging.ratings import Orders, by_slot
 from howsure.study.protocol import Study
 from howsure.study.scoring.fidelity import PFI, is_pair, parts_of, score
 from howsure.study.scoring.pooling import Design, design_of
@@ -145,6 +146,7 @@ class Validation(Result):
         return {**counts, **verdict, "calibration_noise": row.calibration.noise, "statistics": row.statistics}
 
 
+_ENOUGH_POWER = 0.8
 _VALUE = {"value": pl.Float64, "value_low": pl.Float64, "value_high": pl.Float64, "value_state": pl.String}
 
 
@@ -174,7 +176,7 @@ def validate(
     lengths : Lengths, frame or path, optional
         How long each item is, where there is no study.
     kind : str
-        How agreement is measured: a correlation, or ``match`` for categories. With ``match`` the alternative-annotator test counts exact matches
+        How agreement is measured: a correlation, or ``match`` for categories, which is always used for text. With ``match`` the alternative-annotator test counts exact matches
         too, and nothing that averages or correlates the codes of categories is given.
     design : str, optional
         Who the raters are (as in `reliability`); by default sampled where raters share items, else unidentified, as in `analyze`.
@@ -190,7 +192,9 @@ def validate(
     """
     if design is not None and design not in DESIGNS:
         raise OptionError.unknown("design", design, DESIGNS)
-    people, judge = read_ratings(people), read_ratings(judge)
+    (people, judge), names = coded(read_ratings(people, categories=True), read_ratings(judge, categories=True))
+    # text has no mean and no correlation
+    kind = "match" if names else kind
     study = None if study is None else Study.of(study)
     orders = None if orders is None else Orders.of(orders)
     lengths = None if lengths is None else Lengths.of(lengths)
@@ -227,8 +231,25 @@ def validate(
         "level": level,
         "judge": judge.digest,
     }
-    provenance = Provenance.of(people, notes=(*notes, *compared.notes), **settings)
-    return Validation(rows=tuple(row for row in found if row), raters=tuple(raters), level=level, provenance=provenance)
+    rows_found = tuple(replace(row, constant_name=names[int(row.constant)] if names else "") for row in found if row)
+    powers = [
+        _power_note(dimension, _values(sides, "", dimension, raters).people, kind, epsilon)
+        for dimension in shared
+        if any(row.may_replace is False and row.dimension == dimension for row in rows_found)
+    ]
+    provenance = Provenance.of(people, notes=(*notes, *compared.notes, *filter(None, powers)), **settings)
+    return Validation(rows=rows_found, raters=tuple(raters), level=level, provenance=provenance)
+
+
+def _power_note(dimension: str, people: Floats, kind: str, epsilon: float) -> str:
+    """How often a judge as good as a rater would pass, where that is seldom."""
+    rated = people[(~np.isnan(people)).any(axis=1)]
+    measure: Literal["closeness", "match"] = "match" if kind == "match" else "closeness"
+    n_raters = int((~np.isnan(rated)).any(axis=0).sum())
+    power = power_of_replacement(rated, len(rated), n_raters, measure, epsilon=epsilon, n_simulations=60)
+    if power.value is None or power.value >= _ENOUGH_POWER:
+        return ""
+    return f"{dimension}: a judge exactly as good as a rater passes the alternative-annotator test in {power.value:.0%} of studies of this size ({len(rated)} items, {n_raters} raters); not passing does not show that a judge is worse."
 
 
 _PEOPLE, _JUDGE, _ORDERS = "people/", "judge/", "orders/"
@@ -239,7 +260,7 @@ def _all_ratings(people: Ratings, judge: Ratings, orders: Orders | None) -> Rati
     frames = {_PEOPLE: people.frame, _JUDGE: judge.frame}
     if orders is not None:
         slot = pl.col("target_slot").cast(pl.String)
-        told = orders.frame.filter(pl.col("value").is_not_null())
+        told = by_slot(orders.frame)
         frames[_ORDERS] = told.with_columns(rater=slot + pl.lit("/") + pl.col("rater"))
     rows = [
         frame.filter(is_pair(), ~pl.col("dimension").is_in(["guess", "attention"])).select(

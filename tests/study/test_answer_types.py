@@ -1,0 +1,155 @@
+"""Answers by their type: recognised from the columns, systems compared, agreement chosen by scale and design, through Python and the command."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from howsure import study
+from howsure.errors import HowsureError, OptionError
+from howsure.stats.latent_classes import simulate_labels
+from howsure.stats.ordinal import simulate_ordinal
+from howsure.stats.paired_comparisons import simulate_comparisons, simulate_rankings
+from howsure.stats.spans import simulate_spans
+from howsure.study.answer_types import AnswerAnalysis, read_answers
+from howsure.tables import Ratings, Votes
+
+
+def likert(seed=1, **options):
+    drawn = simulate_ordinal(**{"n_items": 12, "n_raters": 5, "group_effects": (0, 2.5)} | options, seed=seed)
+    names = {"rater": "r", "item": "p", "group": "s"}
+    columns = {name: [f"{letter}{one}" for one in drawn[name]] for name, letter in names.items()}
+    frame = pl.DataFrame({**columns, "dimension": "quality", "value": drawn["value"]})
+    return frame.rename({"group": "system"})
+
+
+def labels(seed=2, n=40):
+    drawn, _ = simulate_labels(n_items=n, seed=seed)
+    words = ("calm", "angry", "sad")
+    rows = [(f"r{r}", f"t{i}", "tone", words[int(drawn[i, r])]) for i in range(n) for r in range(4)]
+    return pl.DataFrame(rows, schema=["rater", "item", "dimension", "value"], orient="row")
+
+
+def votes(n=240):
+    drawn = simulate_comparisons([0.8, 0, -0.8], n, np.random.default_rng(0), tie=-0.5, position=0.4, n_voters=10)
+    sides = {name: [f"s{one}" for one in getattr(drawn, name)] for name in ("a", "b")}
+    voter = [f"v{one}" for one in drawn.voter]
+    return pl.DataFrame({"voter": voter, "item": [f"q{k % 20}" for k in range(n)], **sides, "outcome": drawn.outcome})
+
+
+def rankings():
+    ranks = simulate_rankings([1.0, 0, -1.0], 60, np.random.default_rng(1))
+    rows = [(f"r{k % 6}", f"q{k // 6}", f"s{j}", ranks[k, j]) for k in range(60) for j in range(3)]
+    return pl.DataFrame(rows, schema=["rater", "item", "system", "rank"], orient="row")
+
+
+def spans():
+    marked, lengths = simulate_spans(n_items=12, seed=3)
+    rows = [
+        (rater, item, one[2] if one else None, one[0] if one else None, one[1] if one else None, lengths[item])
+        for item, by_rater in marked.items()
+        for rater, of in by_rater.items()
+        for one in (of or [None])
+    ]
+    return pl.DataFrame(rows, schema=["rater", "item", "label", "start", "end", "length"], orient="row")
+
+
+def test_the_type_is_recognised_from_the_columns():
+    kinds = {
+        "ratings": likert(),
+        "categories": labels(),
+        "comparisons": votes(),
+        "rankings": rankings(),
+        "spans": spans(),
+    }
+    assert {name: read_answers(frame)[0] for name, frame in kinds.items()} == {name: name for name in kinds}
+    assert read_answers(likert().drop("system").unique(["rater", "item"]))[0] is None
+    for name, frame in kinds.items():
+        found = study.analyze(frame)
+        assert isinstance(found, AnswerAnalysis)
+        assert found.answers == name
+
+
+def test_ratings_of_systems_have_means_differences_and_severity():
+    found = study.analyze(likert())
+    apart = found.to_frame("differences")
+    assert apart["statistic"].to_list() == ["difference of means", "log odds ratio (ordinal model)"]
+    assert (apart["difference"] < 0).all()
+    assert (apart["p_holm"] < 0.05).all()
+    assert found.to_frame("raters")["rater"].to_list() == [f"r{n}" for n in range(5)]
+    reported = found.to_frame("agreement").filter(is_reported="yes")["coefficient"].to_list()
+    assert reported == ["icc_2_k"]
+    assert "severity count as error" in found.reasons["quality"]
+
+
+def test_the_coefficient_follows_scale_and_design():
+    frame = likert()
+    for options, name in (
+        ({"design": "fixed"}, "icc_3_k"),
+        ({"design": "unidentified"}, "icc_1_k"),
+        ({"scale": "ordinal"}, "krippendorff_ordinal"),
+        ({"answers": "categories"}, "krippendorff_nominal"),
+    ):
+        found = study.analyze(frame, **options)
+        assert found.to_frame("agreement").filter(is_reported="yes")["coefficient"].to_list() == [name]
+    skewed = labels().with_columns(
+        pl.when(pl.int_range(pl.len()) % 9 > 0).then(pl.lit("calm")).otherwise("value").alias("value")
+    )
+    assert "same one" in study.analyze(skewed).reasons["tone"]
+
+
+def test_categories_have_true_labels_accuracies_and_confusion():
+    found = study.analyze(labels())
+    assert len(found.to_frame("labels")) == 40
+    assert found.to_frame("raters")["value"].to_list() == sorted(found.to_frame("raters")["value"], reverse=True)
+    sums = found.to_frame("confusion").group_by("rater", "true").agg(pl.col("probability").sum())
+    assert sums["probability"].to_list() == pytest.approx([1.0] * 12)
+    few = study.analyze(labels().filter(pl.col("rater").is_in(["r0", "r1"])))
+    assert any("no model of true labels" in note for note in few.provenance.notes)
+    assert few.to_frame("labels")["probability"].null_count() == 40
+
+
+def test_comparisons_have_strengths_ties_and_position():
+    found = study.analyze(Votes(votes()))
+    systems = found.to_frame("systems")
+    strength = dict(
+        systems.filter(pl.col("statistic").str.starts_with("strength")).select("system", "value").iter_rows()
+    )
+    assert strength["s0"] > strength["s1"] > strength["s2"]
+    assert systems.filter(pl.col("statistic").str.contains("shown first"))["value"][0] > 0
+    ranked = study.analyze(rankings())
+    assert ranked.to_frame("systems")["system"][0] == "s0"
+    assert ranked.to_frame("agreement")["coefficient"].to_list() == ["kendall_tau"]
+
+
+def test_the_command_takes_any_csv_and_writes_what_it_says(command, tmp_path):
+    labels().rename({"rater": "annotator", "item": "doc_id", "value": "label"}).write_csv(tmp_path / "labels.csv")
+    told = command("study", "analyze", tmp_path / "labels.csv", "-o", tmp_path / "out", "--json")
+    assert told.returncode == 0, told.stderr
+    shown = json.loads(told.stdout)
+    assert shown["answers"] == "categories"
+    assert {"agreement.csv", "labels.csv", "confusion.csv", "answers.json", "analyze_report.html"} <= {
+        path.name for path in (tmp_path / "out").iterdir()
+    }
+    wrong = command("study", "analyze", tmp_path / "labels.csv", "--answers", "spans")
+    assert wrong.returncode == 2
+    assert "The table holds categories, not spans." in wrong.stderr
+
+
+def test_several_systems_per_item_are_several_answers_in_every_verb():
+    frame = likert()
+    assert len(Ratings(frame)) == len(frame), "one rating per rater, item, dimension and system"
+    found = study.reliability(frame)
+    assert found.n_items == 24
+    with pytest.raises(HowsureError, match="is there 2 times"):
+        Ratings(pl.concat([frame, frame.head(1)]))
+
+
+def test_wrong_options_are_told():
+    with pytest.raises(OptionError, match="No type of answers called 'stars'"):
+        study.analyze(labels(), answers="stars")
+    with pytest.raises(OptionError, match="No dimension called 'mood'"):
+        study.analyze(labels(), dimension="mood")
+    with pytest.raises(OptionError, match="whose order is unknown"):
+        study.reliability(labels(), scale="ordinal")

@@ -1,0 +1,267 @@
+"""The bench of judges, labels, drift, attacks and stops: published numbers, simulated truth, and the commands."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from howsure import study
+from howsure.errors import InputError, OptionError
+from howsure.stats.drift import simulate_runs
+from howsure.stats.judges import compare_judges, equal_terms, panel_ratings, power_of_replacement
+from howsure.study.judging.attacks import ATTACKS, attack_texts, with_attacks
+from howsure.study.judging.bench import style_of
+from howsure.study.judging.ratings import Reply, joined, summarise_replies
+from howsure.study.judging.simulator import simulate_bench
+from howsure.study.verdict import Criterion
+from study.judging import small_study
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared"
+BENCH = ROOT / "examples/study/bench"
+
+
+@pytest.fixture(scope="module")
+def world():
+    return simulate_bench(n_items=60, n_raters=4, seed=2)
+
+
+@pytest.fixture(scope="module")
+def found(world):
+    return study.bench(world.people, world.judges, orders=world.orders, texts=world.texts, costs=world.costs)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="no shared data")
+def test_the_published_judges_of_wax_have_their_winning_rates():
+    ratings = SHARED / "data/ratings"
+    bench = study.bench(ratings / "wax_people.csv", ratings / "wax_judges.csv", kind="match", epsilon=0.1)
+    reference = json.loads((SHARED / "reference/alt_test_wax.json").read_text())
+    for row in bench.to_frame().iter_rows(named=True):
+        if row["judge"] in reference:
+            assert row["winning_rate"] == pytest.approx(reference[row["judge"]]["winning_rate"], abs=1e-12)
+    assert "use gemini_pro" in bench.recommendation[0]
+
+
+def test_one_judge_of_the_bench_is_what_validate_says(world, found):
+    validated = study.validate(world.people, world.judges, orders=world.orders)
+    for row in validated.rows:
+        mine = found.to_frame().filter(judge=row.judge)
+        for ours, theirs in (
+            ("agreement", "judge_with_others"),
+            ("bias", "judge_too_high"),
+            ("correlation", "correlation"),
+        ):
+            assert mine[ours][0] == pytest.approx(row.statistics[theirs].value, rel=1e-9)
+
+
+def test_differences_are_paired_and_corrected(world, found):
+    apart = found.to_frame("judge_differences")
+    assert len(apart) == 8 * 7 // 2
+    assert (apart["p_holm"].fill_null(1) >= apart["p"].fill_null(1)).all()
+    wide = world.judges.frame.pivot(on="rater", index="item", values="value").sort("item").drop("item").to_numpy()
+    people = world.people.frame.pivot(on="rater", index="item", values="value").sort("item").drop("item").to_numpy()
+    rows, pairs, n = compare_judges(wide, people)
+    assert n == 60
+    assert rows[0].agreement.value == pytest.approx(equal_terms(wide[:, 0], people).judge.value, rel=1e-12)
+    assert pairs[0].difference.value == pytest.approx(rows[0].agreement.value - rows[1].agreement.value, rel=1e-9)
+
+
+def test_effects_of_slot_length_and_family_are_in_one_model(found):
+    effects = found.to_frame("effects")
+    assert set(effects["effect"]) == {"slot 1 − slot 2", "twice the length", "lists", "own family"}
+    truth = {"birch/small": 0.5, "birch/large": 0.0}
+    slots = effects.filter(effect="slot 1 − slot 2")
+    for judge, slot in truth.items():
+        row = slots.filter(judge=judge).row(0, named=True)
+        assert row["value"] == pytest.approx(slot, abs=0.2)
+
+
+@pytest.mark.heavy
+def test_effects_cover_their_true_values():
+    hits = []
+    for seed in range(8):
+        world = simulate_bench(n_items=80, n_repeats=1, seed=seed)
+        bench = study.bench(world.people, world.judges, orders=world.orders, texts=world.texts)
+        truth = {row["judge"]: row for row in world.truth.iter_rows(named=True)}
+        rows = bench.to_frame("effects").filter(effect="own family").iter_rows(named=True)
+        # ratings are rounded and cut at 1 and 5, which shrinks effects a little
+        hits += [row["value_low"] <= 0.95 * truth[row["judge"]]["own_family"] <= row["value_high"] for row in rows]
+    assert np.mean(hits) >= 0.85
+
+
+def test_a_threshold_is_tested_where_it_was_not_chosen(found):
+    rows = found.to_frame("thresholds")
+    assert (rows["n_chosen_on"] + rows["n_tested_on"] == 60).all()
+    assert rows["accuracy"].is_between(0.4, 1).all()
+
+
+def test_a_panel_of_judges_with_independent_errors_is_better():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(0, 1, 200)
+    people = quality[:, None] + rng.normal(0, 0.7, (200, 4))
+    judges = quality[:, None] + rng.normal(0, [0.8, 1.0, 1.2, 8.0], (200, 4))
+    weighted, equal, weights = panel_ratings(judges, people)
+    with_mean = [np.corrcoef(one, people.mean(axis=1))[0, 1] for one in (weighted, equal, judges[:, 0])]
+    assert with_mean[0] > with_mean[2] > with_mean[1], "a very noisy judge spoils equal weights"
+    assert weights.argmin() == 3
+    assert (weights >= 0).all()
+
+
+def test_a_judge_as_good_as_a_rater_passes_more_often_in_larger_studies():
+    rng = np.random.default_rng(1)
+    people = np.clip(np.round(rng.normal(3, 1, 80)[:, None] + rng.normal(0, 0.8, (80, 5))), 1, 5)
+    small, large = (power_of_replacement(people, n, k, n_simulations=60, seed=1).value for n, k in ((30, 3), (150, 5)))
+    assert small < large
+    assert power_of_replacement(people, 20, 3).state == "undefined"
+
+
+def test_people_and_judges_may_use_words():
+    rng = np.random.default_rng(2)
+    words = np.array(["good", "bad", "mixed"])
+    true = rng.integers(0, 3, 40)
+
+    def said(name, right):
+        given = np.where(rng.random(40) < right, true, rng.integers(0, 3, 40))
+        return pl.DataFrame(
+            {"rater": name, "item": [f"i{n}" for n in range(40)], "dimension": "d", "value": words[given]}
+        )
+
+    people, judges = pl.concat([said(f"p{n}", 0.8) for n in range(3)]), pl.concat([said("j1", 0.9), said("j2", 0.3)])
+    bench = study.bench(people, judges)
+    assert bench.kind == "match"
+    assert "use j1" in bench.recommendation[0]
+    validated = study.validate(people, judges)
+    assert validated.is_categorical
+    with pytest.raises(OptionError, match="measured by match"):
+        study.bench(people, judges, kind="pearson")
+    estimates = study.estimate(judges.filter(rater="j1"), people.filter(pl.col("item") < "i25"))
+    assert estimates.rows["mean"].sum() == pytest.approx(1, abs=0.1)
+
+
+def test_names_and_dimensions_that_clash_are_told(world):
+    with pytest.raises(InputError, match="is a judge and one of the people"):
+        study.bench(world.people, world.people)
+    other = world.judges.frame.with_columns(dimension=pl.lit("other"))
+    with pytest.raises(InputError, match="share no dimension"):
+        study.bench(world.people, other)
+
+
+def test_labels_are_drawn_planned_and_used(world, tmp_path):
+    plan = study.labels(world.judges, n_labels=20, pilot=world.people, sampling="stratified")
+    assert (plan.drawn["is_drawn"] == "yes").sum() == pytest.approx(20, abs=2)
+    assert plan.drawn["probability"].min() >= 0.05
+    chosen = plan.drawn.filter(is_drawn="yes")["item"]
+    given = world.people.frame.filter(pl.col("item").is_in(chosen.implode()))
+    one = world.judges.frame.filter(rater="aster/large")
+    estimates = study.estimate(one, given, drawn=plan.drawn)
+    truth = world.people.frame["value"].mean()
+    assert estimates.rows["mean"][0] == pytest.approx(truth, abs=0.5)
+    extra = study.estimate(one, world.people, drawn=plan.drawn)
+    assert any("were not drawn are left out" in note for note in extra.provenance.notes)
+    wide = study.labels(world.judges, half_width=0.2, pilot=world.people, cost_judge=0.01)
+    assert "cost least" in wide.sentences[1] or "cheaper" in wide.sentences[1]
+    with pytest.raises(OptionError, match="either the number of labels or the half width"):
+        study.labels(world.judges)
+    with pytest.raises(OptionError, match="needs a pilot"):
+        study.labels(world.judges, half_width=0.2)
+
+
+def test_drift_and_its_exit_code(command, tmp_path):
+    runs = simulate_runs(n_runs=8, shift=1.5, shift_at=3, seed=1)
+    paths = []
+    for number, run in enumerate(runs):
+        frame = pl.DataFrame({"rater": "j", "item": [f"a{n}" for n in range(30)], "dimension": "q", "value": run})
+        frame.write_csv(tmp_path / f"{number}.csv")
+        paths.append(tmp_path / f"{number}.csv")
+    quiet, loud = command("study", "drift", *paths[:3]), command("study", "drift", *paths)
+    assert (quiet.returncode, loud.returncode) == (0, 1)
+    assert "run" in loud.stdout
+
+
+def test_attacks_change_answers_and_shifts_are_paired():
+    texts = pl.DataFrame({"item": ["a", "b"], "text": ["One.", "Two words."]})
+    made = attack_texts(texts)
+    assert len(made) == 2 * (1 + len(ATTACKS))
+    hidden = made.filter(item="a.attack-hidden")["text"][0]
+    assert hidden != "One."
+    assert "".join(letter for letter in hidden if letter.isascii()) == "One."
+    rng = np.random.default_rng(0)
+    clean = rng.integers(1, 5, 20).astype(float)
+    rows = [("j", f"i{n}", "q", clean[n]) for n in range(20)]
+    rows += [("j", f"i{n}.attack-injection", "q", clean[n] + 1 + rng.integers(0, 2)) for n in range(20)]
+    rows += [("j", f"i{n}.attack-padding", "q", clean[n] + rng.integers(-1, 2)) for n in range(20)]
+    found = study.attack(pl.DataFrame(rows, schema=["rater", "item", "dimension", "value"], orient="row"))
+    by_name = {row["attack"]: row for row in found.rows.iter_rows(named=True)}
+    assert by_name["injection"]["p_holm"] < 0.001
+    assert by_name["padding"]["p_holm"] > 0.01
+    with pytest.raises(InputError, match="beside a clean ITEM"):
+        study.attack(pl.DataFrame({"rater": ["j"], "item": ["a"], "dimension": ["q"], "value": [1.0]}))
+    attacked = with_attacks(small_study(2), ["padding"])
+    assert [pair.id for pair in attacked.pairs] == [
+        "pair-0",
+        "pair-1",
+        "pair-0.attack-padding",
+        "pair-1.attack-padding",
+    ]
+
+
+def test_repeats_of_several_judges_are_averaged_by_order():
+    pairs = small_study(2)
+    dims = {name for one in pairs.dimensions for name in one.rated}
+    replies = [
+        Reply(pair.id, slot, dict.fromkeys(dims, 1.0) | {"voice": slot + repeat - 3.0}, None, repeat)
+        for pair in pairs.pairs
+        for slot in (1, 2)
+        for repeat in (1, 2)
+    ]
+    judged = joined([summarise_replies(pairs, name, replies) for name in ("a", "b")])
+    assert judged.ratings.filter(dimension="voice")["value"].unique().to_list() == [0.0]
+    assert set(judged.orders["repeat"]) == {1, 2}
+    assert set(judged.ratings["rater"]) == {"a", "b"}
+    assert set(judged.position) == {f"{judge}: {name}" for judge in "ab" for name in dims}
+
+
+def test_style_is_counted():
+    style = style_of("# Title\n\n- one\n- two\n\n**bold** words")
+    assert style["lists"] == 0.5
+    assert (style["headings"], style["bold words"], style["code"]) == (1, 1, 0)
+    assert style["twice the length"] == pytest.approx(math.log2(8))
+
+
+def test_a_live_study_stops_when_everything_is_decided():
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"r{rater}", f"i{item}", system, "q", float(np.clip(round(rng.normal(3 + 1.2 * (system == "b"), 0.7)), 1, 5)))
+        for rater in range(60)
+        for item in range(5)
+        for system in ("a", "b")
+    ]
+    frame = pl.DataFrame(rows, schema=["rater", "item", "system", "dimension", "value"], orient="row")
+    criteria = [Criterion("b is better", "difference:q:b:a", 0.0), Criterion("agree", "reliability:q", 0.3)]
+    early = study.stop(
+        frame.filter(pl.col("rater").is_in(["r0", "r1"])), criteria, n_planned=60, scale=(1, 5), looks=[30]
+    )
+    assert not early.is_decided
+    assert early.rows["reason"][1] == "the next planned look is at 30 raters"
+    late = study.stop(frame, criteria, n_planned=60, scale=(1, 5), looks=[30])
+    assert late.is_decided
+    assert late.rows["decision"].to_list() == ["pass", "pass"]
+    shares = study.stop(frame, [Criterion("few fives", "share:q:5.0", 0.9, "at_most")], n_planned=60)
+    assert shares.is_decided
+    with pytest.raises(OptionError, match="needs the scale"):
+        study.stop(frame, criteria, n_planned=60)
+    with pytest.raises(OptionError, match="No statistic 'median:q'"):
+        study.stop(frame, [Criterion("x", "median:q", 0)], n_planned=60)
+
+
+def test_the_commands_of_the_bench(command, tmp_path):
+    told = command("study", "bench", BENCH / "people.csv", BENCH / "judges.csv", "--costs", BENCH / "costs.csv", "-o", tmp_path)  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    assert "quality: use" in told.stdout
+    assert (tmp_path / "bench_report.html").exists()
+    stop = command("study", "stop", BENCH / "people.csv", "--require", "mean:quality > 3", "--planned", "20")
+    assert stop.returncode == 2
+    assert "is no criterion" in stop.stderr
