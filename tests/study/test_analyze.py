@@ -294,7 +294,9 @@ def test_general_dimensions_of_unidentified_raters(reference):
     item = pl.col("story_id").cast(pl.String)
     raters = ["rater1", "rater2", "rater3"]
     ratings = real("hanna_raters_metrics.csv.gz", raters, item=item, dimension="criterion")
-    found = analyze(Ratings(ratings.frame.filter(pl.col("dimension") != "Surprise")), design="unidentified").findings
+    found = analyze(
+        Ratings(ratings.frame.filter(pl.col("dimension") != "Surprise")), answers="protocol", design="unidentified"
+    ).findings
     for criterion, value in reference["hanna_icc_1k_by_criterion"].items():
         if criterion != "Surprise":
             assert found.statistics[f"{criterion}.icc_1_k"].value == pytest.approx(value, abs=5e-7)
@@ -305,7 +307,9 @@ def test_general_dimensions_of_unidentified_raters(reference):
 def test_general_dimensions_of_crossed_raters(reference):
     item = pl.col("doc") + "/" + pl.col("system")
     experts = ["expert0", "expert1", "expert2"]
-    found = analyze(real("summeval_raters_judges.csv.gz", experts, item=item, dimension="dimension")).findings
+    found = analyze(
+        real("summeval_raters_judges.csv.gz", experts, item=item, dimension="dimension"), answers="protocol"
+    ).findings
     for coefficient in ("icc_2_1", "icc_2_k", "cronbach_alpha", "krippendorff_ordinal"):
         for dimension, value in reference["summeval"][coefficient].items():
             assert found.statistics[f"{dimension}.{coefficient}"].value == pytest.approx(value, abs=5e-4)

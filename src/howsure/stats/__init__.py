@@ -20,6 +20,12 @@
     corrections    prediction-powered means and rates corrected for a judge's errors
     bias           how far a judge's ratings follow the slot or the length of what it rates
     calibration    whether a score of 0.8 is right 80 % of the time
+    label_sampling few labels and judges of all items: which to label, how many, and the mean label
+    ordinal        ordered categories by a cumulative logit model with random effects
+    latent_classes true categories behind raters who err (Dawid and Skene)
+    spans          agreement on parts of texts
+    system_differences  systems compared for other items and other raters
+    drift          whether repeated measurements have changed, however often one looks
     crossed        a mean over items and raters who are both samples
     order          tests for an expected order of groups: Jonckheere, Page
     paired_comparisons  strengths from votes and rankings: Bradley–Terry with ties, position and covariates, Plackett–Luce

@@ -24,6 +24,7 @@ __all__ = ["Contrast", "OrdinalFit", "fit_ordinal", "simulate_ordinal"]
 
 _LEAST_SD, _MOST_SD = 0.02, 8.0
 _MOST_CATEGORIES = 20
+_MOST_LEVELS = 400  # of all random effects but the largest: their block is dense
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,12 @@ def fit_ordinal(  # noqa: PLR0912 - checks, fit, contrasts and effects, from top
             factors.append(code)
     if not factors:
         return "neither raters nor items repeat"
+    # the levels of the largest effect are eliminated: no rating belongs to two of them
+    order = np.argsort([int(code.max()) for code in factors], kind="stable")
+    names, factors = [names[one] for one in order], [factors[one] for one in order]
+    n_dense = sum(int(code.max()) + 1 for code in factors[:-1])
+    if n_dense > _MOST_LEVELS:
+        return f"{n_dense:,} levels of random effects beside {names[-1]}; up to {_MOST_LEVELS} are fitted"
     groups = None if group is None else codes(list(group), "group")
     labels_of_group = [] if group is None or groups is None else _levels(group, groups)
     model = _Model.of(y, len(steps), factors, groups)
@@ -140,16 +147,19 @@ def fit_ordinal(  # noqa: PLR0912 - checks, fit, contrasts and effects, from top
     state = model.mode(sds)
     if state is None:
         return "the model did not converge"
-    inverse: Floats = np.asarray(np.linalg.inv(state.curvature), dtype=np.float64)
+    n_fixed = model.n_thresholds + model.n_groups
+    inverse: Floats = np.asarray(np.linalg.inv(state.reduced()), dtype=np.float64)[:n_fixed, :n_fixed]
+    parts = _parts(model, sds, state, n_fixed) if labels_of_group else []
+    n_rest = max(len(y) - len(state.values), 10)
     contrasts = []
     for one in range(len(labels_of_group)):
         for other in range(one + 1, len(labels_of_group)):
-            way = np.zeros(len(state.values))
+            way = np.zeros(n_fixed)
             for place, sign in ((one, 1.0), (other, -1.0)):
                 if place:
                     way[model.n_thresholds + place - 1] += sign
-            value, variance = float(way @ state.values), float(way @ inverse @ way)
-            df = _freedom(model, sds, state, inverse, way, variance)
+            value, variance = float(way @ state.values[:n_fixed]), float(way @ inverse @ way)
+            df = _freedom(parts, way, variance, model.n_groups, n_rest)
             se = math.sqrt(variance)
             reach = t_quantile(level, df) * se
             p = float(2 * stdtr(df, -abs(value) / se))
@@ -171,7 +181,7 @@ def _deviations(model: _Model, sds: Sequence[float], place: int, level: float) -
     if found is None:
         return []
     start, size = model.starts[place], model.sizes[place]
-    inverse = np.linalg.inv(found.curvature)[start : start + size, start : start + size]
+    inverse = found.inverse(start, size)
     ways = np.eye(size) - 1 / size
     values = ways @ found.values[start : start + size]
     spread = np.sqrt(np.einsum("ij,jk,ik->i", ways, inverse, ways))
@@ -188,11 +198,41 @@ def _levels(labels: Sequence[Any], code: Ints) -> list[str]:
 
 @dataclass(frozen=True)
 class _Mode:
-    """The most probable values of all parameters, and the curvature there."""
+    """The most probable values of all parameters, and the curvature there: dense for all but the last effect, whose own block is diagonal."""
 
     values: Floats
-    curvature: Floats
+    dense: Floats
+    across: Floats
+    diagonal: Floats
     height: float
+
+    def reduced(self, dense: Floats | None = None, diagonal: Floats | None = None) -> Floats:
+        """The curvature of the dense part, with the last effect integrated out."""
+        block, own = self.dense if dense is None else dense, self.diagonal if diagonal is None else diagonal
+        return np.asarray(block - self.across.T @ (self.across / own[:, None]))
+
+    def log_determinant(self) -> float:
+        """Of the whole curvature; NaN where it is not positive."""
+        sign, size = np.linalg.slogdet(self.reduced())
+        return float(size + np.log(self.diagonal).sum()) if sign > 0 and (self.diagonal > 0).all() else math.nan
+
+    def inverse(self, start: int, size: int) -> Floats:
+        """The block of the inverse of the whole curvature that belongs to these parameters."""
+        n = len(self.dense)
+        inner = np.linalg.inv(self.reduced())
+        if start < n:
+            return np.asarray(inner[start : start + size, start : start + size])
+        scaled = self.across / self.diagonal[:, None]
+        return np.asarray(np.diag(1 / self.diagonal) + scaled @ inner @ scaled.T)
+
+    def variances(self, start: int, size: int) -> Floats:
+        """The diagonal of `inverse`."""
+        n = len(self.dense)
+        inner = np.linalg.inv(self.reduced())
+        if start < n:
+            return np.asarray(np.diag(inner)[start : start + size])
+        scaled = self.across / self.diagonal[:, None]
+        return np.asarray(1 / self.diagonal + ((scaled @ inner) * scaled).sum(axis=1))
 
 
 @dataclass
@@ -227,20 +267,22 @@ class _Model:
         prior = np.full(len(self.last), 1e-9)
         for start, size, sd in zip(self.starts, self.sizes, sds, strict=True):
             prior[start : start + size] = 1 / sd**2
-        values, curvature, height, is_found = _climb(self.y, self.columns, self.n_thresholds, prior, self.last)
+        values, dense, across, diagonal, height, is_found = _climb(
+            self.y, self.columns, self.n_thresholds, self.starts[-1], prior, self.last
+        )
         if not is_found:
             return None
         self.last = values
-        return _Mode(values, curvature, height)
+        return _Mode(values, dense, across, diagonal, height)
 
     def marginal(self, sds: Sequence[float]) -> float:
         """Laplace's approximation of the log likelihood, integrated over everything but the standard deviations."""
         found = self.mode(sds)
         if found is None:
             return -math.inf
-        sign, size = np.linalg.slogdet(found.curvature)
+        size = found.log_determinant()
         scale = sum(n * math.log(sd) for n, sd in zip(self.sizes, sds, strict=True))
-        return found.height - scale - 0.5 * float(size) if sign > 0 else -math.inf
+        return -math.inf if math.isnan(size) else found.height - scale - 0.5 * size
 
     def best_sds(self) -> list[float] | None:
         """The standard deviations with the largest marginal likelihood."""
@@ -288,20 +330,22 @@ def _height(y: Ints, columns: Ints, n_thresholds: int, prior: Floats, values: Fl
 
 
 @kernel
-def _climb(
-    y: Ints, columns: Ints, n_thresholds: int, prior: Floats, begin: Floats
-) -> tuple[Floats, Floats, float, bool]:
-    """Newton's method; the log likelihood is concave. Values, curvature, height, and whether the mode was reached."""
-    width, n_columns = len(begin), columns.shape[1]
+def _climb(  # noqa: PLR0912, PLR0915 - one loop over ratings, compiled as a whole
+    y: Ints, columns: Ints, n_thresholds: int, n_dense: int, prior: Floats, begin: Floats
+) -> tuple[Floats, Floats, Floats, Floats, float, bool]:
+    """Newton's method; the log likelihood is concave. Values, the three blocks of the curvature, height, and whether the mode was reached."""
+    n_columns, n_last = columns.shape[1], len(begin) - n_dense
     values = begin.copy()
-    curvature = np.zeros((width, width))
+    dense, across, diagonal = np.zeros((n_dense, n_dense)), np.zeros((n_last, n_dense)), np.zeros(n_last)
     places, weights = np.zeros(n_columns + 2, np.int64), np.zeros((2, n_columns + 2))
     best = _height(y, columns, n_thresholds, prior, values)
     for _ in range(60):
         gradient = -prior * values
-        curvature[:] = 0.0
-        for place in range(width):
-            curvature[place, place] = prior[place]
+        dense[:] = 0.0
+        across[:] = 0.0
+        for place in range(n_dense):
+            dense[place, place] = prior[place]
+        diagonal[:] = prior[n_dense:]
         for row in range(len(y)):
             taken, n = 0.0, 0
             for column in columns[row]:
@@ -327,14 +371,24 @@ def _climb(
             both = -first * second
             for one in range(n):
                 a, c = weights[0, one], weights[1, one]
-                gradient[places[one]] += a * first - c * second
+                at = places[one]
+                gradient[at] += a * first - c * second
                 for other in range(n):
                     b, d = weights[0, other], weights[1, other]
-                    curvature[places[one], places[other]] += upper * a * b + lower * c * d + both * (a * d + c * b)
-        step = np.linalg.solve(curvature, gradient)
+                    to, added = places[other], upper * a * b + lower * c * d + both * (a * d + c * b)
+                    if at < n_dense and to < n_dense:
+                        dense[at, to] += added
+                    elif at >= n_dense and to < n_dense:
+                        across[at - n_dense, to] += added
+                    elif at >= n_dense and to >= n_dense:
+                        diagonal[at - n_dense] += added
+        scaled = across / diagonal.reshape(-1, 1)
+        step = np.empty(len(values))
+        step[:n_dense] = np.linalg.solve(dense - across.T @ scaled, gradient[:n_dense] - scaled.T @ gradient[n_dense:])
+        step[n_dense:] = gradient[n_dense:] / diagonal - scaled @ step[:n_dense]
         gain = (gradient * step).sum()
         if not np.isfinite(gain) or gain < 0:
-            return values, curvature, best, False
+            return values, dense, across, diagonal, best, False
         size = 1.0
         height = _height(y, columns, n_thresholds, prior, values + step)
         while height < best - 1e-10 and size > 1e-6:
@@ -343,30 +397,40 @@ def _climb(
         values = values + size * step
         best = height
         if gain < 1e-7:
-            return values, curvature, best, True
-    return values, curvature, best, False
+            return values, dense, across, diagonal, best, True
+    return values, dense, across, diagonal, best, False
 
 
 def _simplex(begin: Floats) -> Floats:
     return np.vstack([begin, *(begin + 0.6 * row for row in np.eye(len(begin)))])
 
 
-def _freedom(model: _Model, sds: Sequence[float], mode: _Mode, inverse: Floats, way: Floats, variance: float) -> float:
-    """Satterthwaite's degrees of freedom of a contrast: variances are known by as many levels as there are, less the groups among them."""
-    terms, rest = 0.0, 1.0
+def _parts(model: _Model, sds: Sequence[float], mode: _Mode, n_fixed: int) -> list[tuple[Floats, float]]:
+    """For each random effect the covariance of the fixed parameters at a τ² that is a tenth larger, and how many of its levels the data tell."""
+    found, n = [], len(mode.dense)
     for start, size, sd in zip(model.starts, model.sizes, sds, strict=True):
-        diagonal = np.arange(start, start + size)
-        # the variance at a slightly larger τ²: its derivative times τ² is the share of this random effect
-        moved = mode.curvature.copy()
-        moved[diagonal, diagonal] += (1 / 1.1 - 1) / sd**2
-        grown = float(way @ np.linalg.solve(moved, way))
-        share = min(max((grown - variance) / 0.1 / variance, 0.0), 1.0)
-        # levels that the data say nothing about count for nothing
-        known = float(np.clip(1 - inverse[diagonal, diagonal] / sd**2, 0, 1).sum())
-        terms += share**2 / max(known - model.n_groups, 1.0)
+        dense, diagonal = mode.dense.copy(), mode.diagonal.copy()
+        if start < n:
+            at = np.arange(start, start + size)
+            dense[at, at] += (1 / 1.1 - 1) / sd**2
+        else:
+            diagonal += (1 / 1.1 - 1) / sd**2
+        grown = np.linalg.inv(mode.reduced(dense, diagonal))[:n_fixed, :n_fixed]
+        found.append((np.asarray(grown), float(np.clip(1 - mode.variances(start, size) / sd**2, 0, 1).sum())))
+    return found
+
+
+def _freedom(
+    parts: Sequence[tuple[Floats, float]], way: Floats, variance: float, n_groups: int, n_rest: float
+) -> float:
+    """Satterthwaite's degrees of freedom of a contrast: a variance is known by as many levels as the data tell, less the groups among them."""
+    terms, rest = 0.0, 1.0
+    for grown, known in parts:
+        # the derivative of the contrast's variance by τ², times τ², is the share of this random effect
+        share = min(max((float(way @ grown @ way) - variance) / 0.1 / variance, 0.0), 1.0)
+        terms += share**2 / max(known - n_groups, 1.0)
         rest -= share
-    terms += max(rest, 0.0) ** 2 / max(len(model.y) - len(mode.values), 10)
-    return max(1 / terms, 1.0)
+    return max(1 / (terms + max(rest, 0.0) ** 2 / n_rest), 1.0)
 
 
 def simulate_ordinal(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +15,7 @@ from scipy.special import stdtr
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.stats import jackknife
-from howsure.stats._arrays import Bools, Floats, Ints, check_level, codes, finite, t_quantile
+from howsure.stats._arrays import Floats, Ints, check_level, codes, finite, t_quantile
 from howsure.stats.multiplicity import holm
 
 __all__ = ["SystemDifference", "system_differences"]
@@ -82,14 +82,17 @@ def system_differences(
     # items that only one system answered compare nothing: without any shared item they cannot be told from systems
     per_item = len(np.unique(system * n_items + item)) / n_items
     blocks = item if per_item > 1 else np.zeros(len(x), dtype=np.int64)
-    whole = _effects(x, system, blocks, rater, np.ones(len(x), dtype=np.bool_), len(names))
+    model = _LeastSquares.of(x, system, blocks, rater, len(names))
+    whole = model.effects()
     found: list[SystemDifference] = []
     if whole is None:
         reason = "no chain of shared items or raters links these systems"
         nothing = Estimate.without("undefined", reason, level=level)
         return [SystemDifference(a, b, nothing, None, None) for a, b in combinations(names, 2)]
-    by_item, by_rater = (_left_out(x, system, blocks, rater, code, len(names)) for code in (item, rater))
-    influence = _influence(x, system, blocks, rater, len(names))
+    by_item, by_rater = (
+        np.array([model.without(part) for part in jackknife.groups(len(x), code)]) for code in (item, rater)
+    )
+    influence = model.influence()
     for a, b in combinations(range(len(names)), 2):
         value = float(whole[a] - whole[b])
         parts = [table[:, a] - table[:, b] for table in (by_item, by_rater)]
@@ -120,45 +123,61 @@ def system_differences(
     ]
 
 
-def _left_out(x: Floats, system: Ints, item: Ints, rater: Ints, code: Ints, n_systems: int) -> Floats:
-    """The systems' effects without each item or rater; NaN where they are then not linked."""
-    rows = []
-    for part in jackknife.groups(len(x), code):
-        is_kept = np.ones(len(x), dtype=np.bool_)
-        is_kept[part] = False
-        effects = _effects(x, system, item, rater, is_kept, n_systems)
-        rows.append(np.full(n_systems, math.nan) if effects is None else effects)
-    return np.array(rows)
+@dataclass(frozen=True)
+class _LeastSquares:
+    """Ratings on systems, items and raters. The larger of the latter two is eliminated by taking off its means; the other has a column per level."""
 
+    x: Floats
+    columns: Floats  # systems, then the levels of the smaller side but the first
+    taken: Ints  # level of the larger side
+    n_systems: int
 
-def _design(system: Ints, item: Ints, rater: Ints, n_systems: int) -> Floats:
-    """Systems, items and raters as columns of 0 and 1; the first item and the first rater are 0."""
-    columns = [np.eye(n_systems)[system]]
-    for code in (item, rater):
-        size = int(code.max()) + 1
-        columns.append(np.eye(size)[code][:, 1:])
-    return np.column_stack(columns)
+    @classmethod
+    def of(cls, x: Floats, system: Ints, item: Ints, rater: Ints, n_systems: int) -> _LeastSquares:
+        taken, kept = (item, rater) if item.max() >= rater.max() else (rater, item)
+        levels = np.eye(int(kept.max()) + 1)[kept][:, 1:]
+        return cls(x, np.column_stack([np.eye(n_systems)[system], levels]), taken, n_systems)
 
+    def effects(self) -> Floats | None:
+        """The systems' effects; None where their differences are not determined."""
+        inner, target = self._centred(self.columns, self.x)
+        return self._solved(inner.T @ inner, inner.T @ target)
 
-def _effects(x: Floats, system: Ints, item: Ints, rater: Ints, is_kept: Bools, n_systems: int) -> Floats | None:
-    """The systems' effects by least squares; None where their differences are not determined."""
-    if len(np.unique(system[is_kept])) < n_systems:
-        return None
-    used = [np.unique(code[is_kept], return_inverse=True)[1] for code in (item, rater)]
-    design = _design(system[is_kept], used[0], used[1], n_systems)
-    solved, _, rank, _ = np.linalg.lstsq(design, x[is_kept], rcond=None)
-    if rank < design.shape[1]:
+    def without(self, rows: Ints) -> Floats:
+        """The same without some ratings; NaN where they are not determined."""
+        is_kept = np.ones(len(self.x), dtype=np.bool_)
+        is_kept[rows] = False
+        if (self.columns[is_kept, : self.n_systems].sum(axis=0) == 0).any():
+            return np.full(self.n_systems, math.nan)
+        part = replace(
+            self, x=self.x[is_kept], columns=self.columns[is_kept], taken=codes(self.taken[is_kept], "items")
+        )
+        found = part.effects()
+        return np.full(self.n_systems, math.nan) if found is None else found
+
+    def influence(self) -> Floats:
+        """What leaving out each rating would change (first order, by leverage)."""
+        inner, target = self._centred(self.columns, self.x)
+        inverse = np.linalg.pinv(inner.T @ inner)
+        rest = target - inner @ (inverse @ (inner.T @ target))
+        own = 1 / np.bincount(self.taken)[self.taken]
+        leverage = np.clip(((inner @ inverse) * inner).sum(axis=1) + own, 0, 1 - 1e-6)
+        return np.asarray((inner @ inverse)[:, : self.n_systems] * (rest / (1 - leverage))[:, None])
+
+    def _centred(self, columns: Floats, x: Floats) -> tuple[Floats, Floats]:
+        counts = np.bincount(self.taken).astype(np.float64)
+        both = np.column_stack([columns, x])
+        sums = np.zeros((len(counts), both.shape[1]))
+        np.add.at(sums, self.taken, both)
+        away = both - (sums / counts[:, None])[self.taken]
+        return away[:, :-1], away[:, -1]
+
+    def _solved(self, squares: Floats, target: Floats) -> Floats | None:
+        values, vectors = np.linalg.eigh(squares)
+        is_null = values < 1e-9 * max(float(values[-1]), 1e-300)
         # differences between systems may be determined though something else is not
-        null = np.linalg.svd(design)[2][rank:, :n_systems]
-        if np.abs(null - null.mean(axis=1, keepdims=True)).max(initial=0) > 1e-8:
+        null = vectors[: self.n_systems, is_null]
+        if np.abs(null - null.mean(axis=0)).max(initial=0) > 1e-6:
             return None
-    return np.asarray(solved[:n_systems])
-
-
-def _influence(x: Floats, system: Ints, item: Ints, rater: Ints, n_systems: int) -> Floats:
-    """What leaving out each rating would change (first order, by leverage)."""
-    design = _design(system, item, rater, n_systems)
-    inverse = np.linalg.pinv(design.T @ design)
-    rest = x - design @ (inverse @ (design.T @ x))
-    leverage = np.clip(((design @ inverse) * design).sum(axis=1), 0, 1 - 1e-6)
-    return np.asarray((design @ inverse)[:, :n_systems] * (rest / (1 - leverage))[:, None])
+        kept = vectors[:, ~is_null]
+        return np.asarray((kept @ ((kept.T @ target) / values[~is_null]))[: self.n_systems])

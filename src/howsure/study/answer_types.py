@@ -411,6 +411,11 @@ def _ordered(frame: pl.DataFrame, name: str, level: float, found: _Found) -> Non
             random["prompt"] = prompts
         random["rater × system"] = [f"{rater} × {system}" for rater, system in zip(random["rater"], group, strict=True)]
     fit = fit_ordinal(frame["value"], random, group=group, each="rater", level=level)
+    for extra in ("prompt", "rater × system"):
+        if isinstance(fit, str) and "levels of random effects" in fit and extra in random:
+            found.notes.append(f"{name}: the ordinal model is fitted without random effects of {extra} ({fit}).")
+            del random[extra]
+            fit = fit_ordinal(frame["value"], random, group=group, each="rater", level=level)
     if isinstance(fit, str):
         found.notes.append(f"{name}: no model of ordered categories ({fit}).")
         return
