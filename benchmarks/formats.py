@@ -300,11 +300,11 @@ def by_hand(folder: Path) -> Iterator[FormatFile]:  # noqa: PLR0915 - one file a
     result = {"from_name": "quality", "to_name": "t", "type": "rating", "value": {"rating": 4}}
     done = {"completed_by": 10, "was_cancelled": False, "result": [result], "lead_time": 4.3}
     skipped = {"completed_by": 11, "was_cancelled": True, "result": []}
-    tasks = [{"id": 7, "data": {"text": "…"}, "annotations": [done, skipped], "predictions": []}]
-    yield FormatFile("Label Studio export", "label_studio", write("label_studio.json", tasks), "hand", 2)
+    exported = [{"id": 7, "data": {"text": "…"}, "annotations": [done, skipped], "predictions": []}]
+    yield FormatFile("Label Studio export", "label_studio", write("label_studio.json", exported), "hand", 2)
     responses = {"quality": [{"user_id": "u1", "value": 3, "status": "submitted"}, {"user_id": "u2", "value": 4, "status": "draft"}]}  # fmt: skip
-    records = [{"id": "r1", "fields": {"text": "…"}, "responses": responses}]
-    yield FormatFile("Argilla records", "argilla", write("argilla.json", records), "hand", 2)
+    argilla: list[dict[str, Any]] = [{"id": "r1", "fields": {"text": "…"}, "responses": responses}]
+    yield FormatFile("Argilla records", "argilla", write("argilla.json", argilla), "hand", 2)
     annotated = [{"id": str(n), "displayed_text": "…", "label_annotations": {"size": {"Yes": "true"}}, "span_annotations": {}, "behavioral_data": {}} for n in (1, 2)]  # fmt: skip
     yield FormatFile("Potato annotations", "potato", lines("kim/annotated_instances.jsonl", annotated), "hand", 2)
     choices = [{"text": "…", "_input_hash": n, "_task_hash": n, "_annotator_id": "kim", "options": [{"id": 1, "text": "good"}], "accept": [1], "answer": answer} for n, answer in ((1, "accept"), (2, "ignore"))]  # fmt: skip

@@ -20,7 +20,7 @@ from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.stats._arrays import Floats, Ints, check_level, codes, finite, t_quantile
 
-__all__ = ["Contrast", "OrdinalFit", "fit_ordinal", "simulate_ordinal"]
+__all__ = ["OrdinalContrast", "OrdinalFit", "fit_ordinal", "simulate_ordinal"]
 
 _LEAST_SD, _MOST_SD = 0.02, 8.0
 _MOST_CATEGORIES = 20
@@ -28,7 +28,7 @@ _MOST_LEVELS = 400  # of all random effects but the largest: their block is dens
 
 
 @dataclass(frozen=True)
-class Contrast:
+class OrdinalContrast:
     """The difference of two groups on the latent (log odds) scale: above 0, the first has the higher ratings.
 
     Parameters
@@ -63,7 +63,7 @@ class OrdinalFit:
     effects : tuple of (level, Estimate)
         How far each level of the random effect ``each`` is from the mean of its levels; above 0, higher ratings. For raters that is leniency,
         the opposite of severity.
-    contrasts : tuple of Contrast
+    contrasts : tuple of OrdinalContrast
         All pairs of groups.
     n : int
         Number of ratings.
@@ -74,7 +74,7 @@ class OrdinalFit:
     thresholds: tuple[float, ...]
     sds: Mapping[str, float]
     effects: tuple[tuple[str, Estimate], ...]
-    contrasts: tuple[Contrast, ...]
+    contrasts: tuple[OrdinalContrast, ...]
     n: int
     n_categories: int
 
@@ -164,7 +164,7 @@ def fit_ordinal(  # noqa: PLR0912 - checks, fit, contrasts and effects, from top
             reach = t_quantile(level, df) * se
             p = float(2 * stdtr(df, -abs(value) / se))
             difference = Estimate(value, value - reach, value + reach, level)
-            contrasts.append(Contrast(labels_of_group[one], labels_of_group[other], difference, p, df))
+            contrasts.append(OrdinalContrast(labels_of_group[one], labels_of_group[other], difference, p, df))
     thresholds = tuple(float(one) for one in state.values[: model.n_thresholds])
     told: tuple[tuple[str, Estimate], ...] = ()
     if each is not None and each in names:

@@ -31,7 +31,7 @@ def attack(
     ] = None,
     level: Level = 0.95,
 ) -> None:
-    """How far do planted instructions, invisible characters, claims of authority and padding move judges?
+    """How far do hidden instructions, invisible characters, claims of authority and padding move judges?
 
     With --texts, writes attacked.csv: every answer, and every answer under each attack. With judges' ratings of these, says how far each attack moved each judge; writes attacks.csv,
     attacks.json, the chart and attack_report.html. `howsure study judge --attacks all` does both for a study.

@@ -1,4 +1,4 @@
-"""Attacks on judges: answers with planted instructions, invisible characters, claims of authority or padding, and how far scores move."""
+"""Attacks on judges: answers with instructions to the judge, invisible characters, claims of authority or padding, and how far scores move."""
 
 from __future__ import annotations
 

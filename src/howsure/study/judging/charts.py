@@ -106,7 +106,7 @@ def draw_attacks(attacks: JudgeAttacks) -> Chart:
 
 
 def _most(frame: pl.DataFrame) -> int:
-    return max(frame["n_items"].to_list())
+    return int(max(frame["n_items"].to_list()))
 
 
 def _of_table(frame: pl.DataFrame, label: str, value: str, group: str | None) -> pl.DataFrame:

@@ -237,7 +237,7 @@ def validate(
         for dimension in shared
         if any(row.may_replace is False and row.dimension == dimension for row in rows_found)
     ]
-    provenance = Provenance.of(people, notes=(*notes, *compared.notes, *filter(None, powers)), **settings)
+    provenance = Provenance.of(people, notes=(*notes, *filter(None, powers), *compared.notes), **settings)
     return Validation(rows=rows_found, raters=tuple(raters), level=level, provenance=provenance)
 
 
