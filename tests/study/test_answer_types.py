@@ -153,3 +153,25 @@ def test_wrong_options_are_told():
         study.analyze(labels(), dimension="mood")
     with pytest.raises(OptionError, match="whose order is unknown"):
         study.reliability(labels(), scale="ordinal")
+
+
+@pytest.mark.parametrize(
+    ("preset", "kinds"),
+    [
+        ("likert", {"ratings": "ratings"}),
+        ("labels", {"categories": "categories", "spans": "spans", "ratings": "ratings"}),
+    ],
+)
+def test_what_is_collected_from_a_preset_can_be_analysed(preset, kinds, tmp_path):
+    from howsure.study import presets, protocol
+    from howsure.study.packet import building, simulated_raters
+    from howsure.study.scoring.collection import collect
+
+    items = protocol.read_study(presets.init(tmp_path / "study", preset)[0])
+    building.build(items, n_raters=6, salt="0123456789abcdef").save(tmp_path / "packet")
+    simulated_raters.rate_items(tmp_path / "packet", seed=1).save_answers(tmp_path / "answers")
+    collect([tmp_path / "answers"], tmp_path / "packet/key.json").save(tmp_path / "out")
+    for name, answers in kinds.items():
+        found = study.analyze(tmp_path / f"out/{name}.csv")
+        assert found.answers == answers
+        assert len(found.to_frame("agreement"))

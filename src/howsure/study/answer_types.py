@@ -59,9 +59,13 @@ class Rankings(Table):
         Column("item", "what the systems answered", required=True),
         Column("system", "the system", required=True),
         Column("rank", "1 is the best; empty: shown and not ranked", "number", low=1),
+        Column("dimension", "which question"),
     )
     key = ("rater", "item", "system")
     told_by = ("rater", "item")
+
+    def _key(self) -> tuple[str, ...]:
+        return (*self.key, "dimension") if self.has("dimension") else self.key
 
 
 class Spans(Table):

@@ -75,7 +75,7 @@ def analyze(
     from howsure.study.analysis import analyze as analyze_ratings
     from howsure.study.protocol import Study
     from howsure.study.scoring.domains import Order
-    from howsure.study.scoring.pair_data import ModelScores, Raters
+    from howsure.study.scoring.pair_data import ModelScores
     from howsure.study.verdict import CRITERIA, read_criteria
 
     beside = raters or _beside(ratings)
@@ -85,7 +85,7 @@ def analyze(
         answers=answers,  # type: ignore[arg-type]  # checked there
         dimension=dimension,
         scale=scale,  # type: ignore[arg-type]  # checked there
-        raters=Raters(beside) if beside else None,
+        raters=beside,
         study=Study.read(study) if study else None,
         model_scores=ModelScores(model_scores) if model_scores else None,
         criteria=read_criteria(criteria) if criteria else CRITERIA,
