@@ -316,7 +316,7 @@ def _until_mastery(practice: Bools, mastery: int | None) -> Ints:
 
 def _novice_counts(tasks: list[str], practice: Bools, tried: Ints) -> NoviceCounts:
     """A task that nobody tried stays, without answers."""
-    n_tasks, n_learners, n_attempts = practice.shape
+    _, n_learners, n_attempts = practice.shape
     is_made = np.arange(n_attempts) < tried[:, :, None]
     task, learner = np.nonzero(tried)
     length = tried[task, learner]
@@ -342,7 +342,9 @@ def _practice_rows(world: SimulatedRuns) -> pl.DataFrame:
     task, learner, attempt = np.nonzero(is_made)
     learners = pl.Series(world.counts.novices.learners)[learner]
     people = pl.DataFrame({"alias": "human_novice", "learner_id": learners, "learner_type": "human_novice"})
-    return _laid_out(world, people.with_columns(pl.lit(0, pl.Int64).alias("started_at")), task, attempt, world.practice[is_made])
+    return _laid_out(
+        world, people.with_columns(pl.lit(0, pl.Int64).alias("started_at")), task, attempt, world.practice[is_made]
+    )
 
 
 def _model_rows(world: SimulatedRuns) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from howsure.horizon.attempt_horizon.resampling import (
     from_learners,
     share_inside,
 )
+from howsure.horizon.learning_curves.learning_model import Completion
 from howsure.stats._arrays import Floats
 from howsure.stats.means import mean
 from howsure.stats.replicates import Interval, replicate_interval
@@ -44,11 +45,15 @@ class HorizonReplicates:
 
 @dataclass(frozen=True, eq=False)
 class HorizonEstimator:
-    """Models against novices on one set of tasks. ``levels`` are shares, such as 0.5."""
+    """Models against novices on one set of tasks. ``levels`` are shares, such as 0.5.
+
+    With a ``completion``, ``counts`` hold its table: what learners who left early would have answered is predicted, anew in each replicate.
+    """
 
     counts: SharedTasks
     definitions: tuple[str, ...]
     levels: Floats
+    completion: Completion | None = None
 
     @cached_property
     def drawn(self) -> Drawn:
@@ -141,7 +146,10 @@ class HorizonEstimator:
     def few(self, row: int) -> str:
         """Why there is no interval, or nothing."""
         n_tasks, n_runs = int((self.counts.n[row] > 0).sum()), int(self.counts.n[row].sum())
-        counts = [(len(self.counts.novices.learners), "learner"), (n_runs, "run") if self.is_alone else (n_tasks, "task")]
+        counts = [
+            (len(self.counts.novices.learners), "learner"),
+            (n_runs, "run") if self.is_alone else (n_tasks, "task"),
+        ]
         return next((f"1 {of}; an interval needs 2" for count, of in counts if count < 2), "")
 
     @property
@@ -172,18 +180,25 @@ class HorizonEstimator:
         return horizons, success, self._pooled(drawn)
 
     def _draw_tasks(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
-        counts, novices = self.counts, self.counts.novices
-        times_drawn = novices.draw_learners(size, rng)
+        counts = self.counts
+        times_drawn = counts.novices.draw_learners(size, rng)
         families, tasks = draw_families_and_tasks(size, counts.family, rng)
+        usual = 1 + self.learners_alone.share * (times_drawn - 1)
+        fits = [self.completion.refit(*pair) for pair in zip(usual, tasks, strict=True)] if self.completion else []
+
+        def novices(learner_weights: Floats, task_weights: Floats) -> tuple[Floats, Floats]:
+            if self.completion:
+                return self.completion.weighted(fits, learner_weights, task_weights)
+            return counts.novices.weighted(learner_weights)
+
         horizons = np.empty((size, *self.horizons.shape))
         success = np.empty((size, len(counts.models)))
         for row, (source, learners) in enumerate(zip(self.families, self.learners, strict=True)):
             weights = tasks * (1 + source.share * (families - 1))
-            people = novices.weighted(1 + learners.share * (times_drawn - 1))
+            people = novices(1 + learners.share * (times_drawn - 1), weights)
             horizons[:, row] = self._horizons(Drawn(*people, weights), self.model(row))
             success[:, row] = self._success(weights, row)
-        people = novices.weighted(1 + self.learners_alone.share * (times_drawn - 1))
-        return horizons, success, self._pooled(Drawn(*people, tasks))
+        return horizons, success, self._pooled(Drawn(*novices(usual, tasks), tasks))
 
     def _horizons(self, drawn: Drawn, model: Model) -> Floats:
         """(replicates, definitions, levels)."""
