@@ -1,8 +1,10 @@
 """One model of all novices and tasks: derivatives, recovery, and answers that were not given."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.integrate import quad
 from scipy.special import expit
@@ -11,6 +13,7 @@ from howsure.errors import OptionError
 from howsure.horizon.attempt_horizon.horizons import attempt_horizons
 from howsure.horizon.attempt_horizon.interval_coverage import DESIGNS, simulate_study
 from howsure.horizon.learning_curves import learning_model
+from howsure.horizon.learning_curves.held_out_learners import _fit_tracing, crossvalidate_learners
 from howsure.horizon.learning_curves.learning_model import (
     complete_novices,
     fit_learning_model,
@@ -150,3 +153,53 @@ def test_intervals_contain_the_true_value_in_sparse_designs_and_under_mastery(de
         found = simulate_study(design, 0.95, seed, definitions=("matching",))
         held += [one.covers(truth) for pairs in found.values() for one, truth in pairs]
     assert 0.86 <= np.mean(held) <= 1
+
+
+SHARED = Path(__file__).parents[3] / "shared/data/learning/human_attempts.parquet"
+
+
+def test_tracing_finds_the_parameters_of_learners_who_jump():
+    """Bayesian knowledge tracing, simulated: known at first 0.3, learnt 0.15 per attempt, guess 0.2, slip 0.1."""
+    rng = np.random.default_rng(0)
+    counts = novices(n_tasks=1, n_learners=4000, n_attempts=8)
+    known = rng.random((4000, 8)) < np.array([0.3, *[0.15] * 7])
+    known = np.logical_or.accumulate(known, axis=1)
+    scores = (rng.random((4000, 8)) < np.where(known, 0.9, 0.2)).astype(float)
+    fitted = _fit_tracing(replace(counts, scores=scores.ravel()))
+    np.testing.assert_allclose(fitted[0], [0.3, 0.15, 0.2, 0.1], atol=0.04)
+
+
+def test_the_learning_model_predicts_new_learners_better_than_a_constant_and_chance():
+    world = simulate(draw_suite(12, seed=2), n_learners=40, n_attempts=8, n_runs=1, sameness=0.6, seed=2)
+    found = crossvalidate_learners(world.attempts, folds=2, predictors=("constant", "log n", "adaptive"))
+    loss = dict(found.scores.select("predictor", "log_loss").iter_rows())
+    assert set(loss) == {"constant", "PFA + learner", "log n", "adaptive"}
+    assert loss["log n"] < loss["constant"] < 0.72
+    assert found.best in {"log n", "adaptive"}
+    assert found.best_curve == "log n"
+    slope = dict(found.scores.select("predictor", "calibration_slope").iter_rows())["log n"]
+    assert slope == pytest.approx(1, abs=0.2)
+    with pytest.raises(OptionError, match="folds 50"):
+        crossvalidate_learners(world.attempts, folds=50)
+
+
+def test_parts_of_the_learners_have_all_their_answers():
+    counts = novices(n_learners=9, mastery=2)
+    chosen = np.arange(9) % 2 == 0
+    part, rest = counts.of_learners(chosen), counts.of_learners(~chosen)
+    np.testing.assert_allclose(part.trials + rest.trials, counts.trials)
+    np.testing.assert_allclose(part.successes + rest.successes, counts.successes)
+    assert len(part.learners) == 5
+    assert part.learner.max() == 4
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared data sets are not here")
+def test_on_real_learners_it_is_at_least_as_good_as_performance_factors_with_a_learner_effect():
+    rows = pl.read_parquet(SHARED).filter(dataset="spanish_items_20pct")
+    names = pl.col("learner", "skill").cast(pl.String)
+    runs = rows.select(names, "attempt", pl.lit("human").alias("kind"), score=pl.col("correct").cast(pl.Float64))
+    runs = runs.rename({"learner": "subject", "skill": "task"})
+    found = crossvalidate_learners(runs, folds=2, predictors=("constant", "adaptive"))
+    gap = {row["predictor"]: row for row in found.scores.rows(named=True)}
+    assert gap["adaptive"]["difference_high"] < 0 < gap["constant"]["difference_low"]

@@ -8,6 +8,7 @@ import polars as pl
 from howsure.horizon import (
     AttemptHorizons,
     Attrition,
+    HeldOutLearners,
     HeldOutRuns,
     HorizonComparison,
     HorizonTrend,
@@ -18,6 +19,7 @@ from howsure.horizon import (
     attempt_horizons,
     compare_horizons,
     crossvalidate,
+    crossvalidate_learners,
     fit_curves,
     fit_horizon_trend,
     size_study,
@@ -68,6 +70,11 @@ def trend():
 @example(AttemptHorizons)
 def attempts():
     return attempt_horizons(simulated().attempts, n_replicates=20)
+
+
+@example(HeldOutLearners)
+def learners():
+    return crossvalidate_learners(simulated().attempts, folds=2, predictors=("constant", "BKT"))
 
 
 @example(LearningCurves)

@@ -1,6 +1,6 @@
 """How many attempts would a novice need to match a model, and how many minutes an expert?
 
-The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`,
+The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`, `learners`,
 `attempts`, `size`, `time`, `trend`, `crossvalidate` and `compare`.
 """
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from howsure.horizon.learning_curves.attrition import measure_attrition as measure_attrition
     from howsure.horizon.learning_curves.curves import LearningCurves as LearningCurves
     from howsure.horizon.learning_curves.curves import fit_curves as fit_curves
+    from howsure.horizon.learning_curves.held_out_learners import HeldOutLearners as HeldOutLearners
+    from howsure.horizon.learning_curves.held_out_learners import crossvalidate_learners as crossvalidate_learners
     from howsure.horizon.novices.answers import Novices as Novices
     from howsure.horizon.novices.answers import collect_novices as collect_novices
     from howsure.horizon.novices.pages import make_pages as make_pages
@@ -36,13 +38,14 @@ if TYPE_CHECKING:
     from howsure.horizon.time_horizon.published import dated_horizons as dated_horizons
 
     tasks, run, page, collect = make_tasks, run_tasks, make_pages, collect_novices
-    curves, attempts, size = fit_curves, attempt_horizons, size_study
+    curves, learners, attempts, size = fit_curves, crossvalidate_learners, attempt_horizons, size_study
     time, trend, compare = time_horizons, fit_horizon_trend, compare_horizons
 
 _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
     "Attrition": "learning_curves.attrition",
     "LearningCurves": "learning_curves.curves",
+    "HeldOutLearners": "learning_curves.held_out_learners",
     "HeldOutRuns": "time_horizon.held_out",
     "HorizonComparison": "time_horizon.comparison",
     "HorizonTrend": "time_horizon.doubling",
@@ -56,10 +59,12 @@ _HOMES = {
     "compare": "time_horizon.comparison:compare_horizons",
     "compare_horizons": "time_horizon.comparison",
     "crossvalidate": "time_horizon.held_out",
+    "crossvalidate_learners": "learning_curves.held_out_learners",
     "curves": "learning_curves.curves:fit_curves",
     "dated_horizons": "time_horizon.published",
     "fit_curves": "learning_curves.curves",
     "fit_horizon_trend": "time_horizon.doubling",
+    "learners": "learning_curves.held_out_learners:crossvalidate_learners",
     "make_pages": "novices.pages",
     "make_tasks": "task_bank",
     "measure_attrition": "learning_curves.attrition",

@@ -129,7 +129,7 @@ class SimulatedRuns:
         all_tasks = SharedTasks(
             self.suite.tasks, novices, self.models, self.runs.sum(axis=2).astype(np.float64), n_runs, self.released
         )
-        is_dealt = self.tried.any(axis=1)
+        is_dealt = self.tried.sum(axis=1) > 0
         return all_tasks if is_dealt.all() else all_tasks.of_tasks(is_dealt)
 
     @cached_property

@@ -76,7 +76,7 @@ def from_learners(novices: NoviceCounts, at: Floats) -> VarianceSource:
     rows = np.atleast_2d(at)
     for weights in rows:
         for place, each in enumerate((residual, against_others)):
-            by_course = np.bincount(row, weights[attempt] * each, len(novices.learner))
+            by_course = np.bincount(row, weights[attempt] * each, len(novices.learner)).astype(np.float64)
             sums[2 * place : 2 * place + 2] += _variances(by_course, novices.learner)
     together, alone, fair_together, fair_alone = sums / len(rows)
     own = max(0.0, fair_together - fair_alone)

@@ -105,7 +105,7 @@ def fit_learning_model(
             break
         # squared extrapolation (Varadhan and Roland 2008): EM alone takes hundreds of passes
         step, bend = first - start, second - 2 * first + start
-        length = min(max(math.sqrt((step @ step) / max(bend @ bend, 1e-300)), 1.0), _LONGEST)
+        length = min(max(math.sqrt(float(step @ step) / max(float(bend @ bend), 1e-300)), 1.0), _LONGEST)
         model = _from_vector(twice, start + 2 * length * step + length**2 * bend)
     return replace(twice, n_passes=done, log_likelihood=value)
 
@@ -384,7 +384,7 @@ def _posteriors(
 ) -> tuple[Floats, Floats, tuple[float, float, float]]:
     """Odds of each answer, P(θ + u | all answers of the learner) of each course, and log-likelihood with the mean squares of θ and of u."""
     odds = _odds(data, model)
-    constant = np.bincount(data.row, data.scores * np.log(odds), len(data.length))
+    constant = np.bincount(data.row, data.scores * np.log(odds), len(data.length)).astype(np.float64)
     posterior = np.zeros((len(data.length), len(_GRID)))
     sums = _integrate(
         odds,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from howsure.estimates import Estimate
 from howsure.horizon.learning_curves.curves import LearningCurves, TaskCurve
 from howsure.horizon.learning_curves.families import FAMILIES
+from howsure.horizon.learning_curves.held_out_learners import HeldOutLearners
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 
-__all__ = ["curves_sections"]
+__all__ = ["curves_sections", "learners_sections"]
 
 
 def curves_sections(curves: LearningCurves) -> list[Section]:
@@ -17,6 +18,44 @@ def curves_sections(curves: LearningCurves) -> list[Section]:
     sections = [_curves_section(curves, charts["curves"])]
     sections += [_families_section(curves, charts["family_wins"])] if "family_wins" in charts else []
     return [*sections, _attrition_section(curves, charts["attrition"])]
+
+
+def learners_sections(found: HeldOutLearners) -> list[Section]:
+    """How well each model predicts learners whom it has not seen."""
+    level = float(found.provenance.settings["level"])
+    rows: list[list[Cell]] = [
+        [
+            row["predictor"],
+            Estimate(row["log_loss"], row["log_loss_low"], row["log_loss_high"], level),
+            ""
+            if row["difference_low"] is None
+            else Estimate(row["difference"], row["difference_low"], row["difference_high"], level),
+            row["calibration_slope"],
+        ]
+        for row in found.scores.sort("log_loss").rows(named=True)
+    ]
+    blocks: list[Block] = [
+        Text(
+            f"The smallest log-loss has {found.best}. {found.n_answers:,} answers of {found.n_learners:,} learners to {found.n_tasks:,} tasks were predicted."
+        ),
+        ChartBlock(found.charts()["learners"]),
+        TableBlock(
+            ["Model", "Log-loss per answer", "Minus PFA + learner", "Calibration slope"],
+            rows,
+            "One row per model, the best first.",
+        ),
+        Method(_LEARNERS),
+        Download("learners.csv", csv_text(found.scores)),
+    ]
+    return [Section("Which model predicts new learners?", blocks)]
+
+
+_LEARNERS = (
+    "Learners are divided into folds. Each model is fitted to the learners of the other folds and predicts each answer of a held-out learner from the learner's earlier answers; "
+    "learner effects are updated by the learner's answers at other tasks, in the order of their names. Constant: each task's success rate. AFM: additive factors model. PFA: performance factors analysis. "
+    "BKT: Bayesian knowledge tracing by task. The others are the learning model: task, learner and course effects, without learning, with a slope over log n per task, with common steps per attempt, with both, and adaptive "
+    "(also by successes, failures and the recent share of successes). Intervals are clustered by learner."
+)
 
 
 def _curves_section(curves: LearningCurves, chart: ChartBlock) -> Section:
