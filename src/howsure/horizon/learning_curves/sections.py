@@ -36,7 +36,7 @@ def learners_sections(found: HeldOutLearners) -> list[Section]:
     ]
     blocks: list[Block] = [
         Text(
-            f"The smallest log-loss has {found.best}. {found.n_answers:,} answers of {found.n_learners:,} learners to {found.n_tasks:,} tasks were predicted."
+            f"The model “{found.best}” has the smallest log-loss. {found.n_answers:,} answers of {found.n_learners:,} learners to {found.n_tasks:,} tasks were predicted."
         ),
         ChartBlock(found.charts()["learners"]),
         TableBlock(
