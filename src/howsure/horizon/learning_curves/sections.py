@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from howsure.estimates import Estimate
 from howsure.horizon.learning_curves.curves import LearningCurves, TaskCurve
 from howsure.horizon.learning_curves.families import FAMILIES
 from howsure.horizon.learning_curves.held_out_learners import HeldOutLearners
+from howsure.horizon.learning_curves.refinement import REASONS
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 
@@ -17,7 +20,25 @@ def curves_sections(curves: LearningCurves) -> list[Section]:
     charts = {name: ChartBlock(chart) for name, chart in curves.charts().items()}
     sections = [_curves_section(curves, charts["curves"])]
     sections += [_families_section(curves, charts["family_wins"])] if "family_wins" in charts else []
-    return [*sections, _attrition_section(curves, charts["attrition"])]
+    return [*sections, _refinement_section(curves), _attrition_section(curves, charts["attrition"])]
+
+
+def _refinement_section(curves: LearningCurves) -> Section:
+    dropped = curves.refinement.filter(pl.col("verdict") != "keep")
+    n_kept = len(curves.refinement) - len(dropped)
+    blocks: list[Block] = [Text(f"{n_kept:,} of {len(curves.refinement):,} tasks can be kept as they are.")]
+    if len(dropped):
+        rows: list[list[Cell]] = [
+            [row["task"], row["verdict"], row["reason"], row["first"], row["last"], row["discrimination"]]
+            for row in dropped.rows(named=True)
+        ]
+        columns = ["Task", "Verdict", "Reason", "First attempt", "Last attempt", "Discrimination"]
+        told = "; ".join(f"{reason}: {words}" for reason, words in REASONS.items() if reason in set(dropped["reason"]))
+        blocks += [
+            TableBlock(columns, rows, "One row per task that is not kept."),
+            Text(f"{told[0].upper()}{told[1:]}."),
+        ]
+    return Section("Which tasks to keep?", [*blocks, Download("refinement.csv", csv_text(curves.refinement))])
 
 
 def learners_sections(found: HeldOutLearners) -> list[Section]:
