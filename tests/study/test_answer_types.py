@@ -155,23 +155,77 @@ def test_wrong_options_are_told():
         study.reliability(labels(), scale="ordinal")
 
 
+def grouped(seed=4, n_clusters=8, size=4):
+    """Numbers whose items differ between clusters only: one dimension, no system."""
+    rng = np.random.default_rng(seed)
+    level = rng.normal(0, 1, n_clusters)
+    rows = [
+        (f"r{r}", f"p{c}-{k}", "quality", float(np.clip(np.round(3 + level[c] + rng.normal(0, 0.5)), 1, 5)), f"p{c}")
+        for r in range(4)
+        for c in range(n_clusters)
+        for k in range(size)
+    ]
+    return pl.DataFrame(rows, schema=["rater", "item", "dimension", "value", "cluster"], orient="row")
+
+
+def test_an_own_column_cluster_is_used_by_every_interval_and_told():
+    frame = grouped()
+    with_it, without = study.analyze(frame), study.analyze(frame.drop("cluster"))
+    assert any("groups 32 items into 8 clusters" in note for note in with_it.provenance.notes)
+    for table in ("systems", "agreement"):
+        wide, narrow = (one.to_frame(table).row(0, named=True) for one in (with_it, without))
+        assert wide["value"] == pytest.approx(narrow["value"])
+        assert wide["value_high"] - wide["value_low"] > 1.1 * (narrow["value_high"] - narrow["value_low"])
+    found = study.reliability(frame)
+    row = with_it.to_frame("agreement").filter(pl.col("coefficient") == "icc_2_k").row(0, named=True)
+    assert found.coefficients["icc_2_k"].low == pytest.approx(row["value_low"])
+    assert found.provenance.settings["cluster"] == "cluster"
+    gaps = frame.with_columns(pl.when(pl.col("item") == "p0-0").then(None).otherwise("cluster").alias("cluster"))
+    unclear = study.reliability(gaps)
+    assert unclear.provenance.settings["cluster"] is None
+    assert any("Column cluster is not used" in note for note in unclear.provenance.notes)
+
+
+def test_clusters_of_the_tables_reach_judges_and_estimates():
+    frame = grouped()
+    judge = frame.filter(pl.col("rater") == "r0").with_columns(pl.lit("judge").alias("rater"))
+    people = frame.filter(pl.col("rater") != "r0")
+    named = [one.rename({"cluster": "prompt"}) for one in (people, judge)]
+    own, asked = study.validate(people, judge), study.validate(*named, cluster="prompt")
+    assert own.rows[0].statistics == asked.rows[0].statistics
+    labelled = people.filter(pl.col("item").str.ends_with("-0") | pl.col("item").str.ends_with("-1"))
+    found = study.estimate(judge, labelled), study.estimate(named[1], labelled, cluster="prompt")
+    assert found[0].to_frame("estimates").equals(found[1].to_frame("estimates"))
+
+
 @pytest.mark.parametrize(
     ("preset", "kinds"),
     [
         ("likert", {"ratings": "ratings"}),
+        ("pairwise", {"votes": "comparisons"}),
+        ("ranking", {"rankings": "rankings", "ratings": "ratings"}),
         ("labels", {"categories": "categories", "spans": "spans", "ratings": "ratings"}),
     ],
 )
 def test_what_is_collected_from_a_preset_can_be_analysed(preset, kinds, tmp_path):
+    """Also with items that are shown again: their answers are told and not counted."""
     from howsure.study import presets, protocol
     from howsure.study.packet import building, simulated_raters
     from howsure.study.scoring.collection import collect
 
-    items = protocol.read_study(presets.init(tmp_path / "study", preset)[0])
+    given = protocol.read_study(presets.init(tmp_path / "study", preset)[0])
+    items = given.model_copy(update={"repeats": 2})
     building.build(items, n_raters=6, salt="0123456789abcdef").save(tmp_path / "packet")
     simulated_raters.rate_items(tmp_path / "packet", seed=1).save_answers(tmp_path / "answers")
     collect([tmp_path / "answers"], tmp_path / "packet/key.json").save(tmp_path / "out")
     for name, answers in kinds.items():
-        found = study.analyze(tmp_path / f"out/{name}.csv")
+        path = tmp_path / f"out/{name}.csv"
+        found = study.analyze(path)
         assert found.answers == answers
         assert len(found.to_frame("agreement"))
+        assert any("shown again are excluded" in note for note in found.provenance.notes)
+        assert not any("Lengths of the texts" in note for note in found.provenance.notes)
+        frame = pl.read_csv(path)
+        first = ~pl.col("is_repeat") if "is_repeat" in frame.columns else ~pl.col("item").str.ends_with("/again")
+        once = study.analyze(frame.filter(first))
+        assert all(found.to_frame(one).equals(once.to_frame(one)) for one in once.tables)

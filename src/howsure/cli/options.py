@@ -66,7 +66,11 @@ LastAttempt = Annotated[
 ]
 Scheduler = Annotated[str | None, typer.Option(help="A Dask scheduler, as in tcp://host:8786.", show_default=False)]
 ItemCluster = Annotated[
-    str | None, typer.Option(help="Column that groups correlated items, for example their prompt.", show_default=False)
+    str | None,
+    typer.Option(
+        help="Column that groups correlated items, such as their prompt. [default: cluster, where there is one]",
+        show_default=False,
+    ),
 ]
 
 

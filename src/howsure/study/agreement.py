@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
@@ -36,8 +35,9 @@ __all__ = [
     "DESIGNS",
     "NoiseCeiling",
     "Reliability",
-    "clusters_of",
+    "clusters_used",
     "coded",
+    "matrix_of",
     "noise_ceiling_of",
     "read_ratings",
     "reliability",
@@ -116,7 +116,8 @@ def reliability(
         What the values are: categories without order, ordered categories, or numbers; by default ``nominal`` for text and ``interval`` for numbers.
         With ``nominal`` only coefficients without order and distance are given. The coefficient to report follows from scale and design.
     cluster : str, optional
-        Column of the ratings that groups items which resemble each other, such as their prompt; the intervals are then a jackknife over its values.
+        Column of the ratings that groups items which resemble each other, such as their prompt; the intervals are then a jackknife over its values. By
+        default the ratings' own column ``cluster``, where there is one.
     level : float
         Coverage of the intervals, between 0 and 1.
 
@@ -146,9 +147,9 @@ def reliability(
     notes = (
         [f"{n_again} ratings of pairs that were shown again are excluded: they are not other items."] if n_again else []
     )
-    matrix = _matrix(frame)
-    items = frame["item"].unique(maintain_order=True)
-    clusters = None if cluster is None else [clusters_of(cluster, ratings)[item] for item in items]
+    matrix, items, _ = matrix_of(frame)
+    of_item, cluster_notes = clusters_used(cluster, Ratings(frame))
+    clusters = None if of_item is None else [of_item[item] for item in items]
     commonest = float(frame["value"].value_counts()["count"].max() or 0) / max(len(frame), 1)  # type: ignore[arg-type]
     choice = choose_coefficient(scale, design, commonest=commonest)  # type: ignore[arg-type]
     coefficients = agreement_on_categories if scale == "nominal" else reliability_table
@@ -162,11 +163,11 @@ def reliability(
         n_missing=int(np.isnan(matrix).sum()),
         provenance=Provenance.of(
             ratings,
-            notes=notes,
+            notes=[*notes, *cluster_notes],
             dimension=frame["dimension"][0],
             design=design,
             scale=scale,
-            cluster=cluster,
+            cluster=cluster or ("cluster" if clusters else None),
             level=level,
         ),
     )
@@ -210,7 +211,7 @@ def noise_ceiling_of(table: Floats, design: str, *, clusters: Any = None, level:
     return NoiseCeiling(noise_ceiling(reliability), reliability, name)
 
 
-def clusters_of(column: str, *tables: Ratings) -> dict[str, str]:
+def _clusters_of(column: str, *tables: Ratings) -> dict[str, str]:
     """The cluster of each item, from whichever table has the column."""
     having = [table.frame.select("item", column) for table in tables if table.has(column)]
     if not having:
@@ -229,6 +230,34 @@ def clusters_of(column: str, *tables: Ratings) -> dict[str, str]:
             f"{len(lacking)} items have no value in column {column!r}: {', '.join(lacking[:4])}. Fill it in for every item."
         )
     return by_item
+
+
+def clusters_used(column: str | None, *tables: Ratings) -> tuple[Mapping[str, str] | None, list[str]]:
+    """The cluster of each item by the named column, or by the tables' own column ``cluster``; None where items do not belong together. And notes.
+
+    A named column must give every item one cluster; an own column that does not is left out, and a note says why.
+
+    Parameters
+    ----------
+    column : str, optional
+        The column that was asked for.
+    *tables : Ratings
+        One of which has the column.
+    """
+    if column is not None:
+        return _clusters_of(column, *tables), []
+    if not any(table.has("cluster") for table in tables):
+        return None, []
+    try:
+        of_item = _clusters_of("cluster", *tables)
+    except InputError as error:
+        return None, [f"Column cluster is not used, and intervals take items as independent. {error}"]
+    n_clusters = len(set(of_item.values()))
+    if n_clusters == len(of_item):
+        return None, []
+    if n_clusters == 1:
+        return None, ["All items are in one cluster: it is not used, and intervals take items as independent."]
+    return of_item, [f"Column cluster groups {len(of_item)} items into {n_clusters} clusters; intervals use it."]
 
 
 def read_ratings(ratings: Ratings | Source, *, categories: bool = False) -> Ratings:
@@ -369,7 +398,14 @@ def _one_dimension(ratings: Ratings, dimension: str | None) -> pl.DataFrame:
     return ratings.frame.filter(pl.col("dimension") == (dimension or there[0]))
 
 
-def _matrix(frame: pl.DataFrame) -> NDArray[np.float64]:
-    """Items by raters, NaN where nothing was said."""
-    wide = frame.pivot(on="rater", index="item", values="value").drop("item")
-    return wide.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+def matrix_of(frame: pl.DataFrame) -> tuple[Floats, list[str], list[str]]:
+    """Items by raters of one dimension, NaN where nothing was said; and the names of both.
+
+    Parameters
+    ----------
+    frame : pl.DataFrame
+        Columns rater, item and value; at most one row per rater and item.
+    """
+    wide = frame.pivot(on="rater", index="item", values="value", maintain_order=True)
+    cells = wide.drop("item").cast(pl.Float64).fill_null(float("nan"))
+    return cells.to_numpy(), wide["item"].to_list(), cells.columns

@@ -32,7 +32,8 @@ from howsure.stats.reliability import (
 )
 from howsure.stats.spans import Span, span_agreement
 from howsure.stats.system_differences import system_differences
-from howsure.study.agreement import coded, read_ratings
+from howsure.study.agreement import clusters_used, coded, matrix_of, read_ratings
+from howsure.study.packet.design import AGAIN
 from howsure.study.scoring.fidelity import is_pair
 from howsure.study.scoring.pooling import design_of
 from howsure.tables import Column, Ratings, Table, Votes
@@ -231,7 +232,8 @@ def analyze_answers(
 
     ratings
         Means of systems and of the whole, over items and raters; differences between systems at the same items and raters, and by a cumulative logit
-        model with random effects of raters, items and their combinations with systems; raters' severity; ICC or ordinal alpha.
+        model with random effects of raters, items and their combinations with systems; raters' severity; ICC or ordinal alpha. Where a column
+        ``cluster`` groups items, every interval uses it.
     categories
         Shares; differences of shares between systems; nominal agreement; Dawid and Skene's true labels and raters' confusion.
     comparisons, rankings
@@ -264,7 +266,7 @@ def analyze_answers(
     if not isinstance(table, needed.get(chosen, Ratings)):
         raise OptionError(f"The table holds {kind or 'ratings'}, not {chosen}.")
     found = _Found()
-    frames = _by_dimension(table, dimension)
+    frames = _by_dimension(table, dimension, found)
     for name, frame in frames.items():
         if chosen == "comparisons":
             _comparisons(frame, name, level, found)
@@ -295,8 +297,14 @@ def analyze_answers(
     )
 
 
-def _by_dimension(table: Table, wanted: str | None) -> dict[str, pl.DataFrame]:
-    frame = table.frame
+def _by_dimension(table: Table, wanted: str | None, found: _Found) -> dict[str, pl.DataFrame]:
+    """First answers to items, by dimension."""
+    is_again = pl.col("item").str.ends_with(AGAIN)
+    if "is_repeat" in table.frame.columns:
+        is_again |= pl.col("is_repeat").cast(pl.String).str.to_lowercase().is_in(["true", "1"])
+    frame = table.frame.filter(~is_again)
+    if n_again := len(table.frame) - len(frame):
+        found.notes.append(f"{n_again} answers to items that were shown again are excluded: they are not other items.")
     if "dimension" not in frame.columns:
         frame = frame.with_columns(pl.lit("preference" if isinstance(table, Votes) else "answer").alias("dimension"))
     if isinstance(table, Ratings):
@@ -321,27 +329,34 @@ def _ratings(
     found: _Found,
 ) -> None:
     (table,), names = coded(Ratings(frame))
+    of_item, notes = clusters_used(None, table)
+    found.notes += [f"{name}: {note}" for note in notes]
     frame, is_category = table.frame, is_category or bool(names)
     values = frame["value"].to_numpy().astype(np.float64)
     categories = [(names[int(code)] if names else f"{code:g}", code) for code in np.unique(values)]
-    matrix, items, raters = _matrix(frame)
+    matrix, items, raters = matrix_of(frame)
     used = design or design_of(matrix)
     chosen: Scale = scale or ("nominal" if is_category else "interval")
     commonest = float(np.unique(values, return_counts=True)[1].max() / len(values))
     choice = choose_coefficient(chosen, used, commonest=commonest)  # type: ignore[arg-type]
-    clusters = _clusters(frame, items)
+    clusters = None if of_item is None else [of_item[item] for item in items]
     if len(raters) > 1:
         compute = agreement_on_categories if chosen == "nominal" else reliability_table
         found.agreement(name, compute(matrix, clusters=clusters, level=level), choice.name, choice.sentence)
     systems = frame["system"].unique().sort().to_list() if "system" in frame.columns else [None]
     bounds = (float(values.min()), float(values.max())) if len(categories) > 1 else None
+    is_grouped = False
     for system in systems:
         mine = frame if system is None else frame.filter(pl.col("system") == system)
-        part, *_ = _matrix(mine)
+        part, its_items, _ = matrix_of(mine)
+        of_part = None if of_item is None else [of_item[item] for item in its_items]
+        is_grouped |= of_part is not None and len(set(of_part)) < len(of_part)
         for category, code in categories if is_category else [(None, 0.0)]:
             cells = np.where(np.isnan(part), np.nan, part == code) if is_category else part
-            value = _over_both(cells, level, (0.0, 1.0) if is_category else bounds)
+            value = _over_both(cells, of_part, level, (0.0, 1.0) if is_category else bounds)
             found.add("systems", dimension=name, system=system or "all", category=category, statistic="share" if is_category else "mean", **columns_of(value=value), n_ratings=len(mine), n_items=len(part), reason=value.reason or None)  # fmt: skip
+    if is_grouped:
+        found.notes.append(f"{name}: in means and shares every cluster of items counts once for each of its raters.")
     if is_category:
         _true_labels(matrix, items, raters, {code: category for category, code in categories}, name, level, found)
     if len(systems) > 1:
@@ -350,8 +365,17 @@ def _ratings(
         _ordered(frame, name, level, found)
 
 
-def _over_both(cells: Floats, level: float, bounds: tuple[float, float] | None) -> Estimate:
-    """The mean over items and raters; over items where only one rater is there."""
+def _over_both(
+    cells: Floats, clusters: Sequence[str] | None, level: float, bounds: tuple[float, float] | None
+) -> Estimate:
+    """The mean over items (or clusters of items) and raters; over items where only one rater is there."""
+    if clusters is not None and len(set(clusters)) < len(clusters):
+        labels = np.array(clusters)
+        is_given = ~np.isnan(cells)
+        parts = [labels == label for label in dict.fromkeys(clusters)]
+        counts = np.array([is_given[part].sum(axis=0) for part in parts])
+        totals = np.array([np.nansum(cells[part], axis=0) for part in parts])
+        cells = np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0)
     if (~np.isnan(cells)).any(axis=0).sum() > 1 and len(cells) > 1:
         found = crossed_mean(cells, level=level, bounds=bounds).estimate
         if found.low is not None:
@@ -360,24 +384,13 @@ def _over_both(cells: Floats, level: float, bounds: tuple[float, float] | None) 
     return mean(rows, level=level, bounds=bounds).estimate
 
 
-def _matrix(frame: pl.DataFrame) -> tuple[Floats, list[str], list[str]]:
-    """Items by raters, NaN where nothing was said; and the names of both."""
-    wide = frame.pivot(on="rater", index="item", values="value", maintain_order=True)
-    cells = wide.drop("item").cast(pl.Float64).fill_null(float("nan"))
-    return cells.to_numpy(), wide["item"].to_list(), cells.columns
-
-
-def _clusters(frame: pl.DataFrame, items: list[str]) -> list[str] | None:
-    if "cluster" not in frame.columns or frame["cluster"].null_count():
-        return None
-    of_item: Mapping[str, str] = dict(frame.select("item", "cluster").unique("item").iter_rows())
-    labels = [of_item[item] for item in items]
-    return labels if 1 < len(set(labels)) < len(labels) else None
-
-
 def _prompts(frame: pl.DataFrame) -> pl.Series:
-    """What several systems answered: the cluster, or the item itself."""
-    has_cluster = "cluster" in frame.columns and not frame["cluster"].null_count()
+    """What several systems answered: the cluster, or the item itself where an item has no cluster or two."""
+    has_cluster = (
+        "cluster" in frame.columns
+        and not frame["cluster"].null_count()
+        and frame.select("item", "cluster").n_unique() == frame["item"].n_unique()
+    )
     return frame["cluster" if has_cluster else "item"]
 
 
@@ -407,15 +420,15 @@ def _ordered(frame: pl.DataFrame, name: str, level: float, found: _Found) -> Non
         )
         return
     random: dict[str, list[Any]] = {"rater": frame["rater"].to_list(), "item": frame["item"].to_list()}
+    prompts = _prompts(frame).to_list()
+    if 1 < len(set(prompts)) < len(set(random["item"])):
+        random["cluster"] = prompts
     group = None
     if "system" in frame.columns and frame["system"].n_unique() > 1:
         group = frame["system"].to_list()
-        prompts = _prompts(frame).to_list()
-        if len(set(prompts)) < len(set(random["item"])):
-            random["prompt"] = prompts
         random["rater × system"] = [f"{rater} × {system}" for rater, system in zip(random["rater"], group, strict=True)]
     fit = fit_ordinal(frame["value"], random, group=group, each="rater", level=level)
-    for extra in ("prompt", "rater × system"):
+    for extra in ("cluster", "rater × system"):
         if isinstance(fit, str) and "levels of random effects" in fit and extra in random:
             found.notes.append(f"{name}: the ordinal model is fitted without random effects of {extra} ({fit}).")
             del random[extra]
@@ -487,7 +500,7 @@ def _comparisons(frame: pl.DataFrame, name: str, level: float, found: _Found) ->
     code = pl.when(pl.col("outcome").is_in(["tie", "both_bad"])).then(0.0).when((pl.col("outcome") == "a") == (pl.col("a") == first)).then(1.0).otherwise(-1.0)  # fmt: skip
     units = frame.with_columns(pl.format("{}: {} / {}", "item", first, pl.max_horizontal("a", "b")).alias("item"), code.alias("value"), pl.col("voter").alias("rater"))  # fmt: skip
     units = units.unique(["rater", "item"], keep="first", maintain_order=True)
-    matrix, *_ = _matrix(units)
+    matrix, *_ = matrix_of(units)
     if ((~np.isnan(matrix)).sum(axis=1) > 1).sum() > 1:
         choice = choose_coefficient("nominal", "sampled", commonest=float((units["value"] == 0).mean() or 0))  # type: ignore[arg-type]
         found.agreement(name, agreement_on_categories(matrix, level=level), choice.name, choice.sentence)

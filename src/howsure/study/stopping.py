@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
@@ -15,8 +14,9 @@ from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats
 from howsure.stats.reliability import choose_coefficient, reliability_table
 from howsure.stats.sequences import mean_sequence
-from howsure.study.agreement import read_ratings
+from howsure.study.agreement import matrix_of, read_ratings
 from howsure.study.scoring.fidelity import is_pair
+from howsure.study.scoring.stopping import rater_values
 from howsure.study.verdict import Criterion, Verdict, judge_criterion
 from howsure.tables import Ratings
 
@@ -180,19 +180,9 @@ def _units(
         if scale is None:
             raise OptionError(f"{statistic} needs the scale: the lowest and highest possible rating.")
         value, bounds = pl.col("value"), scale
-    part = part.with_columns(value.alias("#value"))
-    if what == "difference":
-        sides = [
-            part.filter(pl.col("system") == system).group_by("rater", maintain_order=True).agg(pl.col("#value").mean())
-            for system in systems
-        ]
-        both = sides[0].join(sides[1], on="rater", how="inner", maintain_order="left")
-        width = bounds[1] - bounds[0]
-        return (both["#value"] - both["#value_right"]).to_numpy(), (-width, width)
-    if systems:
-        part = part.filter(pl.col("system") == systems[0])
-    means = part.group_by("rater", maintain_order=True).agg(pl.col("#value").mean())
-    return means["#value"].to_numpy(), bounds
+    units = rater_values(part.with_columns(value=value), *systems)["value"].to_numpy()
+    width = bounds[1] - bounds[0]
+    return units, (-width, width) if what == "difference" else bounds
 
 
 def _reliability(frame: pl.DataFrame, rest: list[str], looks: Sequence[int], level: float) -> tuple[Estimate, int, str]:
@@ -208,10 +198,9 @@ def _reliability(frame: pl.DataFrame, rest: list[str], looks: Sequence[int], lev
         reason = f"the next planned look is at {looks[0]} raters"
         return Estimate.without("too_few", reason, level=at_look), len(raters), reason
     first = part.filter(pl.col("rater").is_in(raters[: reached[-1]]))
-    wide = first.pivot(on="rater", index="item", values="value").drop("item")
-    matrix = wide.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    matrix, *_ = matrix_of(first)
     choice = choose_coefficient("interval", "sampled")
-    found = reliability_table(np.asarray(matrix), level=at_look)[choice.name]
+    found = reliability_table(matrix, level=at_look)[choice.name]
     return (
         found,
         reached[-1],

@@ -27,7 +27,7 @@ from howsure.stats.judges import (
 )
 from howsure.stats.label_sampling import budget_for
 from howsure.stats.means import mean, paired_difference, share
-from howsure.study.agreement import clusters_of, coded, read_ratings
+from howsure.study.agreement import clusters_used, coded, read_ratings
 from howsure.study.judging.ratings import Orders
 from howsure.study.scoring.fidelity import is_pair
 from howsure.tables import Column, Ratings, Table
@@ -149,7 +149,7 @@ def bench(
     kind : {"pearson", "spearman", "kendall", "match"}, optional
         How agreement is measured; by default Pearson's correlation for numbers and ``match`` for text.
     cluster : str, optional
-        Column of the ratings that groups items, such as the prompt.
+        Column of the ratings that groups items, such as the prompt; by default their own column ``cluster``.
     epsilon : float
         Margin of the alternative-annotator test.
     half_width : float
@@ -178,17 +178,17 @@ def bench(
     raters = tuple(sides[0]["rater"].unique().sort())
     if clash := sorted({*names} & {*raters}):
         raise InputError(f"{clash[0]!r} is a judge and one of the people. Give them different names.")
-    of_item = None if cluster is None else clusters_of(cluster, given, judged)
+    of_item, cluster_notes = clusters_used(cluster, given, judged)
     found = _Bench(names, kind, of_item, known, about, prices, epsilon, half_width, cost_label, seed, level)
     for dimension in dimensions:
         found.add(dimension, *(side.filter(pl.col("dimension") == dimension) for side in sides))
     provenance = Provenance.of(
         given,
         seed=seed,
-        notes=(*judged.notes, *dict.fromkeys(found.notes)),
+        notes=(*judged.notes, *cluster_notes, *dict.fromkeys(found.notes)),
         judges=names,
         kind=kind,
-        cluster=cluster,
+        cluster=cluster or ("cluster" if of_item else None),
         epsilon=epsilon,
         half_width=half_width,
         cost_label=cost_label,

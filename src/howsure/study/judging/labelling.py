@@ -25,7 +25,7 @@ from howsure.stats.label_sampling import (
     strata_of,
 )
 from howsure.stats.means import mean
-from howsure.study.agreement import read_ratings
+from howsure.study.agreement import clusters_used, read_ratings
 from howsure.study.scoring.fidelity import is_pair
 from howsure.tables import Column, Ratings, Table
 
@@ -363,7 +363,7 @@ def estimate(
     dimension : str, optional
         Only this dimension; all that both have by default.
     cluster : str, optional
-        Column of the judge's ratings that groups items, such as the prompt.
+        Column of the judge's ratings that groups items, such as the prompt; by default their own column ``cluster``.
     items : {"sampled", "fixed"}
         Whether the items are a sample of possible items, or the only ones of interest.
     level : float
@@ -380,7 +380,7 @@ def estimate(
     if not shared:
         raise InputError("Judges and people share no dimension. Use the same names.")
     judges = tuple(judged["rater"].unique().sort())
-    notes: list[str] = []
+    of_item, notes = clusters_used(cluster, ratings)
     rows: list[dict[str, Any]] = []
     for name in shared:
         of_name = judged.filter(pl.col("dimension") == name)
@@ -391,7 +391,7 @@ def estimate(
             for category, one, other in _numbers(mine, known, is_text=ratings.is_categorical):
                 rows.append(
                     {"dimension": name, "system": system, "category": category}
-                    | _estimated(one, other, judges, plan, cluster, items, level, notes)
+                    | _estimated(one, other, judges, plan, of_item, items, level, notes)
                 )
     schema: dict[str, Any] = {"dimension": pl.String, "system": pl.String, "category": pl.String}
     provenance = Provenance.of(
@@ -400,7 +400,7 @@ def estimate(
         labels=people.digest,
         drawn=plan and plan.digest,
         dimension=dimension,
-        cluster=cluster,
+        cluster=cluster or ("cluster" if of_item else None),
         items=items,
         level=level,
     )
@@ -427,7 +427,7 @@ def _estimated(
     known: pl.DataFrame,
     judges: Sequence[str],
     plan: DrawnLabels | None,
-    cluster: str | None,
+    of_item: Mapping[str, str] | None,
     items: Items,
     level: float,
     notes: list[str],
@@ -462,12 +462,9 @@ def _estimated(
                 notes.append(f"{lacking} drawn items have no label; the estimate takes them as missing at random.")
                 if probabilities is not None:
                     probabilities = probabilities * (1 - lacking / max(1, int((table["is_drawn"] == "yes").sum())))
-    clusters = None
-    if cluster is not None:
-        if cluster not in judged.columns:
-            raise OptionError.unknown("column to cluster by", cluster, judged.columns)
-        of_item: Mapping[str, Any] = dict(judged.select("item", cluster).unique("item").iter_rows())
-        clusters = [str(of_item[item]) for item in table["item"]]
+    clusters = None if of_item is None else [of_item[item] for item in table["item"]]
+    if clusters is not None and len(set(clusters)) == len(clusters):
+        clusters = None
     y = table["#label"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     f = table.select(judges).to_numpy().astype(np.float64)
     # a judge that never varies tells nothing

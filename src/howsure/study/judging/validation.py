@@ -16,7 +16,7 @@ from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import Floats, codes
 from howsure.stats.correlation import Kind
 from howsure.stats.judges import power_of_replacement
-from howsure.study.agreement import DESIGNS, clusters_of, coded, read_ratings
+from howsure.study.agreement import DESIGNS, clusters_used, coded, read_ratings
 from howsure.study.judging.comparison import (
     ComparisonSettings,
     JudgeAndPeople,
@@ -181,8 +181,8 @@ def validate(
     design : str, optional
         Who the raters are (as in `reliability`); by default sampled where raters share items, else unidentified, as in `analyze`.
     cluster : str, optional
-        The column of the ratings that says which items belong together, such as the prompt that several responses answer. Without it items
-        are taken as independent.
+        The column of the ratings that says which items belong together, such as the prompt that several responses answer; by default their own
+        column ``cluster``. Without either, items are taken as independent.
     epsilon : float
         How much worse than a rater the judge may be for being cheaper.
     level : float
@@ -210,7 +210,7 @@ def validate(
             f"People and judge share no dimension: {_names(sides[0])} and {_names(sides[1])}. Use the same names."
         )
     raters = sides[0]["rater"].unique().sort().to_list()
-    clusters = None if cluster is None else clusters_of(cluster, people, judge)
+    clusters, cluster_notes = clusters_used(cluster, people, judge)
     # raters who share items on one dimension share them on all
     used = design or design_of(_values(sides, "", shared[0], raters).people)
     compared = ComparisonSettings(
@@ -226,7 +226,7 @@ def validate(
     settings: dict[str, Any] = {
         "kind": kind,
         "design": used,
-        "cluster": cluster,
+        "cluster": cluster or ("cluster" if clusters else None),
         "epsilon": epsilon,
         "level": level,
         "judge": judge.digest,
@@ -237,7 +237,9 @@ def validate(
         for dimension in shared
         if any(row.may_replace is False and row.dimension == dimension for row in rows_found)
     ]
-    provenance = Provenance.of(people, notes=(*notes, *filter(None, powers), *compared.notes), **settings)
+    provenance = Provenance.of(
+        people, notes=(*notes, *cluster_notes, *filter(None, powers), *compared.notes), **settings
+    )
     return Validation(rows=rows_found, raters=tuple(raters), level=level, provenance=provenance)
 
 

@@ -8,7 +8,7 @@ A study of pairs gives ``ratings`` in which + always means the target. Any other
 | ``categories`` (`Ratings`) | category | the same, value is the label |
 | ``votes`` (`Votes`) | pairwise | voter, item, a (shown first), b, outcome, dimension, position, seconds |
 | ``rankings`` | ranking, best_worst | rater, item, dimension, system, rank (1 is best; equal ranks are ties), slot, position, seconds |
-| ``spans`` | span | rater, item, dimension, start, end, label, text |
+| ``spans`` | span | rater, item, dimension, start, end, label, text, length (characters of the whole text) |
 | ``texts`` | text | rater, item, dimension, text |
 
 ``item`` is what was rated: an item, or ``ITEM/SYSTEM`` where one response was; ``cluster`` is the item and ``system`` the system then.
@@ -501,9 +501,10 @@ def _sort_in(  # noqa: PLR0912 - one branch per type of question
         found = [part.replace(":", "-").split("-", 2) for part in tuple(answer)]  # type: ignore[arg-type]
         for start, end, value in found:
             place = {"start": int(start), "end": int(end), "label": labels[value]}
-            rows["spans"].append({**base, **place, "text": text[int(start) : int(end)]})
+            rows["spans"].append({**base, **place, "text": text[int(start) : int(end)], "length": len(text)})
         if not found:
-            rows["spans"].append({**base, "start": None, "end": None, "label": None, "text": None})
+            nothing = dict.fromkeys(("start", "end", "label", "text"))
+            rows["spans"].append({**base, **nothing, "length": len(text)})
     else:
         rows["texts"].append({**base, "text": str(answer)})
 

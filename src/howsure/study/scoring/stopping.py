@@ -30,7 +30,7 @@ from howsure.study.packet.design import AGAIN
 from howsure.study.protocol import ItemStudy, Study
 from howsure.study.scoring.collection import CollectedRatings, answer_set, collect_answers
 
-__all__ = ["StopRule", "decide_live", "parse_stop_rule"]
+__all__ = ["StopRule", "decide_live", "parse_stop_rule", "rater_values"]
 
 _NAME = r"[a-z][a-z0-9_]*(?::[^\[\]<>]+)?"
 _SYSTEM = r"[A-Za-z0-9][A-Za-z0-9._-]*"
@@ -93,17 +93,7 @@ class StopRule:
         rows = collected.ratings.frame.filter(
             pl.col("dimension") == self.dimension, ~pl.col("item").str.ends_with(AGAIN)
         )
-        by_system = [
-            (rows.filter(pl.col("system") == system) if system else rows)
-            .group_by("rater")
-            .agg(value=pl.col("value").mean())
-            for system in (self.system, self.other)
-            if system or not self.system
-        ]
-        if not self.other:
-            return by_system[0]
-        both = by_system[0].join(by_system[1], on="rater", suffix="_other")
-        return both.select("rater", value=pl.col("value") - pl.col("value_other"))
+        return rater_values(rows, self.system, self.other)
 
     def estimate(self, collected: CollectedRatings, order: Sequence[str], n_planned: int) -> Estimate:
         """The mean over raters so far, with its confidence sequence; raters in the order in which they finished."""
@@ -116,6 +106,28 @@ class StopRule:
             return f"{self.dimension}[{self.system}:{self.other}]"
         first = f"{self.dimension}[{self.system}]" if self.system else self.dimension
         return f"{first} - {self.dimension}[{self.other}]" if self.other else first
+
+
+def rater_values(rows: pl.DataFrame, system: str = "", other: str = "") -> pl.DataFrame:
+    """Each rater's mean, of one system's answers where it is named, minus that of the other's; raters in the order of their first row.
+
+    Parameters
+    ----------
+    rows : pl.DataFrame
+        Columns rater, value and, where systems are named, system.
+    system, other : str
+        The systems. Of two, only raters who rated both count.
+    """
+    means = [
+        (rows.filter(pl.col("system") == one) if one else rows)
+        .group_by("rater", maintain_order=True)
+        .agg(value=pl.col("value").mean())
+        for one in ([system, other] if other else [system])
+    ]
+    if not other:
+        return means[0]
+    both = means[0].join(means[1], on="rater", suffix="_other", maintain_order="left")
+    return both.select("rater", value=pl.col("value") - pl.col("value_other"))
 
 
 def parse_stop_rule(text: str, study: Study | ItemStudy, *, level: float = 0.95) -> StopRule:
