@@ -333,8 +333,13 @@ def _knock(address: str) -> None:
         raise OptionError(f"scheduler {address!r} is not an address like tcp://host:8786 ({error}).") from None
     socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
     said: list[str] = []
+
     # in a thread of its own, since the caller may have a running event loop, as notebooks do
-    asking = threading.Thread(target=lambda: said.append(asyncio.run(_kind_of_server(address))), daemon=True)
+    def ask() -> None:
+        with asyncio.Runner() as runner:
+            said.append(runner.run(_kind_of_server(address)))
+
+    asking = threading.Thread(target=ask, daemon=True)
     asking.start()
     asking.join(_CONNECT_SECONDS + 1)
     if said != ["Scheduler"]:

@@ -72,7 +72,8 @@ def test_a_unit_is_an_item_with_all_its_epochs(runs):
 
 def completed(stopper, item, value):
     score = SimpleNamespace(score=SimpleNamespace(value=value))
-    asyncio.run(stopper.complete_sample(item, 1, {"known": score}))
+    with asyncio.Runner() as runner:
+        runner.run(stopper.complete_sample(item, 1, {"known": score}))
 
 
 @pytest.mark.parametrize("is_shuffled", [True, False])
@@ -80,7 +81,8 @@ def test_later_units_wait_for_earlier_ones(is_shuffled):
     stopper = StopWhenKnown(threshold=0.5)
     spec = SimpleNamespace(dataset=SimpleNamespace(shuffled=is_shuffled))
     samples = [SimpleNamespace(id=i, metadata=None) for i in range(60)]
-    asyncio.run(stopper.start_task(spec, samples, 1))
+    with asyncio.Runner() as runner:
+        runner.run(stopper.start_task(spec, samples, 1))
     order = stopper._units.order
     assert (order == [str(i) for i in range(60)]) == is_shuffled
     for item in order[1:]:

@@ -9,8 +9,13 @@ import httpx
 
 def run(coroutine):
     """What a coroutine returns. In a thread of its own, for the browser's loop may be running in this one."""
+
+    def alone():
+        with asyncio.Runner() as runner:
+            return runner.run(coroutine)
+
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
+        return pool.submit(alone).result()
 
 
 class Asker:

@@ -34,7 +34,8 @@ def serve(collector: Collector, bound: socket.socket) -> None:
     """Serve until interrupted; requests under way are finished before `KeyboardInterrupt` goes on."""
     serving = server(collector).serve(sockets=[bound])
     try:
-        asyncio.run(serving)
+        with asyncio.Runner() as runner:
+            runner.run(serving)
     finally:
         serving.close()  # an interruption before the loop began leaves it unawaited, which would print a warning
 
