@@ -76,3 +76,10 @@ def test_what_cannot_be_fitted_is_said():
     assert fit_ordinal([1, 1, 1], {"rater": [0, 1, 0]}) == "all ratings are equal"
     assert "measurements" in fit_ordinal(np.arange(50.0), {"rater": [0, 1] * 25})
     assert fit_ordinal([1, 2, 3], {"rater": [0, 1, 2]}) == "neither raters nor items repeat"
+
+
+def test_ratings_that_a_random_effect_explains_entirely_have_no_fit():
+    raters, items = np.repeat(np.arange(6), 8), np.tile(np.arange(8), 6)
+    told = fit_ordinal((raters % 2).astype(float), {"rater": raters, "item": items}, each="rater")
+    assert isinstance(told, str)
+    assert "no finite estimate" in told

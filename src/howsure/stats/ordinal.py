@@ -23,6 +23,7 @@ from howsure.stats._arrays import Floats, Ints, check_level, codes, finite, t_qu
 __all__ = ["OrdinalContrast", "OrdinalFit", "fit_ordinal", "simulate_ordinal"]
 
 _LEAST_SD, _MOST_SD = 0.02, 8.0
+_SEPARATED_SD = 0.9 * _MOST_SD  # the likelihood still rises at the end of the search
 _MOST_CATEGORIES = 20
 _MOST_LEVELS = 400  # of all random effects but the largest: their block is dense
 
@@ -144,6 +145,8 @@ def fit_ordinal(  # noqa: PLR0912 - checks, fit, contrasts and effects, from top
     sds = model.best_sds()
     if sds is None:
         return "the model did not converge"
+    if max(sds) > _SEPARATED_SD:
+        return f"too few ratings: those of one {names[int(np.argmax(sds))]} are almost all alike, so that the size of its random effect has no finite estimate"
     state = model.mode(sds)
     if state is None:
         return "the model did not converge"
