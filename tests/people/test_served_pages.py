@@ -157,7 +157,7 @@ def test_the_researchers_view_is_live_and_accessible(width, browser_page, axe, r
         built = running.collector.packet.invitations[1].page
         running.collector.store.keep_final("r2", built.digest, "d", json.dumps(answered(built)))
         page.get_by_text("1 finished, 0 begun, 1 not yet begun.").wait_for()
-        assert HOSTILE.split("\x00")[0].strip() in page.locator("tbody tr").nth(1).inner_text().replace(
+        assert HOSTILE.split("\x00")[0].strip() in page.locator("#raters tr").nth(1).inner_text().replace(
             "\u2028\u2029", "\u2028\u2029"
         )
         assert not page.evaluate("'owned' in globalThis")

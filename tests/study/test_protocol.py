@@ -5,7 +5,7 @@ import json
 import pytest
 
 from howsure.errors import InputError, OptionError
-from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, Study
+from howsure.study.protocol import DEFAULT_DIMENSIONS, Dimension, ItemStudy, Study
 
 from .study_examples import EXAMPLE, small_study
 
@@ -159,9 +159,11 @@ def test_pairs_and_dimensions_are_found_by_name():
 
 def test_the_schema_names_and_explains_every_field(command, tmp_path):
     schema = json.loads(command("study", "check", "--schema").stdout)
-    assert set(schema["properties"]) == set(Study.model_fields)
-    parts = [schema, *schema["$defs"].values()]
+    pairs, items = schema["else"], schema["then"]
+    assert set(pairs["properties"]) == set(Study.model_fields)
+    assert set(items["properties"]) == set(ItemStudy.model_fields)
+    parts = [pairs, items, *schema["$defs"].values()]
     assert all("description" in field for part in parts for field in part["properties"].values())
-    assert {"type": "string"}.items() <= schema["properties"]["pairs"]["anyOf"][1].items()
+    assert {"type": "string"}.items() <= pairs["properties"]["pairs"]["anyOf"][1].items()
     assert command("study", "check", "--schema", "-o", tmp_path).returncode == 0
     assert json.loads((tmp_path / "study.schema.json").read_text()) == schema
