@@ -3,6 +3,7 @@
 import errno
 import gzip
 import os
+import re
 import stat
 import struct
 import subprocess
@@ -297,6 +298,26 @@ def test_a_full_disk_is_told_in_one_line(tmp_path):
         atomic_path(tmp_path / "x.txt"),
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "x.jsonl", "x.csv.gz"])
+def test_a_table_larger_than_its_disk_is_told_in_one_line(tmp_path, name):
+    program = f"""
+import resource, signal
+import polars as pl
+from howsure.errors import InputError
+from howsure.tables.frames import write_frame
+frame = pl.DataFrame({{"a": pl.Series(range(200_000)).hash().cast(pl.Float64)}})
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    write_frame(frame, {str(tmp_path / name)!r})
+except InputError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert re.search(rf"{name}: cannot be written \(File too large\)\. Make room", done.stdout), done.stderr
     assert names(tmp_path) == []
 
 

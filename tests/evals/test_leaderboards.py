@@ -6,7 +6,7 @@ import pytest
 
 import howsure
 from howsure.errors import InputError, OptionError
-from howsure.evals import compare, leaderboard
+from howsure.evals import compare, leaderboard, overview
 from howsure.evals.leaderboards import items_behind
 from howsure.tables import Attempts, Scores
 
@@ -238,3 +238,12 @@ def test_over_several_evals_two_models_have_the_p_value_of_compare():
     compared = compare(pl.DataFrame(rows)).pairs[0]
     assert abs(pair.difference.value) == pytest.approx(abs(compared.difference.value), rel=1e-12)
     assert pair.p_adjusted == pytest.approx(compared.p, abs=0.015)
+
+
+def test_the_items_needed_are_those_of_the_overview():
+    attempts = attempts_of([0.3, 0.1, 0.0], n_items=80, seed=4)
+    board, seen = leaderboard(attempts, n_replicates=200), overview(attempts)
+    assert not any(pair.is_separated for pair in board.pairs)
+    assert not seen.supported
+    there = {frozenset((claim.a, claim.b)): claim.items_needed.value for claim in seen.claims}
+    assert {frozenset((p.a, p.b)): p.items_needed.value for p in board.pairs} == pytest.approx(there, rel=0.02)

@@ -151,6 +151,43 @@ def test_live_frames_of_inspect_are_read():
     assert len(sources.read(own)) == 1
 
 
+def samples_frame(model, order, scorer="match"):
+    """samples_df of a run whose samples were numbered after they came into this order; sample k is solved if k is even."""
+    return pl.DataFrame(
+        {
+            "sample_id": [f"{model}-{place}" for place, _ in enumerate(order)],
+            "eval_id": model,
+            "task_name": "quiz",
+            "model": model,
+            "id": list(range(1, len(order) + 1)),
+            "epoch": 1,
+            "input": [f"question {k}" for k in order],
+            "target": [str(k) for k in order],
+            f"score_{scorer}": ["C" if k % 2 == 0 else "I" for k in order],
+        }
+    )
+
+
+def test_samples_numbered_after_shuffling_are_paired_by_what_they_ask():
+    table = sources.read([samples_frame("a", range(20)), samples_frame("b", [*range(10, 20), *range(10)])])
+    scores = table.frame.pivot("subject", index="task", values="score")
+    assert (len(scores), (scores["a"] == scores["b"]).all()) == (20, True)
+    assert "paired by their content" in " ".join(table.notes)
+    same = sources.read([samples_frame("a", range(20)), samples_frame("b", range(20))])
+    assert set(same.frame["task"]) == {f"quiz/{k}" for k in range(1, 21)}
+    assert not same.notes
+
+
+@pytest.mark.parametrize(
+    "scorer", ["attack_success_rate", "bias_score", "harmfulness_score", "jailbreak_success", "score_toxicity"]
+)
+def test_lower_scores_are_better_where_the_scorer_counts_what_is_bad(scorer):
+    table = sources.read(samples_frame("a", range(6), scorer))
+    assert set(table.frame["better"]) == {"lower"}
+    assert "Lower scores are better: quiz" in " ".join(table.notes)
+    assert "better" not in sources.read(samples_frame("a", range(6), scorer), better="higher").frame.columns
+
+
 # folders and unknown files
 
 

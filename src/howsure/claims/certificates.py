@@ -160,7 +160,7 @@ def read_certificate(path: Path) -> dict[str, Any]:
     """A certificate, or a plan, from its file."""
     try:
         content = json.loads(read_bytes(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"{path}: is not JSON. Name a file that `howsure claims` wrote.") from None
     if not isinstance(content, dict) or not (
         {"certificate", "digests"} <= set(content) or {"plan", "hash"} <= set(content)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 import os
 import re
 import signal
@@ -232,9 +233,10 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def call(**given: Any) -> None:
+        numbers_given = {name: value for name, value in given.items() if isinstance(value, float)}
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
-        _guarded(function, given)
+        _guarded(function, given, numbers_given)
 
     parameters = [p for name in inspect.signature(function).parameters for p in _spread(function, name, hints)]
     shared = [field.name for group in (Output, Reading) for field in dataclasses.fields(group)]
@@ -262,17 +264,25 @@ def _spread(function: Callable[..., None], name: str, hints: dict[str, Any]) -> 
     ]
 
 
-def _guarded(function: Callable[..., None], given: dict[str, Any]) -> None:
+def _guarded(function: Callable[..., None], given: dict[str, Any], numbers_given: dict[str, float]) -> None:
     is_quiet = given.get("quiet") or any(getattr(value, "quiet", False) for value in given.values())
     _show_log("ERROR" if is_quiet else "INFO" if sys.stderr.isatty() else "WARNING")
     with keep_finished(), _terminated_as_interrupted() as terminated:
         try:
+            for name, number in numbers_given.items():
+                if not math.isfinite(number):
+                    raise OptionError(f"--{name.replace('_', '-')} {number} is not a number that can be used.")
             for group in given.values():
                 if isinstance(group, Output):
                     group.check()
             function(**given)
         except HowsureError as error:
             print_error(str(error))
+            raise SystemExit(2) from None
+        except MemoryError as error:
+            print_error(
+                f"this needs more memory than there is ({error or 'out of memory'}). Ask for less, or read fewer files."
+            )
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
             print_error(

@@ -181,7 +181,7 @@ def _checked(content: bytes, where: Path) -> list[dict[str, Any]]:
             record = json.loads(line)
             is_whole = record["digest"] == _digest(record)
             follows = record["previous"] == (records[-1]["digest"] if records else _FIRST)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError(f"{where} line {number}: is not a line of a gate's history.") from None
         if not is_whole:
             raise InputError(f"{where} line {number}: was changed after it was written: its digest does not fit.")

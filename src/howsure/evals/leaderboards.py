@@ -85,7 +85,7 @@ class Leaderboard(Result):
     difference         mean of a minus mean of b, with its own interval (not corrected for the number of pairs)
     p_adjusted         p-value, corrected for all pairs together
     is_separated       whether p_adjusted is below 1 − level
-    items_needed       items that detect this difference with the planned power, if the true one is as observed; the interval
+    items_needed       items that separate these two with the planned power, if the true difference is as observed; the interval
                        comes from the difference's, and is open where that contains 0
     n_items            number of items that both tried
     =================  ==================================================================================================
@@ -267,7 +267,7 @@ def leaderboard(
         )
         for i in order
     )
-    pairs = []
+    pairs, n_open = [], int((adjusted[tested] >= 1 - level).sum())
     for index, (i, j) in enumerate(board.pairs):
         is_swapped = order.index(i) > order.index(j)
         difference = -board.differences[index] if is_swapped else board.differences[index]
@@ -278,7 +278,9 @@ def leaderboard(
             difference=difference,
             p_adjusted=float(adjusted[index]) if tested[index] else None,
             is_separated=bool(adjusted[index] < 1 - level),
-            items_needed=items_to_decide(difference, board.variance_per_item[index], level=level, power=power),
+            items_needed=items_to_decide(
+                difference, board.variance_per_item[index], n_open=n_open, level=level, power=power
+            ),
             n_items=board.n_shared[index],
         )
         pairs.append(((order.index(i), order.index(j))[:: -1 if is_swapped else 1], pair))

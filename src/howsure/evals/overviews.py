@@ -434,8 +434,6 @@ def _claims(comparison: Comparison | None, level: float, power: float) -> tuple[
     if comparison is None:
         return ()
     n_open = sum(not _is_supported(pair, level) for pair in comparison.pairs)
-    # Holm's procedure compares the smallest open p-value with (1 − level) divided by the number of open claims
-    holm_level = 1 - (1 - level) / max(n_open, 1)
     claims = []
     for pair in comparison.pairs:
         is_lower_better = pair.estimand.endswith("(lower is better)")
@@ -443,7 +441,8 @@ def _claims(comparison: Comparison | None, level: float, power: float) -> tuple[
         difference = -pair.difference if is_swapped else pair.difference
         a, b = (pair.b, pair.a) if is_swapped else (pair.a, pair.b)
         verdict = "supported" if _is_supported(pair, level) else "not decided" if pair.p is not None else "not tested"
-        needed = items_to_decide(difference, (pair.se or 0.0) ** 2 * pair.n_items, level=holm_level, power=power)
+        variance = (pair.se or 0.0) ** 2 * pair.n_items
+        needed = items_to_decide(difference, variance, n_open=n_open, level=level, power=power)
         claims.append(
             AutomaticClaim(
                 a=a,

@@ -335,7 +335,9 @@ def measure_pilot(
     )
 
 
-def items_to_decide(difference: Estimate, variance: float, *, level: float = 0.95, power: float = 0.8) -> Estimate:
+def items_to_decide(
+    difference: Estimate, variance: float, *, n_open: int = 1, level: float = 0.95, power: float = 0.8
+) -> Estimate:
     """Items that detect a paired difference, if the true one is as observed, and at the two ends of its interval.
 
     Parameters
@@ -344,11 +346,15 @@ def items_to_decide(difference: Estimate, variance: float, *, level: float = 0.9
         The observed difference; where its interval contains 0, the number of items has no upper limit.
     variance : float
         Variance of the difference per item: the squared standard error times the number of items.
+    n_open : int, default 1
+        How many differences are not decided yet, this one among them: by Holm's procedure the next one is tested at 1 − `level` divided by
+        this number.
     level : float, default 0.95
-        The test is two-sided at 1 − `level`.
+        The tests are two-sided, together at 1 − `level`.
     power : float, default 0.8
         Probability with which the difference is detected.
     """
+    level = 1 - (1 - level) / max(n_open, 1)
     if not difference.value or not variance:
         reason = "no difference was observed" if not difference.value else "the difference does not vary between items"
         return Estimate.without("undefined", reason, level=difference.level)

@@ -81,7 +81,7 @@ def load_sections(path: Path) -> Report:
             datetime.date.fromisoformat(told["date"]),
             [_unpacked(block) for block in told["summary"]],
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: contains no sections of a report ({error}). Make it again.") from None
 
 

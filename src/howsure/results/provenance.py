@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,12 +31,24 @@ class Provenance:
     version: str = field(default=__version__)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", tuple(dict.fromkeys((*self.notes, *interruption_notes()))))
+        notes = (*self.notes, *_few_replicates(self.settings), *interruption_notes())
+        object.__setattr__(self, "notes", tuple(dict.fromkeys(notes)))
 
     @classmethod
     def of(cls, table: Table, *, seed: int | None = None, notes: Sequence[str] = (), **settings: Any) -> Provenance:
         """The provenance of a result made from `table`."""
         return cls(settings, table.digest, seed, (*table.notes, *notes))
+
+
+def _few_replicates(settings: Mapping[str, Any]) -> list[str]:
+    """An interval needs at least one replicate beyond each of its ends."""
+    n, level = settings.get("n_replicates"), settings.get("level", 0.95)
+    if not isinstance(n, int) or not isinstance(level, float) or not 0 < level < 1:
+        return []
+    needed = math.ceil(round(2 / (1 - level), 6))
+    if not 0 < n < needed:
+        return []
+    return [f"{n:,} replicates are too few for {level:.0%} intervals, which are too narrow: use at least {needed:,}."]
 
 
 def columns_of(**estimates: Estimate) -> dict[str, Any]:

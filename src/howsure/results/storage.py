@@ -67,7 +67,15 @@ def read_value(path: Path) -> Any:
             if tree["form"] != _FORM:
                 raise InputError(f"{path}: was written by another version of Howsure. Run the analysis again.")
             return _unpack(tree["value"], archive)
-        except (KeyError, TypeError, ValueError, AttributeError, ImportError, pl.exceptions.PolarsError) as error:
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ImportError,
+            RecursionError,
+            pl.exceptions.PolarsError,
+        ) as error:
             raise InputError(
                 f"{path}: is not a saved result of this version ({error}). Run the analysis again."
             ) from None

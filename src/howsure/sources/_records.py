@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections import Counter
@@ -21,7 +22,19 @@ from howsure.sources._reading import read_each
 from howsure.tables import TABLES, Attempts, Scores, Table, Votes
 from howsure.tables.metrics import is_higher_better
 
-__all__ = ["ERRORS", "Found", "as_table", "day", "inner", "items", "load_json", "number", "text", "verdict"]
+__all__ = [
+    "ERRORS",
+    "Found",
+    "as_table",
+    "content_digest",
+    "day",
+    "inner",
+    "items",
+    "load_json",
+    "number",
+    "text",
+    "verdict",
+]
 
 ERRORS = ("drop", "wrong")
 """What becomes of an attempt that ended in an error and has no score: it is left out, or it scores 0."""
@@ -89,6 +102,9 @@ def as_table(
     others = [one for one in found if one.table is not kind]
     notes = [*skipped, *_others_notes(others, kind), *(note for one in found for note in one.notes)]
     rows = [row for one in found if one.table is kind for row in one.rows]
+    if kind is Attempts:
+        rows, anew = _told_apart(rows)
+        notes += anew
     rows, more = _settle(rows, kind, errors or usual_errors, divide_by, better)
     left = sum((one.left_out for one in found), Counter[str]())
     notes += [*more, *(f"{n:,} rows left out: {reason}." for reason, n in sorted(left.items()))]
@@ -101,6 +117,32 @@ def as_table(
         frame = frame.with_columns(attempt=pl.int_range(1, pl.len() + 1).over("subject", "task"))
         notes += _differing(frame, found, divide_by)
     return kind(frame, divide_by=divide_by, notes=notes)
+
+
+def content_digest(*parts: Any) -> str:
+    """A short hash of what an item asks: equal for equal parts."""
+    return hashlib.blake2b("\n".join(map(str, parts)).encode(errors="replace"), digest_size=8).hexdigest()
+
+
+def _told_apart(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Tasks that ask different things under one name, as they do when items are numbered after shuffling, named by what they ask."""
+    asked: dict[str, set[str]] = {}
+    for row in rows:
+        if digest := row.get("item_digest"):
+            asked.setdefault(row["task"], set()).add(digest)
+    several = {task for task, digests in asked.items() if len(digests) > 1}
+    if not several:
+        return rows, []
+    renamed = [
+        row | {"task": f"{row['domain']}/{row['item_digest']}" if row.get("domain") else row["item_digest"]}
+        if row["task"] in several and row.get("item_digest")
+        else row
+        for row in rows
+    ]
+    n = len(several)
+    return renamed, [
+        f"{n:,} names stand for different items in different runs: these items are paired by their content."
+    ]
 
 
 def _kind(found: Sequence[Found], table: str | None, paths: Sequence[Path]) -> type[Table]:
@@ -158,14 +200,16 @@ def _settle(
 
 
 def _free(rows: list[dict[str, Any]], divide_by: float, better: str | None) -> tuple[list[dict[str, Any]], list[str]]:
-    """Evals with scores outside 0–1 are read as they are, if it is known which scores are better."""
+    """Which scores are better. Evals with scores outside 0–1 are read as they are, if that is known."""
     free = {row.get("domain"): row.get("better") for row in rows if not 0 <= row["score"] / divide_by <= 1}
-    if not free:
-        return [{name: value for name, value in row.items() if name != "better"} for row in rows], []
     known = {True: "higher", False: "lower", None: None}
     direction = {name: better or said or known[is_higher_better(str(name))] for name, said in free.items()}
+    shares = {row.get("domain"): better or row.get("better") for row in rows if row.get("domain") not in free}
+    lower = sorted(str(name) for name, said in shares.items() if said == "lower")
+    if not free and not lower:
+        return [{name: value for name, value in row.items() if name != "better"} for row in rows], []
     kept = [row for row in rows if row.get("domain") not in free or direction[row.get("domain")]]
-    notes = []
+    notes = [f"Lower scores are better: {', '.join(lower)}. --higher-is-better says otherwise."] if lower else []
     if named := sorted(str(name) for name, said in direction.items() if said):
         notes.append(f"Scores outside 0–1 are read as they are: {', '.join(named)}.")
     if unknown := sorted(str(name) for name, said in direction.items() if not said):
@@ -177,7 +221,7 @@ def _free(rows: list[dict[str, Any]], divide_by: float, better: str | None) -> t
     return [
         row
         | {"scale": "free" if row.get("domain") in free else "0-1"}
-        | {"better": direction.get(row.get("domain"), "higher")}
+        | {"better": (direction | shares).get(row.get("domain")) or "higher"}
         for row in kept
     ], notes
 

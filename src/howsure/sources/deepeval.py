@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from howsure.sources import Progress
-from howsure.sources._records import Found, as_table, inner, items, load_json, number, text
+from howsure.sources._records import Found, as_table, content_digest, inner, items, load_json, number, text
 from howsure.sources._sniff import head, keys
 from howsure.tables import Table
 
@@ -99,6 +98,4 @@ def _digest(case: Any) -> str | None:
     asked = text(inner(case).get("input"))
     if asked is None:
         return None
-    return hashlib.blake2b(
-        f"{asked}\n{inner(case).get('expectedOutput')}".encode(errors="replace"), digest_size=8
-    ).hexdigest()
+    return content_digest(asked, inner(case).get("expectedOutput"))

@@ -5,7 +5,6 @@ Instances become attempts, one per trial of the training examples. The mean of a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
 from howsure.sources._lm_eval_results import is_higher_better
-from howsure.sources._records import Found, as_table, inner, items, load_json, number, text
+from howsure.sources._records import Found, as_table, content_digest, inner, items, load_json, number, text
 from howsure.tables import Scores, Table
 
 __all__ = ["ABOUT", "FOLDER_FILES", "OPTIONS", "read", "recognise"]
@@ -203,6 +202,5 @@ def _digests(path: Path) -> dict[str, str]:
             for one in items(instance, "references")
             if isinstance(one, dict)
         )
-        asked = f"{inner(instance, 'input').get('text')}\n{answers}"
-        digests[str(instance.get("id"))] = hashlib.blake2b(asked.encode(errors="replace"), digest_size=8).hexdigest()
+        digests[str(instance.get("id"))] = content_digest(inner(instance, "input").get("text"), answers)
     return digests

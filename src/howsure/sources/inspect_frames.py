@@ -12,10 +12,11 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources import Progress
-from howsure.sources._records import Found, as_table, day, number, text, verdict
+from howsure.sources._records import Found, as_table, content_digest, day, number, text, verdict
 from howsure.sources._sniff import keys
 from howsure.tables import Scores, Table
 from howsure.tables.frames import format_of, parts_of
+from howsure.tables.metrics import is_higher_better
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "read_frames", "recognise", "recognise_columns"]
 
@@ -89,14 +90,10 @@ def _layout(columns: Sequence[str]) -> str | None:
 
 
 def _frame(path: Path) -> pl.DataFrame:
-    """The frame without the texts of samples."""
+    """The frame without the long texts of samples."""
     (part,) = parts_of(path)
     there = part.rows.collect_schema().names()
-    return part.collect(
-        part.rows.select(
-            name for name in there if name not in ("input", "choices", "target", "model_usage", "messages")
-        )
-    )
+    return part.collect(part.rows.select(name for name in there if name not in ("choices", "model_usage", "messages")))
 
 
 def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str | None) -> Found:
@@ -109,6 +106,8 @@ def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str
         raise OptionError.unknown(f"scorer in {path}", name, scorers)
     if not wanted and len(scorers) > 1:
         found.notes.append(f"{path.name}: scored by {name}; --scorer chooses among {', '.join(scorers)}.")
+    is_higher = is_higher_better(f"{name}.{key}")
+    direction = {} if is_higher is None else {"better": "higher" if is_higher else "lower"}
     for row in frame.rows(named=True):
         known = evals.get(row["eval_id"], {})
         model, task = (text(row.get(one)) or text(known.get(one)) for one in ("model", "task_name"))
@@ -125,7 +124,9 @@ def _samples(path: Path, frame: pl.DataFrame, evals: dict[str, Any], wanted: str
             limit=text(row.get("limit")),
             error=error,
             date=day(row.get("created")),
+            item_digest=content_digest(row["input"], row.get("target")) if row.get("input") else None,
             source=path.name,
+            **direction,
         )
     if not found.rows and found.left_out["no subject"]:
         raise InputError(

@@ -369,6 +369,11 @@ class _Reading:
         numbers = [v for _, v in values if isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < 2**53]
         is_counted = self._log.eval.task.rpartition("/")[2] in {task for task, _ in _COUNTED}
         if divide_by != 1 or is_counted or not numbers or (min(numbers) >= 0 and max(numbers) <= 1):
+            if told and self._better is None:
+                self._notes.count(
+                    "{n} log{s} of which lower scores are better (--higher-is-better says otherwise)",
+                    f"{self._log.eval.task} with {name}",
+                )
             return told
         if self._better is None and (is_higher is None or is_share(name)):
             sample, value = next((s, v) for s, v in values if isinstance(v, int | float) and not 0 <= v <= 1)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from howsure.sources import Progress
-from howsure.sources._records import Found, as_table, day, inner, items, load_json, number, text
+from howsure.sources._records import Found, as_table, content_digest, day, inner, items, load_json, number, text
 from howsure.sources._sniff import head, json_outline
 from howsure.tables import Table
 
@@ -131,4 +130,4 @@ def _digest(one: dict[str, Any]) -> str | None:
     asked = one.get("vars") or inner(one, "testCase").get("vars")
     if not asked:
         return None
-    return hashlib.blake2b(json.dumps(asked, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
+    return content_digest(json.dumps(asked, sort_keys=True, default=str))

@@ -260,7 +260,12 @@ def write_frame(frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str]
     with atomic_path(target) as temporary, temporary.open("wb") as stream:
         sink: IO[bytes] = io.BytesIO() if packed else stream
         if kind == "parquet":
-            lazy.sink_parquet(sink)
+            try:
+                lazy.sink_parquet(sink)
+            except pl.exceptions.ComputeError as error:
+                if "(os error " not in str(error):
+                    raise
+                raise OSError(str(error)) from None  # as the sinks of other formats do
         elif kind == "jsonl":
             lazy.sink_ndjson(sink)
         else:

@@ -9,7 +9,20 @@ __all__ = ["is_higher_better", "is_share"]
 _LOWER = frozenset(
     {"perplexity", "ppl", "brier", "toxicity", "wer", "cer", "ter", "loss", "nll", "mse", "mae", "rmse", "error"}
     | {"errors", "distance", "stereotype", "ece", "bpb", "bits", "latency", "seconds", "duration", "runtime", "cost"}
-    | {"price", "tokens", "regret", "violations", "hallucination", "hallucinations"}
+    | {"price", "tokens", "regret", "violations", "hallucination", "hallucinations", "attack", "attacks", "asr", "bias"}
+    | {
+        "biased",
+        "harm",
+        "harmful",
+        "harmfulness",
+        "jailbreak",
+        "jailbreaks",
+        "jailbroken",
+        "leakage",
+        "leaked",
+        "toxic",
+    }
+    | {"sycophancy", "sycophantic", "deception", "deceptive", "misalignment"}
 )
 _HIGHER = frozenset(
     {"acc", "accuracy", "exact", "em", "match", "f1", "mcc", "bleu", "bleurt", "chrf", "rouge", "rouge1", "rouge2"}

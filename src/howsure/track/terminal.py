@@ -59,7 +59,7 @@ class Paused:
         try:
             kept = cls(**json.loads(read_bytes(path)))
             kept.referee()
-        except (ValueError, TypeError, OptionError):
+        except (ValueError, TypeError, RecursionError, OptionError):
             raise InputError(f"{path}: not a game that can be continued. Delete the file to start a new one.") from None
         return kept
 

@@ -55,7 +55,7 @@ def plan(
     minutes_a_pair: Annotated[float, typer.Option(help="Minutes per pair.")] = 1.5,
     sitting: Annotated[float, typer.Option(help="Longest sitting, in minutes.")] = 12.0,
     simulations: Annotated[
-        int, typer.Option("-n", "--simulations", min=100, help="Simulated studies per statistic.")
+        int, typer.Option("-n", "--simulations", min=100, max=100_000, help="Simulated studies per statistic.")
     ] = 2000,
     level: Level = 0.95,
     seed: Seed = 0,

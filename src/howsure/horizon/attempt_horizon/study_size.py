@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CandidateSize", "StudySize", "size_study"]
 
 _HALF = np.array([0.5])
+_MOST = 100_000  # learners, or tasks, of a simulated study
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,10 @@ def size_study(
     check_level(level)
     if not 1 <= horizon <= n_attempts:
         raise OptionError(f"horizon {horizon:g} is not between 1 and the {n_attempts} attempts of the study.")
+    if max(*learners, *tasks) > _MOST:
+        raise OptionError(
+            f"{max(*learners, *tasks):,} learners or tasks are more than can be simulated; give at most {_MOST:,}."
+        )
     if n_simulations < 20 or wanted <= 0:
         raise OptionError(f"Give at least 20 simulations and a width above 0, not {n_simulations} and {wanted:g}.")
     plans = [(n_learners, n_tasks) for n_tasks in sorted(set(tasks)) for n_learners in sorted(set(learners))]
