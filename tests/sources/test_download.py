@@ -101,7 +101,7 @@ def handler(site: Site) -> type[BaseHTTPRequestHandler]:
             self.head(302, 0, {"Location": "/elsewhere.zip"})
 
         def slow(self) -> None:
-            time.sleep(0.6)
+            time.sleep(4)
             self.whole()
 
         def drip(self) -> None:
