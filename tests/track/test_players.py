@@ -54,10 +54,10 @@ def test_heuristics_are_the_references(name, variant, called, reference):
 @pytest.mark.parametrize("variant", ["median", "mode"])
 def test_the_exact_expectation_is_the_references(variant, reference):
     told, found = reference("random_baseline_exact")[variant], expected_random(variant, range(250))
-    assert found.average == pytest.approx(told["expected_avg_max_length"], abs=1e-12)
-    assert found.run_sd == pytest.approx(told["run_to_run_sd_of_avg"], abs=1e-12)
+    assert found.average == pytest.approx(told["expected_avg_max_length"], abs=1e-9)
+    assert found.run_sd == pytest.approx(told["run_to_run_sd_of_avg"], abs=1e-9)
     first = [found.by_seed[seed] for seed in range(5)]
-    assert first == pytest.approx(told["per_sample_expected_first5"], abs=1e-12)
+    assert first == pytest.approx(told["per_sample_expected_first5"], abs=1e-9)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -11,6 +11,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
+from howsure.horizon.attempt_horizon.interval_coverage import draw_attempt_horizons
 from howsure.horizon.time_horizon.interval_coverage import draw_comparisons, draw_time_horizons, draw_trends
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
@@ -24,6 +25,7 @@ HORIZONS: dict[str, tuple[Simulation, Sequence[Mapping[str, Any]]]] = {
     "time": draw_time_horizons,
     "compare": draw_comparisons,
     "trend": draw_trends,
+    "attempts": draw_attempt_horizons,
 }
 """What is measured, by name: a function that simulates one data set of a design, and the designs. Another kind of horizon is one more entry."""
 
@@ -65,7 +67,7 @@ def coverage(
     Parameters
     ----------
     of : str
-        A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``trend`` (doubling times).
+        A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``trend`` (doubling times), ``attempts``.
     n_simulations : int
         Simulated data sets per design; several models in one data set share its tasks.
     level : float

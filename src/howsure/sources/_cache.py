@@ -35,6 +35,7 @@ MOST_BYTES = 512 * 2**20
 """Kept readings take at most this much; the oldest go first."""
 
 _SETTLED = 2.0  # seconds since the last change
+_HALF_WRITTEN_SECONDS = 3600.0  # no reading takes longer to write
 _LONGEST_TEXT = 300  # characters; a longer value is a text, not a name
 _MOST_ROWS = 5_000_000
 _ARCHIVES = (".eval", ".zip")
@@ -126,7 +127,10 @@ def save(name: str, table: Table, account: Account) -> None:
 
 
 def _shrink(home: Path) -> None:
-    """Remove the readings that were not used for longest."""
+    """Remove the readings that were not used for longest, and what runs that were killed left half-written."""
+    for path in home.glob("*.part"):
+        if time.time() - path.stat().st_mtime > _HALF_WRITTEN_SECONDS:
+            path.unlink(missing_ok=True)
     kept = sorted(home.glob("*.reading"), key=lambda path: path.stat().st_mtime, reverse=True)
     total = 0
     for path in kept:

@@ -20,7 +20,8 @@ app = typer.Typer(rich_markup_mode=None)
 def coverage(
     output: Output,
     of: Annotated[
-        str, typer.Option(help="What is simulated: time, compare (ratios of horizons), trend (doubling times).")
+        str,
+        typer.Option(help="What is simulated: time, compare (ratios of horizons), trend (doubling times) or attempts."),
     ] = "time",
     simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets per design.")] = 200,
     level: Level = 0.95,
@@ -29,7 +30,8 @@ def coverage(
     """Measure by simulation how often the intervals of horizons contain the true value.
 
     Time horizons: 15 to 100 families, one run per task, tasks whose difficulty varies much, human times that are exact or have an error of one doubling
-    of known size. The true value is the length at which the average over all tasks of that true length equals the success rate. Writes horizon_coverage.csv.
+    of known size. The true value is the length at which the average over all tasks of that true length equals the success rate.
+    Attempts: 40 or 100 tasks, 20 or 50 novices, models as good as novices on attempts 1.5, 3 and 6. Writes horizon_coverage.csv.
     """
     from howsure.horizon.interval_coverage import coverage as measure
 
