@@ -339,6 +339,9 @@ def _tell_scale(scale: Scale, console: Console) -> None:
         if "anchor" in settings
         else f"anchored at {' and '.join(settings['anchor_models'])}"
     )
+    if (reference := settings["reference"]) != "none":
+        who = "all models" if reference == "all" else f"{len(reference)} models"
+        unit += f"; {who} hold the unit in refits"
     console.table(
         "Models", columns, models, f"{first_of(len(scale.models))} Preset {settings['preset']}, {unit}.".strip()
     )

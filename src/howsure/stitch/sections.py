@@ -444,9 +444,15 @@ def _dates(year: Estimate) -> list[Cell]:
 
 
 def _constraint(told: Mapping[str, Any]) -> str:
+    """What fixes the unit, in the estimate and in refits."""
     if "anchor" in told:
-        return f"{told['anchor']} is put at difficulty {told['anchor_difficulty']:g} and slope {told['anchor_slope']:g}"
-    return " and ".join(f"{model} is put at {value:g}" for model, value in told["anchor_models"].items())
+        put = f"{told['anchor']} is put at difficulty {told['anchor_difficulty']:g} and slope {told['anchor_slope']:g}"
+    else:
+        put = " and ".join(f"{model} is put at {value:g}" for model, value in told["anchor_models"].items())
+    if (reference := told.get("reference", "none")) == "none":
+        return put
+    who = "all models" if reference == "all" else f"{len(reference)} reference models"
+    return f"{put} in the estimate, and in refits {who} keep the mean {told['reference_mean']:.3f} and the standard deviation {told['reference_sd']:.3f} of their capabilities (mean–sigma linking)"
 
 
 def _table(frame: pl.DataFrame, caption: str, columns: Sequence[str] | None = None) -> TableBlock:
