@@ -334,11 +334,13 @@ def test_predict(folder, tmp_path):
 
 
 def test_validate(tmp_path):
-    text = told("validate", EXAMPLES / "scores.csv", "--folds", 3, "-o", tmp_path)
+    text = told("validate", EXAMPLES / "scores.csv", "--folds", 3, "--known", 2, "-o", tmp_path)
     assert "Errors of predicted scores" in text
     assert "Coverage of the 90% prediction intervals" in text
     errors = pl.read_csv(tmp_path / "heldout_errors.csv")
-    assert errors["split"].unique(maintain_order=True).to_list() == ["random holes", "new models", "later models"]
+    splits = ["random holes", "new models", "later models", "all three"]
+    assert errors["split"].unique(maintain_order=True).to_list() == splits
+    assert errors["n_known"].unique(maintain_order=True).to_list() == [None, 2]
 
 
 def test_a_file_of_folds_is_used_by_robustness(tmp_path):

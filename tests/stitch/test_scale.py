@@ -89,7 +89,9 @@ def test_models_hold_the_unit_in_refits(world, scale):
     anchored = fit(world.scores, reference="none", n_replicates=20)
     assert anchored.reference == ()
     assert anchored.models["capability"].to_list() == pytest.approx(scale.models["capability"].to_list())
-    assert anchored.replicates.difficulty[:, scale.problem.benchmark_at(scale.provenance.settings["anchor"])] == pytest.approx(0)
+    assert anchored.replicates.difficulty[
+        :, scale.problem.benchmark_at(scale.provenance.settings["anchor"])
+    ] == pytest.approx(0)
 
 
 def test_reference_models_give_two_scales_one_unit(world, scale, tmp_path):

@@ -331,7 +331,7 @@ def robustness_section(found: Robustness) -> Section:
     method = (
         f"Each refit starts from the original fit. Benchmarks are dropped at random ({told['share']:.0%} of them, {told['n_replicates']:,} times), then one benchmark, one organisation at a time is excluded, and the "
         "anchor, the rule for duplicates, the strength of the priors and the model of the scores are changed. A refit has its own unit; “in one unit” it is rescaled so that the models have the same mean and standard deviation as in the original fit (mean–sigma linking). Each effect is compared with that of the errors of the scores alone.\n\n"
-        "Held-out error: all models of the scores learn from the same folds; intervals are a cluster bootstrap over families and their models."
+        "Held-out error: all models of the scores learn from the same parts of the table. Random holes: single scores are held out. New models: whole families keep three scores per model. Later models: models released after the first 50, 65 and 80 % keep three scores. Intervals are a cluster bootstrap over families and their models."
     )
     factors = TableBlock(
         columns, rows, "The frontier's slope per year and the order of the models, under other choices."
@@ -423,18 +423,22 @@ def _validation(found: Robustness) -> TableBlock:
     level, used = (found.provenance.settings[name] for name in ("level", "method"))
     rows: list[list[Cell]] = [
         [
+            row["split"],
             row["method"],
-            Estimate(row["rmse"], row["rmse_low"], row["rmse_high"], level),
-            None
-            if row["method"] == used
-            else Estimate(row["difference"], row["difference_low"], row["difference_high"], level),
+            _cell(row, "rmse", level),
+            None if row["method"] == used else _cell(row, "difference", level),
+            _cell(row, "ratio", level),
         ]
         for row in found.validation.rows(named=True)
     ]
-    columns = ["Model of the scores", "Held-out error", "Difference from the model in use"]
-    return TableBlock(
-        columns, rows, "Root mean square error on scores that were held out; negative differences are better."
-    )
+    columns = ["Held out", "Model of the scores", "Error", "Difference from the model in use", "Divided by paper's"]
+    caption = f"Root mean square error on scores that were held out; negative differences from {used}, which is in use, are better. All three: the geometric mean of the ratios."
+    return TableBlock(columns, rows, caption)
+
+
+def _cell(row: Mapping[str, Any], name: str, level: float) -> Estimate | None:
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    return None if value is None else Estimate(value, low, high, level)
 
 
 def _dates(year: Estimate) -> list[Cell]:

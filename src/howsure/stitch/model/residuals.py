@@ -134,7 +134,9 @@ class ResidualProcess:
         """
         problem = self.solution.problem
         every, mean, variance = np.arange(problem.n_observations), *np.empty((2, problem.n_observations))
-        parts = [every] if len(every) <= _MOST else [np.flatnonzero(problem.model == m) for m in np.unique(problem.model)]
+        parts = (
+            [every] if len(every) <= _MOST else [np.flatnonzero(problem.model == m) for m in np.unique(problem.model)]
+        )
         for rows in parts:
             at, known = self._all if len(parts) == 1 else None, every
             if at is None:
@@ -175,7 +177,9 @@ class ResidualProcess:
         from_rest = solve_triangular(at.root, self._sum(parts, _REST).T, lower=True)
         curve_prior = np.asarray(new.slopes.power(2) @ at.known.prior_variance)
         curve = np.maximum(curve_prior - (from_curve**2).sum(axis=0), 0.0)
-        total = curve_prior + new.sd**2 * (shared + self.strengths["date"]) - ((from_curve + from_rest) ** 2).sum(axis=0)
+        total = (
+            curve_prior + new.sd**2 * (shared + self.strengths["date"]) - ((from_curve + from_rest) ** 2).sum(axis=0)
+        )
         # The curve's argument is uncertain and the curve is not a line: average over it.
         shift = new.slopes @ at.known.offset + from_curve.T @ at.white
         rise = np.maximum(span * new.share * (1 - new.share), _LEAST_RISE)
@@ -269,7 +273,9 @@ class ResidualProcess:
 
     def _shared(self, b: Ints) -> Floats:
         """The share of a score's noise that related scores share."""
-        return self.strengths["family"] + self.strengths["organisation"] + self.strengths["trait"] * self.loading[b] ** 2
+        return (
+            self.strengths["family"] + self.strengths["organisation"] + self.strengths["trait"] * self.loading[b] ** 2
+        )
 
     def _is_family(self, m: Ints, m2: Ints) -> np.ndarray:
         family = self.solution.problem.family

@@ -113,7 +113,8 @@ def five_benchmarks(known: Problem, new: Problem) -> Floats:
         middle = filled[here][:, chosen].mean(axis=0)
         across, up = filled[here][:, chosen] - middle, filled[here, b]
         slopes = np.linalg.solve(
-            across.T @ across + _SLOPE_RIDGE * np.eye(len(chosen)), across.T @ (up - up.mean()) + _SLOPE_RIDGE / len(chosen)
+            across.T @ across + _SLOPE_RIDGE * np.eye(len(chosen)),
+            across.T @ (up - up.mean()) + _SLOPE_RIDGE / len(chosen),
         )
         found[mine] = expit(up.mean() + (filled[new.model[mine]][:, chosen] - middle) @ slopes)
     return found
@@ -123,9 +124,7 @@ def gaussian_process(known: Problem, new: Problem) -> Floats:
     """A Gaussian process on logits: models, benchmarks, families, families on a benchmark and dates on a benchmark, with variances from two-way effects."""
     z, effects = _logit(known.score), _two_way(known)
     middle, rest = float(z.mean()), z - effects[known.model, known.benchmark]
-    of_model, of_benchmark, left = (
-        float(one.var()) for one in (effects.mean(axis=1), effects.mean(axis=0), rest)
-    )
+    of_model, of_benchmark, left = (float(one.var()) for one in (effects.mean(axis=1), effects.mean(axis=0), rest))
 
     def between(m: Ints, b: Ints, m2: Ints, b2: Ints) -> Floats:
         is_family = known.family[m][:, None] == known.family[m2]

@@ -10,6 +10,7 @@ import polars as pl
 from howsure.charts import Caption, Field, Reference, bins, histogram, interval_plot, line_with_band
 from howsure.charts.theme import config
 from howsure.estimates import Estimate
+from howsure.stitch.sensitivity.crossvalidation import ALL_SPLITS
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -179,22 +180,27 @@ def draw_ranks(found: Robustness) -> Chart:
 
 
 def draw_validation(found: Robustness) -> Chart:
-    """Held-out error of each model of the scores."""
-    settings = found.provenance.settings
+    """Held-out error of each model of the scores, in each split, divided by that of the published model."""
+    settings, rows = found.provenance.settings, found.validation.filter(pl.col("split") != ALL_SPLITS)
+    order = rows.group_by("method").agg(pl.col("ratio").log().mean()).sort("ratio")["method"].to_list()
+    place = pl.col("method").replace_strict({name: k for k, name in enumerate(order)}, return_dtype=pl.Int64)
     return interval_plot(
-        found.validation.sort("rmse", descending=True),
+        rows.sort(place, maintain_order=True),
         title="Held-out error of each model of the scores",
         caption=Caption(
-            found.validation["n"][0],
-            "scores",
+            int(rows.group_by("split").agg(pl.col("n").first())["n"].sum()),
+            "held-out scores",
             settings["level"],
             "cluster bootstrap over families and their models",
-            "All on the same folds; smaller is better",
+            "All on the same splits; smaller is better",
         ),
         label=Field("method", "Model of the scores"),
-        value=Field("rmse", "Held-out error", "root mean square"),
-        low="rmse_low",
-        high="rmse_high",
+        value=Field("ratio", "Held-out error", "divided by that of paper"),
+        low="ratio_low",
+        high="ratio_high",
+        group=Field("split", "Held out"),
+        reference=Reference(1.0, "paper"),
+        is_sorted=False,
     )
 
 
