@@ -372,8 +372,9 @@ def check(
 ) -> None:
     """Random models for you to judge, and scores that do not fit.
 
+    Single scores, organisations and dates on a benchmark beside what all other scores say (contamination, differential functioning), and benchmarks that order models differently.
     Writes check.csv, check_scores.csv (the raw scores of the models and their neighbours), check_residuals.csv,
-    check_supports.csv, check.json, the charts and a report.
+    check_supports.csv, check_groups.csv, check_benchmarks.csv, check.json, the charts and a report.
     """
     from howsure.stitch.sensitivity.inspection import check as draw
 

@@ -368,7 +368,13 @@ def check_section(found: ScaleCheck) -> Section:
     )
     raw = _table(found.scores, "Raw scores of the models and of their neighbours, beside what the scale expects.")
     words = Text("\n\n".join(found.surprises.words(5)))
-    return Section("Do the results look plausible?", [*map(ChartBlock, found.charts().values()), sample, words, raw])
+    groups = _table(
+        found.surprises.groups.head(20),
+        "Differential functioning: how far scores of an organisation on a benchmark lie from what all other scores say, and how this changes per year of release. The 20 least likely; q is the false-discovery rate.",
+    )
+    order = _table(found.surprises.benchmarks, "Do scores rise with the capability that the models' other scores show?")
+    blocks: list[Block] = [*map(ChartBlock, found.charts().values()), sample, words, groups, order, raw]
+    return Section("Do the results look plausible?", blocks)
 
 
 def _models(scale: Scale, truth: Truth | None) -> TableBlock:

@@ -17,7 +17,7 @@ found by one step from the fit, and expected scores are averaged over what remai
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -37,7 +37,7 @@ __all__ = ["STRENGTHS", "PredictedScores", "ResidualProcess", "fit_residuals"]
 
 # Shares of a benchmark's noise (of the capabilities' prior variance), and years, chosen for the release; `benchmarks/stitch_prediction.py` says how well they do where they
 # are learned from the training part alone. A table can only weaken them.
-STRENGTHS = {"family": 0.2, "organisation": 0.3, "trait": 1.5, "date": 0.15, "capability": 1.0}
+STRENGTHS = {"family": 0.2, "organisation": 0.3, "trait": 1.5, "date": 0.1, "capability": 1.0}
 _CURVE, _REST = ("parameters", "capability"), ("family", "organisation", "date", "trait")
 _FACTORS = (1.0, 0.5, 0.0)
 _ORGANISATION_YEARS, _DATE_YEARS = 2.0, 1.0
@@ -133,21 +133,39 @@ class ResidualProcess:
         In a table of more than 3,000 scores, each model's scores are predicted from the 3,000 most related ones.
         """
         problem = self.solution.problem
-        every, mean, variance = np.arange(problem.n_observations), *np.empty((2, problem.n_observations))
-        parts = (
-            [every] if len(every) <= _MOST else [np.flatnonzero(problem.model == m) for m in np.unique(problem.model)]
-        )
-        for rows in parts:
-            at, known = self._all if len(parts) == 1 else None, every
-            if at is None:
-                known = np.union1d(_most_related(problem, int(problem.model[rows[0]]), problem.benchmark[rows]), rows)
-                at = self._condition(known)
-            inverse = solve_triangular(at.root, np.eye(len(known)), lower=True)
+        mean, variance = np.empty((2, problem.n_observations))
+        for rows, known in self._by_model:
+            precision, pull = self._precision(known)
             place = np.searchsorted(known, rows)
-            variance[rows] = 1 / (inverse**2).sum(axis=0)[place]
-            mean[rows] = problem.score[rows] - (inverse.T @ at.white)[place] * variance[rows]
+            variance[rows] = 1 / np.diagonal(precision)[place]
+            mean[rows] = problem.score[rows] - pull[place] * variance[rows]
         degrees = self.solution.noise.degrees[problem.benchmark].astype(np.float64)
         return PredictedScores(mean, variance, variance, degrees)
+
+    def effects(self, rows: Sequence[Ints], sizes: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """How much better groups of scores are than expected, and the standard errors, by generalised least squares.
+
+        Each group is some scores on one benchmark (``rows`` of the table) with a size for each: 1 for an effect on all, years for one per year. A table of more than
+        3,000 scores is conditioned on those of the group's benchmark only.
+        """
+        problem, found, every = (
+            self.solution.problem,
+            np.empty((2, len(rows))),
+            np.arange(self.solution.problem.n_observations),
+        )
+        precision, pull, known = np.empty(0), np.empty(0), every[:0]
+        for g, (some, size) in enumerate(zip(rows, sizes, strict=True)):
+            wanted = (
+                every
+                if len(every) <= _MOST
+                else np.flatnonzero(problem.benchmark == problem.benchmark[some[0]])[:_MOST]
+            )
+            if not np.array_equal(wanted, known):
+                known, (precision, pull) = wanted, self._precision(wanted)
+            place = np.searchsorted(known, some)
+            information = size @ precision[np.ix_(place, place)] @ size
+            found[:, g] = size @ pull[place] / information, information**-0.5
+        return found[0], found[1]
 
     def moved(self) -> ResidualProcess:
         """The same process around the parameters that are the likeliest under it, by one step; a large table keeps those of the fit."""
@@ -163,6 +181,23 @@ class ResidualProcess:
         theta = np.clip(self.solution.theta + step, self.solution.prior.low, self.solution.prior.high)
         fitted = self.solution.fitted._replace(theta=theta)
         return ResidualProcess(replace(self.solution, fitted=fitted), self.strengths, self.loading)
+
+    @property
+    def _by_model(self) -> Iterator[tuple[Ints, Ints]]:
+        """Scores, and what they are conditioned on: all, or in a large table each model's scores and those most related to it."""
+        problem, every = self.solution.problem, np.arange(self.solution.problem.n_observations)
+        if len(every) <= _MOST:
+            yield every, every
+            return
+        for m in np.unique(problem.model):
+            rows = np.flatnonzero(problem.model == m)
+            yield rows, np.union1d(_most_related(problem, int(m), problem.benchmark[rows]), rows)
+
+    def _precision(self, rows: Ints) -> tuple[Floats, Floats]:
+        """The inverse of the covariance of some scores, and its product with their residuals."""
+        at = self._all if len(rows) == self.solution.problem.n_observations else self._condition(rows)
+        inverse = solve_triangular(at.root, np.eye(len(rows)), lower=True)
+        return inverse.T @ inverse, inverse.T @ at.white
 
     @cached_property
     def _all(self) -> _Condition:
