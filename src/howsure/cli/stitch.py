@@ -28,10 +28,12 @@ from howsure.cli.stitch_common import (
     Fitting,
     best_of,
     capability_of,
+    ends_of,
     figure,
     first_of,
     load_scale,
     save_result,
+    stated_score,
 )
 from howsure.cli.stitch_index import domains, gaps, growth, run_all, update, votes
 from howsure.errors import OptionError
@@ -160,7 +162,7 @@ def score(
     """Place new models on a finished scale.
 
     The benchmarks stay as they are; the interval includes that they are estimates. Their names are matched without regard to case, spaces and punctuation.
-    Writes placed.csv and placed.json.
+    Scores to expect on the other benchmarks are predicted. Writes placed.csv, placed_predictions.csv and placed.json.
     """
     from howsure.stitch.placing import match_benchmarks
 
@@ -173,6 +175,12 @@ def score(
         (row["model"], capability_of(row, scale.level), row["n_benchmarks"]) for row in placed.models.rows(named=True)
     ]
     output.console.table("On the scale", ("model", f"capability [{scale.level:.0%}]", "benchmarks"), rows)
+    others = [
+        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["observed_low"], r["observed_high"]))
+        for r in placed.predictions.head(SHOWN).rows(named=True)
+    ]
+    columns = ("model", "benchmark", f"expected score [{scale.level:.0%}]", f"one observed score, {scale.level:.0%}")
+    output.console.table("On the benchmarks that they lack", columns, others, first_of(len(placed.predictions)))
     save_result(placed, output)
 
 
@@ -181,28 +189,48 @@ def score(
 def next_benchmark(
     folder: Fit,
     output: Output,
-    model: Annotated[str, typer.Option(help="The model to learn more about.", show_default=False)],
+    model: Annotated[
+        str | None,
+        typer.Option(help="The model to learn more about. [default: a new one without scores]", show_default=False),
+    ] = None,
     rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Benchmarks to show.")] = 10,
+    choose: Annotated[int, typer.Option(min=1, help="Benchmarks in the set to run together.")] = 5,
 ) -> None:
-    """Which benchmark would say most about a model.
+    """Which benchmarks to run next.
 
-    What a score there would add to what its scores say already. Writes next.csv and next.json.
+    What a score on each would add to what is known of the model's capability; and which few benchmarks together say most about its scores on all others.
+    Writes next.csv, next_together.csv and next.json.
     """
     scale = load_scale(folder)
-    found = scale.next_benchmark(model)
+    found = scale.next_benchmark(model, n=choose)
     shown = [
         (
             row["benchmark"],
             figure(row["n_items"], 0),
             f"{row['expected']:.2f}",
-            f"{row['sd_now']:.3f}",
+            figure(row["sd_now"], 3),
             f"{row['sd_after']:.3f}",
         )
         for row in found.benchmarks.head(rows).rows(named=True)
     ]
-    caption = f"{model} is at {scale.capability(model)}. Uncertainty: standard deviation of its capability, given the benchmarks' parameters."
+    who = "A new model" if model is None else f"{model} is at {scale.capability(model)}"
+    caption = f"{who}. Uncertainty: standard deviation of its capability, given the benchmarks' parameters."
     columns = ("benchmark", "items", "expected score", "uncertainty now", "after")
     output.console.table("Most informative benchmarks", columns, shown, caption)
+    steps = [
+        (
+            r["step"],
+            r["benchmark"],
+            f"{r['expected']:.2f}",
+            r["n_others"],
+            figure(r["error_now"], 3),
+            figure(r["error"], 3),
+        )
+        for r in found.together.rows(named=True)
+    ]
+    titles = ("step", "benchmark", "expected score", "others", "error now", "after")
+    caption = "Error: root mean square standard deviation of the expected scores on the others, without and with the scores so far."
+    output.console.table(f"{len(steps)} benchmarks that say most about the others", titles, steps, caption)
     save_result(found, output)
 
 

@@ -15,9 +15,11 @@ from howsure.cli.stitch_common import (
     Fit,
     Fitting,
     capability_of,
+    ends_of,
     figure,
     load_scale,
     share_of,
+    stated_score,
 )
 from howsure.errors import OptionError
 from howsure.estimates import Estimate, chance, stated
@@ -53,7 +55,7 @@ def predict(
     scale = load_scale(folder)
     found = scale.predict(models, benchmark)
     rows = [
-        (r["model"], r["benchmark"], _stated_score(r, scale.level), _ends(r["observed_low"], r["observed_high"]), figure(r["observed"], 3))
+        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["observed_low"], r["observed_high"]), figure(r["observed"], 3))
         for r in found.scores.head(MOST_PREDICTED).rows(named=True)
     ]  # fmt: skip
     columns = (
@@ -113,8 +115,8 @@ def validate(
     caption = "Later: released after 50, 65 and 80 % of the models. All three: geometric mean of the ratios."
     output.console.table("Errors of predicted scores", columns, rows, caption)
     covered = [(_held(r), r["expected"], _covered(r), figure(r["mean_width"], 3), r["n"]) for r in found.coverage.rows(named=True)]  # fmt: skip
-    columns = ("held out", "expected score", f"coverage [{level:.0%}]", "mean width", "scores")
-    output.console.table(f"Coverage of the {level:.0%} prediction intervals", columns, covered)
+    titles = ("held out", "expected score", f"coverage [{level:.0%}]", "mean width", "scores")
+    output.console.table(f"Coverage of the {level:.0%} prediction intervals", titles, covered)
     finish(found, output, "validate", "Held-out scores")
 
 
@@ -403,16 +405,6 @@ def check(
 def folds_named(folds: str) -> int | str:
     """A number of folds, or the file that has them."""
     return int(folds) if folds.isdigit() else folds
-
-
-def _stated_score(row: Mapping[str, Any], level: float) -> Estimate:
-    if row["expected"] is None:
-        return Estimate.without("undefined", "its scores do not rise with capability", level=level)
-    return Estimate(row["expected"], row["expected_low"], row["expected_high"], level, row["expected_state"])
-
-
-def _ends(low: float | None, high: float | None) -> str | None:
-    return None if low is None or high is None else f"{low:.2f} to {high:.2f}"
 
 
 def _held(row: Mapping[str, Any]) -> str:

@@ -23,11 +23,13 @@ __all__ = [
     "Fitting",
     "best_of",
     "capability_of",
+    "ends_of",
     "figure",
     "first_of",
     "load_scale",
     "save_result",
     "share_of",
+    "stated_score",
 ]
 
 SHOWN = 15
@@ -123,6 +125,18 @@ def figure(number: float | None, digits: int) -> str | None:
 def share_of(number: float | None) -> str | None:
     """A share in per cent."""
     return None if number is None else f"{number:.0%}"
+
+
+def stated_score(row: Mapping[str, Any], level: float) -> Estimate:
+    """An expected score with its interval, or why there is none."""
+    if row["expected"] is None:
+        return Estimate.without("undefined", "its scores do not rise with capability", level=level)
+    return Estimate(row["expected"], row["expected_low"], row["expected_high"], level, row["expected_state"])
+
+
+def ends_of(low: float | None, high: float | None) -> str | None:
+    """Both ends of an interval of scores."""
+    return None if low is None or high is None else f"{low:.2f} to {high:.2f}"
 
 
 def _values(text: str) -> dict[str, float]:

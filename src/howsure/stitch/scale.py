@@ -246,11 +246,11 @@ class Scale(Result):
 
         return score(self, scores, seed=seed)
 
-    def next_benchmark(self, model: str) -> NextBenchmark:
-        """Which benchmark would say most about a model; see `howsure.stitch.next`."""
+    def next_benchmark(self, model: str | None = None, *, n: int = 5) -> NextBenchmark:
+        """Which benchmarks would say most about a model, or about a new one; see `howsure.stitch.next`."""
         from howsure.stitch.placing import next_benchmark
 
-        return next_benchmark(self, model)
+        return next_benchmark(self, model, n=n)
 
     def sections(self) -> list[Section]:
         """What a report says about it."""

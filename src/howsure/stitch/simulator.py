@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -129,7 +129,7 @@ def simulate(
     if departure == "unknown floors":
         known = known.drop("floor")
     pairs = models.drop("capability", "trait", strict=False)[model].hstack(known[benchmark])
-    settings = {"n_models": len(models), "n_benchmarks": len(benchmarks), "correlation": correlation}
+    settings: dict[str, Any] = {"n_models": len(models), "n_benchmarks": len(benchmarks), "correlation": correlation}
     settings |= {} if departure is None else {"departure": departure}
     own = {} if like is not None else {"years": years, "density": density}
     return SimulatedScores(

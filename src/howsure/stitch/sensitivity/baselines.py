@@ -176,4 +176,4 @@ def _logit(score: Floats) -> Floats:
 
 
 def _correlation(two: Floats) -> float:
-    return 0.0 if (two.std(axis=0) == 0).any() else float(np.corrcoef(two.T)[0, 1])
+    return 0.0 if (two.std(axis=0) == 0).any() else float(np.asarray(np.corrcoef(two.T))[0, 1])

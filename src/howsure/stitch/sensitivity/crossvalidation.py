@@ -172,8 +172,9 @@ def error_frame(
             rows.append({"split": split, "method": name, **_with_intervals(quantities, level), "n": len(frame)})
     n = sum(len(frame) for frame in tried.values())
     for name in names if len(tried) == len(SPLITS) else ():
-        value, many = (np.exp(np.mean([one[k] for one in logs[name]], axis=0)) for k in (0, 1))
-        ratio = _with_intervals({"ratio": (float(value), many)}, level)
+        value = float(np.exp(np.mean([one for one, _ in logs[name]])))
+        many = np.exp(np.mean([drawn for _, drawn in logs[name]], axis=0))
+        ratio = _with_intervals({"ratio": (value, many)}, level)
         rows.append({"split": ALL_SPLITS, "method": name, **ratio, "n": n})
     columns = [f"{name}{end}" for name in ("rmse", "difference", "ratio") for end in ("", "_low", "_high")]
     frame = pl.DataFrame(rows, schema={"split": pl.String, "method": pl.String, **dict.fromkeys(columns, pl.Float64), "n": pl.Int64})  # fmt: skip
@@ -185,7 +186,8 @@ def _with_intervals(quantities: dict[str, tuple[float, Floats]], level: float) -
     columns: dict[str, float] = {}
     for name, (value, drawn) in quantities.items():
         columns[name] = value
-        columns[f"{name}_low"], columns[f"{name}_high"] = percentile(drawn, level)
+        low, high = percentile(drawn, level)
+        columns |= {f"{name}_low": float(low), f"{name}_high": float(high)}
     return columns
 
 
