@@ -288,7 +288,7 @@ def simulate(
     console.wrote(written)
 
 
-@app.command(epilog="Example: howsure stitch coverage --simulations 2 --replicates 20 --resample errors")
+@app.command(epilog="Example: howsure stitch coverage --simulations 2 --replicates 20 --departure contamination")
 @verb
 def coverage(
     output: Output,
@@ -298,8 +298,16 @@ def coverage(
         list[str] | None,
         typer.Option(help="Take dates, families and missing scores from a real table.", show_default=False),
     ] = None,
+    departure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An assumption that does not hold: second dimension, asymmetric curves, contamination, heavy tails, unknown floors, or all; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     resample: Annotated[
-        list[str] | None, typer.Option(help="What is resampled; may be repeated. [default: all]", show_default=False)
+        list[str] | None,
+        typer.Option(help="What is resampled, or all; may be repeated. [default: errors]", show_default=False),
     ] = None,
     preset: Annotated[str, typer.Option(help="default, paper or eci.")] = "default",
     replicates: Annotated[int, typer.Option(min=20, help="Refits of each data set.")] = 400,
@@ -309,29 +317,40 @@ def coverage(
 ) -> None:
     """How often the intervals contain the true value, by simulation.
 
-    Of differences between two models, in simulated data sets. Writes coverage.csv and capability_coverage.json.
+    Of capabilities, differences, ranks and held-out scores, and whether P(A > B) is calibrated; also where an assumption does not hold.
+    Writes coverage.csv and capability_coverage.json.
     """
     from howsure.stitch.cleaning import prepare_scores
+    from howsure.stitch.interval_coverage import NONE
     from howsure.stitch.interval_coverage import coverage as measure
     from howsure.stitch.model.replicates import RESAMPLES
+    from howsure.stitch.simulator import DEPARTURES
 
     for name in resample or []:
-        if name not in RESAMPLES:
-            raise OptionError.unknown("resampling", name, RESAMPLES)
+        if name not in (*RESAMPLES, "all"):
+            raise OptionError.unknown("resampling", name, (*RESAMPLES, "all"))
     table = prepare_scores(reading.scores(like, output.console)) if like else None
-    options: dict[str, Any] = {"resamples": resample or RESAMPLES, "preset": preset, "n_replicates": replicates}
+    departures = [NONE, *DEPARTURES] if "all" in (departure or []) else departure or [NONE]
+    options: dict[str, Any] = {"resamples": RESAMPLES if "all" in (resample or []) else resample or ("errors",)}
+    options |= {"preset": preset, "n_replicates": replicates, "departures": departures}
     options |= {"level": level, "seed": seed, "scheduler": scheduler}
     with progress_bar("simulating", output.console) as progress:
         found = measure(simulations, **options, like=table, progress=progress)
-    rows = [
-        (r["resample"], r["pairs"], f"{r['coverage']:.3f} ± {r['monte_carlo_se']:.3f}", f"{r['mean_width']:.3f}")
-        for r in found.rows.rows(named=True)
-    ]
-    caption = f"{simulations:,} simulated data sets, {replicates:,} refits of each, seed {seed}; ± is the Monte Carlo standard error."
-    output.console.table(
-        f"Coverage of {level:.0%} intervals for differences", ("redrawn", "of", "coverage", "mean width"), rows, caption
-    )
+    for name in departures:
+        rows = [
+            (r["resample"], r["of"], f"{r['level']:.3f}", _with_error(r), figure(r["mean_width"], 3))
+            for r in found.rows.rows(named=True)
+            if r["departure"] == name
+        ]
+        about = "all assumptions hold" if name == NONE else f"{name} ({DEPARTURES[name]})"
+        caption = f"{simulations:,} simulated data sets, {replicates:,} refits of each, seed {seed}; ± is the Monte Carlo standard error."
+        columns = ("redrawn", "of", "nominal", "coverage", "mean width")
+        output.console.table(f"Coverage: {about}", columns, rows, caption)
     save_result(found, output)
+
+
+def _with_error(row: Mapping[str, Any]) -> str | None:
+    return None if row["coverage"] is None else f"{row['coverage']:.3f} ± {row['monte_carlo_se']:.3f}"
 
 
 def _tell_scale(scale: Scale, console: Console) -> None:

@@ -24,7 +24,7 @@ PER_LOG10_FLOP = 0.6
 """Capability gained by ten times the training compute."""
 
 DEPARTURES = {
-    "second dimension": "models differ in a second trait of standard deviation 1 (half of its variance shared by a family), on which benchmarks load with a standard deviation of 0.5",
+    "second dimension": "models differ in a second trait of standard deviation 1 (half of its variance shared by a family), on which benchmarks load with a standard deviation of 0.35, as on a real table",
     "asymmetric curves": "curves rise slowly and saturate fast (complementary log-log)",
     "contamination": "3 % of the scores are raised by 0.2",
     "heavy tails": "5 % of the scores have three times the noise",
@@ -39,7 +39,7 @@ _CAPABILITY_SD = 0.5
 _LOG_SLOPE_SD = 0.45
 _NOISE_SD = (0.03, 0.12)  # least and most, half-way up a benchmark's curve
 _CAN_BE_GUESSED, _GUESSING = 0.25, 0.25  # share of benchmarks, and the score of guessing on them
-_LOADING_SD = 0.5
+_LOADING_SD = 0.35  # as large as on the real table of November 2025
 _CONTAMINATED, _RAISED = 0.03, 0.2
 _NOISY, _TIMES, _MOST_NOISE = 0.05, 3.0, 0.4
 _LEAST_SHARE = 1e-9
