@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,18 +128,23 @@ def draw_coverage(found: Exploration) -> Chart:
 
 
 def draw_ranking(scale: Scale, n: int = 40) -> Chart:
-    """The most capable models with their intervals."""
-    rows = scale.models.head(n).select(
-        "model", "capability", "capability_low", "capability_high", state="capability_state", text=_told(scale, n)
-    )
+    """The most capable models with intervals for comparing them with each other, where there are any."""
+    has_comparison = scale.models["comparison_low"].is_not_null().any()
+    low, high = ("comparison_low", "comparison_high") if has_comparison else ("capability_low", "capability_high")
+    rows = scale.models.head(n).select("model", "capability", low, high, state="capability_state", text=_told(scale, n))
+    cut = f"The first {n}" if len(scale.models) > n else ""
+    caption = _caption(scale, cut)
+    if has_comparison:
+        note = "Two models whose bars do not overlap differ significantly; the interval of one capability is wider, and in the label"
+        caption = replace(caption, method="comparison interval (quasi-variances)", note=f"{note}. {cut}".strip(" ."))
     return interval_plot(
         rows,
         title="The most capable models" if len(scale.models) > n else "Capabilities",
-        caption=_caption(scale, f"The first {n}" if len(scale.models) > n else ""),
+        caption=caption,
         label=Field("model", "Model"),
         value=Field("capability", "Capability", CAPABILITY),
-        low="capability_low",
-        high="capability_high",
+        low=low,
+        high=high,
     )
 
 
