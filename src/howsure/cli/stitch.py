@@ -14,6 +14,7 @@ from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed,
 from howsure.cli.output import Console, progress_bar
 from howsure.cli.stitch_analyses import (
     check,
+    folds_named,
     forecast,
     lag,
     map_horizons,
@@ -37,6 +38,7 @@ from howsure.cli.stitch_common import (
 )
 from howsure.cli.stitch_index import domains, gaps, growth, run_all, update, votes
 from howsure.errors import OptionError
+from howsure.estimates import Estimate
 
 if TYPE_CHECKING:
     from howsure.stitch.scale import Scale
@@ -250,6 +252,46 @@ app.command("map", epilog="Example: howsure stitch map fit examples/stitch/horiz
 app.command(epilog="Example: howsure stitch robustness examples/stitch/scores.csv --replicates 20")(robustness)
 app.command(epilog="Example: howsure stitch validate examples/stitch/scores.csv --folds 3")(validate)
 app.command(epilog="Example: howsure stitch check fit --models 20 --seed 1")(check)
+
+
+@app.command(epilog="Example: howsure stitch traits examples/stitch/scores.csv --replicates 20 --folds 3")
+@verb
+def traits(
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    fitting: Fitting,
+    replicates: Annotated[int, typer.Option(min=2, help="Bootstrap refits for the intervals.")] = 200,
+    folds: Annotated[
+        str, typer.Option(help="Folds of the random holes: a number, or a file with model, benchmark, fold.")
+    ] = "10",
+    level: Level = 0.9,
+    seed: Seed = 0,
+    scheduler: Scheduler = None,
+) -> None:
+    """Is there a second dimension, and does it pay?
+
+    Loadings and traits of a fit in two dimensions with intervals, a proposed name, held-out errors beside those of one dimension, and whether it is the same over organisations and time.
+    Writes traits_benchmarks.csv, traits_models.csv, traits_validation.csv, traits_invariance.csv, traits.json, the charts and a report.
+    """
+    from howsure.stitch.sensitivity.second_trait import traits as look
+
+    scores = reading.scores(inputs, output.console)
+    options = {name: value for name, value in fitting.options.items() if name != "dimensions"}
+    drawing: dict[str, Any] = {"n_replicates": replicates, "folds": folds_named(folds), "level": level, "seed": seed}
+    with progress_bar("cross-validating", output.console) as progress:
+        found = look(scores, **options, **drawing, scheduler=scheduler, progress=progress)
+    output.console.notes(note for note in found.provenance.notes if note not in scores.notes)
+    rows = [
+        (r["benchmark"], *(Estimate(r[name], r[f"{name}_low"], r[f"{name}_high"], level) for name in ("first", "second")), r["n_models"])
+        for r in found.benchmarks.rows(named=True)
+    ]  # fmt: skip
+    columns = ("benchmark", f"first trait [{level:.0%}]", f"second trait [{level:.0%}]", "models")
+    caption = "Principal axes: traits uncorrelated over models, loadings orthogonal over benchmarks."
+    output.console.table("Loadings, in logits per standard deviation of the trait", columns, rows, caption)
+    for sentence in found.words():
+        output.console.say(f"{sentence}\n")
+    finish(found, output, "traits", "A second dimension")
 
 
 @app.command(epilog="Example: howsure stitch simulate --models 36 --benchmarks 12 -o simulated")

@@ -135,8 +135,10 @@ def draw_ranking(scale: Scale, n: int = 40) -> Chart:
     cut = f"The first {n}" if len(scale.models) > n else ""
     caption = _caption(scale, cut)
     if has_comparison:
-        note = "Two models whose bars do not overlap differ significantly; the interval of one capability is wider, and in the label"
-        caption = replace(caption, method="comparison interval (quasi-variances)", note=f"{note}. {cut}".strip(" ."))
+        note = (
+            "Two models whose bars do not overlap differ significantly; the interval of one capability alone is wider"
+        )
+        caption = replace(caption, method="for comparisons (quasi-variances)", note=f"{note}. {cut}".strip(" ."))
     return interval_plot(
         rows,
         title="The most capable models" if len(scale.models) > n else "Capabilities",

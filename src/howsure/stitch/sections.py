@@ -25,6 +25,7 @@ from howsure.stitch.preferences import VoteRanking
 from howsure.stitch.scale import Scale
 from howsure.stitch.sensitivity.analysis import Robustness
 from howsure.stitch.sensitivity.inspection import ScaleCheck
+from howsure.stitch.sensitivity.second_trait import SecondTrait
 from howsure.stitch.summaries import estimate_of
 from howsure.stitch.updating import ScaleUpdate
 
@@ -40,6 +41,7 @@ __all__ = [
     "progress_section",
     "robustness_section",
     "scale_section",
+    "traits_section",
     "update_section",
     "votes_section",
 ]
@@ -375,6 +377,24 @@ def check_section(found: ScaleCheck) -> Section:
     order = _table(found.surprises.benchmarks, "Do scores rise with the capability that the models' other scores show?")
     blocks: list[Block] = [*map(ChartBlock, found.charts().values()), sample, words, groups, order, raw]
     return Section("Do the results look plausible?", blocks)
+
+
+def traits_section(found: SecondTrait) -> Section:
+    """What a second dimension is, and whether it pays."""
+    method = (
+        "score ≈ floor + (ceiling − floor) · σ(slope · (capability − difficulty) + loading · trait). The rotation is that of principal axes: the traits are uncorrelated over models, the columns of loadings orthogonal over benchmarks, and the benchmark with the largest second loading loads positively. "
+        "Intervals come from refits on redrawn errors, rotated in the same way. Congruence is Tucker's coefficient of the second loadings with those of all models; values from 0.85 are called similar."
+    )
+    errors = _table(found.validation, "Held-out errors with one and with two dimensions; differences are from predict.")
+    tables = [
+        _table(found.benchmarks, "Loadings of the benchmarks, the largest on the second trait first."),
+        _table(found.models, "Traits of the models, in standard deviations."),
+        errors,
+        _table(found.invariance, "Are the loadings the same without each organisation, and over time?"),
+    ]
+    charts = map(ChartBlock, found.charts().values())
+    blocks: list[Block] = [Text("\n\n".join(found.words())), *charts, *tables, Method(method)]
+    return Section("Is there a second dimension?", blocks)
 
 
 def _models(scale: Scale, truth: Truth | None) -> TableBlock:
