@@ -129,8 +129,8 @@ def draw_coverage(found: Exploration) -> Chart:
 
 def draw_ranking(scale: Scale, n: int = 40) -> Chart:
     """The most capable models with intervals for comparing them with each other, where there are any."""
-    has_comparison = scale.models["comparison_low"].is_not_null().any()
-    low, high = ("comparison_low", "comparison_high") if has_comparison else ("capability_low", "capability_high")
+    has_comparison = scale.models["low_to_compare"].is_not_null().any()
+    low, high = ("low_to_compare", "high_to_compare") if has_comparison else ("capability_low", "capability_high")
     rows = scale.models.head(n).select("model", "capability", low, high, state="capability_state", text=_told(scale, n))
     cut = f"The first {n}" if len(scale.models) > n else ""
     caption = _caption(scale, cut)

@@ -272,7 +272,8 @@ def _others_of(scale: Scale, new: Problem, capability: Floats, trait: Floats | N
     lacks[new.model, new.benchmark] = False
     m, b = np.nonzero(lacks)
     found = fit_residuals(known).predict(n_before + m, b)
-    return prediction_frame(scale, [new.models[i] for i in m], b, found)
+    frame = prediction_frame(scale, [new.models[i] for i in m], b, found)
+    return frame.with_columns(observed=pl.lit(None, pl.Float64))  # as `Predictions` has it
 
 
 def _newcomer(problem: Problem, date: np.datetime64) -> Problem:

@@ -49,7 +49,7 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
 
     ``capability_state`` is ``above_range`` for a model that no benchmark could challenge and ``below_range`` for one that none could: then the
     interval is open on that side. ``interval_state`` is ``too_few`` without replicates, ``undefined`` where more than 10 % of them failed (then there
-    are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end. ``comparison_low`` and ``comparison_high`` are intervals for comparing models with
+    are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end. ``low_to_compare`` and ``high_to_compare`` are intervals for comparing models with
     each other (`howsure.stats.quasi_variances`): where those of two models do not overlap, the models differ at the level; null in tables of more than 500 models.
     """
     problem = solution.problem
@@ -67,7 +67,7 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
         "date": problem.dates,
         "interval_state": interval_state(found),
         **dict(
-            zip(("comparison_low", "comparison_high"), _compared(aligned.capability, replicates, level), strict=True)
+            zip(("low_to_compare", "high_to_compare"), _compared(aligned.capability, replicates, level), strict=True)
         ),
         "family": problem.families,
         "organisation": pl.Series(problem.organisations, dtype=pl.String),

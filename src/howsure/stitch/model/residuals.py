@@ -35,11 +35,11 @@ from howsure.stitch.model.solutions import Solution
 
 __all__ = ["STRENGTHS", "PredictedScores", "ResidualProcess", "fit_residuals"]
 
-# Shares of a benchmark's noise (of the capabilities' prior variance), and years, chosen for the release; `benchmarks/stitch_prediction.py` says how well they do where they
-# are learned from the training part alone. A table can only weaken them.
+# Shares of a benchmark's noise (of the capabilities' prior variance), and years, chosen for the release on the table of November 2025; `benchmarks/stitch_prediction.py` compares
+# them with strengths that each training part learns alone. A table can only weaken them.
 STRENGTHS = {"family": 0.2, "organisation": 0.3, "trait": 1.5, "date": 0.1, "capability": 1.0}
 _CURVE, _REST = ("parameters", "capability"), ("family", "organisation", "date", "trait")
-_FACTORS = (1.0, 0.5, 0.0)
+_FACTORS = (0.5, 0.0)  # beside 1
 _ORGANISATION_YEARS, _DATE_YEARS = 2.0, 1.0
 _TRAIT_SHARED = {"model": 0.27, "family": 0.27, "organisation": 0.46}
 _CAPABILITY_SHARED = {"family": 0.2, "organisation": 0.6}
@@ -331,19 +331,27 @@ class ResidualProcess:
         return gap
 
 
-def fit_residuals(solution: Solution) -> ResidualProcess:
-    """The process whose strengths the residuals themselves support: each full, halved or absent, by marginal likelihood."""
+def fit_residuals(
+    solution: Solution,
+    strengths: Mapping[str, float] = STRENGTHS,
+    factors: Sequence[float] = _FACTORS,
+    n_sweeps: int = 1,
+) -> ResidualProcess:
+    """The process whose strengths the residuals themselves support, by marginal likelihood: each is one of ``factors`` times what ``strengths`` say, by default full, halved or absent."""
     problem = solution.problem
     is_flat = solution.layout.n_dimensions == 1  # in two dimensions the fit has a trait of its own
-    process = ResidualProcess(solution, STRENGTHS if is_flat else STRENGTHS | {"trait": 0.0}, _factor(solution))
+    full = dict(strengths) if is_flat else {**strengths, "trait": 0.0}
+    process = ResidualProcess(solution, full, _factor(solution))
     known = np.arange(problem.n_observations)
     if len(known) > _MOST:
         known = np.sort(np.random.default_rng(0).choice(len(known), _MOST, replace=False))
     scores = process._known(known)
     parts = process._parts(scores, scores.cells, scores.cells)
     best = _log_likelihood(process._conditioned(scores, parts))
-    for name, factor in product([part for part in STRENGTHS if process.strengths[part]], _FACTORS[1:]):
-        tried = ResidualProcess(solution, process.strengths | {name: STRENGTHS[name] * factor}, process.loading)
+    for _, name, factor in product(range(n_sweeps), [part for part in full if full[part]], factors):
+        if process.strengths[name] == full[name] * factor:
+            continue
+        tried = ResidualProcess(solution, process.strengths | {name: full[name] * factor}, process.loading)
         if (found := _log_likelihood(tried._conditioned(scores, parts))) > best:
             process, best = tried, found
     return process.moved()
