@@ -124,7 +124,7 @@ def coverage(
         work = partial(_try_simulations, tuple(resamples), departure, preset, like, n_replicates, level)
         drawn = replicate(work, n_simulations, seed=seed, batch=1, scheduler=scheduler, progress=tell)
         quantities = (*QUANTITIES, *_P_GREATER)
-        tried = [(resample, of, drawn[:, r, k]) for (r, resample), (k, of) in product(enumerate(resamples), enumerate(quantities))]  # fmt: skip
+        tried: list[tuple[str, str, Floats]] = [(resample, of, drawn[:, r, k]) for (r, resample), (k, of) in product(enumerate(resamples), enumerate(quantities))]  # fmt: skip
         tried.append(("", _PREDICTIONS, drawn[:, 0, -1]))
         rows += [_row(departure, *one, level) for one in tried]
     settings = {"n_simulations": n_simulations, "n_replicates": n_replicates, "preset": preset, "level": level}
@@ -160,7 +160,8 @@ def _truth(world: SimulatedScores, problem: Problem, mean: float, sd: float) -> 
     """True capabilities in the problem's order, with this mean and standard deviation."""
     capability = dict(zip(world.models["model"], world.models["capability"], strict=True))
     values = np.array([capability[name] for name in problem.models], np.float64)
-    return mean + (values - values.mean()) * sd / values.std()
+    linked: Floats = mean + (values - values.mean()) * sd / values.std()
+    return linked
 
 
 def _pairs(problem: Problem, truth: Floats, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from howsure.errors import OptionError
+from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result, plain
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.model.anchors import Aligned
@@ -169,7 +169,10 @@ def traits(
     options = {**options, "dimensions": 2, "n_replicates": n_replicates, "level": level, "seed": seed}
     scale = fit(scores, **options, scheduler=scheduler)
     problem, whole = scale.problem, _rotated(scale.estimate)
-    drawn = [_rotated(scale.replicates.row(r), whole) for r in np.flatnonzero(~scale.replicates.has_failed)]  # type: ignore[union-attr]
+    usable = scale.usable_replicates
+    if usable is None:
+        raise InputError(f"No intervals for the traits: {scale.without_replicates}.")
+    drawn = [_rotated(usable.row(r), whole) for r in range(len(usable))]
     many = [np.array([one[k] for one in drawn]) for k in range(4)]
     names = ("first", "second")
     benchmarks = pl.DataFrame(
