@@ -40,8 +40,8 @@ from howsure.stitch import (
     score,
     simulate,
     simulate_votes,
-    update,
     traits,
+    update,
     validate,
     votes,
 )

@@ -4,7 +4,6 @@
 
     means          a mean or a difference of means over clusters, with an interval that stays honest at the edges
     proportions    Wilson and Clopper–Pearson intervals
-    quasi_variances  comparison intervals of many estimates, which overlap where two do not differ
     bootstrap      nested resampling as row weights; percentile, basic and BCa intervals
     replicates     the one policy for replicates without a number: intervals, P(A > B), P(best)
     permutation    sign-flip, permutation and McNemar tests
