@@ -10,6 +10,7 @@ from howsure.horizon import (
     Attrition,
     BaselinePlan,
     BudgetHorizons,
+    HeldOutLearners,
     HeldOutRuns,
     HorizonComparison,
     HorizonCoverage,
@@ -24,6 +25,7 @@ from howsure.horizon import (
     compare_horizons,
     coverage,
     crossvalidate,
+    crossvalidate_learners,
     fit_curves,
     fit_horizon_trend,
     forecast_horizons,
@@ -77,6 +79,11 @@ def trend():
 @example(AttemptHorizons)
 def attempts():
     return attempt_horizons(simulated().attempts, n_replicates=20)
+
+
+@example(HeldOutLearners)
+def learners():
+    return crossvalidate_learners(simulated().attempts, folds=2, predictors=("constant", "BKT"))
 
 
 @example(LearningCurves)

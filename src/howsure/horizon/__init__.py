@@ -1,7 +1,7 @@
 """How many attempts would a novice need to match a model, and how many minutes an expert?
 
 The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`,
-`attempts`, `size`, `time`, `budget`, `baselines`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
+`learners`, `attempts`, `size`, `time`, `budget`, `baselines`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
 """
 
 from typing import TYPE_CHECKING
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from howsure.horizon.learning_curves.attrition import measure_attrition as measure_attrition
     from howsure.horizon.learning_curves.curves import LearningCurves as LearningCurves
     from howsure.horizon.learning_curves.curves import fit_curves as fit_curves
+    from howsure.horizon.learning_curves.held_out_learners import HeldOutLearners as HeldOutLearners
+    from howsure.horizon.learning_curves.held_out_learners import crossvalidate_learners as crossvalidate_learners
     from howsure.horizon.novices.answers import Novices as Novices
     from howsure.horizon.novices.answers import collect_novices as collect_novices
     from howsure.horizon.novices.pages import make_pages as make_pages
@@ -45,9 +47,9 @@ if TYPE_CHECKING:
     from howsure.horizon.time_horizon.published import dated_horizons as dated_horizons
 
     tasks, run, page, collect = make_tasks, run_tasks, make_pages, collect_novices
-    curves, attempts, size = fit_curves, attempt_horizons, size_study
     time, budget, baselines, compare = time_horizons, budget_horizons, plan_baselines, compare_horizons
     trend, forecast = fit_horizon_trend, forecast_horizons
+    curves, learners, attempts, size = fit_curves, crossvalidate_learners, attempt_horizons, size_study
 
 _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
@@ -55,6 +57,7 @@ _HOMES = {
     "BaselinePlan": "time_horizon.people_times",
     "BudgetHorizons": "time_horizon.budgets",
     "LearningCurves": "learning_curves.curves",
+    "HeldOutLearners": "learning_curves.held_out_learners",
     "HeldOutRuns": "time_horizon.held_out",
     "HorizonComparison": "time_horizon.comparison",
     "HorizonCoverage": "interval_coverage",
@@ -74,6 +77,7 @@ _HOMES = {
     "compare_horizons": "time_horizon.comparison",
     "coverage": "interval_coverage",
     "crossvalidate": "time_horizon.held_out",
+    "crossvalidate_learners": "learning_curves.held_out_learners",
     "curves": "learning_curves.curves:fit_curves",
     "dated_horizons": "time_horizon.published",
     "fit_curves": "learning_curves.curves",
@@ -81,6 +85,7 @@ _HOMES = {
     "forecast": "time_horizon.forecasting:forecast_horizons",
     "forecast_horizons": "time_horizon.forecasting",
     "human_times": "time_horizon.people_times",
+    "learners": "learning_curves.held_out_learners:crossvalidate_learners",
     "make_pages": "novices.pages",
     "make_tasks": "task_bank",
     "measure_attrition": "learning_curves.attrition",

@@ -14,6 +14,7 @@ VERBS: Panels = {
     },
     "Attempts (NAME)": {
         "curves": ("howsure.cli.horizon.curves", "Learning curves: novices' success by attempt, per task."),
+        "learners": ("howsure.cli.horizon.learners", "Held-out learners: log-loss of models of learning."),
         "attempts": ("howsure.cli.horizon.attempts", "How many attempts a novice would need to match each model."),
         "size": ("howsure.cli.horizon.size", "Sample size: learners and tasks for a given width of the interval."),
     },
