@@ -25,6 +25,7 @@ from howsure.charts.encodings import MAX_ROWS, NAMES, ON_TOP, by_group, position
 from howsure.charts.theme import LIGHT, PALETTE, ROW
 from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of
 from howsure.stitch.model.curves import curve_frame, residual_frame
+from howsure.stitch.summaries import intervals_to_compare
 
 if TYPE_CHECKING:
     from howsure.stitch.baskets import DomainIndices
@@ -129,14 +130,16 @@ def draw_coverage(found: Exploration) -> Chart:
 
 def draw_ranking(scale: Scale, n: int = 40) -> Chart:
     """The most capable models with intervals for comparing them with each other, where there are any."""
-    has_comparison = scale.models["low_to_compare"].is_not_null().any()
+    agreement = intervals_to_compare(scale.estimate.capability, scale.replicates, scale.level).agreement
+    has_comparison = np.isfinite(agreement)
     low, high = ("low_to_compare", "high_to_compare") if has_comparison else ("capability_low", "capability_high")
     rows = scale.models.head(n).select("model", "capability", low, high, state="capability_state", text=_told(scale, n))
     cut = f"The first {n}" if len(scale.models) > n else ""
     caption = _caption(scale, cut)
     if has_comparison:
         note = (
-            "Two models whose bars do not overlap differ significantly; the interval of one capability alone is wider"
+            f"Two models whose bars do not overlap differ significantly (for {agreement:.0%} of all pairs the bars say what the "
+            "pair's own test says); the interval of one capability alone is wider"
         )
         caption = replace(caption, method="for comparisons (quasi-variances)", note=f"{note}. {cut}".strip(" ."))
     return interval_plot(

@@ -17,7 +17,7 @@ from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import probability_greater, replicate_interval
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, hold_reference
+from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, hold_reference, linked
 from howsure.stitch.model.layout import Floats, Ints
 from howsure.stitch.model.presets import Preset, preset_called
 from howsure.stitch.model.problem import Problem
@@ -146,7 +146,7 @@ def _try_simulations(
         solution = chosen.solve(problem, anchored, 1)
         constraint = hold_reference(anchored, solution.theta, solution.layout, range(len(problem.models)))
         estimate = align(constraint, solution.theta, solution.layout).capability
-        truth = _truth(world, problem, constraint.mean, constraint.sd)
+        truth = _truth(world, problem, estimate)
         pairs = _pairs(problem, truth, rng)
         for r, resample in enumerate(resamples):
             options = {"resample": resample, "seed": int(rng.integers(2**31)), "workers": 1}
@@ -156,12 +156,11 @@ def _try_simulations(
     return out
 
 
-def _truth(world: SimulatedScores, problem: Problem, mean: float, sd: float) -> Floats:
-    """True capabilities in the problem's order, with this mean and standard deviation."""
+def _truth(world: SimulatedScores, problem: Problem, estimate: Floats) -> Floats:
+    """True capabilities in the problem's order and in the unit of the estimate."""
     capability = dict(zip(world.models["model"], world.models["capability"], strict=True))
     values = np.array([capability[name] for name in problem.models], np.float64)
-    linked: Floats = mean + (values - values.mean()) * sd / values.std()
-    return linked
+    return linked(values, values, estimate)
 
 
 def _pairs(problem: Problem, truth: Floats, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,7 +30,16 @@ from howsure.tables.spellings import fold_name, near_names
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
-__all__ = ["NextBenchmark", "PlacedModels", "match_benchmarks", "next_benchmark", "score"]
+__all__ = [
+    "NextBenchmark",
+    "PlacedModels",
+    "information_at",
+    "information_frame",
+    "match_benchmarks",
+    "next_benchmark",
+    "place",
+    "score",
+]
 
 _DRAWS = 1000  # of errors, for a scale without replicates
 _ROUNDS = 20  # of weights and capabilities, each from the other
@@ -118,6 +128,19 @@ def score(
         The same seed gives the same numbers.
     """
     scores = Scores.of(scores)
+    models, problem, theta = place(scale, scores, weights=weights, seed=seed)
+    at = problem.rows(1 if scale.estimate.trait is None else 2).layout
+    predictions = _others_of(scale, problem, theta[at.capability], theta[at.trait] if at.n_dimensions == 2 else None)
+    provenance = Provenance.of(
+        match_benchmarks(scale, scores), seed=seed, level=scale.level, scale=scale.provenance.settings
+    )
+    return PlacedModels(models=models, predictions=predictions, level=scale.level, provenance=provenance)
+
+
+def place(
+    scale: Scale, scores: Scores, *, weights: Mapping[str, float] | None = None, seed: int = 0
+) -> tuple[pl.DataFrame, Problem, Floats]:
+    """The models of `score`, without predictions of their other scores, which take longer; with the scores that count and the parameters θ."""
     scores = match_benchmarks(scale, scores)
     problem = _on_known(scale, prepare_all_scores(scores))
     rows = problem.rows(1 if scale.estimate.trait is None else 2)
@@ -139,11 +162,7 @@ def score(
         }
     ).join(_unmatched(scale, scores), on="model", how="left")
     ranked = frame.with_columns(pl.col(pl.Float64).fill_nan(None)).sort("capability", "model", descending=[True, False])
-    provenance = Provenance.of(scores, seed=seed, level=scale.level, scale=scale.provenance.settings)
-    predictions = _others_of(
-        scale, problem, capability, theta[rows.layout.trait] if rows.layout.n_dimensions == 2 else None
-    )
-    return PlacedModels(models=ranked, predictions=predictions, level=scale.level, provenance=provenance)
+    return ranked, problem, theta
 
 
 def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
@@ -190,25 +209,35 @@ def next_benchmark(scale: Scale, model: str | None = None, *, n: int = 5) -> Nex
     """
     if n < 1:
         raise OptionError(f"n is {n}; choose at least 1 benchmark.")
-    problem, solution = scale.problem, solve_again(scale)[0]
+    problem, solution, frame = scale.problem, solve_again(scale)[0], information_frame(scale, model)
     if model is None:
-        dated = problem.dates[~np.isnat(problem.dates)]
-        solution = _extended(
-            solution, _newcomer(problem, dated.max() if len(dated) else np.datetime64("NaT")), None, None
+        solution, m = (
+            _extended(solution, _newcomer(problem, np.datetime64(_latest(problem))), None, None),
+            len(problem.models),
         )
-        m = len(problem.models)
-        has, known = np.zeros(len(problem.benchmarks), dtype=bool), 0.0
-        mean = scale.prior.mean(dated.max().item() if len(dated) else None)
-        information, value = _information(scale, mean, 0.0)
     else:
         m = problem.model_at(model)
-        has = np.zeros(len(problem.benchmarks), dtype=bool)
+    states = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
+    names = [name for name in frame["benchmark"] if states[name] in ("ok", "unbounded")]
+    lacking = np.sort(np.array([problem.benchmarks.index(name) for name in names], dtype=np.int64))
+    together = _chosen_together(fit_residuals(solution), m, lacking, n)
+    made = Provenance({"model": model, "n": n, "scale": scale.provenance.settings}, scale.provenance.digest)
+    return NextBenchmark(model=model, benchmarks=frame, together=together, provenance=made)
+
+
+def information_frame(scale: Scale, model: str | None) -> pl.DataFrame:
+    """The benchmarks that a model, or a new one, lacks, with what each would say about its capability: the first table of `next_benchmark`."""
+    problem, of = scale.problem, scale.estimate
+    has = np.zeros(len(problem.benchmarks), dtype=bool)
+    if model is None:
+        information, value = _information(scale, scale.prior.mean(_latest(problem)), 0.0)
+    else:
+        m = problem.model_at(model)
         has[problem.benchmark[problem.model == m]] = True
-        of = scale.estimate
         information, value = _information(scale, of.capability[m], 0.0 if of.trait is None else of.trait[m])
-        known = float(information[has].sum())
+    known = float(information[has].sum())
     known += scale.prior.precision if scale.prior.is_learned else 0.0
-    frame = (
+    return (
         pl.DataFrame(
             {
                 "benchmark": np.array(problem.benchmarks, dtype=object)[~has].tolist(),
@@ -223,11 +252,6 @@ def next_benchmark(scale: Scale, model: str | None = None, *, n: int = 5) -> Nex
         .with_columns(pl.col("n_items", "sd_now").fill_nan(None))
         .sort("information", "benchmark", descending=[True, False])
     )
-    states = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
-    lacking = [b for b in np.flatnonzero(~has) if states[problem.benchmarks[b]] in ("ok", "unbounded")]
-    together = _chosen_together(fit_residuals(solution), m, np.array(lacking, dtype=np.int64), n)
-    made = Provenance({"model": model, "n": n, "scale": scale.provenance.settings}, scale.provenance.digest)
-    return NextBenchmark(model=model, benchmarks=frame, together=together, provenance=made)
 
 
 def _chosen_together(process: ResidualProcess, m: int, lacking: Ints, n: int) -> pl.DataFrame:
@@ -420,15 +444,26 @@ def _redrawn(
     return out
 
 
+def _latest(problem: Problem) -> datetime.date | None:
+    dated = problem.dates[~np.isnat(problem.dates)]
+    return dated.max().item() if len(dated) else None
+
+
+def information_at(scale: Scale, of: Aligned, share: Floats, of_curves: Floats | float = 0.0) -> Floats:
+    """What a score on each benchmark says about a model that is expected at ``share``, (..., n_benchmarks), of the way from floor to ceiling; ``of_curves`` is the variance of the curves there."""
+    problem = scale.problem
+    floor, span = problem.floors, problem.ceilings - problem.floors
+    sampling = sampling_variance(floor + span * share, problem.items_by_benchmark)
+    found: Floats = (span * of.slope * share * (1 - share)) ** 2 / (
+        scale.noise.of(share, np.arange(len(floor)), sampling) + of_curves
+    )
+    return found
+
+
 def _information(scale: Scale, capability: float, trait: float) -> tuple[Floats, Floats]:
     """What a score on each benchmark tells about a model, and the score to be expected."""
     problem, of = scale.problem, scale.estimate
     model = Aligned(np.array([capability]), of.difficulty, of.slope, np.array([trait]), of.loading)
-    floor, span = problem.floors, problem.ceilings - problem.floors
-    share = of.shares(model, 0)
-    rise = span * of.slope * share * (1 - share)
-    every = np.arange(len(floor))
-    variance = scale.noise.of(share, every, sampling_variance(floor + span * share, problem.items_by_benchmark))
-    if scale.usable_replicates is not None:
-        variance = variance + (span * scale.usable_replicates.shares(model, 0)).var(axis=0)
-    return rise**2 / variance, floor + span * share
+    floor, span, drawn = problem.floors, problem.ceilings - problem.floors, scale.usable_replicates
+    share, of_curves = of.shares(model, 0), 0.0 if drawn is None else (span * drawn.shares(model, 0)).var(axis=0)
+    return information_at(scale, of, share, of_curves), floor + span * share

@@ -28,6 +28,7 @@ from howsure.stitch.model.anchors import (
     align,
     choose_constraint,
     hold_reference,
+    linked,
 )
 from howsure.stitch.model.noise import ScoreNoise, expected
 from howsure.stitch.model.presets import Preset, preset_called
@@ -44,11 +45,21 @@ if TYPE_CHECKING:
     from howsure.stitch.prediction import Predictions
     from howsure.tables.frames import Source
 
-__all__ = ["CapabilityPrior", "FitQuality", "Reference", "Scale", "assemble", "fit", "prepared_for", "solve_again"]
+__all__ = [
+    "LEAST_REFERENCE",
+    "CapabilityPrior",
+    "FitQuality",
+    "Reference",
+    "Scale",
+    "assemble",
+    "fit",
+    "prepared_for",
+    "solve_again",
+]
 
 Reference: TypeAlias = "str | os.PathLike[str] | Sequence[str] | Scale"
 """What holds the unit in refits: "all", "none", names of models, a file or a folder of a fit, or a scale."""
-_LEAST_REFERENCE = 5  # models whose mean and spread hold a unit
+LEAST_REFERENCE = 5  # models whose mean and spread hold a unit
 
 
 @dataclass(frozen=True)
@@ -201,13 +212,13 @@ class Scale(Result):
         """
         here = dict(zip(self.problem.models, self.estimate.capability.tolist(), strict=True))
         common = [name for name in self.reference or self.problem.models if name in capabilities]
-        if len(common) < _LEAST_REFERENCE:
+        if len(common) < LEAST_REFERENCE:
             raise InputError(
-                f"{len(common)} models are on both scales; at least {_LEAST_REFERENCE} are needed to link them."
+                f"{len(common)} models are on both scales; at least {LEAST_REFERENCE} are needed to link them."
             )
         ours, theirs = (np.array([one[name] for name in common]) for one in (here, capabilities))
-        factor = ours.std() / theirs.std()
-        return {name: float(ours.mean() + (value - theirs.mean()) * factor) for name, value in capabilities.items()}
+        moved = linked(np.array(list(capabilities.values()), np.float64), theirs, ours)
+        return dict(zip(capabilities, moved.tolist(), strict=True))
 
     def capability(self, model: str) -> Estimate:
         """The capability of a model, with its interval where there are replicates."""
@@ -452,9 +463,9 @@ def _held(
         return held, {"reference": "all", "reference_mean": held.mean, "reference_sd": held.sd}, ()
     names, values = _reference_table(reference)
     there = [name for name in names if name in problem.models]
-    if len(there) < _LEAST_REFERENCE:
+    if len(there) < LEAST_REFERENCE:
         raise OptionError(
-            f"reference names {len(names)} models, of which {len(there)} are in this fit; at least {_LEAST_REFERENCE} are needed."
+            f"reference names {len(names)} models, of which {len(there)} are in this fit; at least {LEAST_REFERENCE} are needed."
         )
     models = tuple(problem.models.index(name) for name in there)
     if values is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from howsure.estimates import Estimate
 from howsure.stats._arrays import t_quantile
-from howsure.stats.quasi_variances import comparison_intervals
+from howsure.stats.quasi_variances import ComparisonIntervals, comparison_intervals
 from howsure.stats.replicates import (
     Interval,
     probability_best,
@@ -31,6 +31,7 @@ __all__ = [
     "benchmark_frame",
     "estimate_of",
     "interval_state",
+    "intervals_to_compare",
     "model_frame",
     "pair_frame",
     "rank_columns",
@@ -55,7 +56,7 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
     problem = solution.problem
     state = states_of_models(problem)
     drawn = np.empty((0, len(problem.models))) if replicates is None else replicates.capability
-    found = replicate_interval(drawn, level)
+    found, bars = replicate_interval(drawn, level), intervals_to_compare(aligned.capability, replicates, level)
     columns = {
         "model": problem.models,
         "capability": aligned.capability,
@@ -66,9 +67,8 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
         **rank_columns(aligned.capability, drawn, level),
         "date": problem.dates,
         "interval_state": interval_state(found),
-        **dict(
-            zip(("low_to_compare", "high_to_compare"), _compared(aligned.capability, replicates, level), strict=True)
-        ),
+        "low_to_compare": bars.low,
+        "high_to_compare": bars.high,
         "family": problem.families,
         "organisation": pl.Series(problem.organisations, dtype=pl.String),
         "compute": problem.compute,
@@ -78,14 +78,15 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
     return _closed(columns).sort("rank", "model")
 
 
-def _compared(capability: Floats, replicates: ScaleReplicates | None, level: float) -> tuple[Floats, Floats]:
-    """Ends of the comparison intervals; none without whole replicates, in large tables, and where two models are fixed, so that their difference has no variance."""
-    usable, nothing = None if replicates is None else replicates.usable(), np.full(len(capability), np.nan)
+def intervals_to_compare(capability: Floats, replicates: ScaleReplicates | None, level: float) -> ComparisonIntervals:
+    """Intervals for comparing models with each other; NaN without whole replicates, in large tables, and where two models are fixed, so that their difference has no variance."""
+    usable, none = None if replicates is None else replicates.usable(), np.full(len(capability), np.nan)
+    nothing = ComparisonIntervals(none, none, float("nan"))
     if usable is None or not 3 <= len(capability) <= _MOST_COMPARED:
-        return nothing, nothing
+        return nothing
     drawn = usable.capability[np.isfinite(usable.capability).all(axis=1)]
     if len(drawn) < 2 or (drawn.std(axis=0) == 0).any():
-        return nothing, nothing
+        return nothing
     return comparison_intervals(capability, np.cov(drawn, rowvar=False), level)
 
 

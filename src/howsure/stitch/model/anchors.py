@@ -29,6 +29,7 @@ __all__ = [
     "align",
     "choose_constraint",
     "hold_reference",
+    "linked",
 ]
 
 
@@ -134,6 +135,13 @@ def hold_reference(constraint: Constraint, theta: Floats, at: Layout, models: Se
     """The scale of another constraint in the estimate ``theta``, held by the mean and spread of these models in all refits."""
     capability = align(constraint, theta, at).capability[list(models)]
     return ReferenceModels(tuple(models), float(capability.mean()), float(capability.std()))
+
+
+def linked(values: Floats, theirs: Floats, ours: Floats) -> Floats:
+    """Values in another unit: moved and stretched as ``theirs`` must be to have the mean and the standard deviation of ``ours`` (mean–sigma linking); leading axes are replicates."""
+    centre, spread = theirs.mean(axis=-1, keepdims=True), theirs.std(axis=-1, keepdims=True)
+    moved: Floats = ours.mean() + (values - centre) * (ours.std() / spread)
+    return moved
 
 
 def choose_constraint(
