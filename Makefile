@@ -38,8 +38,9 @@ docs: $(READY) ## the documentation as pages that open offline: writes site/inde
 evidence: $(READY) ## full coverage and speed tables: writes evidence/ (takes long)
 	mkdir -p evidence
 	$(BIN)/howsure coverage -o evidence/coverage
-	$(BIN)/howsure stitch coverage -o evidence/stitch
 	for of in time compare trend attempts; do $(BIN)/howsure horizon coverage --of $$of -o evidence/horizon-$$of; done
+	$(BIN)/howsure stitch coverage --resample all -o evidence/stitch
+	$(BIN)/howsure stitch coverage --departure all -o evidence/stitch_departures
 	$(BIN)/howsure demo --coverage 20 -o evidence/demo
 	$(BIN)/python -m benchmarks | tee evidence/benchmarks.txt
 

@@ -318,7 +318,15 @@ def test_the_search_works_from_a_folder(site, browser_page):
 CHAINS = {
     "stitch": [
         *("stitch explore", "stitch fit", "stitch score", "stitch next", "stitch predict", "stitch forecast"),
-        *("stitch lag", "stitch progress", "stitch validate", "stitch growth", "stitch domains", "stitch gaps"),
+        *(
+            "stitch lag",
+            "stitch progress",
+            "stitch validate",
+            "stitch traits",
+            "stitch growth",
+            "stitch domains",
+            "stitch gaps",
+        ),
         *("stitch votes", "stitch update", "stitch all"),
         *("stitch map", "stitch robustness", "stitch check", "stitch simulate", "stitch coverage"),
         *("bridge place", "bridge map"),

@@ -20,6 +20,7 @@ from howsure.stitch import (
     Scale,
     ScaleCheck,
     ScaleUpdate,
+    SecondTrait,
     SimulatedScores,
     VoteRanking,
     check,
@@ -39,6 +40,7 @@ from howsure.stitch import (
     score,
     simulate,
     simulate_votes,
+    traits,
     update,
     validate,
     votes,
@@ -152,3 +154,8 @@ def checked():
 @example(CapabilityCoverage)
 def covered():
     return coverage(2, resamples=["errors"], n_replicates=20)
+
+
+@example(SecondTrait)
+def second_trait():
+    return traits(simulated().scores, n_replicates=6, folds=2)

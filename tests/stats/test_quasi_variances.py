@@ -44,10 +44,31 @@ def test_they_are_the_least_squares_of_the_logarithms():
 
 
 def test_bars_of_equal_variances_touch_at_the_significance_limit():
-    low, high = comparison_intervals([0.0, 1.0], np.eye(2), 0.95)
+    low, high, _ = comparison_intervals([0.0, 1.0], np.eye(2), 0.95)
     assert high[0] - low[0] == pytest.approx(1.959964 * np.sqrt(2), rel=1e-6)
-    low, high = comparison_intervals([0.0, 1.959964 * np.sqrt(2)], np.eye(2), 0.95)
+    low, high, _ = comparison_intervals([0.0, 1.959964 * np.sqrt(2)], np.eye(2), 0.95)
     assert high[0] == pytest.approx(low[1], rel=1e-6)
+
+
+def test_overlap_agrees_with_the_tests_of_pairs():
+    """Of replicates with a large shared error, which cancels in differences; the share is counted pair by pair."""
+    rng = np.random.default_rng(4)
+    value, sd = rng.normal(0, 3, 40), rng.uniform(0.5, 1.5, 40)
+    drawn = value + 2 * rng.standard_normal((2000, 1)) + sd * rng.standard_normal((2000, 40))
+    c = np.cov(drawn.T)
+    low, high, agreement = comparison_intervals(value, c, 0.9)
+    same = [
+        (max(low[i], low[j]) > min(high[i], high[j]))
+        == (abs(value[i] - value[j]) > 1.644854 * np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j]))
+        for i in range(40)
+        for j in range(i)
+    ]
+    assert agreement == pytest.approx(np.mean(same))
+    assert 0.95 < agreement < 1
+
+
+def test_a_single_estimate_has_no_pairs():
+    assert np.isnan(comparison_intervals([1.0], [[1.0]]).agreement)
 
 
 def test_what_has_no_variance_is_refused():

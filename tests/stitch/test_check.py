@@ -172,6 +172,8 @@ def test_the_result_goes_to_files_json_and_charts(found, tmp_path):
         "check_scores.csv",
         "check_residuals.csv",
         "check_supports.csv",
+        "check_groups.csv",
+        "check_benchmarks.csv",
         "check.json",
         "check.result.zip",
     }
@@ -181,3 +183,69 @@ def test_the_result_goes_to_files_json_and_charts(found, tmp_path):
     charts = found.charts()
     assert set(charts) == {"check", "check_residuals", "check_supports"}
     assert all("n = " in to_spec(chart)["description"] for chart in charts.values())
+
+
+# contamination and differential functioning
+
+
+def test_a_tuned_organisation_is_named_and_nobody_else():
+    world = simulate(n_models=80, n_benchmarks=20, seed=5)
+    rows = world.scores.frame
+    counts = rows.filter(pl.col("score") < 0.7).group_by("organisation", "benchmark").len().sort("len", descending=True)
+    maker, benchmark, _ = counts.row(0)
+    is_tuned = (pl.col("organisation") == maker) & (pl.col("benchmark") == benchmark)
+    tuned = Scores(
+        rows.with_columns(pl.when(is_tuned).then((pl.col("score") + 0.25).clip(0, 1)).otherwise("score").alias("score"))
+    )
+    found = surprises(fit(tuned))
+    first = found.groups.filter(kind="organisation").row(0, named=True)
+    assert (first["group"], first["benchmark"]) == (maker, benchmark)
+    assert first["q"] < 0.05
+    assert first["effect_low"] < 0.25 < first["effect_high"] + 0.1
+    assert any(f"models of {maker} score higher on {benchmark}" in one for one in found.words(5))
+    clean = surprises(fit(world.scores)).groups
+    assert (clean["q"] < 0.05).sum() <= 1
+
+
+def test_tests_of_groups_reject_no_more_often_than_stated():
+    """Simulated organisations do not differ. The tests are somewhat conservative: organisations may differ as much as the residuals allow."""
+    p = np.concatenate([
+        surprises(fit(simulate(n_models=50, n_benchmarks=12, seed=seed).scores)).groups["p"].to_numpy() for seed in range(6)
+    ])  # fmt: skip
+    assert len(p) > 200
+    assert (p < 0.05).mean() < 0.08
+    assert 0.33 < (p < 0.5).mean() < 0.60
+
+
+def test_benchmarks_that_order_models_differently_are_named_with_a_cause(world):
+    rows = world.scores.frame
+    most = rows.group_by("benchmark").len().sort("len", descending=True)["benchmark"][:3].to_list()
+    capability = dict(world.models.select("model", "capability").iter_rows())
+    base = rows.filter(pl.col("benchmark") == most[0])
+    falls = base.with_columns(
+        benchmark=pl.lit("falls"),
+        score=pl.col("model").replace_strict(capability).rank(descending=True) / (pl.len() + 1),
+    )
+    drawn = np.random.default_rng(1).random(len(base))
+    noise = base.with_columns(benchmark=pl.lit("noise"), score=pl.Series(0.4 + 0.2 * drawn))
+    full = base.with_columns(benchmark=pl.lit("full"), score=pl.Series(np.where(drawn < 0.1, 0.98, 1.0)))
+    found = surprises(fit(Scores(pl.concat([rows, falls, noise, full])))).benchmarks
+    state, cause = (dict(found.select("benchmark", name).iter_rows()) for name in ("state", "cause"))
+    assert (state["falls"], state["noise"], state["full"]) == ("reversed", "unrelated", "unrelated")
+    assert "give 1 − score" in cause["falls"]
+    assert "something else" in cause["noise"]
+    assert "ceiling" in cause["full"]
+    assert state[most[0]] == "ok"
+
+
+@pytest.mark.heavy
+def test_one_raised_score_is_often_among_the_first_five():
+    """35 % is the goal; in these small tables the share is about a half."""
+    first = []
+    for seed in range(16):
+        rows = simulate(n_models=80, n_benchmarks=24, seed=100 + seed).scores.frame.with_row_index()
+        victim = rows.filter(pl.col("score") <= 0.8).sample(1, seed=seed).row(0, named=True)
+        raised = pl.when(pl.col("index") == victim["index"]).then(pl.col("score") + 0.2).otherwise("score")
+        listed = surprises(fit(Scores(rows.with_columns(raised.alias("score")).drop("index")))).residuals.head(5)
+        first.append(listed.filter(model=victim["model"], benchmark=victim["benchmark"]).height)
+    assert np.mean(first) >= 0.3

@@ -435,11 +435,11 @@ def test_the_same_seed_gives_the_same_forecast(scale, found):
     assert saturation_frame(again.saturation).equals(saturation_frame(found.saturation))
 
 
-def true_slope(world, anchor):
-    """That of the true frontier, in the unit in which the anchor's slope is 1."""
+def true_slope(world, scale):
+    """That of the true frontier, in the unit of the scale."""
     days = world.models["date"].to_physical().to_numpy().astype(np.int64)
-    unit = world.benchmarks.filter(benchmark=anchor)["slope"][0]
-    return fit_trend(dated_of(days, world.models["capability"].to_numpy())).line.slope.value * unit
+    linked = scale.link(dict(world.models.select("model", "capability").iter_rows()))
+    return fit_trend(dated_of(days, np.array(list(linked.values())))).line.slope.value
 
 
 def test_a_saved_scale_gives_the_same_forecast(scale, found, tmp_path):
@@ -452,7 +452,7 @@ def test_a_saved_scale_gives_the_same_forecast(scale, found, tmp_path):
 def test_the_planted_growth_is_in_the_interval_of_the_slope():
     world = simulate(n_models=80, n_benchmarks=20, seed=0)
     scale = fit(world.scores, n_replicates=100)
-    truth = true_slope(world, scale.provenance.settings["anchor"])
+    truth = true_slope(world, scale)
     slope = fit_trend(Dated.of(scale)).slope()
     assert slope.covers(truth)
     assert slope.low > 0
@@ -464,7 +464,7 @@ def test_planted_growth_is_covered_as_often_as_stated():
     for seed in range(n):
         world = simulate(n_models=80, n_benchmarks=20, seed=seed)
         scale = fit(world.scores, n_replicates=100)
-        trend, truth = fit_trend(Dated.of(scale)), true_slope(world, scale.provenance.settings["anchor"])
+        trend, truth = fit_trend(Dated.of(scale)), true_slope(world, scale)
         held += trend.slope().covers(truth)
         held_plain += trend.slope(is_plain=True).covers(truth)
     assert held / n > 0.88

@@ -10,7 +10,7 @@ from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.hierarchy import solve_hierarchy
 from howsure.stitch.model.replicates import draw_replicates
-from howsure.stitch.sensitivity.crossvalidation import compare_models, held_out_errors, make_folds
+from howsure.stitch.sensitivity.crossvalidation import METHODS, SPLITS, compare_models, make_folds
 from howsure.stitch.simulator import PER_LOG10_FLOP, PER_YEAR, simulate
 from howsure.tables import Scores
 
@@ -63,36 +63,61 @@ def test_a_second_trait_is_found_where_there_is_one():
 
 def test_held_out_error_on_the_published_folds(paper_problem, paper_folds):
     names = ["benchmark mean", "clipped linear", "Rasch (equal slopes)", "sigmoid (paper)", "default"]
-    errors = held_out_errors(paper_problem, names, folds=paper_folds, anchor="Winogrande")
-    assert rms(errors["benchmark mean"]) == pytest.approx(0.1835, abs=1e-4)
-    assert rms(errors["Rasch (equal slopes)"]) == pytest.approx(0.1131, abs=1e-4)
-    assert rms(errors["sigmoid (paper)"]) == pytest.approx(0.0995, abs=1e-4)
-    assert rms(errors["default"]) < 0.0925
+    table = compare_models(paper_problem, methods=names, folds=paper_folds, against="default", anchor="Winogrande")
+    rmse = dict(table.filter(split="random holes").select("method", "rmse").iter_rows())
+    assert rmse["benchmark mean"] == pytest.approx(0.1835, abs=1e-4)
+    assert rmse["Rasch (equal slopes)"] == pytest.approx(0.1131, abs=1e-4)
+    assert rmse["sigmoid (paper)"] == pytest.approx(0.0995, abs=1e-4)
+    assert rmse["default"] < 0.0925
     # fitted through the clip, lines do better than the published sigmoid; fitted without it they had .1255
-    assert rms(errors["clipped linear"]) == pytest.approx(0.0975, abs=1e-3)
+    assert rmse["clipped linear"] == pytest.approx(0.0975, abs=1e-3)
 
 
 @pytest.mark.heavy
 def test_every_model_of_the_scores_on_the_published_folds(paper_problem, paper_folds):
     table = compare_models(paper_problem, folds=paper_folds, anchor="Winogrande")
-    rmse = dict(table.select("method", "rmse").iter_rows())
-    assert table["method"][:2].to_list() == ["default, two dimensions", "default"]
-    assert rmse["default, two dimensions"] < 0.08
+    best = table.filter(split="all three")
+    assert best["method"][0] == "predict"  # the default of the release, by the mean log ratio over the three splits
+    rmse = dict(table.filter(split="random holes").select("method", "rmse").iter_rows())
+    assert rmse["predict"] < 0.08
     assert rmse["variance per benchmark"] < rmse["clipped linear"] < rmse["sigmoid (paper)"]
-    better = table.filter(pl.col("method") == "default").row(0, named=True)
-    assert better["difference_high"] < 0
+    others = table.filter(pl.col("split") != "all three", ~pl.col("method").str.starts_with("predict"))
+    assert (others["difference"] > 0).all()
+    curves = table.filter(pl.col("split") != "all three", method="sigmoid (paper)")
+    assert (curves["difference_low"] > 0).all()
 
 
 def test_comparison_has_intervals_and_a_reference(problem):
     told = []
     table = compare_models(
-        problem, methods=["benchmark mean", "clipped linear"], folds=3, seed=2, progress=lambda *n: told.append(n)
+        problem,
+        methods=["benchmark mean", "clipped linear"],
+        folds=3,
+        against="sigmoid (paper)",
+        seed=2,
+        progress=lambda *n: told.append(n),
     )
     assert set(table["method"]) == {"benchmark mean", "clipped linear", "sigmoid (paper)"}
-    assert (table["rmse_low"] < table["rmse"]).all()
-    assert (table["rmse"] < table["rmse_high"]).all()
-    assert table.filter(pl.col("method") == "sigmoid (paper)")["difference"][0] == 0
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert table["split"].unique(maintain_order=True).to_list() == [*SPLITS, "all three"]
+    single = table.drop_nulls("rmse")
+    assert (single["rmse_low"] < single["rmse"]).all()
+    assert (single["rmse"] < single["rmse_high"]).all()
+    paper = table.filter(method="sigmoid (paper)")
+    assert paper["difference"].to_list() == [0, 0, 0, None]
+    assert paper["ratio"].to_list() == [1, 1, 1, 1]
+    ratio = table.filter(method="clipped linear")["ratio"].to_numpy()
+    assert ratio[3] == pytest.approx(np.exp(np.log(ratio[:3]).mean()))
+    assert told == [(k, 11) for k in range(1, 12)]
+
+
+@pytest.mark.parametrize(
+    "name", ["two-way logit", "soft-impute", "nearest neighbours", "five best benchmarks", "Gaussian process"]
+)
+def test_baselines_beat_the_mean_of_a_benchmark(problem, name):
+    held_out = make_folds(problem, 5, seed=1) == 0
+    known, new = problem.keep(~held_out), problem.keep(held_out)
+    error = {one: rms(METHODS[one](known, new, AnchorBenchmark(0)) - new.score) for one in (name, "benchmark mean")}
+    assert error[name] < 0.8 * error["benchmark mean"]
 
 
 def test_folds_are_even_and_repeatable(problem):
@@ -105,9 +130,9 @@ def test_folds_are_even_and_repeatable(problem):
 
 def test_wrong_methods_and_folds_are_told(problem):
     with pytest.raises(OptionError, match=r"No model of the scores called 'defaul'. Did you mean 'default'"):
-        held_out_errors(problem, ["defaul"])
+        compare_models(problem, methods=["defaul"])
     with pytest.raises(InputError, match="folds: 2 for"):
-        held_out_errors(problem, ["default"], folds=np.zeros(2, dtype=int))
+        compare_models(problem, methods=["default"], folds=np.zeros(2, dtype=int))
 
 
 @pytest.mark.heavy

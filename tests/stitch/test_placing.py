@@ -136,3 +136,56 @@ def test_a_test_of_ten_items_is_not_the_next_benchmark(is_told):
     firsts = [names[0] for names in lists if small in names and len(names) > 1]
     assert len(firsts) > 10
     assert small not in firsts
+
+
+def test_scores_on_the_other_benchmarks_are_predicted_as_if_the_model_were_on_the_scale(world):
+    """A new model with the scores of one that is fitted: the same predictions, from the fit with it and from the fit without it."""
+    whole = fit(world.scores)
+    name = whole.models["model"][10]
+    rows = world.scores.frame
+    without = fit(Scores(rows.filter(pl.col("model") != name)))
+    placed = without.score(Scores(rows.filter(pl.col("model") == name))).predictions
+    there = whole.predict(name).scores.filter(pl.col("observed").is_null(), pl.col("expected_state") == "ok")
+    both = there.join(placed, on=["model", "benchmark"])
+    assert len(both) == len(there) > 3
+    assert both["expected_right"].to_numpy() == pytest.approx(both["expected"].to_numpy(), abs=0.05)
+    width = (both["observed_high_right"] - both["observed_low_right"]) / (both["observed_high"] - both["observed_low"])
+    assert width.to_numpy() == pytest.approx(1, abs=0.25)
+    again = whole.score(Scores(rows.filter(pl.col("model") == name))).predictions
+    assert again.sort("benchmark")["expected"].to_numpy() == pytest.approx(
+        whole.predict(name).scores.filter(pl.col("observed").is_null()).sort("benchmark")["expected"].to_numpy(),
+        abs=0.05,
+    )
+
+
+def test_a_set_of_benchmarks_tells_most_about_the_others(scale):
+    name = scale.models.sort("n_benchmarks")["model"][0]
+    found = scale.next_benchmark(name, n=3)
+    has = set(scale.problem.to_frame().filter(pl.col("model") == name)["benchmark"])
+    assert not has & set(found.together["benchmark"])
+    assert found.together["step"].to_list() == [1, 2, 3]
+    assert (found.together["error"] < found.together["error_now"]).all()
+    assert found.together["n_others"].diff().drop_nulls().to_list() == [-1, -1]
+
+
+def true_score(world, capability, benchmark):
+    row = world.benchmarks.row(by_predicate=pl.col("benchmark") == benchmark, named=True)
+    return row["floor"] + (1 - row["floor"]) / (1 + np.exp(-row["slope"] * (capability - row["difficulty"])))
+
+
+def test_the_chosen_benchmarks_predict_the_others_better_than_the_least_informative(world):
+    scale = fit(world.scores)
+    found = scale.next_benchmark(n=4)
+    assert found.model is None
+    assert len(found.benchmarks) == len(scale.benchmarks)
+    assert found.together["error"][-1] < 0.8 * found.together["error_now"][-1]
+    sets = found.together["benchmark"].to_list(), found.benchmarks["benchmark"].to_list()[-4:]
+    rng, errors, date = np.random.default_rng(1), ([], []), world.models["date"].max()
+    for capability in world.models.sort("date")["capability"][-10:]:
+        for some, squares in zip(sets, errors, strict=True):
+            scores = [np.clip(true_score(world, capability, b) + 0.02 * rng.standard_normal(), 0, 1) for b in some]
+            new = pl.DataFrame({"model": "newcomer", "benchmark": some, "score": scores, "date": date})
+            others = scale.score(Scores(new)).predictions.drop_nulls("expected")
+            others = others.filter(~pl.col("benchmark").is_in(sets[0] + sets[1]))
+            squares += [(value - true_score(world, capability, b)) ** 2 for b, value in others.select("benchmark", "expected").iter_rows()]  # fmt: skip
+    assert np.mean(errors[0]) < np.mean(errors[1])

@@ -203,7 +203,8 @@ def test_the_planted_world_is_recovered_on_its_own_scale():
     for seed in range(n):
         world = simulate(n_models=80, n_benchmarks=20, seed=seed)
         scale = fit(world.scores, n_replicates=60)
-        unit = world.benchmarks.filter(benchmark=scale.provenance.settings["anchor"])["slope"][0]
+        linked = scale.link({**dict(world.models.select("model", "capability").iter_rows()), "0": 0.0, "1": 1.0})
+        unit = linked["1"] - linked["0"]
         found = progress(scale)
         held += [found.rate("per_oom").covers(PER_LOG10_FLOP * unit), found.rate("per_year").covers(PER_YEAR * unit)]
     assert (held / n >= 0.87).all()

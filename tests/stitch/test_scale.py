@@ -44,10 +44,8 @@ def test_tables_are_sorted_and_whole(scale, world):
 
 
 def test_truth_lies_in_the_intervals_about_as_often_as_it_should(scale, world):
-    """Differences to the median model, in units of the anchor's slope."""
-    anchor = scale.provenance.settings["anchor"]
-    slope = world.benchmarks.filter(pl.col("benchmark") == anchor)["slope"][0]
-    true = dict(world.models.select("model", pl.col("capability") * slope).iter_rows())
+    """Differences to the median model."""
+    true = scale.link(dict(world.models.select("model", "capability").iter_rows()))
     others = scale.models["model"].to_list()
     middle = others.pop(20)
     pairs = scale.pairs([middle, *others]).filter((pl.col("a") == middle) | (pl.col("b") == middle))
@@ -80,7 +78,64 @@ def test_the_default_anchor_is_the_benchmark_that_most_models_have(scale):
     row = scale.benchmarks.filter(pl.col("benchmark") == anchor).row(0, named=True)
     assert row["n_models"] == scale.benchmarks["n_models"].max()
     assert (row["difficulty"], row["slope"]) == pytest.approx((0, 1))
-    assert (row["difficulty_low"], row["slope_high"]) == pytest.approx((0, 1))
+    assert row["difficulty_low"] < 0 < row["difficulty_high"]  # the models hold the unit in refits, not the anchor
+
+
+def test_models_hold_the_unit_in_refits(world, scale):
+    assert scale.reference == scale.problem.models
+    drawn = scale.replicates.capability
+    assert drawn.mean(axis=1) == pytest.approx(scale.estimate.capability.mean())
+    assert drawn.std(axis=1) == pytest.approx(scale.estimate.capability.std())
+    anchored = fit(world.scores, reference="none", n_replicates=20)
+    assert anchored.reference == ()
+    assert anchored.models["capability"].to_list() == pytest.approx(scale.models["capability"].to_list())
+    assert anchored.replicates.difficulty[
+        :, scale.problem.benchmark_at(scale.provenance.settings["anchor"])
+    ] == pytest.approx(0)
+
+
+def test_reference_models_give_two_scales_one_unit(world, scale, tmp_path):
+    later = Scores(world.scores.frame.filter(pl.col("benchmark") != "bench-01"))
+    kept = [name for name in scale.problem.models if (later.frame["model"] == name).sum() >= 4]
+    scale.save(tmp_path / "old")
+    scale.tables["reference"].write_csv(tmp_path / "list.csv")
+    for reference in (scale, tmp_path / "old", tmp_path / "list.csv"):
+        linked = fit(later, reference=reference, n_replicates=10)
+        before, after = (np.array([one.capability(name).value for name in kept]) for one in (scale, linked))
+        assert (after.mean(), after.std()) == pytest.approx((before.mean(), before.std()))
+        assert [name for name in linked.reference if name in kept] == list(linked.reference)
+    few = fit(world.scores, reference=kept[:8], n_replicates=10)
+    here = [few.problem.model_at(name) for name in kept[:8]]
+    assert few.replicates.capability[:, here].std(axis=1) == pytest.approx(few.estimate.capability[here].std())
+    again = fit(later, reference=scale)
+    assert again.link(dict(scale.models.select("model", "capability").iter_rows()))[kept[0]] == pytest.approx(
+        scale.capability(kept[0]).value
+    )
+    with pytest.raises(OptionError, match="reference names 3 models, of which 2 are in this fit"):
+        fit(world.scores, reference=[*kept[:2], "nobody"])
+
+
+def test_a_ridge_is_for_the_presets_that_have_one(world):
+    weak, strong = (fit(world.scores, preset="paper", since="", ridge=ridge) for ridge in (0.1, 10.0))
+    assert weak.models.equals(fit(world.scores, preset="paper", since="").models)
+    assert strong.quality.rmse > weak.quality.rmse
+    with pytest.raises(OptionError, match="has no ridge"):
+        fit(world.scores, ridge=1.0)
+    with pytest.raises(OptionError, match="above 0"):
+        fit(world.scores, preset="paper", ridge=0.0)
+
+
+def test_names_to_exclude_come_from_files(world, tmp_path):
+    (tmp_path / "names.txt").write_text("bench-01  # saturated\n\nbench-02\n")
+    model, benchmark = world.scores.frame.filter(pl.col("benchmark") == "bench-03").row(0)[0], "bench-03"
+    pl.DataFrame({"model": [model], "benchmark": [benchmark]}).write_csv(tmp_path / "pairs.csv")
+    by_file = fit(world.scores, exclude=[str(tmp_path / "names.txt"), tmp_path / "pairs.csv"])
+    by_name = fit(world.scores, exclude=["bench-01", "bench-02", f"{model}@{benchmark}"])
+    assert by_file.models.equals(by_name.models)
+    assert by_file.provenance.settings["exclude"] == ("bench-01", "bench-02", f"{model}@{benchmark}")
+    (tmp_path / "wrong.csv").write_text("name\nx\n")
+    with pytest.raises(InputError, match=r"no column 'model' or 'benchmark'"):
+        fit(world.scores, exclude=[str(tmp_path / "wrong.csv")])
 
 
 def test_the_choice_of_the_anchor_changes_no_expected_score(world, scale):
@@ -198,7 +253,7 @@ def test_a_saved_scale_is_the_same_again(world, n_dimensions, tmp_path):
     made = fit(world.scores, n_replicates=20, dimensions=n_dimensions)
     written = made.save(tmp_path)
     assert {path.name for path in written} == {
-        "models.csv", "benchmarks.csv", "pairs.csv", "scores.csv", "fit.json", "fit.result.zip",
+        "models.csv", "benchmarks.csv", "pairs.csv", "reference.csv", "scores.csv", "fit.json", "fit.result.zip",
     }  # fmt: skip
     again = Scale.load(tmp_path)
     assert again.models.equals(made.models)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -25,6 +26,34 @@ def test_the_same_table_moves_nothing(old, rows):
     assert found.models["change"].abs().max() < 1e-9
     assert set(found.models["reason"]) == {"only the curves moved"}
     assert found.scale.models["capability"].to_list() == old.models["capability"].to_list()
+
+
+def test_a_refit_has_the_settings_of_the_old_fit(old, rows):
+    new = update(old, Scores(rows), n_replicates=0).scale
+    assert new.provenance.settings["reference"] == "all"
+    strong = fit(Scores(rows), preset="paper", since="", ridge=0.7)
+    again = update(strong, Scores(rows)).scale
+    assert again.provenance.settings["ridge"] == 0.7
+    assert again.estimate.capability == pytest.approx(strong.estimate.capability, abs=1e-9)
+
+
+def test_named_reference_models_keep_the_unit(old, rows):
+    """Also where it came from another scale; with too few of them left the anchor holds it, with a note."""
+    names = old.models["model"][:8].to_list()
+    base = fit(Scores(rows), reference=old)
+    found = update(base, Scores(rows.filter(pl.col("model") != old.models["model"][-1])), n_replicates=0)
+    kept = [name for name in base.reference if name in found.scale.problem.models]
+    assert set(found.scale.reference) == set(kept)
+    both = [
+        [dict(one.models.select("model", "capability").iter_rows())[name] for name in kept]
+        for one in (base, found.scale)
+    ]
+    assert np.mean(both[0]) == pytest.approx(np.mean(both[1]))
+    assert np.std(both[0]) == pytest.approx(np.std(both[1]))
+    some = fit(Scores(rows), reference=names)
+    without = update(some, Scores(rows.filter(~pl.col("model").is_in(names[:5]))), n_replicates=0)
+    assert without.scale.provenance.settings["reference"] == "none"
+    assert any("5 of the models that hold the unit" in note for note in without.provenance.notes)
 
 
 def test_new_models_move_the_others_by_the_curves_alone(old, rows):

@@ -48,13 +48,6 @@ def test_able_models_slip_less():
     assert np.corrcoef(np.array(pairs).T)[0, 1] > 0.7
 
 
-def test_the_unit_is_the_anchors(world):
-    anchor = world.benchmarks["benchmark"][0]
-    told = world.benchmark(anchor)
-    assert world.on_scale(told["difficulty"], anchor) == 0
-    assert world.on_scale(told["difficulty"] + 1, anchor) == pytest.approx(told["slope"])
-
-
 def test_a_seed_is_a_world(world):
     assert plant(3).cast == world.cast
     assert plant(4).cast != world.cast

@@ -14,6 +14,7 @@ from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed,
 from howsure.cli.output import Console, progress_bar
 from howsure.cli.stitch_analyses import (
     check,
+    folds_named,
     forecast,
     lag,
     map_horizons,
@@ -28,13 +29,16 @@ from howsure.cli.stitch_common import (
     Fitting,
     best_of,
     capability_of,
+    ends_of,
     figure,
     first_of,
     load_scale,
     save_result,
+    stated_score,
 )
 from howsure.cli.stitch_index import domains, gaps, growth, run_all, update, votes
 from howsure.errors import OptionError
+from howsure.estimates import Estimate
 
 if TYPE_CHECKING:
     from howsure.stitch.scale import Scale
@@ -160,7 +164,7 @@ def score(
     """Place new models on a finished scale.
 
     The benchmarks stay as they are; the interval includes that they are estimates. Their names are matched without regard to case, spaces and punctuation.
-    Writes placed.csv and placed.json.
+    Scores to expect on the other benchmarks are predicted. Writes placed.csv, placed_predictions.csv and placed.json.
     """
     from howsure.stitch.placing import match_benchmarks
 
@@ -173,6 +177,12 @@ def score(
         (row["model"], capability_of(row, scale.level), row["n_benchmarks"]) for row in placed.models.rows(named=True)
     ]
     output.console.table("On the scale", ("model", f"capability [{scale.level:.0%}]", "benchmarks"), rows)
+    others = [
+        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["observed_low"], r["observed_high"]))
+        for r in placed.predictions.head(SHOWN).rows(named=True)
+    ]
+    columns = ("model", "benchmark", f"expected score [{scale.level:.0%}]", f"one observed score, {scale.level:.0%}")
+    output.console.table("On the benchmarks that they lack", columns, others, first_of(len(placed.predictions)))
     save_result(placed, output)
 
 
@@ -181,28 +191,48 @@ def score(
 def next_benchmark(
     folder: Fit,
     output: Output,
-    model: Annotated[str, typer.Option(help="The model to learn more about.", show_default=False)],
+    model: Annotated[
+        str | None,
+        typer.Option(help="The model to learn more about. [default: a new one without scores]", show_default=False),
+    ] = None,
     rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Benchmarks to show.")] = 10,
+    choose: Annotated[int, typer.Option(min=1, help="Benchmarks in the set to run together.")] = 5,
 ) -> None:
-    """Which benchmark would say most about a model.
+    """Which benchmarks to run next.
 
-    What a score there would add to what its scores say already. Writes next.csv and next.json.
+    What a score on each would add to what is known of the model's capability; and which few benchmarks together say most about its scores on all others.
+    Writes next.csv, next_together.csv and next.json.
     """
     scale = load_scale(folder)
-    found = scale.next_benchmark(model)
+    found = scale.next_benchmark(model, n=choose)
     shown = [
         (
             row["benchmark"],
             figure(row["n_items"], 0),
             f"{row['expected']:.2f}",
-            f"{row['sd_now']:.3f}",
+            figure(row["sd_now"], 3),
             f"{row['sd_after']:.3f}",
         )
         for row in found.benchmarks.head(rows).rows(named=True)
     ]
-    caption = f"{model} is at {scale.capability(model)}. Uncertainty: standard deviation of its capability, given the benchmarks' parameters."
+    who = "A new model" if model is None else f"{model} is at {scale.capability(model)}"
+    caption = f"{who}. Uncertainty: standard deviation of its capability, given the benchmarks' parameters."
     columns = ("benchmark", "items", "expected score", "uncertainty now", "after")
     output.console.table("Most informative benchmarks", columns, shown, caption)
+    steps = [
+        (
+            r["step"],
+            r["benchmark"],
+            f"{r['expected']:.2f}",
+            r["n_others"],
+            figure(r["error_now"], 3),
+            figure(r["error"], 3),
+        )
+        for r in found.together.rows(named=True)
+    ]
+    titles = ("step", "benchmark", "expected score", "others", "error now", "after")
+    caption = "Error: root mean square standard deviation of the expected scores on the others, without and with the scores so far."
+    output.console.table(f"{len(steps)} benchmarks that say most about the others", titles, steps, caption)
     save_result(found, output)
 
 
@@ -222,6 +252,46 @@ app.command("map", epilog="Example: howsure stitch map fit examples/stitch/horiz
 app.command(epilog="Example: howsure stitch robustness examples/stitch/scores.csv --replicates 20")(robustness)
 app.command(epilog="Example: howsure stitch validate examples/stitch/scores.csv --folds 3")(validate)
 app.command(epilog="Example: howsure stitch check fit --models 20 --seed 1")(check)
+
+
+@app.command(epilog="Example: howsure stitch traits examples/stitch/scores.csv --replicates 20 --folds 3")
+@verb
+def traits(
+    inputs: Inputs,
+    reading: Reading,
+    output: Output,
+    fitting: Fitting,
+    replicates: Annotated[int, typer.Option(min=2, help="Bootstrap refits for the intervals.")] = 200,
+    folds: Annotated[
+        str, typer.Option(help="Folds of the random holes: a number, or a file with model, benchmark, fold.")
+    ] = "10",
+    level: Level = 0.9,
+    seed: Seed = 0,
+    scheduler: Scheduler = None,
+) -> None:
+    """Is there a second dimension, and does it pay?
+
+    Loadings and traits of a fit in two dimensions with intervals, a proposed name, held-out errors beside those of one dimension, and whether it is the same over organisations and time.
+    Writes traits_benchmarks.csv, traits_models.csv, traits_validation.csv, traits_invariance.csv, traits.json, the charts and a report.
+    """
+    from howsure.stitch.sensitivity.second_trait import traits as look
+
+    scores = reading.scores(inputs, output.console)
+    options = {name: value for name, value in fitting.options.items() if name != "dimensions"}
+    drawing: dict[str, Any] = {"n_replicates": replicates, "folds": folds_named(folds), "level": level, "seed": seed}
+    with progress_bar("cross-validating", output.console) as progress:
+        found = look(scores, **options, **drawing, scheduler=scheduler, progress=progress)
+    output.console.notes(note for note in found.provenance.notes if note not in scores.notes)
+    rows = [
+        (r["benchmark"], *(Estimate(r[name], r[f"{name}_low"], r[f"{name}_high"], level) for name in ("first", "second")), r["n_models"])
+        for r in found.benchmarks.rows(named=True)
+    ]  # fmt: skip
+    columns = ("benchmark", f"first trait [{level:.0%}]", f"second trait [{level:.0%}]", "models")
+    caption = "Principal axes: traits uncorrelated over models, loadings orthogonal over benchmarks."
+    output.console.table("Loadings, in logits per standard deviation of the trait", columns, rows, caption)
+    for sentence in found.words():
+        output.console.say(f"{sentence}\n")
+    finish(found, output, "traits", "A second dimension")
 
 
 @app.command(epilog="Example: howsure stitch simulate --models 36 --benchmarks 12 -o simulated")
@@ -260,7 +330,7 @@ def simulate(
     console.wrote(written)
 
 
-@app.command(epilog="Example: howsure stitch coverage --simulations 2 --replicates 20 --resample errors")
+@app.command(epilog="Example: howsure stitch coverage --simulations 2 --replicates 20 --departure contamination")
 @verb
 def coverage(
     output: Output,
@@ -270,8 +340,16 @@ def coverage(
         list[str] | None,
         typer.Option(help="Take dates, families and missing scores from a real table.", show_default=False),
     ] = None,
+    departure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An assumption that does not hold: second dimension, asymmetric curves, contamination, heavy tails, unknown floors, or all; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     resample: Annotated[
-        list[str] | None, typer.Option(help="What is resampled; may be repeated. [default: all]", show_default=False)
+        list[str] | None,
+        typer.Option(help="What is resampled, or all; may be repeated. [default: errors]", show_default=False),
     ] = None,
     preset: Annotated[str, typer.Option(help="default, paper or eci.")] = "default",
     replicates: Annotated[int, typer.Option(min=20, help="Refits of each data set.")] = 400,
@@ -281,29 +359,40 @@ def coverage(
 ) -> None:
     """How often the intervals contain the true value, by simulation.
 
-    Of differences between two models, in simulated data sets. Writes coverage.csv and capability_coverage.json.
+    Of capabilities, differences, ranks and held-out scores, and whether P(A > B) is calibrated; also where an assumption does not hold.
+    Writes coverage.csv and capability_coverage.json.
     """
     from howsure.stitch.cleaning import prepare_scores
+    from howsure.stitch.interval_coverage import NONE
     from howsure.stitch.interval_coverage import coverage as measure
     from howsure.stitch.model.replicates import RESAMPLES
+    from howsure.stitch.simulator import DEPARTURES
 
     for name in resample or []:
-        if name not in RESAMPLES:
-            raise OptionError.unknown("resampling", name, RESAMPLES)
+        if name not in (*RESAMPLES, "all"):
+            raise OptionError.unknown("resampling", name, (*RESAMPLES, "all"))
     table = prepare_scores(reading.scores(like, output.console)) if like else None
-    options: dict[str, Any] = {"resamples": resample or RESAMPLES, "preset": preset, "n_replicates": replicates}
+    departures = [NONE, *DEPARTURES] if "all" in (departure or []) else departure or [NONE]
+    options: dict[str, Any] = {"resamples": RESAMPLES if "all" in (resample or []) else resample or ("errors",)}
+    options |= {"preset": preset, "n_replicates": replicates, "departures": departures}
     options |= {"level": level, "seed": seed, "scheduler": scheduler}
     with progress_bar("simulating", output.console) as progress:
         found = measure(simulations, **options, like=table, progress=progress)
-    rows = [
-        (r["resample"], r["pairs"], f"{r['coverage']:.3f} ± {r['monte_carlo_se']:.3f}", f"{r['mean_width']:.3f}")
-        for r in found.rows.rows(named=True)
-    ]
-    caption = f"{simulations:,} simulated data sets, {replicates:,} refits of each, seed {seed}; ± is the Monte Carlo standard error."
-    output.console.table(
-        f"Coverage of {level:.0%} intervals for differences", ("redrawn", "of", "coverage", "mean width"), rows, caption
-    )
+    for name in departures:
+        rows = [
+            (r["resample"], r["of"], f"{r['level']:.3f}", _with_error(r), figure(r["mean_width"], 3))
+            for r in found.rows.rows(named=True)
+            if r["departure"] == name
+        ]
+        about = "all assumptions hold" if name == NONE else f"{name} ({DEPARTURES[name]})"
+        caption = f"{simulations:,} simulated data sets, {replicates:,} refits of each, seed {seed}; ± is the Monte Carlo standard error."
+        columns = ("redrawn", "of", "nominal", "coverage", "mean width")
+        output.console.table(f"Coverage: {about}", columns, rows, caption)
     save_result(found, output)
+
+
+def _with_error(row: Mapping[str, Any]) -> str | None:
+    return None if row["coverage"] is None else f"{row['coverage']:.3f} ± {row['monte_carlo_se']:.3f}"
 
 
 def _tell_scale(scale: Scale, console: Console) -> None:
@@ -339,6 +428,9 @@ def _tell_scale(scale: Scale, console: Console) -> None:
         if "anchor" in settings
         else f"anchored at {' and '.join(settings['anchor_models'])}"
     )
+    if (reference := settings["reference"]) != "none":
+        who = "all models" if reference == "all" else f"{len(reference)} models"
+        unit += f"; {who} hold the unit in refits"
     console.table(
         "Models", columns, models, f"{first_of(len(scale.models))} Preset {settings['preset']}, {unit}.".strip()
     )

@@ -15,9 +15,11 @@ from howsure.cli.stitch_common import (
     Fit,
     Fitting,
     capability_of,
+    ends_of,
     figure,
     load_scale,
     share_of,
+    stated_score,
 )
 from howsure.errors import OptionError
 from howsure.estimates import Estimate, chance, stated
@@ -26,6 +28,8 @@ MOST_PREDICTED = 60
 """Rows of predictions that a terminal shows."""
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from howsure.stitch.forecasting.breaks import BreakTest
 
 __all__ = ["check", "forecast", "lag", "map_horizons", "predict", "progress", "robustness", "validate"]
@@ -51,7 +55,7 @@ def predict(
     scale = load_scale(folder)
     found = scale.predict(models, benchmark)
     rows = [
-        (r["model"], r["benchmark"], _stated_score(r, scale.level), _ends(r["observed_low"], r["observed_high"]), figure(r["observed"], 3))
+        (r["model"], r["benchmark"], stated_score(r, scale.level), ends_of(r["observed_low"], r["observed_high"]), figure(r["observed"], 3))
         for r in found.scores.head(MOST_PREDICTED).rows(named=True)
     ]  # fmt: skip
     columns = (
@@ -76,7 +80,9 @@ def validate(
     folds: Annotated[
         str, typer.Option(help="Folds of the random holes: a number, or a file with model, benchmark, fold.")
     ] = "10",
-    known: Annotated[int, typer.Option(min=1, help="Scores that new and later models keep.")] = 3,
+    known: Annotated[
+        str, typer.Option(help="Scores that new and later models keep: one or more numbers, with commas.")
+    ] = "1,3,5",
     level: Level = 0.9,
     seed: Seed = 0,
 ) -> None:
@@ -92,19 +98,25 @@ def validate(
     options = {name: value for name, value in fitting.options.items() if name in names}
     with progress_bar("fitting", output.console) as progress:
         found = hold_out(
-            scores, folds=folds_named(folds), n_known=known, level=level, seed=seed, progress=progress, **options
+            scores,
+            folds=folds_named(folds),
+            n_known=_whole_numbers(known),
+            level=level,
+            seed=seed,
+            progress=progress,
+            **options,
         )
     output.console.notes(note for note in found.provenance.notes if note not in scores.notes)
     rows = [
-        (r["split"], r["method"], Estimate(r["rmse"], r["rmse_low"], r["rmse_high"], level), _ratio(r, level), r["n"])
+        (_held(r), r["method"], _stated(r, "rmse", level), _stated(r, "ratio", level) if r["ratio"] != 1 else None)
         for r in found.errors.rows(named=True)
     ]
-    columns = ("held out", "method", f"root mean square error [{level:.0%}]", "divided by that of paper", "scores")
-    caption = f"New and later models keep {known} scores each. Later: released after 50, 65 and 80 % of the models."
+    columns = ("held out", "method", f"root mean square error [{level:.0%}]", "divided by that of paper")
+    caption = "Later: released after 50, 65 and 80 % of the models. All three: geometric mean of the ratios."
     output.console.table("Errors of predicted scores", columns, rows, caption)
-    covered = [(r["split"], r["expected"], _covered(r), figure(r["mean_width"], 3), r["n"]) for r in found.coverage.rows(named=True)]  # fmt: skip
-    columns = ("held out", "expected score", f"coverage [{level:.0%}]", "mean width", "scores")
-    output.console.table(f"Coverage of the {level:.0%} prediction intervals", columns, covered)
+    covered = [(_held(r), r["expected"], _covered(r), figure(r["mean_width"], 3), r["n"]) for r in found.coverage.rows(named=True)]  # fmt: skip
+    titles = ("held out", "expected score", f"coverage [{level:.0%}]", "mean width", "scores")
+    output.console.table(f"Coverage of the {level:.0%} prediction intervals", titles, covered)
     finish(found, output, "validate", "Held-out scores")
 
 
@@ -347,7 +359,7 @@ def robustness(
     columns = ("varied", "refits", "slope", "in one unit", "most", "rank correlation", "leader stays")
     caption = f"Slope of the frontier per year; as fitted: {found.slope}. Drawn at random: {level:.0%} of the refits, else all. Rank correlation: the lowest."
     output.console.table("What the conclusion is sensitive to", columns, rows, caption)
-    _tell_validation(found.validation.rows(named=True), found.provenance.settings["method"], level, output.console)
+    _tell_validation(found.validation, found.provenance.settings["method"], level, output.console)
     for sentence in found.summary:
         output.console.say(f"{sentence}\n")
     finish(found, output, "robustness", "What the conclusions are sensitive to")
@@ -362,8 +374,9 @@ def check(
 ) -> None:
     """Random models for you to judge, and scores that do not fit.
 
+    Single scores, organisations and dates on a benchmark beside what all other scores say (contamination, differential functioning), and benchmarks that order models differently.
     Writes check.csv, check_scores.csv (the raw scores of the models and their neighbours), check_residuals.csv,
-    check_supports.csv, check.json, the charts and a report.
+    check_supports.csv, check_groups.csv, check_benchmarks.csv, check.json, the charts and a report.
     """
     from howsure.stitch.sensitivity.inspection import check as draw
 
@@ -394,18 +407,19 @@ def folds_named(folds: str) -> int | str:
     return int(folds) if folds.isdigit() else folds
 
 
-def _stated_score(row: Mapping[str, Any], level: float) -> Estimate:
-    if row["expected"] is None:
-        return Estimate.without("undefined", "its scores do not rise with capability", level=level)
-    return Estimate(row["expected"], row["expected_low"], row["expected_high"], level, row["expected_state"])
+def _held(row: Mapping[str, Any]) -> str:
+    return row["split"] if row["n_known"] is None else f"{row['split']}, {row['n_known']} known"
 
 
-def _ends(low: float | None, high: float | None) -> str | None:
-    return None if low is None or high is None else f"{low:.2f} to {high:.2f}"
+def _stated(row: Mapping[str, Any], name: str, level: float) -> Estimate | None:
+    return None if row[name] is None else Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], level)
 
 
-def _ratio(row: Mapping[str, Any], level: float) -> Estimate | None:
-    return None if row["ratio"] == 1 else Estimate(row["ratio"], row["ratio_low"], row["ratio_high"], level)
+def _whole_numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(one) for one in text.split(","))
+    except ValueError:
+        raise OptionError(f"--known {text}: write whole numbers with commas, as in 1,3,5.") from None
 
 
 def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -> None:
@@ -419,24 +433,30 @@ def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -
     console.table("Earlier forecasts of the frontier, compared with what came", columns, cells)
 
 
-def _tell_validation(rows: list[dict[str, Any]], used: str, level: float, console: Console) -> None:
-    cells = [
-        (
-            row["method"],
-            Estimate(row["rmse"], row["rmse_low"], row["rmse_high"], level),
-            None
-            if row["method"] == used
-            else Estimate(row["difference"], row["difference_low"], row["difference_high"], level),
-        )
-        for row in rows
+def _tell_validation(frame: pl.DataFrame, used: str, level: float, console: Console) -> None:
+    import polars as pl
+
+    from howsure.stitch.sensitivity.crossvalidation import ALL_SPLITS
+
+    splits = frame["split"].unique(maintain_order=True).to_list()
+    by_pair = {(row["split"], row["method"]): row for row in frame.rows(named=True)}
+    methods = frame.filter(pl.col("split") == splits[-1])["method"].to_list()
+    errors = [
+        (name, *(figure(by_pair[split, name]["rmse" if split != ALL_SPLITS else "ratio"], 4) for split in splits))
+        for name in methods
     ]
-    columns = ("model of the scores", f"held-out error [{level:.0%}]", "difference from the model in use")
-    console.table(
-        "Held-out error of the models of the scores",
-        columns,
-        cells,
-        f"{rows[0]['n']:,} scores, identical folds; in use: {used}.",
-    )
+    columns = ("model of the scores", *(split if split != ALL_SPLITS else "divided by paper" for split in splits))
+    caption = "New and later models keep 3 scores each. Divided by the error of paper: geometric mean over the splits."
+    console.table("Held-out error of the models of the scores (root mean square)", columns, errors, caption)
+    there = [split for split in splits if split != ALL_SPLITS]
+    differences = [(name, *(_difference(by_pair[split, name]) for split in there)) for name in methods if name != used]
+    caption = f"In use: {used}. Negative is better."
+    console.table(f"Difference from the model in use [{level:.0%}]", ("model of the scores", *there), differences, caption)  # fmt: skip
+
+
+def _difference(row: Mapping[str, Any]) -> str:
+    value, low, high = (f"{row[f'difference{end}']:+.3f}".replace("0.", ".") for end in ("", "_low", "_high"))
+    return f"{value} [{low}, {high}]"  # without leading zeros three of them fit beside each other
 
 
 def _covered(row: Mapping[str, Any]) -> Estimate | None:

@@ -23,11 +23,13 @@ __all__ = [
     "Fitting",
     "best_of",
     "capability_of",
+    "ends_of",
     "figure",
     "first_of",
     "load_scale",
     "save_result",
     "share_of",
+    "stated_score",
 ]
 
 SHOWN = 15
@@ -54,16 +56,24 @@ class Fitting:
     anchor_difficulty: Annotated[float, _option("Difficulty of the anchor on the scale.", show_default=True)] = 0.0
     anchor_slope: Annotated[float, _option("The anchor's slope, which fixes the unit.", show_default=True)] = 1.0
     anchor_models: Annotated[str | None, _option('Instead: two models with their values, as in "A=130,B=150".')] = None
+    reference: Annotated[
+        str | None,
+        _option(
+            "What holds the unit in refits: all (mean and spread of all models), none (the anchor), a file of models, or an earlier FIT. [default: the preset's]"
+        ),
+    ] = None
     min_benchmarks: Annotated[int, _option("Exclude models on fewer benchmarks.", min=1, show_default=True)] = 4
     since: Annotated[str | None, _option("Exclude older models, as in 2023-01-31.")] = None
     duplicates: Annotated[
         str | None, _option("Several scores of one model on one benchmark: mean, max or min. [default: the preset's]")
     ] = None
     exclude: Annotated[
-        list[str] | None, _option("Exclude a model, a benchmark or MODEL@BENCHMARK; may be repeated.")
+        list[str] | None,
+        _option("Exclude a model, a benchmark, MODEL@BENCHMARK, or all that a file names; may be repeated."),
     ] = None
     include: Annotated[list[str] | None, _option("Keep only these models and benchmarks; may be repeated.")] = None
     floors: Annotated[Path | None, _option("File with the columns benchmark, floor and, if known, ceiling.")] = None
+    ridge: Annotated[float | None, _option("Strength of the penalty of paper and eci. [default: 0.1]")] = None
     dimensions: Annotated[int, _option("1 or 2.", min=1, max=2, show_default=True)] = 1
 
     @property
@@ -115,6 +125,18 @@ def figure(number: float | None, digits: int) -> str | None:
 def share_of(number: float | None) -> str | None:
     """A share in per cent."""
     return None if number is None else f"{number:.0%}"
+
+
+def stated_score(row: Mapping[str, Any], level: float) -> Estimate:
+    """An expected score with its interval, or why there is none."""
+    if row["expected"] is None:
+        return Estimate.without("undefined", "its scores do not rise with capability", level=level)
+    return Estimate(row["expected"], row["expected_low"], row["expected_high"], level, row["expected_state"])
+
+
+def ends_of(low: float | None, high: float | None) -> str | None:
+    """Both ends of an interval of scores."""
+    return None if low is None or high is None else f"{low:.2f} to {high:.2f}"
 
 
 def _values(text: str) -> dict[str, float]:

@@ -124,7 +124,8 @@ class Strengths:
         ends = np.full((2, len(self.names)), np.nan)
         ok = self.is_ok
         if ok.sum() > 1 and np.isfinite(self.covariance[np.ix_(ok, ok)]).all():
-            ends[:, ok] = comparison_intervals(self.values[ok], self.covariance[np.ix_(ok, ok)], self.level, self.df)
+            bars = comparison_intervals(self.values[ok], self.covariance[np.ix_(ok, ok)], self.level, self.df)
+            ends[:, ok] = bars.low, bars.high
         return ends[0], ends[1]
 
     def draws(self, n_replicates: int, rng: np.random.Generator) -> Floats:

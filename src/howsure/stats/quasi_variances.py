@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from howsure.errors import InputError
 from howsure.stats._arrays import Floats, finite, normal_quantile, t_quantile
 
-__all__ = ["QuasiVariances", "comparison_intervals", "quasi_variances"]
+__all__ = ["ComparisonIntervals", "QuasiVariances", "comparison_intervals", "quasi_variances"]
 
 _LEAST = 1e-3  # of the mean variance of a difference: a quasi-variance is not smaller
 
@@ -23,6 +23,14 @@ class QuasiVariances(NamedTuple):
 
     values: Floats
     worst: float
+
+
+class ComparisonIntervals(NamedTuple):
+    """Ends of the bars, and ``agreement``: the share of pairs of which the bars say the same as the test of their difference."""
+
+    low: Floats
+    high: Floats
+    agreement: float
 
 
 def quasi_variances(covariance: ArrayLike) -> QuasiVariances:
@@ -86,7 +94,7 @@ def quasi_variances(covariance: ArrayLike) -> QuasiVariances:
 
 def comparison_intervals(
     values: ArrayLike, covariance: ArrayLike, level: float = 0.95, df: float = np.inf
-) -> tuple[Floats, Floats]:
+) -> ComparisonIntervals:
     r"""Bars for a chart: two that do not overlap belong to estimates that differ significantly, and conversely, up to an approximation.
 
     .. math:: \hat\theta_i \pm c\,t\,\sqrt{q_i}, \qquad
@@ -108,14 +116,18 @@ def comparison_intervals(
 
     Returns
     -------
-    low, high : array, shape (k,)
-        The ends of the bars.
+    ComparisonIntervals
+        The ends of the bars, shape (k,), and for which share of pairs they say the same as the test of that pair; NaN for a single estimate.
     """
-    estimates = finite(values, "values")
-    q = quasi_variances(covariance).values
+    estimates, matrix = finite(values, "values"), np.asarray(covariance, dtype=np.float64)
+    q = quasi_variances(matrix).values
     root = np.sqrt(q)
     first, second = np.triu_indices(len(q), 1)
     share = float(np.mean(np.sqrt(q[first] + q[second]) / (root[first] + root[second]))) if len(q) > 1 else 1.0
     quantile = normal_quantile(level) if np.isinf(df) else t_quantile(level, df)
     reach = share * quantile * root
-    return estimates - reach, estimates + reach
+    variance = matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]
+    distance = np.abs(estimates[first] - estimates[second])
+    is_same = (distance > reach[first] + reach[second]) == (distance > quantile * np.sqrt(variance))
+    agreement = float(is_same.mean()) if len(q) > 1 else float("nan")
+    return ComparisonIntervals(estimates - reach, estimates + reach, agreement)

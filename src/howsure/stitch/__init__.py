@@ -2,7 +2,7 @@
 
 The verbs of ``howsure stitch`` are functions of the same names here: `explore`, `fit`, `score`, `next`, `predict`, `forecast`, `lag`, `progress`, `growth`, `gaps`, `domains`,
 `update`, `votes`, `all`, `map`,
-`robustness`, `validate`, `check`, `simulate` and `coverage`::
+`robustness`, `validate`, `traits`, `check`, `simulate` and `coverage`::
 
     from howsure.stitch import fit
     scale = fit(scores, anchor="Winogrande", n_replicates=1000)
@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from howsure.stitch.sensitivity.heldout import validate as validate
     from howsure.stitch.sensitivity.inspection import ScaleCheck as ScaleCheck
     from howsure.stitch.sensitivity.inspection import check as check
+    from howsure.stitch.sensitivity.second_trait import SecondTrait as SecondTrait
+    from howsure.stitch.sensitivity.second_trait import traits as traits
     from howsure.stitch.simulator import SimulatedScores as SimulatedScores
     from howsure.stitch.simulator import simulate as simulate
     from howsure.stitch.updating import ScaleUpdate as ScaleUpdate
@@ -93,6 +95,7 @@ _HOMES = {
     "ScaleReplicates": "model.replicates",
     "Robustness": "sensitivity.analysis",
     "Scale": "scale",
+    "SecondTrait": "sensitivity.second_trait",
     "SimulatedScores": "simulator",
     "DomainIndices": "baskets",
     "domains": "baskets",
@@ -125,6 +128,7 @@ _HOMES = {
     "robustness": "sensitivity.analysis",
     "score": "placing",
     "simulate": "simulator",
+    "traits": "sensitivity.second_trait",
     "validate": "sensitivity.heldout",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -14,7 +14,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result
 from howsure.stitch.cleaning import listed
-from howsure.stitch.placing import score
+from howsure.stitch.placing import place
 from howsure.stitch.scale import Scale
 from howsure.tables import Scores
 
@@ -119,7 +119,7 @@ def domains(
         if not len(own):
             notes.append(f"{domain}: no model has {min_benchmarks} of its benchmarks, so it has no index.")
             continue
-        placed = score(scale, Scores(own), weights=weights, seed=seed + number).models
+        placed = place(scale, Scores(own), weights=weights, seed=seed + number)[0]
         parts.append(
             placed.drop("unmatched")
             .join(overall, on="model", how="left", maintain_order="left")

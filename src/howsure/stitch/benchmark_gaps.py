@@ -14,8 +14,7 @@ from howsure.results import Provenance, Result
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.model.anchors import Aligned
-from howsure.stitch.model.problem import sampling_variance
-from howsure.stitch.placing import next_benchmark
+from howsure.stitch.placing import information_at, information_frame
 from howsure.stitch.scale import Scale
 
 if TYPE_CHECKING:
@@ -149,15 +148,8 @@ def gaps(scale: Scale, *, n_models: int = 10) -> BenchmarkGaps:
 
 def _information(scale: Scale, of: Aligned, at: Floats) -> tuple[Floats, Floats]:
     """What a score on each benchmark says about a model of each capability, and its expected share: (n, n_benchmarks)."""
-    problem = scale.problem
-    floor, span = problem.floors, problem.ceilings - problem.floors
     share = expit(of.slope * (at[:, None] - of.difficulty))
-    rise = span * of.slope * share * (1 - share)
-    every = np.arange(len(floor))
-    variance = np.array(
-        [scale.noise.of(one, every, sampling_variance(floor + span * one, problem.items_by_benchmark)) for one in share]
-    )
-    return np.maximum(rise**2 / variance, 1e-12), share
+    return np.maximum(information_at(scale, of, share), 1e-12), share
 
 
 def _new(scale: Scale, frontier: float, grid: Floats, priorities: pl.DataFrame) -> pl.DataFrame:
@@ -184,7 +176,7 @@ def _new(scale: Scale, frontier: float, grid: Floats, priorities: pl.DataFrame) 
 def _priorities(scale: Scale, models: list[str]) -> pl.DataFrame:
     """Scores that the best models lack, the largest reduction of a standard error first."""
     parts = [
-        next_benchmark(scale, name).benchmarks.select(
+        information_frame(scale, name).select(
             pl.lit(name).alias("model"), "benchmark", "expected", "sd_now", "sd_after"
         )
         for name in models

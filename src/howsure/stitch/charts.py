@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from howsure.charts.encodings import MAX_ROWS, NAMES, ON_TOP, by_group, position
 from howsure.charts.theme import LIGHT, PALETTE, ROW
 from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of
 from howsure.stitch.model.curves import curve_frame, residual_frame
+from howsure.stitch.summaries import intervals_to_compare
 
 if TYPE_CHECKING:
     from howsure.stitch.baskets import DomainIndices
@@ -127,18 +129,27 @@ def draw_coverage(found: Exploration) -> Chart:
 
 
 def draw_ranking(scale: Scale, n: int = 40) -> Chart:
-    """The most capable models with their intervals."""
-    rows = scale.models.head(n).select(
-        "model", "capability", "capability_low", "capability_high", state="capability_state", text=_told(scale, n)
-    )
+    """The most capable models with intervals for comparing them with each other, where there are any."""
+    agreement = intervals_to_compare(scale.estimate.capability, scale.replicates, scale.level).agreement
+    has_comparison = np.isfinite(agreement)
+    low, high = ("low_to_compare", "high_to_compare") if has_comparison else ("capability_low", "capability_high")
+    rows = scale.models.head(n).select("model", "capability", low, high, state="capability_state", text=_told(scale, n))
+    cut = f"The first {n}" if len(scale.models) > n else ""
+    caption = _caption(scale, cut)
+    if has_comparison:
+        note = (
+            f"Two models whose bars do not overlap differ significantly (for {agreement:.0%} of all pairs the bars say what the "
+            "pair's own test says); the interval of one capability alone is wider"
+        )
+        caption = replace(caption, method="for comparisons (quasi-variances)", note=f"{note}. {cut}".strip(" ."))
     return interval_plot(
         rows,
         title="The most capable models" if len(scale.models) > n else "Capabilities",
-        caption=_caption(scale, f"The first {n}" if len(scale.models) > n else ""),
+        caption=caption,
         label=Field("model", "Model"),
         value=Field("capability", "Capability", CAPABILITY),
-        low="capability_low",
-        high="capability_high",
+        low=low,
+        high=high,
     )
 
 

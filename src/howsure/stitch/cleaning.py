@@ -19,7 +19,7 @@ from howsure.tables import Scores
 from howsure.tables.frames import parts_of
 from howsure.tables.spellings import fold_name
 
-__all__ = ["DUPLICATES", "Duplicates", "Floors", "listed", "prepare_all_scores", "prepare_scores"]
+__all__ = ["DUPLICATES", "Duplicates", "Floors", "listed", "named_in", "prepare_all_scores", "prepare_scores"]
 
 Duplicates = Literal["mean", "max", "min"]
 DUPLICATES: tuple[Duplicates, ...] = ("mean", "max", "min")
@@ -29,6 +29,7 @@ _OF_A_MODEL = ("date", "family", "organisation", "compute", "distilled")
 _OF_A_BENCHMARK = ("benchmark_date", "floor", "ceiling", "superseded_by")
 _PAIR = ("model", "benchmark")
 _SHOWN = 6  # names in a note
+_LISTS = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
 _EARLIEST = datetime.date(1950, 1, 1)
 _TYPES = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "date": pl.Date}
 
@@ -59,7 +60,7 @@ def prepare_scores(
     include : Sequence[str]
         Keep only these models and benchmarks.
     exclude : Sequence[str]
-        Exclude these models, benchmarks, or single scores (``model@benchmark``).
+        Exclude these models, benchmarks, or single scores (``model@benchmark``); `named_in` reads them from files.
     floors : Floors | None
         Score of guessing by benchmark, or a file with the columns benchmark, floor and, if known, ceiling; replaces the table's own.
     by_family : bool
@@ -81,6 +82,29 @@ def prepare_all_scores(scores: Scores, *, duplicates: Duplicates = "mean") -> Pr
     """One score per model–benchmark pair, without the minimum-coverage checks."""
     notes = list(scores.notes)
     return Problem.of(_single(_known(scores, None, notes), duplicates, notes), notes)
+
+
+def named_in(entries: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """The names among ``entries``, with each file replaced by the names in it.
+
+    A file is an entry that exists as one and ends in .txt, .csv, .tsv, .jsonl or .parquet. A .txt file has one name per line, and ``#`` starts a comment; the
+    others have the columns model, benchmark or both: both in one row name a single score.
+    """
+    names: list[str] = []
+    for entry in entries:
+        path = Path(entry)
+        if path.suffix.lower() not in _LISTS or not path.is_file():
+            names.append(str(entry))
+        elif path.suffix.lower() == ".txt":
+            lines = (line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8-sig").splitlines())
+            names += [line for line in lines if line]
+        else:
+            rows = parts_of(path)[0].parsed().rows.collect()
+            if not (there := [name for name in _PAIR if name in rows.columns]):
+                raise InputError(f"{path}: no column 'model' or 'benchmark'. A list of names has one of them, or both.")
+            pairs = rows.select(pl.col(there).cast(pl.String).str.strip_chars()).rows()
+            names += ["@".join(part for part in pair if part) for pair in pairs if any(pair)]
+    return tuple(names)
 
 
 def _known(scores: Scores, floors: Floors | None, notes: list[str]) -> pl.DataFrame:

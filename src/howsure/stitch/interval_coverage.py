@@ -1,10 +1,11 @@
-"""How often the intervals of a scale contain the true value, by simulation: why `errors` is the default."""
+"""How often the intervals of a scale contain the true value, by simulation: why `errors` is the default, and where an assumption that fails breaks it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise, product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,29 +15,42 @@ from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
-from howsure.stats.replicates import replicate_interval
+from howsure.stats.replicates import probability_greater, replicate_interval
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.model.anchors import AnchorBenchmark
+from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, hold_reference, linked
 from howsure.stitch.model.layout import Floats, Ints
-from howsure.stitch.model.presets import preset_called
+from howsure.stitch.model.presets import Preset, preset_called
 from howsure.stitch.model.problem import Problem
-from howsure.stitch.model.replicates import RESAMPLES, Resample, draw_replicates
-from howsure.stitch.simulator import SimulatedScores, simulate
+from howsure.stitch.model.replicates import Resample, draw_replicates
+from howsure.stitch.model.residuals import fit_residuals
+from howsure.stitch.prediction import intervals_of
+from howsure.stitch.simulator import DEPARTURES, SimulatedScores, simulate
+from howsure.stitch.summaries import rank_columns
 
-__all__ = ["PAIRS", "CapabilityCoverage", "coverage"]
+__all__ = ["NONE", "PAIRS", "QUANTITIES", "CapabilityCoverage", "coverage"]
 
+NONE = "none"
+"""What the column ``departure`` says where all assumptions hold."""
 PAIRS = ("any two models", "two models within 0.5", "two models of a family")
+QUANTITIES = ("capabilities", "the 30 best", "the 30 worst", *PAIRS, "ranks")
+"""What the refits give intervals for. The best and the worst are so by their true capabilities; in a table of fewer than 90 models they are a third each."""
+_BINS = (0.5, 0.7, 0.9, 0.99)
+_P_GREATER = tuple(f"P(A > B) from {low:g} to {high:g}" for low, high in pairwise(_BINS))
+_PREDICTIONS = "held-out scores"
 _MOST_PAIRS = 3000
+_HELD_OUT = 0.1
+_ENDS = 30
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CapabilityCoverage(Result):
-    """Coverage of the intervals for differences of two capabilities, in simulations.
+    """Coverage of the intervals of a scale, in simulations.
 
     Parameters
     ----------
     rows : pl.DataFrame
-        resample, pairs, level, coverage (should equal ``level``), monte_carlo_se and mean_width (in units of the scale).
+        departure (from the assumptions), resample, of (`QUANTITIES`, held-out scores in their prediction intervals, and probabilities in bins), level, coverage (should equal ``level``), monte_carlo_se
+        and mean_width (in units of the scale, ranks or scores). For a bin of P(A > B), ``level`` is the mean probability and ``coverage`` the share of pairs in which A is better.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
@@ -48,14 +62,15 @@ class CapabilityCoverage(Result):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """One row per way of redrawing and kind of pair."""
+        """One row per departure, way of redrawing and quantity."""
         return {"coverage": self.rows}
 
 
 def coverage(
     n_simulations: int = 100,
     *,
-    resamples: Sequence[Resample] = RESAMPLES,
+    resamples: Sequence[Resample] = ("errors",),
+    departures: Sequence[str] = (NONE,),
     preset: str = "default",
     like: Problem | None = None,
     n_replicates: int = 400,
@@ -64,16 +79,18 @@ def coverage(
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CapabilityCoverage:
-    """Coverage of the intervals that each way of redrawing gives, in simulated data sets.
+    """Coverage of the intervals that each way of redrawing gives, in simulated data sets, also where an assumption does not hold.
 
-    Differences are in units of the anchor's slope, the benchmark that most models have, in the simulated values and in each refit.
+    The true capabilities are moved and stretched to the mean and the standard deviation of the estimates, as those of refits are (mean–sigma linking).
 
     Parameters
     ----------
     n_simulations : int
-        Simulated data sets.
+        Simulated data sets for each departure.
     resamples : sequence of str
         Ways of redrawing (`howsure.stitch.model.replicates`).
+    departures : sequence of str
+        Assumptions that do not hold (`howsure.stitch.simulator.DEPARTURES`), or "none".
     preset : str
         What is fitted (`howsure.stitch.model.presets`).
     like : Problem, optional
@@ -92,44 +109,58 @@ def coverage(
     check_level(level)
     if n_simulations < 2:
         raise OptionError(
-            f"n_simulations is {n_simulations}; give at least 2. with 100 the Monte Carlo standard error is about 0.004."
+            f"n_simulations is {n_simulations}; give at least 2. With 100 the Monte Carlo standard error is about 0.004."
         )
-    work = partial(_try_simulations, tuple(resamples), preset, like, n_replicates, level)
-    drawn = replicate(work, n_simulations, seed=seed, batch=1, scheduler=scheduler, progress=progress)
-    rows = [
-        _row(resample, pairs, level, drawn[:, r, k])
-        for r, resample in enumerate(resamples)
-        for k, pairs in enumerate(PAIRS)
-    ]
+    for name in departures:
+        if name not in (NONE, *DEPARTURES):
+            raise OptionError.unknown("departure from the model", name, (NONE, *DEPARTURES))
+    rows: list[dict[str, Any]] = []
+    for place, departure in enumerate(departures):
+
+        def tell(done: int, total: int, before: int = place * n_simulations) -> None:
+            if progress:
+                progress(before + done, n_simulations * len(departures))
+
+        work = partial(_try_simulations, tuple(resamples), departure, preset, like, n_replicates, level)
+        drawn = replicate(work, n_simulations, seed=seed, batch=1, scheduler=scheduler, progress=tell)
+        quantities = (*QUANTITIES, *_P_GREATER)
+        tried: list[tuple[str, str, Floats]] = [(resample, of, drawn[:, r, k]) for (r, resample), (k, of) in product(enumerate(resamples), enumerate(quantities))]  # fmt: skip
+        tried.append(("", _PREDICTIONS, drawn[:, 0, -1]))
+        rows += [_row(departure, *one, level) for one in tried]
     settings = {"n_simulations": n_simulations, "n_replicates": n_replicates, "preset": preset, "level": level}
-    return CapabilityCoverage(rows=pl.DataFrame(rows), provenance=Provenance(settings, seed=seed))
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return CapabilityCoverage(rows=frame, provenance=Provenance(settings, seed=seed))
 
 
 def _try_simulations(
-    resamples: tuple[Resample, ...], preset: str, like: Problem | None, n_replicates: int, level: float,
+    resamples: tuple[Resample, ...], departure: str, preset: str, like: Problem | None, n_replicates: int, level: float,
     rng: np.random.Generator, size: int,
 ) -> Floats:  # fmt: skip
-    """Coverage and mean width: (data sets, ways of redrawing, kinds of pairs, 2)."""
-    out = np.empty((size, len(resamples), len(PAIRS), 2))
+    """Nominal level, coverage and mean width: (data sets, ways of redrawing, quantities and last the predictions, 3)."""
+    chosen, n = preset_called(preset), len(QUANTITIES) + len(_P_GREATER) + 1
+    out = np.full((size, len(resamples), n, 3), np.nan)
     for w in range(size):
-        world = simulate(like=like, seed=int(rng.integers(2**31)))
+        world = simulate(like=like, departure=None if departure == NONE else departure, seed=int(rng.integers(2**31)))
         problem = prepare_scores(world.scores, min_benchmarks=1)
-        constraint = AnchorBenchmark(int(problem.n_by_benchmark.argmax()))
-        solution = preset_called(preset).solve(problem, constraint, 1)
-        truth, kinds = _truth(world, problem, constraint), _pairs(problem, _truth(world, problem, constraint), rng)
+        anchored = AnchorBenchmark(int(problem.n_by_benchmark.argmax()))
+        solution = chosen.solve(problem, anchored, 1)
+        constraint = hold_reference(anchored, solution.theta, solution.layout, range(len(problem.models)))
+        estimate = align(constraint, solution.theta, solution.layout).capability
+        truth = _truth(world, problem, estimate)
+        pairs = _pairs(problem, truth, rng)
         for r, resample in enumerate(resamples):
             options = {"resample": resample, "seed": int(rng.integers(2**31)), "workers": 1}
             drawn = draw_replicates(solution, constraint, n_replicates, **options).capability  # type: ignore[arg-type]
-            out[w, r] = [_tried(drawn, truth, first, second, level) for first, second in kinds]
+            out[w, r, :-1] = _tried(drawn, estimate, truth, pairs, level)
+        out[w, :, -1] = _predicted(problem, chosen, anchored, level, rng)
     return out
 
 
-def _truth(world: SimulatedScores, problem: Problem, constraint: AnchorBenchmark) -> Floats:
-    """True capabilities in units of the anchor's slope, in the problem's order; their zero does not matter."""
+def _truth(world: SimulatedScores, problem: Problem, estimate: Floats) -> Floats:
+    """True capabilities in the problem's order and in the unit of the estimate."""
     capability = dict(zip(world.models["model"], world.models["capability"], strict=True))
-    slope = dict(zip(world.benchmarks["benchmark"], world.benchmarks["slope"], strict=True))
-    unit = float(slope[problem.benchmarks[constraint.benchmark]])
-    return np.array([capability[name] for name in problem.models], np.float64) * unit
+    values = np.array([capability[name] for name in problem.models], np.float64)
+    return linked(values, values, estimate)
 
 
 def _pairs(problem: Problem, truth: Floats, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
@@ -141,24 +172,57 @@ def _pairs(problem: Problem, truth: Floats, rng: np.random.Generator) -> list[tu
     return [(first[some], second[some]) for some in chosen]
 
 
-def _tried(drawn: Floats, truth: Floats, first: Ints, second: Ints, level: float) -> tuple[float, float]:
-    if not len(first):
-        return np.nan, np.nan
-    true = truth[first] - truth[second]
-    found = replicate_interval(drawn[:, first] - drawn[:, second], level)
+def _tried(
+    drawn: Floats, estimate: Floats, truth: Floats, pairs: list[tuple[Ints, Ints]], level: float
+) -> list[tuple[float, float, float]]:
+    """Each quantity's nominal level, coverage and mean width."""
+    order, n_ends = np.argsort(-truth, kind="stable"), min(_ENDS, len(truth) // 3)
+    found = [_covered(drawn[:, some], truth[some], level) for some in (order, order[:n_ends], order[len(order) - n_ends :])]  # fmt: skip
+    found += [_covered(drawn[:, a] - drawn[:, b], truth[a] - truth[b], level) for a, b in pairs]
+    ranks = rank_columns(estimate, drawn, level)
+    true_rank = np.argsort(order, kind="stable") + 1
+    is_in = (ranks["rank_low"] <= true_rank) & (true_rank <= ranks["rank_high"])
+    found.append((level, float(is_in.mean()), float(np.mean(ranks["rank_high"] - ranks["rank_low"]))))
+    a, b = pairs[0]
+    p = probability_greater(drawn[:, a], drawn[:, b])
+    is_greater, p = np.where(p < 0.5, truth[a] < truth[b], truth[a] > truth[b]), np.maximum(p, 1 - p)
+    for low, high in pairwise(_BINS):
+        here = (p >= low) & (p < high)
+        found.append((float(p[here].mean()), float(is_greater[here].mean()), np.nan) if here.any() else (np.nan,) * 3)
+    return found
+
+
+def _covered(drawn: Floats, true: Floats, level: float) -> tuple[float, float, float]:
+    if not len(true):
+        return level, np.nan, np.nan
+    found = replicate_interval(drawn, level)
     covers = np.where(found.state == "ok", (found.low <= true) & (true <= found.high), np.nan)
     width = (found.high - found.low)[np.isfinite(found.low) & np.isfinite(found.high)]
-    return float(np.nanmean(covers)), float(width.mean())
+    return level, float(np.nanmean(covers)), float(width.mean())
 
 
-def _row(resample: str, pairs: str, level: float, tried: Floats) -> dict[str, Any]:
-    held, width = tried[np.isfinite(tried).all(axis=1)].T
-    error = float(held.std(ddof=1) / np.sqrt(len(held)))
+def _predicted(
+    problem: Problem, chosen: Preset, anchored: Constraint, level: float, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """A tenth of the scores, predicted from the others."""
+    is_out = rng.random(problem.n_observations) < _HELD_OUT
+    known, new = problem.keep(~is_out), problem.keep(is_out)
+    found = fit_residuals(chosen.solve(known, anchored, 1)).predict(new.model, new.benchmark, new.n_effective)
+    _, _, low, high = intervals_of(found, level)
+    return level, float(((low <= new.score) & (new.score <= high)).mean()), float((high - low).mean())
+
+
+def _row(departure: str, resample: str, of: str, tried: Floats, level: float) -> dict[str, Any]:
+    told = tried[np.isfinite(tried[:, 1])]
+    if len(told) < 2:
+        return {"departure": departure, "resample": resample, "of": of, "level": level, "coverage": None, "monte_carlo_se": None, "mean_width": None}  # fmt: skip
+    width = told[:, 2].mean()
     return {
+        "departure": departure,
         "resample": resample,
-        "pairs": pairs,
-        "level": level,
-        "coverage": float(held.mean()),
-        "monte_carlo_se": error,
-        "mean_width": float(width.mean()),
+        "of": of,
+        "level": float(told[:, 0].mean()),
+        "coverage": float(told[:, 1].mean()),
+        "monte_carlo_se": float(told[:, 1].std(ddof=1) / np.sqrt(len(told))),
+        "mean_width": float(width) if np.isfinite(width) else None,
     }

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result
 from howsure.stats.replicates import replicate_interval
 from howsure.stitch.cleaning import listed, prepare_all_scores
 from howsure.stitch.model.anchors import Aligned
 from howsure.stitch.model.kernels import fit as minimise
-from howsure.stitch.model.layout import Floats, Prior, Rows
+from howsure.stitch.model.layout import Floats, Ints, Prior, Rows
 from howsure.stitch.model.noise import expected
 from howsure.stitch.model.problem import Problem, sampling_variance
+from howsure.stitch.model.residuals import ResidualProcess, fit_residuals
+from howsure.stitch.model.solutions import Solution
+from howsure.stitch.prediction import prediction_frame
+from howsure.stitch.scale import Scale, solve_again
 from howsure.stitch.summaries import interval_state, states_of_models
 from howsure.tables import Scores
 from howsure.tables.spellings import fold_name, near_names
 
 if TYPE_CHECKING:
-    from howsure.stitch.scale import Scale
     from howsure.tables.frames import Source
 
-__all__ = ["NextBenchmark", "PlacedModels", "match_benchmarks", "next_benchmark", "score"]
+__all__ = [
+    "NextBenchmark",
+    "PlacedModels",
+    "information_at",
+    "information_frame",
+    "match_benchmarks",
+    "next_benchmark",
+    "place",
+    "score",
+]
 
 _DRAWS = 1000  # of errors, for a scale without replicates
 _ROUNDS = 20  # of weights and capabilities, each from the other
@@ -43,6 +56,8 @@ class PlacedModels(Result):
     ----------
     models : pl.DataFrame
         model, capability with interval and states, n_benchmarks, and the benchmarks that are not on the scale (unmatched).
+    predictions : pl.DataFrame
+        Scores to expect of these models on the benchmarks that they lack, as `howsure.stitch.Predictions` has them.
     level : float
         Coverage of the intervals, between 0 and 1.
     provenance : Provenance
@@ -52,39 +67,44 @@ class PlacedModels(Result):
     name: ClassVar[str] = "placed"
 
     models: pl.DataFrame
+    predictions: pl.DataFrame
     level: float
     provenance: Provenance
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """One row per model."""
-        return {"placed": self.models}
+        """One row per model (main); one row per model and benchmark that it lacks."""
+        return {"placed": self.models, "placed_predictions": self.predictions}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NextBenchmark(Result):
-    """The benchmarks that a model lacks, by how much a score would tell about its capability.
+    """The benchmarks that a model lacks, by how much a score would tell about its capability, and a set of them that tells most about all its other scores.
 
     Parameters
     ----------
-    model : str
-        The model.
+    model : str | None
+        The model; None for a new one without scores.
     benchmarks : pl.DataFrame
         benchmark, expected (score), information, sd_now and sd_after (standard deviation of the capability without and with the score, given the benchmarks' parameters), n_items (null where unknown); the most informative first.
+    together : pl.DataFrame
+        A set to run, in this order: step, benchmark, expected (score), n_others (benchmarks that the model then still lacks), error_now and error (root mean square standard deviation of the expected
+        scores there, without any and with all scores up to this step).
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
 
     name: ClassVar[str] = "next"
 
-    model: str
+    model: str | None
     benchmarks: pl.DataFrame
+    together: pl.DataFrame
     provenance: Provenance
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """One row per benchmark."""
-        return {"next": self.benchmarks}
+        """One row per benchmark (main); one row per benchmark of the set."""
+        return {"next": self.benchmarks, "next_together": self.together}
 
 
 def score(
@@ -93,7 +113,8 @@ def score(
     """Capabilities of the models of a new table, with the benchmarks as they are; best first.
 
     Benchmarks are matched by `match_benchmarks`; those that the scale does not have are excluded and named in the column ``unmatched``. The interval covers errors of
-    the scores and, where the scale has replicates, that the benchmarks' difficulties and slopes are themselves estimates.
+    the scores and, where the scale has replicates, that the benchmarks' difficulties and slopes are themselves estimates. ``predictions`` are the scores to expect on the other
+    benchmarks, by the same process as `howsure.stitch.predict`.
 
     Parameters
     ----------
@@ -107,6 +128,19 @@ def score(
         The same seed gives the same numbers.
     """
     scores = Scores.of(scores)
+    models, problem, theta = place(scale, scores, weights=weights, seed=seed)
+    at = problem.rows(1 if scale.estimate.trait is None else 2).layout
+    predictions = _others_of(scale, problem, theta[at.capability], theta[at.trait] if at.n_dimensions == 2 else None)
+    provenance = Provenance.of(
+        match_benchmarks(scale, scores), seed=seed, level=scale.level, scale=scale.provenance.settings
+    )
+    return PlacedModels(models=models, predictions=predictions, level=scale.level, provenance=provenance)
+
+
+def place(
+    scale: Scale, scores: Scores, *, weights: Mapping[str, float] | None = None, seed: int = 0
+) -> tuple[pl.DataFrame, Problem, Floats]:
+    """The models of `score`, without predictions of their other scores, which take longer; with the scores that count and the parameters θ."""
     scores = match_benchmarks(scale, scores)
     problem = _on_known(scale, prepare_all_scores(scores))
     rows = problem.rows(1 if scale.estimate.trait is None else 2)
@@ -128,8 +162,7 @@ def score(
         }
     ).join(_unmatched(scale, scores), on="model", how="left")
     ranked = frame.with_columns(pl.col(pl.Float64).fill_nan(None)).sort("capability", "model", descending=[True, False])
-    provenance = Provenance.of(scores, seed=seed, level=scale.level, scale=scale.provenance.settings)
-    return PlacedModels(models=ranked, level=scale.level, provenance=provenance)
+    return ranked, problem, theta
 
 
 def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
@@ -155,43 +188,179 @@ def match_benchmarks(scale: Scale, scores: Scores) -> Scores:
     return Scores(scores.frame.with_columns(pl.col("benchmark").replace(renamed)), notes=(*scores.notes, *notes))
 
 
-def next_benchmark(scale: Scale, model: str) -> NextBenchmark:
-    r"""How much each benchmark that a model lacks would say about its capability, the most informative first.
+def next_benchmark(scale: Scale, model: str | None = None, *, n: int = 5) -> NextBenchmark:
+    r"""How much each benchmark that a model lacks would say about its capability, and which ``n`` of them together say most about its other scores.
 
     .. math:: I_b = \frac{(s_b\, a_b\, p (1 - p))^2}{\mathrm{Var}(y_b) + \mathrm{Var}(\hat y_b)}, \qquad
               \mathrm{sd}_{\text{after}} = (J_m + I_b)^{-1/2}
 
     with p the expected share of the way from floor to ceiling; the second variance is that of the benchmark's own curve, and J is what
-    the model's scores and the prior already say.
+    the model's scores and the prior already say. The set is chosen step by step: each benchmark reduces the sum of the variances of the scores to be expected on
+    all others (`howsure.stitch.model.residuals`) most.
 
     Parameters
     ----------
     scale : Scale
         A finished scale.
-    model : str
-        A model on it.
+    model : str, optional
+        A model on it; without it a new model of the latest date, without scores and of no known organisation.
+    n : int
+        How many benchmarks the set has.
     """
-    m, problem = scale.problem.model_at(model), scale.problem
-    information, value = _information(scale, m)
+    if n < 1:
+        raise OptionError(f"n is {n}; choose at least 1 benchmark.")
+    problem, solution, frame = scale.problem, solve_again(scale)[0], information_frame(scale, model)
+    if model is None:
+        solution, m = (
+            _extended(solution, _newcomer(problem, np.datetime64(_latest(problem))), None, None),
+            len(problem.models),
+        )
+    else:
+        m = problem.model_at(model)
+    states = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
+    names = [name for name in frame["benchmark"] if states[name] in ("ok", "unbounded")]
+    lacking = np.sort(np.array([problem.benchmarks.index(name) for name in names], dtype=np.int64))
+    together = _chosen_together(fit_residuals(solution), m, lacking, n)
+    made = Provenance({"model": model, "n": n, "scale": scale.provenance.settings}, scale.provenance.digest)
+    return NextBenchmark(model=model, benchmarks=frame, together=together, provenance=made)
+
+
+def information_frame(scale: Scale, model: str | None) -> pl.DataFrame:
+    """The benchmarks that a model, or a new one, lacks, with what each would say about its capability: the first table of `next_benchmark`."""
+    problem, of = scale.problem, scale.estimate
     has = np.zeros(len(problem.benchmarks), dtype=bool)
-    has[problem.benchmark[problem.model == m]] = True
-    known = information[has].sum() + (scale.prior.precision if scale.prior.is_learned else 0.0)
-    frame = (
+    if model is None:
+        information, value = _information(scale, scale.prior.mean(_latest(problem)), 0.0)
+    else:
+        m = problem.model_at(model)
+        has[problem.benchmark[problem.model == m]] = True
+        information, value = _information(scale, of.capability[m], 0.0 if of.trait is None else of.trait[m])
+    known = float(information[has].sum())
+    known += scale.prior.precision if scale.prior.is_learned else 0.0
+    return (
         pl.DataFrame(
             {
                 "benchmark": np.array(problem.benchmarks, dtype=object)[~has].tolist(),
                 "expected": value[~has],
                 "information": information[~has],
-                "sd_now": np.full((~has).sum(), known**-0.5),
+                "sd_now": np.full((~has).sum(), known**-0.5 if known else np.nan),
                 "sd_after": (known + information[~has]) ** -0.5,
                 "n_items": problem.items_by_benchmark[~has],
-            }
+            },
+            schema_overrides={"benchmark": pl.String},
         )
-        .with_columns(pl.col("n_items").fill_nan(None))
+        .with_columns(pl.col("n_items", "sd_now").fill_nan(None))
         .sort("information", "benchmark", descending=[True, False])
     )
-    made = Provenance({"model": model, "scale": scale.provenance.settings}, scale.provenance.digest)
-    return NextBenchmark(model=model, benchmarks=frame, provenance=made)
+
+
+def _chosen_together(process: ResidualProcess, m: int, lacking: Ints, n: int) -> pl.DataFrame:
+    """Benchmarks one by one, each the one that leaves least variance in the expected scores on the others."""
+    problem, left, rows = process.solution.problem, list(range(len(lacking))), list[dict[str, Any]]()
+    covariance, noise = process.covariance(m, lacking) if left else (np.empty((0, 0)), np.empty(0))
+    value = process.predict(np.full(len(lacking), m), lacking).mean
+    now = np.diagonal(covariance).copy()
+    while left and len(rows) < n:
+        total = (covariance[np.ix_(left, left)] ** 2).sum(axis=0) - np.diagonal(covariance)[left] ** 2
+        gains = total / (np.diagonal(covariance)[left] + noise[left])
+        k = left.pop(int(np.argmax(gains)))
+        covariance = covariance - np.outer(covariance[:, k], covariance[k]) / (covariance[k, k] + noise[k])
+        spread = [float(np.sqrt(one[left].mean())) if left else None for one in (now, np.diagonal(covariance))]
+        rows.append(
+            {
+                "step": len(rows) + 1,
+                "benchmark": problem.benchmarks[lacking[k]],
+                "expected": float(np.clip(value[k], 0, 1)),
+                "n_others": len(left),
+                "error_now": spread[0],
+                "error": spread[1],
+            }
+        )
+    kinds = {"step": pl.Int64, "benchmark": pl.String, "expected": pl.Float64, "n_others": pl.Int64}
+    return pl.DataFrame(rows, schema=kinds | {"error_now": pl.Float64, "error": pl.Float64})
+
+
+def _others_of(scale: Scale, new: Problem, capability: Floats, trait: Floats | None) -> pl.DataFrame:
+    """Scores to expect of new models on the benchmarks of the scale that they lack; their older scores on the scale do not count."""
+    solution, constraint = solve_again(scale)
+    shift, factor = (float(one) for one in constraint.stretch(solution.theta, solution.layout))
+    place = shift + (capability - constraint.origin) / factor
+    solution = _extended(solution, new, place, trait)
+    n_before, is_old = len(scale.problem.models), np.isin(scale.problem.models, new.models)
+    kept = ~np.concatenate([is_old[scale.problem.model], np.zeros(new.n_observations, dtype=bool)])
+    problem = solution.problem.keep(kept)
+    known = replace(
+        solution, problem=problem, rows=problem.rows(len(solution.rows.dimensions)), weights=solution.weights[kept]
+    )
+    lacks = np.ones((len(new.models), len(new.benchmarks)), dtype=bool)
+    lacks[new.model, new.benchmark] = False
+    m, b = np.nonzero(lacks)
+    found = fit_residuals(known).predict(n_before + m, b)
+    frame = prediction_frame(scale, [new.models[i] for i in m], b, found)
+    return frame.with_columns(observed=pl.lit(None, pl.Float64))  # as `Predictions` has it
+
+
+def _newcomer(problem: Problem, date: np.datetime64) -> Problem:
+    """A model without scores, of its own family."""
+    none = problem.keep(np.zeros(problem.n_observations, dtype=bool))
+    return replace(
+        none, models=("new model",), dates=np.array([date], "datetime64[D]"), families=("new model",), organisations=(None,),
+        compute=np.array([np.nan]),
+    )  # fmt: skip
+
+
+def _extended(solution: Solution, new: Problem, capability: Floats | None, trait: Floats | None) -> Solution:
+    """The solution with new models at its end: at these places, or where the prior expects them."""
+    old, at = solution.problem, solution.layout
+    n, p = len(new.models), at.n_dimensions
+    years = np.where(np.isnat(new.dates), 0.0, (new.dates - _mean_day(old)).astype(np.float64) / 365.25)
+    mean = np.zeros((n, p))
+    mean[:, 0] = solution.learned.get("trend", 0.0) * years
+    theta = mean.copy()
+    if capability is not None:
+        theta[:, 0] = capability
+    if trait is not None:
+        theta[:, 1] = trait
+
+    def joined(ours: Floats, theirs: Floats) -> Floats:
+        return np.concatenate([ours[: at.n_models * p], theirs.ravel(), ours[at.n_models * p :]])
+
+    def alike(ours: Floats) -> Floats:
+        return joined(ours, np.repeat(ours[None, :p], n, axis=0))
+
+    before = solution.prior
+    prior = Prior(
+        joined(before.mean, mean), alike(before.precision), alike(before.low), alike(before.high), before.on_slope
+    )
+    problem = replace(
+        old,
+        models=(*old.models, *new.models),
+        families=(*old.families, *new.families),
+        organisations=(*old.organisations, *new.organisations),
+        model=np.concatenate([old.model, at.n_models + new.model]),
+        benchmark=np.concatenate([old.benchmark, new.benchmark]),
+        score=np.concatenate([old.score, new.score]),
+        se=np.concatenate([old.se, new.se]),
+        n_effective=np.concatenate([old.n_effective, new.n_effective]),
+        dates=np.concatenate([old.dates, new.dates]),
+        compute=np.concatenate([old.compute, new.compute]),
+    )
+    rows, whole = problem.rows(p), joined(solution.theta, theta)
+    share = expected(rows, whole)[1][len(old.score) :]
+    variance = solution.noise.of(
+        share, new.benchmark, sampling_variance(expected(rows, whole)[0][len(old.score) :], new.n_effective)
+    )
+    weights = 1 / variance if solution.is_by_noise else 1 / rows.span[new.benchmark] ** 2
+    return replace(
+        solution, problem=problem, rows=rows, weights=np.concatenate([solution.weights, weights]), prior=prior,
+        fitted=solution.fitted._replace(theta=whole), prior_sd=alike(solution.prior_sd),
+    )  # fmt: skip
+
+
+def _mean_day(problem: Problem) -> np.datetime64:
+    """The day from which `Problem.years` counts."""
+    known = problem.dates[~np.isnat(problem.dates)]
+    return known.astype(np.int64).mean().astype("datetime64[D]") if len(known) else np.datetime64("1970-01-01", "D")
 
 
 def _unmatched(scale: Scale, scores: Scores) -> pl.DataFrame:
@@ -275,14 +444,26 @@ def _redrawn(
     return out
 
 
-def _information(scale: Scale, m: int) -> tuple[Floats, Floats]:
-    """What a score on each benchmark tells about model m, and the score to be expected."""
-    problem, of = scale.problem, scale.estimate
+def _latest(problem: Problem) -> datetime.date | None:
+    dated = problem.dates[~np.isnat(problem.dates)]
+    return dated.max().item() if len(dated) else None
+
+
+def information_at(scale: Scale, of: Aligned, share: Floats, of_curves: Floats | float = 0.0) -> Floats:
+    """What a score on each benchmark says about a model that is expected at ``share``, (..., n_benchmarks), of the way from floor to ceiling; ``of_curves`` is the variance of the curves there."""
+    problem = scale.problem
     floor, span = problem.floors, problem.ceilings - problem.floors
-    share = of.shares(of, m)
-    rise = span * of.slope * share * (1 - share)
-    every = np.arange(len(floor))
-    variance = scale.noise.of(share, every, sampling_variance(floor + span * share, problem.items_by_benchmark))
-    if scale.usable_replicates is not None:
-        variance = variance + (span * scale.usable_replicates.shares(of, m)).var(axis=0)
-    return rise**2 / variance, floor + span * share
+    sampling = sampling_variance(floor + span * share, problem.items_by_benchmark)
+    found: Floats = (span * of.slope * share * (1 - share)) ** 2 / (
+        scale.noise.of(share, np.arange(len(floor)), sampling) + of_curves
+    )
+    return found
+
+
+def _information(scale: Scale, capability: float, trait: float) -> tuple[Floats, Floats]:
+    """What a score on each benchmark tells about a model, and the score to be expected."""
+    problem, of = scale.problem, scale.estimate
+    model = Aligned(np.array([capability]), of.difficulty, of.slope, np.array([trait]), of.loading)
+    floor, span, drawn = problem.floors, problem.ceilings - problem.floors, scale.usable_replicates
+    share, of_curves = of.shares(model, 0), 0.0 if drawn is None else (span * drawn.shares(model, 0)).var(axis=0)
+    return information_at(scale, of, share, of_curves), floor + span * share

@@ -11,11 +11,11 @@ import polars as pl
 
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import normal_quantile, t_quantile
-from howsure.stitch.model.layout import Floats
+from howsure.stitch.model.layout import Floats, Ints
 from howsure.stitch.model.residuals import PredictedScores, fit_residuals
 from howsure.stitch.scale import Scale, solve_again
 
-__all__ = ["Predictions", "intervals_of", "predict"]
+__all__ = ["Predictions", "intervals_of", "predict", "prediction_frame"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,29 +82,9 @@ def predict(
     b = np.tile([scale.problem.benchmark_at(name) for name in chosen_benchmarks], len(chosen_models)).astype(np.int64)
     process = fit_residuals(solve_again(scale)[0])
     found = process.predict(m, b)
-    expected_low, expected_high, observed_low, observed_high = intervals_of(found, scale.level)
-    state = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
-    frame = pl.DataFrame(
-        {
-            "order": np.arange(len(m)) // max(len(chosen_benchmarks), 1),
-            "model": [scale.problem.models[i] for i in m],
-            "benchmark": [scale.problem.benchmarks[i] for i in b],
-            "expected": np.clip(found.mean, 0, 1),
-            "expected_low": expected_low,
-            "expected_high": expected_high,
-            "expected_state": [_STATES.get(state[scale.problem.benchmarks[i]], "ok") for i in b],
-            "observed_low": observed_low,
-            "observed_high": observed_high,
-        }
-    )
-    numbers = pl.col(pl.Float64)
+    frame = prediction_frame(scale, [scale.problem.models[i] for i in m], b, found)
     scores = scale.problem.to_frame().select("model", "benchmark", pl.col("score").alias("observed"))
-    frame = (
-        frame.with_columns(pl.when(pl.col("expected_state") != "undefined").then(numbers))
-        .join(scores, on=["model", "benchmark"], how="left")
-        .sort("order", "expected", "benchmark", descending=[False, True, False], nulls_last=True)
-        .drop("order")
-    )
+    frame = frame.join(scores, on=["model", "benchmark"], how="left", maintain_order="left")
     settings = {
         "models": None if models is None else list(chosen_models),
         "benchmarks": None if benchmarks is None else list(chosen_benchmarks),
@@ -116,6 +96,33 @@ def predict(
 
 
 _STATES = {"too_few": "too_few", "undefined": "undefined"}
+
+
+def prediction_frame(scale: Scale, models: Sequence[str], benchmark: Ints, found: PredictedScores) -> pl.DataFrame:
+    """Predicted scores as a table: the models in the order given, for each the highest expected score first."""
+    expected_low, expected_high, observed_low, observed_high = intervals_of(found, scale.level)
+    state = dict(scale.benchmarks.select("benchmark", "difficulty_state").iter_rows())
+    names = [scale.problem.benchmarks[i] for i in benchmark]
+    place = {name: k for k, name in enumerate(dict.fromkeys(models))}
+    frame = pl.DataFrame(
+        {
+            "order": [place[name] for name in models],
+            "model": models,
+            "benchmark": names,
+            "expected": np.clip(found.mean, 0, 1),
+            "expected_low": expected_low,
+            "expected_high": expected_high,
+            "expected_state": [_STATES.get(state[name], "ok") for name in names],
+            "observed_low": observed_low,
+            "observed_high": observed_high,
+        },
+        schema_overrides={"order": pl.Int64, **dict.fromkeys(("model", "benchmark", "expected_state"), pl.String)},
+    )
+    return (
+        frame.with_columns(pl.when(pl.col("expected_state") != "undefined").then(pl.col(pl.Float64)))
+        .sort("order", "expected", "benchmark", descending=[False, True, False], nulls_last=True)
+        .drop("order")
+    )
 
 
 def intervals_of(found: PredictedScores, level: float) -> tuple[Floats, Floats, Floats, Floats]:

@@ -20,6 +20,7 @@ from howsure.stats._arrays import Floats, check_level
 from howsure.stats.multiplicity import step_down_max
 from howsure.stats.paired_comparisons import Strengths, bradley_terry, simulate_comparisons
 from howsure.stats.replicates import probability_greater
+from howsure.stitch.model.anchors import linked
 from howsure.stitch.scale import Scale
 from howsure.stitch.summaries import rank_columns
 from howsure.tables import Votes
@@ -274,9 +275,7 @@ def join_votes(scale: Scale, strengths: Strengths, *, level: float = 0.95, seed:
     value = scale.estimate.capability
     # a stretch of the whole scale and a smaller slope of the votes are the same: refits are put in the unit of the estimate
     filled = np.where(np.isnan(drawn.capability), value, drawn.capability)
-    inner = filled[:, ours]
-    centre, stretch = inner.mean(axis=1, keepdims=True), value[ours].std() / inner.std(axis=1, keepdims=True)
-    spread = np.cov((value[ours].mean() + stretch * (filled - centre)).T)
+    spread = np.cov(linked(filled, filled[:, ours], value[ours]).T)
     c, theta = value[ours], strengths.values[theirs]
     c_error, t_error = spread[np.ix_(ours, ours)], strengths.covariance[np.ix_(theirs, theirs)]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -16,8 +18,18 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import MOST_FAILED
-from howsure.stitch.cleaning import Duplicates, Floors, listed, prepare_scores
-from howsure.stitch.model.anchors import Aligned, AnchorModels, Constraint, align, choose_constraint
+from howsure.stitch.cleaning import Duplicates, Floors, listed, named_in, prepare_scores
+from howsure.stitch.model.anchors import (
+    Aligned,
+    AnchorBenchmark,
+    AnchorModels,
+    Constraint,
+    ReferenceModels,
+    align,
+    choose_constraint,
+    hold_reference,
+    linked,
+)
 from howsure.stitch.model.noise import ScoreNoise, expected
 from howsure.stitch.model.presets import Preset, preset_called
 from howsure.stitch.model.problem import Problem
@@ -25,6 +37,7 @@ from howsure.stitch.model.replicates import Resample, ScaleReplicates, draw_repl
 from howsure.stitch.model.solutions import Solution
 from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, pair_frame, reversed_benchmarks
 from howsure.tables import Scores
+from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
     from howsure.results.blocks import Section
@@ -32,7 +45,21 @@ if TYPE_CHECKING:
     from howsure.stitch.prediction import Predictions
     from howsure.tables.frames import Source
 
-__all__ = ["CapabilityPrior", "FitQuality", "Scale", "assemble", "fit", "prepared_for", "solve_again"]
+__all__ = [
+    "LEAST_REFERENCE",
+    "CapabilityPrior",
+    "FitQuality",
+    "Reference",
+    "Scale",
+    "assemble",
+    "fit",
+    "prepared_for",
+    "solve_again",
+]
+
+Reference: TypeAlias = "str | os.PathLike[str] | Sequence[str] | Scale"
+"""What holds the unit in refits: "all", "none", names of models, a file or a folder of a fit, or a scale."""
+LEAST_REFERENCE = 5  # models whose mean and spread hold a unit
 
 
 @dataclass(frozen=True)
@@ -125,19 +152,20 @@ class Scale(Result):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Models, benchmarks, pairs of models, and the scores that were fitted."""
+        """Models, benchmarks, pairs of models, the models that hold the unit, and the scores that were fitted."""
         return {
             "models": self.models,
             "benchmarks": self.benchmarks,
             "pairs": self.pairs(self.compared),
+            "reference": self.models.filter(pl.col("model").is_in(self.reference)).select("model", "capability"),
             "scores": self.problem.to_frame(),
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """How well the curves fit, the level, the numbers of refits, the tables without the scores, and the provenance."""
+        """How well the curves fit, the level, the numbers of refits, the tables of models, benchmarks and pairs, and the provenance."""
         drawn = self.replicates
         told = super().as_dict()
-        del told["scores"]
+        del told["scores"], told["reference"]
         n_replicates = {
             "n_replicates": 0 if drawn is None else len(drawn),
             "n_failed": 0 if drawn is None else drawn.n_failed,
@@ -158,6 +186,39 @@ class Scale(Result):
             return "the scale has no replicates. Fit it with n_replicates=1000"
         failed = f"{self.replicates.n_failed} of {len(self.replicates)} refits of the scale failed"
         return f"{failed}, more than {MOST_FAILED:.0%}. Anchor it by models that lie further apart, or add scores"
+
+    @property
+    def reference(self) -> tuple[str, ...]:
+        """The models whose mean and standard deviation hold the unit in refits; none where an anchor does."""
+        names = self.provenance.settings.get("reference", "none")
+        if names == "none":
+            return ()
+        return self.problem.models if names == "all" else tuple(names)
+
+    def link(self, capabilities: Mapping[str, float]) -> dict[str, float]:
+        """Capabilities of another scale, or true (simulated) ones, in the unit of this scale (mean–sigma linking).
+
+        They are moved and stretched until the reference models (all models where there are none) have the mean and the standard deviation that they have here.
+
+        Parameters
+        ----------
+        capabilities : mapping
+            Capability by model, of at least five models that both have; also of models that this scale does not have.
+
+        Returns
+        -------
+        dict
+            The same models with their values on this scale.
+        """
+        here = dict(zip(self.problem.models, self.estimate.capability.tolist(), strict=True))
+        common = [name for name in self.reference or self.problem.models if name in capabilities]
+        if len(common) < LEAST_REFERENCE:
+            raise InputError(
+                f"{len(common)} models are on both scales; at least {LEAST_REFERENCE} are needed to link them."
+            )
+        ours, theirs = (np.array([one[name] for name in common]) for one in (here, capabilities))
+        moved = linked(np.array(list(capabilities.values()), np.float64), theirs, ours)
+        return dict(zip(capabilities, moved.tolist(), strict=True))
 
     def capability(self, model: str) -> Estimate:
         """The capability of a model, with its interval where there are replicates."""
@@ -196,11 +257,11 @@ class Scale(Result):
 
         return score(self, scores, seed=seed)
 
-    def next_benchmark(self, model: str) -> NextBenchmark:
-        """Which benchmark would say most about a model; see `howsure.stitch.next`."""
+    def next_benchmark(self, model: str | None = None, *, n: int = 5) -> NextBenchmark:
+        """Which benchmarks would say most about a model, or about a new one; see `howsure.stitch.next`."""
         from howsure.stitch.placing import next_benchmark
 
-        return next_benchmark(self, model)
+        return next_benchmark(self, model, n=n)
 
     def sections(self) -> list[Section]:
         """What a report says about it."""
@@ -223,12 +284,14 @@ def fit(
     anchor_difficulty: float = 0.0,
     anchor_slope: float = 1.0,
     anchor_models: Mapping[str, float] | None = None,
+    reference: Reference | None = None,
     min_benchmarks: int = 4,
     since: str | datetime.date | None = None,
     duplicates: Duplicates | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     floors: Floors | None = None,
+    ridge: float | None = None,
     n_replicates: int = 0,
     resample: Resample | None = None,
     level: float = 0.9,
@@ -253,6 +316,10 @@ def fit(
         Difficulty and slope of the anchor.
     anchor_models : mapping, optional
         Instead of an anchor benchmark: two models with their values.
+    reference : str, sequence of str, path or Scale, optional
+        What holds the unit in refits. "all": the mean and standard deviation of all capabilities, the default of the preset ``default`` unless an anchor is given. "none": the
+        anchor. Names of models, or a file with the column model: the mean and standard deviation of these. A file that also has the column capability, the folder of a fit,
+        or a scale: the same, and the scale itself takes their mean and standard deviation from there, so that two scales have one unit.
     min_benchmarks : int
         Models on fewer benchmarks are excluded.
     since : str or date, optional
@@ -260,9 +327,11 @@ def fit(
     duplicates : {"mean", "max", "min"}, optional
         What several scores of a model on a benchmark become; by default the preset decides.
     include, exclude : sequence of str
-        Keep only these models and benchmarks; exclude models, benchmarks, or single scores as ``model@benchmark``.
+        Keep only these models and benchmarks; exclude models, benchmarks, or single scores as ``model@benchmark``. A path of a file is replaced by the names in it.
     floors : mapping or path, optional
         The score of guessing by benchmark, or a file with the columns benchmark, floor and, if known, ceiling.
+    ridge : float, optional
+        Strength of the penalty on all parameters, for the presets ``paper`` and ``eci``; by default 0.1.
     n_replicates : int
         Refits that make the intervals; 0 for none.
     resample : str, optional
@@ -285,13 +354,16 @@ def fit(
     """
     scores = Scores.of(scores)
     chosen = preset_called(preset)
-    _refuse_misfits(chosen, dimensions, n_replicates, level, floors)
+    _refuse_misfits(chosen, dimensions, n_replicates, level, floors, ridge)
     cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors)
     problem = _prepare(scores, chosen, cleaning)
+    if reference is None:
+        reference = chosen.reference if anchor is None and anchor_models is None else "none"
     if anchor is None and anchor_models is None:
         anchor_models = _anchors_of(chosen, problem)
-    constraint = choose_constraint(problem, anchor, anchor_difficulty, anchor_slope, anchor_models)
-    solution = chosen.solve(problem, constraint, dimensions)
+    anchored = choose_constraint(problem, anchor, anchor_difficulty, anchor_slope, anchor_models)
+    solution = chosen.solve(problem, anchored, dimensions, ridge)
+    constraint, unit, told = _held(reference, anchored, solution)
     redrawn = resample or chosen.resample
     drawn = None
     if n_replicates:
@@ -299,13 +371,14 @@ def fit(
             solution, constraint, n_replicates, resample=redrawn, seed=seed, scheduler=scheduler, progress=progress
         )
     drawing = {"dimensions": dimensions, "n_replicates": n_replicates, "resample": redrawn, "level": level}
-    settings = {"preset": preset, **_constraint_settings(constraint, problem), **cleaning, **drawing}
+    drawing |= {} if ridge is None else {"ridge": ridge}
+    settings = {"preset": preset, **_constraint_settings(anchored, problem), **unit, **cleaning, **drawing}
     against = [
         f"{name}: scores fall as capability rises (r = {r:.2f}), so its slope and difficulty are undefined. "
         "If a lower score is better there, give 1 − score; else exclude it."
         for name, r in reversed_benchmarks(solution).items()
     ]
-    notes = (*problem.notes, *against, *_failures(drawn))
+    notes = (*problem.notes, *told, *against, *_failures(drawn))
     return assemble(solution, constraint, drawn, level, Provenance(settings, scores.digest, seed, notes))
 
 
@@ -360,8 +433,8 @@ def _cleaning(
         "min_benchmarks": min_benchmarks,
         "since": chosen.since if since is None else since,
         "duplicates": duplicates or chosen.duplicates,
-        "include": tuple(include),
-        "exclude": tuple(exclude),
+        "include": named_in(include),
+        "exclude": named_in(exclude),
         "floors": floors,
     }
 
@@ -370,12 +443,77 @@ def solve_again(scale: Scale) -> tuple[Solution, Constraint]:
     """The optimum that a scale was made of, from which refits and predictions start, and its constraint."""
     told = scale.provenance.settings
     anchor = told.get("anchor"), told.get("anchor_difficulty", 0.0), told.get("anchor_slope", 1.0)
-    constraint = choose_constraint(scale.problem, *anchor, told.get("anchor_models"))
-    return preset_called(told["preset"]).solve(scale.problem, constraint, told["dimensions"]), constraint
+    anchored = choose_constraint(scale.problem, *anchor, told.get("anchor_models"))
+    solution = preset_called(told["preset"]).solve(scale.problem, anchored, told["dimensions"], told.get("ridge"))
+    if not scale.reference:
+        return solution, anchored
+    models = tuple(scale.problem.model_at(name) for name in scale.reference)
+    return solution, ReferenceModels(models, told["reference_mean"], told["reference_sd"])
 
 
-def _refuse_misfits(chosen: Preset, dimensions: int, n_replicates: int, level: float, floors: Floors | None) -> None:
+def _held(
+    reference: Reference, anchored: Constraint, solution: Solution
+) -> tuple[Constraint, dict[str, Any], tuple[str, ...]]:
+    """What fixes the scale in the estimate and in refits, the settings that say so, and notes."""
+    problem, at = solution.problem, solution.layout
+    if isinstance(reference, str) and reference in ("all", "none"):
+        if reference == "none":
+            return anchored, {"reference": "none"}, ()
+        held = hold_reference(anchored, solution.theta, at, range(len(problem.models)))
+        return held, {"reference": "all", "reference_mean": held.mean, "reference_sd": held.sd}, ()
+    names, values = _reference_table(reference)
+    there = [name for name in names if name in problem.models]
+    if len(there) < LEAST_REFERENCE:
+        raise OptionError(
+            f"reference names {len(names)} models, of which {len(there)} are in this fit; at least {LEAST_REFERENCE} are needed."
+        )
+    models = tuple(problem.models.index(name) for name in there)
+    if values is None:
+        held = hold_reference(anchored, solution.theta, at, models)
+    else:
+        known = np.array([values[name] for name in there])
+        if not known.std() > 0:
+            raise OptionError("The capabilities of the reference models are all the same, so they give no unit.")
+        held = ReferenceModels(models, float(known.mean()), float(known.std()))
+    settings = {"reference": there, "reference_mean": held.mean, "reference_sd": held.sd}
+    absent = len(names) - len(there)
+    note = f"{absent} of {len(names)} reference models are not in this fit; the other {len(there)} hold the unit."
+    return held, settings, (note,) if absent else ()
+
+
+def _reference_table(reference: Reference) -> tuple[list[str], dict[str, float] | None]:
+    """Names of the reference models and, where they are given, their capabilities."""
+    if isinstance(reference, Scale):
+        rows = reference.tables["reference"] if reference.reference else reference.models
+    elif isinstance(reference, str | os.PathLike):
+        path = Path(reference)
+        if path.is_dir():
+            return _reference_table(Scale.load(path))
+        rows = parts_of(path)[0].parsed().rows.collect()
+        if "model" not in rows.columns:
+            raise InputError(
+                f"{path}: no column 'model'. A file of reference models has model and, if known, capability."
+            )
+    else:
+        return list(dict.fromkeys(reference)), None
+    rows = rows.with_columns(pl.col("model").cast(pl.String).str.strip_chars()).drop_nulls("model").unique("model")
+    if "capability" not in rows.columns:
+        return rows["model"].to_list(), None
+    known = rows.with_columns(pl.col("capability").cast(pl.Float64, strict=False)).drop_nulls("capability")
+    values = dict(known.select("model", "capability").iter_rows())
+    return list(values), values
+
+
+def _refuse_misfits(
+    chosen: Preset, dimensions: int, n_replicates: int, level: float, floors: Floors | None, ridge: float | None
+) -> None:
     check_level(level)
+    if ridge is not None and not chosen.has_ridge:
+        raise OptionError(
+            f"The preset {chosen.name!r} learns its priors from the table and has no ridge; use 'paper' or 'eci'."
+        )
+    if ridge is not None and not ridge > 0:
+        raise OptionError(f"ridge is {ridge:g}; it must be above 0, or nothing fixes the location of the scale.")
     if not 1 <= dimensions <= chosen.most_dimensions:
         most = "1 dimension" if chosen.most_dimensions == 1 else "1 or 2 dimensions"
         raise OptionError(f"dimensions is {dimensions}; the preset {chosen.name!r} knows {most}.")
@@ -425,6 +563,8 @@ def _constraint_settings(constraint: Constraint, problem: Problem) -> dict[str, 
     if isinstance(constraint, AnchorModels):
         ends = ((constraint.low, constraint.low_value), (constraint.high, constraint.high_value))
         return {"anchor_models": {problem.models[index]: value for index, value in ends}}
+    if not isinstance(constraint, AnchorBenchmark):
+        raise ValueError("the estimate's unit comes from an anchor")
     name = problem.benchmarks[constraint.benchmark]
     return {"anchor": name, "anchor_difficulty": constraint.difficulty, "anchor_slope": constraint.slope}
 
@@ -445,6 +585,8 @@ def _failures(drawn: ScaleReplicates | None) -> tuple[str, ...]:
 
 
 def _out_of_order(constraint: Constraint, problem: Problem) -> str:
+    if isinstance(constraint, ReferenceModels):
+        return "All reference models come out equally capable, so they give no unit. Name an anchor, or other models."
     if not isinstance(constraint, AnchorModels):
         raise ValueError("a capability is not finite")
     low, high = problem.models[constraint.low], problem.models[constraint.high]

@@ -25,6 +25,7 @@ from howsure.stitch.preferences import VoteRanking
 from howsure.stitch.scale import Scale
 from howsure.stitch.sensitivity.analysis import Robustness
 from howsure.stitch.sensitivity.inspection import ScaleCheck
+from howsure.stitch.sensitivity.second_trait import SecondTrait
 from howsure.stitch.summaries import estimate_of
 from howsure.stitch.updating import ScaleUpdate
 
@@ -40,6 +41,7 @@ __all__ = [
     "progress_section",
     "robustness_section",
     "scale_section",
+    "traits_section",
     "update_section",
     "votes_section",
 ]
@@ -331,7 +333,7 @@ def robustness_section(found: Robustness) -> Section:
     method = (
         f"Each refit starts from the original fit. Benchmarks are dropped at random ({told['share']:.0%} of them, {told['n_replicates']:,} times), then one benchmark, one organisation at a time is excluded, and the "
         "anchor, the rule for duplicates, the strength of the priors and the model of the scores are changed. A refit has its own unit; “in one unit” it is rescaled so that the models have the same mean and standard deviation as in the original fit (mean–sigma linking). Each effect is compared with that of the errors of the scores alone.\n\n"
-        "Held-out error: all models of the scores learn from the same folds; intervals are a cluster bootstrap over families and their models."
+        "Held-out error: all models of the scores learn from the same parts of the table. Random holes: single scores are held out. New models: whole families keep three scores per model. Later models: models released after the first 50, 65 and 80 % keep three scores. Intervals are a cluster bootstrap over families and their models."
     )
     factors = TableBlock(
         columns, rows, "The frontier's slope per year and the order of the models, under other choices."
@@ -368,7 +370,31 @@ def check_section(found: ScaleCheck) -> Section:
     )
     raw = _table(found.scores, "Raw scores of the models and of their neighbours, beside what the scale expects.")
     words = Text("\n\n".join(found.surprises.words(5)))
-    return Section("Do the results look plausible?", [*map(ChartBlock, found.charts().values()), sample, words, raw])
+    groups = _table(
+        found.surprises.groups.head(20),
+        "Differential functioning: how far scores of an organisation on a benchmark lie from what all other scores say, and how this changes per year of release. The 20 least likely; q is the false-discovery rate.",
+    )
+    order = _table(found.surprises.benchmarks, "Do scores rise with the capability that the models' other scores show?")
+    blocks: list[Block] = [*map(ChartBlock, found.charts().values()), sample, words, groups, order, raw]
+    return Section("Do the results look plausible?", blocks)
+
+
+def traits_section(found: SecondTrait) -> Section:
+    """What a second dimension is, and whether it pays."""
+    method = (
+        "score ≈ floor + (ceiling − floor) · σ(slope · (capability − difficulty) + loading · trait). The rotation is that of principal axes: the traits are uncorrelated over models, the columns of loadings orthogonal over benchmarks, and the benchmark with the largest second loading loads positively. "
+        "Intervals come from refits on redrawn errors, rotated in the same way. Congruence is Tucker's coefficient of the second loadings with those of all models; values from 0.85 are called similar."
+    )
+    errors = _table(found.validation, "Held-out errors with one and with two dimensions; differences are from predict.")
+    tables = [
+        _table(found.benchmarks, "Loadings of the benchmarks, the largest on the second trait first."),
+        _table(found.models, "Traits of the models, in standard deviations."),
+        errors,
+        _table(found.invariance, "Are the loadings the same without each organisation, and over time?"),
+    ]
+    charts = map(ChartBlock, found.charts().values())
+    blocks: list[Block] = [Text("\n\n".join(found.words())), *charts, *tables, Method(method)]
+    return Section("Is there a second dimension?", blocks)
 
 
 def _models(scale: Scale, truth: Truth | None) -> TableBlock:
@@ -423,18 +449,22 @@ def _validation(found: Robustness) -> TableBlock:
     level, used = (found.provenance.settings[name] for name in ("level", "method"))
     rows: list[list[Cell]] = [
         [
+            row["split"],
             row["method"],
-            Estimate(row["rmse"], row["rmse_low"], row["rmse_high"], level),
-            None
-            if row["method"] == used
-            else Estimate(row["difference"], row["difference_low"], row["difference_high"], level),
+            _cell(row, "rmse", level),
+            None if row["method"] == used else _cell(row, "difference", level),
+            _cell(row, "ratio", level),
         ]
         for row in found.validation.rows(named=True)
     ]
-    columns = ["Model of the scores", "Held-out error", "Difference from the model in use"]
-    return TableBlock(
-        columns, rows, "Root mean square error on scores that were held out; negative differences are better."
-    )
+    columns = ["Held out", "Model of the scores", "Error", "Difference from the model in use", "Divided by paper's"]
+    caption = f"Root mean square error on scores that were held out; negative differences from {used}, which is in use, are better. All three: the geometric mean of the ratios."
+    return TableBlock(columns, rows, caption)
+
+
+def _cell(row: Mapping[str, Any], name: str, level: float) -> Estimate | None:
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    return None if value is None else Estimate(value, low, high, level)
 
 
 def _dates(year: Estimate) -> list[Cell]:
@@ -444,9 +474,15 @@ def _dates(year: Estimate) -> list[Cell]:
 
 
 def _constraint(told: Mapping[str, Any]) -> str:
+    """What fixes the unit, in the estimate and in refits."""
     if "anchor" in told:
-        return f"{told['anchor']} is put at difficulty {told['anchor_difficulty']:g} and slope {told['anchor_slope']:g}"
-    return " and ".join(f"{model} is put at {value:g}" for model, value in told["anchor_models"].items())
+        put = f"{told['anchor']} is put at difficulty {told['anchor_difficulty']:g} and slope {told['anchor_slope']:g}"
+    else:
+        put = " and ".join(f"{model} is put at {value:g}" for model, value in told["anchor_models"].items())
+    if (reference := told.get("reference", "none")) == "none":
+        return put
+    who = "all models" if reference == "all" else f"{len(reference)} reference models"
+    return f"{put} in the estimate, and in refits {who} keep the mean {told['reference_mean']:.3f} and the standard deviation {told['reference_sd']:.3f} of their capabilities (mean–sigma linking)"
 
 
 def _table(frame: pl.DataFrame, caption: str, columns: Sequence[str] | None = None) -> TableBlock:

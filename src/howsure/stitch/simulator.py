@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,12 +16,21 @@ from howsure.stitch.model.layout import Floats, Ints
 from howsure.stitch.model.problem import Problem
 from howsure.tables import Scores
 
-__all__ = ["PER_LOG10_FLOP", "PER_YEAR", "SimulatedScores", "simulate"]
+__all__ = ["DEPARTURES", "PER_LOG10_FLOP", "PER_YEAR", "SimulatedScores", "simulate"]
 
 PER_YEAR = 0.9
 """Capability gained per year at the same training compute."""
 PER_LOG10_FLOP = 0.6
 """Capability gained by ten times the training compute."""
+
+DEPARTURES = {
+    "second dimension": "models differ in a second trait of standard deviation 1 (half of its variance shared by a family), on which benchmarks load with a standard deviation of 0.35, as on a real table",
+    "asymmetric curves": "curves rise slowly and saturate fast (complementary log-log)",
+    "contamination": "3 % of the scores are raised by 0.2",
+    "heavy tails": "5 % of the scores have three times the noise",
+    "unknown floors": "the score of guessing is missing in the table",
+}
+"""Ways in which simulated scores can break the assumptions of the fit."""
 
 FIRST_DAY = np.datetime64("2023-01-01")
 ORGANISATIONS = ("Amber", "Basalt", "Cobalt", "Dune", "Ember", "Flint")
@@ -30,6 +39,10 @@ _CAPABILITY_SD = 0.5
 _LOG_SLOPE_SD = 0.45
 _NOISE_SD = (0.03, 0.12)  # least and most, half-way up a benchmark's curve
 _CAN_BE_GUESSED, _GUESSING = 0.25, 0.25  # share of benchmarks, and the score of guessing on them
+_LOADING_SD = 0.35  # as large as on the real table of November 2025
+_CONTAMINATED, _RAISED = 0.03, 0.2
+_NOISY, _TIMES, _MOST_NOISE = 0.05, 3.0, 0.4
+_LEAST_SHARE = 1e-9
 _LEAST_BENCHMARKS = 4
 _TRIES = 20
 
@@ -43,9 +56,9 @@ class SimulatedScores(Result):
     scores : Scores
         The scores.
     models : pl.DataFrame
-        model, capability, date, family, organisation, compute.
+        model, capability, date, family, organisation, compute, and trait in two dimensions.
     benchmarks : pl.DataFrame
-        benchmark, difficulty, slope, noise_sd, floor, date.
+        benchmark, difficulty, slope, noise_sd, floor, date, and loading in two dimensions.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
@@ -71,6 +84,7 @@ def simulate(
     density: float = 0.4,
     correlation: float = 0.45,
     like: Problem | None = None,
+    departure: str | None = None,
     seed: int = 0,
 ) -> SimulatedScores:
     r"""Scores of models that get better over time on benchmarks that get harder.
@@ -92,9 +106,13 @@ def simulate(
         Correlation of the errors of a family's models on one benchmark.
     like : Problem, optional
         Dates, families and missing scores of a real table (`howsure.stitch.prepare_scores`) instead.
+    departure : str, optional
+        An assumption that does not hold, one of `DEPARTURES`.
     seed : int
         The same seed gives the same scores.
     """
+    if departure is not None and departure not in DEPARTURES:
+        raise OptionError.unknown("departure from the model", departure, DEPARTURES)
     rng = np.random.default_rng(seed)
     if like is not None:
         models = _models(rng, like.years, like.family, np.array(like.models))
@@ -104,11 +122,15 @@ def simulate(
         models = _new_models(rng, n_models, years)
         benchmarks = _new_benchmarks(rng, n_benchmarks, years)
         model, benchmark = _linked_pairs(rng, models, benchmarks, density)
-    score = _draw_scores(rng, models, benchmarks, model, benchmark, correlation)
-    pairs = models.drop("capability")[model].hstack(
-        benchmarks.select("benchmark", "floor", benchmark_date="date")[benchmark]
-    )
-    settings = {"n_models": len(models), "n_benchmarks": len(benchmarks), "correlation": correlation}
+    if departure == "second dimension":
+        models, benchmarks = _with_trait(rng, models, benchmarks)
+    score = _draw_scores(rng, models, benchmarks, model, benchmark, correlation, departure)
+    known = benchmarks.select("benchmark", "floor", benchmark_date="date")
+    if departure == "unknown floors":
+        known = known.drop("floor")
+    pairs = models.drop("capability", "trait", strict=False)[model].hstack(known[benchmark])
+    settings: dict[str, Any] = {"n_models": len(models), "n_benchmarks": len(benchmarks), "correlation": correlation}
+    settings |= {} if departure is None else {"departure": departure}
     own = {} if like is not None else {"years": years, "density": density}
     return SimulatedScores(
         scores=Scores(pairs.with_columns(score=score)),
@@ -211,17 +233,37 @@ def _draw_pairs(
     return model.astype(np.int64), benchmark.astype(np.int64)
 
 
+def _with_trait(
+    rng: np.random.Generator, models: pl.DataFrame, benchmarks: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    family = models["family"].rank("dense").to_numpy().astype(np.int64) - 1
+    trait = (rng.standard_normal(family.max() + 1)[family] + rng.standard_normal(len(models))) / np.sqrt(2)
+    loading = rng.normal(0, _LOADING_SD, len(benchmarks))
+    return models.with_columns(trait=trait), benchmarks.with_columns(loading=loading)
+
+
 def _draw_scores(
-    rng: np.random.Generator, models: pl.DataFrame, benchmarks: pl.DataFrame, m: Ints, b: Ints, correlation: float
-) -> Floats:
+    rng: np.random.Generator, models: pl.DataFrame, benchmarks: pl.DataFrame, m: Ints, b: Ints, correlation: float,
+    departure: str | None,
+) -> Floats:  # fmt: skip
     """Beta scores whose errors are shared within a family on a benchmark, by a normal copula."""
     capability = models["capability"].to_numpy()
     difficulty, slope, noise, floor = (benchmarks[c].to_numpy() for c in ("difficulty", "slope", "noise_sd", "floor"))
-    share = expit(slope[b] * (capability[m] - difficulty[b]))
+    eta = slope[b] * (capability[m] - difficulty[b])
+    if departure == "second dimension":
+        eta = eta + benchmarks["loading"].to_numpy()[b] * models["trait"].to_numpy()[m]
+    share = -np.expm1(-np.log(2) * np.exp(eta)) if departure == "asymmetric curves" else expit(eta)
+    share = np.clip(share, _LEAST_SHARE, 1 - _LEAST_SHARE)
     family = models["family"].rank("dense").to_numpy().astype(np.int64)
     cell = np.unique(family[m] * len(benchmarks) + b, return_inverse=True)[1]
     shared, own = rng.standard_normal(cell.max() + 1)[cell], rng.standard_normal(len(m))
     chance = ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
-    size = 1 / (4 * noise[b] ** 2) - 1
+    noise = noise[b]
+    if departure == "heavy tails":
+        noise = np.where(rng.random(len(m)) < _NOISY, np.minimum(_TIMES * noise, _MOST_NOISE), noise)
+    size = 1 / (4 * noise**2) - 1
     drawn = betaincinv(share * size, (1 - share) * size, chance)
-    return np.asarray(np.round(floor[b] + (1 - floor[b]) * drawn, 4), np.float64)
+    score = np.asarray(np.round(floor[b] + (1 - floor[b]) * drawn, 4), np.float64)
+    if departure == "contamination":
+        score = np.where(rng.random(len(m)) < _CONTAMINATED, np.minimum(score + _RAISED, 1.0), score)
+    return score

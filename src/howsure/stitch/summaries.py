@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from howsure.estimates import Estimate
 from howsure.stats._arrays import t_quantile
+from howsure.stats.quasi_variances import ComparisonIntervals, comparison_intervals
 from howsure.stats.replicates import (
     Interval,
     probability_best,
@@ -30,6 +31,7 @@ __all__ = [
     "benchmark_frame",
     "estimate_of",
     "interval_state",
+    "intervals_to_compare",
     "model_frame",
     "pair_frame",
     "rank_columns",
@@ -39,6 +41,7 @@ __all__ = [
 
 Words: TypeAlias = NDArray[np.str_]
 _FEW_REVERSED = 5  # models that show whether a benchmark is reversed
+_MOST_COMPARED = 500  # models: the time grows with the cube
 _FEW = 3  # models that a difficulty and a slope of one's own need at least
 
 
@@ -47,12 +50,13 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
 
     ``capability_state`` is ``above_range`` for a model that no benchmark could challenge and ``below_range`` for one that none could: then the
     interval is open on that side. ``interval_state`` is ``too_few`` without replicates, ``undefined`` where more than 10 % of them failed (then there
-    are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end.
+    are no rank interval and no probability either), ``unbounded`` where fewer failed ones open an end. ``low_to_compare`` and ``high_to_compare`` are intervals for comparing models with
+    each other (`howsure.stats.quasi_variances`): where those of two models do not overlap, the models differ at the level; null in tables of more than 500 models.
     """
     problem = solution.problem
     state = states_of_models(problem)
     drawn = np.empty((0, len(problem.models))) if replicates is None else replicates.capability
-    found = replicate_interval(drawn, level)
+    found, bars = replicate_interval(drawn, level), intervals_to_compare(aligned.capability, replicates, level)
     columns = {
         "model": problem.models,
         "capability": aligned.capability,
@@ -63,6 +67,8 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
         **rank_columns(aligned.capability, drawn, level),
         "date": problem.dates,
         "interval_state": interval_state(found),
+        "low_to_compare": bars.low,
+        "high_to_compare": bars.high,
         "family": problem.families,
         "organisation": pl.Series(problem.organisations, dtype=pl.String),
         "compute": problem.compute,
@@ -70,6 +76,18 @@ def model_frame(solution: Solution, aligned: Aligned, replicates: ScaleReplicate
     if aligned.trait is not None:
         columns["trait"] = aligned.trait
     return _closed(columns).sort("rank", "model")
+
+
+def intervals_to_compare(capability: Floats, replicates: ScaleReplicates | None, level: float) -> ComparisonIntervals:
+    """Intervals for comparing models with each other; NaN without whole replicates, in large tables, and where two models are fixed, so that their difference has no variance."""
+    usable, none = None if replicates is None else replicates.usable(), np.full(len(capability), np.nan)
+    nothing = ComparisonIntervals(none, none, float("nan"))
+    if usable is None or not 3 <= len(capability) <= _MOST_COMPARED:
+        return nothing
+    drawn = usable.capability[np.isfinite(usable.capability).all(axis=1)]
+    if len(drawn) < 2 or (drawn.std(axis=0) == 0).any():
+        return nothing
+    return comparison_intervals(capability, np.cov(drawn, rowvar=False), level)
 
 
 def benchmark_frame(

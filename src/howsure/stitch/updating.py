@@ -10,8 +10,8 @@ import polars as pl
 
 from howsure.results import Provenance, Result, plain
 from howsure.stitch.cleaning import listed
-from howsure.stitch.placing import score
-from howsure.stitch.scale import Scale, fit
+from howsure.stitch.placing import place
+from howsure.stitch.scale import LEAST_REFERENCE, Scale, fit
 from howsure.tables import Scores
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ def _options(old: Scale, table: Scores) -> tuple[dict[str, Any], list[str]]:
         "include",
         "exclude",
         "floors",
+        "ridge",
         "dimensions",
         "resample",
     )
@@ -173,7 +174,15 @@ def _options(old: Scale, table: Scores) -> tuple[dict[str, Any], list[str]]:
         )
     if "anchor_models" in told:
         options["anchor_models"] = told["anchor_models"]
-    return options | {"level": old.level}, notes
+    reference = told.get("reference", "none")
+    if not isinstance(reference, str):  # by name: the values that the models have on the old scale give the unit
+        gone = [name for name in reference if name not in there]
+        reference = old if len(reference) - len(gone) >= LEAST_REFERENCE else "none"
+        if reference == "none":
+            notes.append(
+                f"{len(gone)} of the models that hold the unit are no longer in the table; the anchor takes their place."
+            )
+    return options | {"level": old.level, "reference": reference}, notes
 
 
 def _changes(old: Scale, new: Scale) -> pl.DataFrame:
@@ -204,9 +213,9 @@ def _models(old: Scale, new: Scale, changed: pl.DataFrame, seed: int) -> pl.Data
     placed = pl.DataFrame(schema={"model": pl.String, "on_old": pl.Float64})
     same = placed.rename({"on_old": "as_was"})
     if len(known):
-        keep = score(old, Scores(known), seed=seed).models
+        keep = place(old, Scores(known), seed=seed)[0]
         placed = keep.select("model", pl.col("capability").alias("on_old"))
-        was = score(old, Scores(old.problem.to_frame()), seed=seed).models
+        was = place(old, Scores(old.problem.to_frame()), seed=seed)[0]
         same = was.select("model", pl.col("capability").alias("as_was"))
     joined = (
         now.join(before, on="model", how="full", coalesce=True)

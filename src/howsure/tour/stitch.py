@@ -33,13 +33,12 @@ _PLACED = TourStatistic("Capability from the game alone", "units of the scale")
 def stitch_part(world: World, settings: TourSettings) -> tuple[TourStop, Scale]:
     """Many models on twenty benchmarks, and the scale that later models are placed on."""
     scale = _fitted(world.scores, settings)
-    anchor = str(scale.provenance.settings["anchor"])
     capability = dict(world.models.select("model", "capability").iter_rows())
-    truth = {name: world.on_scale(capability[name], anchor) for name in scale.models["model"]}
+    truth = scale.link({name: capability[name] for name in scale.models["model"]})
     known = tuple(KnownEstimate(_CAPABILITY, name, scale.capability(name), value) for name, value in truth.items())
     about = (
         f"{len(truth)} models have scores on some of 20 benchmarks. Simulated are each model's capability, each benchmark's difficulty, slope and noise; errors within a family of models correlate. "
-        f"The unit is that of {anchor}, in the true values and in the fit."
+        "The true values have the same mean and standard deviation as the estimates (mean–sigma linking)."
     )
 
     title, made = "Benchmarks are linked on one scale", scale.provenance
@@ -52,10 +51,11 @@ def place_part(world: World, games: Games, scale: Scale, settings: TourSettings)
     attempts = _dated(games, world)
     scores = scores_of(attempts)
     placed = place_attempts(scale, attempts, seed=settings.seed)
-    anchor = str(scale.provenance.settings["anchor"])
     rows = {row["model"]: row for row in placed.models.to_dicts()}
+    capability = dict(world.models.select("model", "capability").iter_rows())
+    truth = scale.link(capability | {one.name: one.capability for one in world.cast})
     known = tuple(
-        KnownEstimate(_PLACED, one.name, _estimate(rows[one.name], scale.level), world.on_scale(one.capability, anchor))
+        KnownEstimate(_PLACED, one.name, _estimate(rows[one.name], scale.level), truth[one.name])
         for one in reversed(world.cast)
     )
     about = (

@@ -90,11 +90,6 @@ class World:
         """Who plays Track the Stat for whom."""
         return {actor.player: actor.name for actor in self.cast}
 
-    def on_scale(self, capability: float, anchor: str) -> float:
-        """A true capability in the unit of a scale whose `anchor` has difficulty 0 and slope 1."""
-        told = self.benchmark(anchor)
-        return float(told["slope"] * (capability - told["difficulty"]))
-
     def benchmark(self, name: str) -> dict[str, float]:
         """What is true of a benchmark."""
         return self.benchmarks.row(by_predicate=pl.col("benchmark") == name, named=True)

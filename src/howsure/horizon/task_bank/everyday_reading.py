@@ -237,7 +237,7 @@ def first_mistake(rng: random.Random, difficulty: float) -> Instance:
         lines.append(f"{k}. {value} {kind} {other} = {told}".replace("-", "−"))
         value, right = told, true if k == wrong else right
     found = f"{wrong}:{right}"
-    prompt = f"""A pupil works through a sum. Each line goes on with the result of the line before.
+    prompt = f"""A pupil works through a sum. Each line starts from the result of the line before.
 
 {chr(10).join(lines)}
 

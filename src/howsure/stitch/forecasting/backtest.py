@@ -15,6 +15,7 @@ from howsure.stats.means import mean
 from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated, Trend, dates_of, fit_trend, years_of
 from howsure.stitch.forecasting.frontier_process import horizon_errors, summarise_horizons
 from howsure.stitch.forecasting.shapes import FEWEST_POINTS, SHAPES
+from howsure.stitch.model.anchors import linked
 from howsure.stitch.scale import Scale, fit
 from howsure.tables import Scores
 
@@ -143,6 +144,8 @@ def refit_before(scale: Scale, cutoff: datetime.date, n_replicates: int = 0) -> 
         preset=settings["preset"],
         anchor=anchor if anchor in set(rows["benchmark"]) else most_used,
         min_benchmarks=settings["min_benchmarks"],
+        reference="all" if scale.reference else "none",
+        ridge=settings.get("ridge"),
         dimensions=settings["dimensions"],
         n_replicates=n_replicates,
         resample=settings["resample"],
@@ -198,9 +201,8 @@ def _linked(early: Scale, today: Dated) -> Dated:
     then = Dated.of(early)
     place = {name: index for index, name in enumerate(today.models)}
     now = today.capability[[place[name] for name in then.models]]
-    centre, stretch = then.capability.mean(), now.std() / then.capability.std()
-    moved = [now.mean() + stretch * (values - centre) for values in (then.capability, then.drawn)]
-    return replace(then, capability=moved[0], drawn=moved[1])
+    moved, drawn = (linked(values, then.capability, now) for values in (then.capability, then.drawn))
+    return replace(then, capability=moved, drawn=drawn)
 
 
 def _bands(base: pl.DataFrame, trend: Trend, ahead: Floats) -> pl.DataFrame:

@@ -2,11 +2,14 @@
 
 Adding a constant to all capabilities and difficulties, or stretching both and dividing the slopes, leaves every expected
 score as it was. A constraint makes the choice, in the estimate and in each replicate alike.
+
+An anchor benchmark is itself an estimate: its error moves all models together and stretches the scale, and shrinkage makes the fitted unit too small. The mean and the standard deviation of
+many models are nearly free of both (mean–sigma linking), so that capabilities far from the anchor have intervals that cover as stated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,7 +20,17 @@ from howsure.errors import OptionError
 from howsure.stitch.model.layout import Floats, Layout
 from howsure.stitch.model.problem import Problem
 
-__all__ = ["Aligned", "AnchorBenchmark", "AnchorModels", "Constraint", "align", "choose_constraint"]
+__all__ = [
+    "Aligned",
+    "AnchorBenchmark",
+    "AnchorModels",
+    "Constraint",
+    "ReferenceModels",
+    "align",
+    "choose_constraint",
+    "hold_reference",
+    "linked",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +94,29 @@ class AnchorModels:
         return self.low_value
 
 
-Constraint: TypeAlias = AnchorBenchmark | AnchorModels
+@dataclass(frozen=True)
+class ReferenceModels:
+    """The scale on which some models have a given mean and standard deviation of their capabilities."""
+
+    models: tuple[int, ...]
+    mean: float
+    sd: float
+
+    def stretch(self, theta: Floats, at: Layout) -> tuple[Floats, Floats]:
+        """The same; where the models are all equally capable there is no such scale, and all is NaN."""
+        capability = theta[..., at.capability][..., list(self.models)]
+        spread = capability.std(axis=-1)
+        with np.errstate(divide="ignore"):
+            factor = np.where(spread > 0, self.sd / spread, np.nan)
+        return capability.mean(axis=-1), factor
+
+    @property
+    def origin(self) -> float:
+        """The reported value of what is subtracted."""
+        return self.mean
+
+
+Constraint: TypeAlias = AnchorBenchmark | AnchorModels | ReferenceModels
 
 
 def align(constraint: Constraint, theta: Floats, at: Layout) -> Aligned:
@@ -94,6 +129,19 @@ def align(constraint: Constraint, theta: Floats, at: Layout) -> Aligned:
         np.exp(theta[..., at.log_slope]) / factor,
         *((theta[..., at.trait], theta[..., at.loading]) if at.n_dimensions == 2 else ()),
     )
+
+
+def hold_reference(constraint: Constraint, theta: Floats, at: Layout, models: Sequence[int]) -> ReferenceModels:
+    """The scale of another constraint in the estimate ``theta``, held by the mean and spread of these models in all refits."""
+    capability = align(constraint, theta, at).capability[list(models)]
+    return ReferenceModels(tuple(models), float(capability.mean()), float(capability.std()))
+
+
+def linked(values: Floats, theirs: Floats, ours: Floats) -> Floats:
+    """Values in another unit: moved and stretched as ``theirs`` must be to have the mean and the standard deviation of ``ours`` (mean–sigma linking); leading axes are replicates."""
+    centre, spread = theirs.mean(axis=-1, keepdims=True), theirs.std(axis=-1, keepdims=True)
+    moved: Floats = ours.mean() + (values - centre) * (ours.std() / spread)
+    return moved
 
 
 def choose_constraint(

@@ -13,7 +13,7 @@ from howsure.stitch.model.anchors import AnchorBenchmark, Constraint
 from howsure.stitch.model.hierarchy import solve_hierarchy
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.replicates import Resample
-from howsure.stitch.model.solutions import Solution, solve_ridge
+from howsure.stitch.model.solutions import RIDGE, Solution, solve_ridge
 
 __all__ = ["PRESETS", "Preset", "preset_called"]
 
@@ -27,12 +27,14 @@ class Preset:
 
     name: str
     about: str
-    solve: Callable[[Problem, Constraint, int], Solution]
+    solve: Callable[..., Solution]
     since: str | None = None
     duplicates: Duplicates = "mean"
     by_family: bool = False
     left_out: Callable[[], Sequence[str]] = tuple
     anchor_models: Mapping[str, float] | None = None
+    reference: str = "none"
+    has_ridge: bool = True
     resample: Resample = "errors"
     most_dimensions: int = 1
     uses_floors: bool = True
@@ -48,12 +50,13 @@ def preset_called(name: str) -> Preset:
     return PRESETS[name]
 
 
-def _solve_paper(problem: Problem, constraint: Constraint, n_dimensions: int) -> Solution:
+def _solve_paper(problem: Problem, constraint: Constraint, n_dimensions: int, ridge: float | None = None) -> Solution:
     level = np.zeros(len(problem.benchmarks))
-    return solve_ridge(replace(problem, floors=level, ceilings=level + 1), constraint)
+    plain = replace(problem, floors=level, ceilings=level + 1)
+    return solve_ridge(plain, constraint, ridge=RIDGE if ridge is None else ridge)
 
 
-def _solve_eci(problem: Problem, constraint: Constraint, n_dimensions: int) -> Solution:
+def _solve_eci(problem: Problem, constraint: Constraint, n_dimensions: int, ridge: float | None = None) -> Solution:
     """Scores stretched from floor to ceiling, kept off both by 0.001, then the published objective.
 
     Stretching a score is weighing its error by the span: the curve itself can keep floor and ceiling.
@@ -63,10 +66,11 @@ def _solve_eci(problem: Problem, constraint: Constraint, n_dimensions: int) -> S
     pinned = (
         problem.benchmarks.index(_PINNED) if _PINNED in problem.benchmarks else int(problem.n_by_benchmark.argmax())
     )
-    return solve_ridge(replace(problem, score=floor + span * stretched), AnchorBenchmark(pinned))
+    clipped = replace(problem, score=floor + span * stretched)
+    return solve_ridge(clipped, AnchorBenchmark(pinned), ridge=RIDGE if ridge is None else ridge)
 
 
-def _solve_default(problem: Problem, constraint: Constraint, n_dimensions: int) -> Solution:
+def _solve_default(problem: Problem, constraint: Constraint, n_dimensions: int, ridge: float | None = None) -> Solution:
     return solve_hierarchy(problem, n_dimensions)
 
 
@@ -83,6 +87,8 @@ PRESETS: dict[str, Preset] = {
             "default",
             "learned priors, noise of each benchmark, known standard errors, floors and ceilings",
             _solve_default,
+            reference="all",
+            has_ridge=False,
             most_dimensions=2,
         ),
         Preset(

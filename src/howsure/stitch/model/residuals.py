@@ -1,21 +1,25 @@
 r"""What residuals of related scores tell about a score that is not there: a Gaussian process around the fitted curves.
 
-.. math:: y_{mb} = f_{mb}(\theta) + u_{mb} + e_{mb}, \qquad f(\theta) \approx f(\hat\theta) + J (\theta - \hat\theta), \qquad \theta \sim \text{prior of the fit}
+.. math:: y_{mb} = f_{mb}(\theta) + u_{mb} + e_{mb}, \qquad f(\theta) \approx f(\theta_0) + J (\theta - \theta_0), \qquad \theta \sim \text{prior of the fit}
 
 ``u`` is the part of the noise that related scores share. In units of the benchmark's own noise its covariance is
 
 * ``family``: models of one family on one benchmark;
 * ``organisation``: models of one organisation on one benchmark, less alike the further apart they are released;
-* ``date``: models released at about the same time, on one benchmark;
-* ``trait``: scores of one model on benchmarks with similar residuals (a factor of the residuals), in part shared by its family and organisation.
+* ``trait``: scores of one model on benchmarks with similar residuals (a factor of the residuals), in part shared by its family and organisation;
+* ``date``: models released at about the same time, on one benchmark. It comes on top of the noise of the fit: curves are fitted to the models of their time, so
+  residuals do not show what changes later.
 
-What is left (``e``) is independent. The total variance is the noise of the fit, so nothing is added to it. Conditioning on all residuals at once
-gives a mean and a variance, in which the uncertainty of capabilities, difficulties and slopes is included. The fit itself stays as it is.
+``capability`` is the part of the capabilities' prior variance that families and organisations share. What is left of the noise (``e``) is independent.
+Conditioning on all residuals at once gives a mean and a variance, in which the uncertainty of capabilities, difficulties and slopes is included. θ₀ is the mode under this process,
+found by one step from the fit, and expected scores are averaged over what remains uncertain of the curve's argument. The fit itself stays as it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -31,16 +35,21 @@ from howsure.stitch.model.solutions import Solution
 
 __all__ = ["STRENGTHS", "PredictedScores", "ResidualProcess", "fit_residuals"]
 
-# Shares of a benchmark's noise, and years, chosen on the table of November 2025 by held-out error; a table can only weaken them.
-STRENGTHS = {"family": 0.3, "organisation": 0.25, "date": 0.1, "trait": 1.0}
-_FACTORS = (1.0, 0.5, 0.0)
-_ORGANISATION_YEARS, _DATE_YEARS = 2.0, 0.5
-_TRAIT_SHARED = {"model": 0.3, "family": 0.3, "organisation": 0.4}
+# Shares of a benchmark's noise (of the capabilities' prior variance), and years, chosen for the release on the table of November 2025; `benchmarks/stitch_prediction.py` compares
+# them with strengths that each training part learns alone. A table can only weaken them.
+STRENGTHS = {"family": 0.2, "organisation": 0.3, "trait": 1.5, "date": 0.1, "capability": 1.0}
+_CURVE, _REST = ("parameters", "capability"), ("family", "organisation", "date", "trait")
+_FACTORS = (0.5, 0.0)  # beside 1
+_ORGANISATION_YEARS, _DATE_YEARS = 2.0, 1.0
+_TRAIT_SHARED = {"model": 0.27, "family": 0.27, "organisation": 0.46}
+_CAPABILITY_SHARED = {"family": 0.2, "organisation": 0.6}
 _LOADING_SD, _SWEEPS = 0.35, 15
 _LEAST_OWN = 0.15  # share of the noise that no other score shares
 _MOST = 3000  # scores that are conditioned on at once: the time grows with the cube
 _LEAST_VARIANCE = 1e-12
-_NODES = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))  # Gauss–Hermite
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_FARTHEST_ETA, _LEAST_RISE = 3.0, 1e-3
 
 
 class PredictedScores(NamedTuple):
@@ -52,15 +61,35 @@ class PredictedScores(NamedTuple):
     degrees: Floats
 
 
-class _Condition(NamedTuple):
-    """What predictions are conditioned on."""
+class _Cells(NamedTuple):
+    """Pairs of a model and a benchmark, and what the curves say of them."""
 
-    root: Floats  # Cholesky factor of the residuals' covariance
-    residual: Floats  # from the prior mean of the parameters
+    model: Ints
+    benchmark: Ints
+    value: Floats  # expected score
+    share: Floats  # of the way from floor to ceiling
     slopes: csr_array  # derivatives of the expected scores by the parameters
-    sd: Floats  # of each score's noise, without the sampling error
+    by_capability: Floats  # that by the model's capability
+    sd: Floats  # of the noise, without the sampling error
+
+
+class _Known(NamedTuple):
+    """The scores that predictions are conditioned on, before the strengths are known."""
+
+    cells: _Cells
+    residual: Floats  # from the prior mean of the parameters
+    sampling: Floats  # variance of the scores as means of items
     prior_variance: Floats  # of each parameter, 0 for one that is fixed
     offset: Floats  # prior mean of each parameter minus its estimate
+    is_whole: bool
+
+
+class _Condition(NamedTuple):
+    """The same with the Cholesky factor of the scores' covariance, and the residuals over that factor."""
+
+    known: _Known
+    root: Floats
+    white: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,119 +109,261 @@ class ResidualProcess:
         problem = self.solution.problem
         items = problem.items_by_benchmark[benchmark] if n_effective is None else n_effective
         if problem.n_observations <= _MOST:
-            return self._given(np.arange(problem.n_observations), model, benchmark, items)
+            return self._given(self._all, model, benchmark, items)
         out = np.empty((4, len(model)))
         for m in np.unique(model):
             here = np.flatnonzero(model == m)
             known = _most_related(problem, m, np.unique(benchmark[here]))
-            out[:, here] = self._given(known, model[here], benchmark[here], items[here])
+            out[:, here] = self._given(self._condition(known), model[here], benchmark[here], items[here])
         return PredictedScores(*out)
 
-    def _given(self, known: Ints, model: Ints, benchmark: Ints, items: Floats) -> PredictedScores:
+    def covariance(self, model: int, benchmark: Ints) -> tuple[Floats, Floats]:
+        """Of the expected scores of one model on several benchmarks: their covariance, and the variance of the noise that one observed score adds to each."""
+        problem = self.solution.problem
+        at = self._all if problem.n_observations <= _MOST else self._condition(_most_related(problem, model, benchmark))
+        new = self._cells(np.full(len(benchmark), model), benchmark)
+        weighed = solve_triangular(at.root, self._sum(self._parts(at.known, new, at.known.cells)).T, lower=True)
+        covariance = self._sum(self._parts(at.known, new, new)) - weighed.T @ weighed
+        own = _unshared(self._shared(benchmark)) * new.sd**2
+        return covariance, own + sampling_variance(new.value, problem.items_by_benchmark[benchmark])
+
+    def leave_one_out(self) -> PredictedScores:
+        """What the other scores say of each score of the table: its mean, and the variance of an observed score there.
+
+        In a table of more than 3,000 scores, each model's scores are predicted from the 3,000 most related ones.
+        """
+        problem = self.solution.problem
+        mean, variance = np.empty((2, problem.n_observations))
+        for rows, known in self._by_model:
+            precision, pull = self._precision(known)
+            place = np.searchsorted(known, rows)
+            variance[rows] = 1 / np.diagonal(precision)[place]
+            mean[rows] = problem.score[rows] - pull[place] * variance[rows]
+        degrees = self.solution.noise.degrees[problem.benchmark].astype(np.float64)
+        return PredictedScores(mean, variance, variance, degrees)
+
+    def effects(self, rows: Sequence[Ints], sizes: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """How much better groups of scores are than expected, and the standard errors, by generalised least squares.
+
+        Each group is some scores on one benchmark (``rows`` of the table) with a size for each: 1 for an effect on all, years for one per year. A table of more than
+        3,000 scores is conditioned on those of the group's benchmark only.
+        """
+        problem, found, every = (
+            self.solution.problem,
+            np.empty((2, len(rows))),
+            np.arange(self.solution.problem.n_observations),
+        )
+        precision, pull, known = np.empty(0), np.empty(0), every[:0]
+        for g, (some, size) in enumerate(zip(rows, sizes, strict=True)):
+            wanted = (
+                every
+                if len(every) <= _MOST
+                else np.flatnonzero(problem.benchmark == problem.benchmark[some[0]])[:_MOST]
+            )
+            if not np.array_equal(wanted, known):
+                known, (precision, pull) = wanted, self._precision(wanted)
+            place = np.searchsorted(known, some)
+            information = size @ precision[np.ix_(place, place)] @ size
+            found[:, g] = size @ pull[place] / information, information**-0.5
+        return found[0], found[1]
+
+    def moved(self) -> ResidualProcess:
+        """The same process around the parameters that are the likeliest under it, by one step; a large table keeps those of the fit."""
+        if self.solution.problem.n_observations > _MOST:
+            return self
+        at, layout = self._all, self.solution.layout
+        cells, pull = at.known.cells, solve_triangular(at.root, at.white, lower=True, trans="T")
+        step = at.known.offset + at.known.prior_variance * (cells.slopes.T @ pull)
+        every, variance = np.arange(layout.n_models), at.known.prior_variance[layout.capability]
+        by_model = np.bincount(cells.model, cells.by_capability * pull, minlength=layout.n_models)
+        alike = self.strengths["capability"] * self._related_capabilities(every, every)
+        step[layout.capability] += np.sqrt(variance) * (alike @ (np.sqrt(variance) * by_model))
+        theta = np.clip(self.solution.theta + step, self.solution.prior.low, self.solution.prior.high)
+        fitted = self.solution.fitted._replace(theta=theta)
+        return ResidualProcess(replace(self.solution, fitted=fitted), self.strengths, self.loading)
+
+    @property
+    def _by_model(self) -> Iterator[tuple[Ints, Ints]]:
+        """Scores, and what they are conditioned on: all, or in a large table each model's scores and those most related to it."""
+        problem, every = self.solution.problem, np.arange(self.solution.problem.n_observations)
+        if len(every) <= _MOST:
+            yield every, every
+            return
+        for m in np.unique(problem.model):
+            rows = np.flatnonzero(problem.model == m)
+            yield rows, np.union1d(_most_related(problem, int(m), problem.benchmark[rows]), rows)
+
+    def _precision(self, rows: Ints) -> tuple[Floats, Floats]:
+        """The inverse of the covariance of some scores, and its product with their residuals."""
+        at = self._all if len(rows) == self.solution.problem.n_observations else self._condition(rows)
+        inverse = solve_triangular(at.root, np.eye(len(rows)), lower=True)
+        return inverse.T @ inverse, inverse.T @ at.white
+
+    @cached_property
+    def _all(self) -> _Condition:
+        return self._condition(np.arange(self.solution.problem.n_observations))
+
+    def _given(self, at: _Condition, model: Ints, benchmark: Ints, items: Floats) -> PredictedScores:
         problem, noise, nothing = self.solution.problem, self.solution.noise, np.zeros(len(model))
-        m, b, at = problem.model[known], problem.benchmark[known], self._condition(known)
-        value, share, slopes = _curves(self.solution, model, benchmark)
-        sd, shared = np.sqrt(noise.of(share, benchmark, nothing)), self._shared(benchmark)
-        cross = (slopes * at.prior_variance) @ at.slopes.T
-        cross = cross.toarray() + sd[:, None] * at.sd * self._covariance(model, benchmark, m, b)
-        weighed = solve_triangular(at.root, cross.T, lower=True)
-        mean = value + slopes @ at.offset + weighed.T @ solve_triangular(at.root, at.residual, lower=True)
-        variance = slopes.power(2) @ at.prior_variance + sd**2 * shared - (weighed**2).sum(axis=0)
+        new, shared = self._cells(model, benchmark), self._shared(benchmark)
+        span = (problem.ceilings - problem.floors)[benchmark]
+        parts = self._parts(at.known, new, at.known.cells)
+        from_curve = solve_triangular(at.root, self._sum(parts, _CURVE).T, lower=True)
+        from_rest = solve_triangular(at.root, self._sum(parts, _REST).T, lower=True)
+        curve_prior = np.asarray(new.slopes.power(2) @ at.known.prior_variance)
+        curve = np.maximum(curve_prior - (from_curve**2).sum(axis=0), 0.0)
+        total = (
+            curve_prior + new.sd**2 * (shared + self.strengths["date"]) - ((from_curve + from_rest) ** 2).sum(axis=0)
+        )
+        # The curve's argument is uncertain and the curve is not a line: average over it.
+        shift = new.slopes @ at.known.offset + from_curve.T @ at.white
+        rise = np.maximum(span * new.share * (1 - new.share), _LEAST_RISE)
+        logit = np.log(np.maximum(new.share, _LEAST_VARIANCE) / np.maximum(1 - new.share, _LEAST_VARIANCE))
+        middle = logit + np.clip(shift / rise, -_FARTHEST_ETA, _FARTHEST_ETA)
+        around = expit(middle[:, None] + np.minimum(np.sqrt(curve) / rise, _FARTHEST_ETA)[:, None] * _NODES)
+        average = around @ _WEIGHTS
+        mean = problem.floors[benchmark] + span * average + from_rest.T @ at.white
+        variance = total - curve + span**2 * ((around - average[:, None]) ** 2 @ _WEIGHTS)
         variance = np.maximum(variance, _LEAST_VARIANCE)
-        # The noise depends on the expected score, which is itself uncertain: its mean over three points of a normal.
-        floor, span = problem.floors[benchmark], (problem.ceilings - problem.floors)[benchmark]
-        own = nothing
-        for node, weight in _NODES:
-            around = np.clip((mean + node * np.sqrt(variance) - floor) / span, 0, 1)
-            own = own + weight * noise.of(around, benchmark, nothing)
+        # The noise depends on the expected score, which is itself uncertain: its mean over a normal.
+        own, place = nothing, (mean - problem.floors[benchmark]) / span
+        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+            own = own + weight * noise.of(np.clip(place + node * np.sqrt(variance) / span, 0, 1), benchmark, nothing)
         left = _unshared(shared) * own + sampling_variance(np.clip(mean, 0, 1), items)
         degrees = noise.degrees[benchmark].astype(np.float64)
         return PredictedScores(mean, variance, variance + left, degrees)
 
-    def _condition(self, known: Ints) -> _Condition:
-        """The covariance of the known residuals, with the parameters as uncertain as they are without these scores."""
-        problem, prior, noise = self.solution.problem, self.solution.prior, self.solution.noise
-        m, b = problem.model[known], problem.benchmark[known]
-        value, share, slopes = _curves(self.solution, m, b)
-        unit = 1.0 if self.solution.is_by_noise else _mean_variance(self.solution)
-        precision = prior.precision / unit
-        if prior.on_slope:  # a ridge on the slope a itself, whose curvature by log a is 2 a²
-            at = self.solution.layout.log_slope
-            precision[at] *= 2 * np.exp(2 * self.solution.theta[at])
-        if len(known) < problem.n_observations:
-            others = np.setdiff1d(np.arange(problem.n_observations), known)
-            theirs = _curves(self.solution, problem.model[others], problem.benchmark[others])[2]
-            precision = precision + self.solution.weights[others] / unit @ theirs.power(2)
-        is_fixed = prior.low == prior.high
-        prior_variance = np.where(is_fixed, 0.0, 1 / np.where(is_fixed, 1.0, precision))
-        residual = problem.score[known] - value
-        # At the optimum the scores pull as much as the prior, which tells where the prior's mean is.
-        offset = -prior_variance * ((self.solution.weights[known] / unit * residual) @ slopes)
-        own = noise.of(share, b, np.zeros(len(b)))
-        sd = np.sqrt(own)
-        covariance = ((slopes * prior_variance) @ slopes.T).toarray()
-        covariance += sd[:, None] * sd * self._covariance(m, b, m, b)
-        covariance[np.diag_indices(len(b))] += _unshared(self._shared(b)) * own + sampling_variance(
-            value, problem.n_effective[known]
-        )
-        root = cholesky(covariance, lower=True, overwrite_a=True)
-        return _Condition(root, residual - slopes @ offset, slopes, sd, prior_variance, offset)
+    def _condition(self, rows: Ints) -> _Condition:
+        known = self._known(rows)
+        return self._conditioned(known, self._parts(known, known.cells, known.cells))
 
-    def log_likelihood(self, known: Ints) -> float:
-        """Of the residuals of these scores, up to a constant."""
-        at = self._condition(known)
-        white = solve_triangular(at.root, at.residual, lower=True)
-        return float(-white @ white / 2 - np.log(np.diagonal(at.root)).sum())
+    def _conditioned(self, known: _Known, parts: Mapping[str, Floats]) -> _Condition:
+        covariance = self._sum(parts)
+        own = _unshared(self._shared(known.cells.benchmark)) * known.cells.sd**2
+        covariance[np.diag_indices(len(own))] += own + known.sampling
+        root = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        return _Condition(known, root, solve_triangular(root, known.residual, lower=True))
+
+    def _known(self, rows: Ints) -> _Known:
+        """Residuals of some scores, with the parameters as uncertain as they are without these scores."""
+        solution = self.solution
+        problem, prior, at = solution.problem, solution.prior, solution.layout
+        cells = self._cells(problem.model[rows], problem.benchmark[rows])
+        unit = 1.0 if solution.is_by_noise else _mean_variance(solution)
+        precision, offset = prior.precision / unit, prior.mean - solution.theta
+        if prior.on_slope:  # a ridge on the slope a itself, whose curvature by log a is 2 a²
+            precision[at.log_slope] *= 2 * np.exp(2 * solution.theta[at.log_slope])
+            offset[at.log_slope] = -0.5
+        is_fixed = prior.low == prior.high
+        residual, is_whole = problem.score[rows] - cells.value, len(rows) == problem.n_observations
+        if not is_whole:
+            others = np.setdiff1d(np.arange(problem.n_observations), rows)
+            theirs = _curves(solution, problem.model[others], problem.benchmark[others])[2]
+            precision = precision + solution.weights[others] / unit @ theirs.power(2)
+        prior_variance = np.where(is_fixed, 0.0, 1 / np.where(is_fixed, 1.0, precision))
+        if not is_whole:  # at the optimum these scores pull as much as the prior and the other scores
+            offset = -prior_variance * ((solution.weights[rows] / unit * residual) @ cells.slopes)
+        offset = np.where(is_fixed, 0.0, offset)
+        sampling = sampling_variance(cells.value, problem.n_effective[rows])
+        return _Known(cells, residual - cells.slopes @ offset, sampling, prior_variance, offset, is_whole)
+
+    def _cells(self, model: Ints, benchmark: Ints) -> _Cells:
+        value, share, slopes, by_capability = _curves(self.solution, model, benchmark)
+        sd = np.sqrt(self.solution.noise.of(share, benchmark, np.zeros(len(model))))
+        return _Cells(model, benchmark, value, share, slopes, by_capability, sd)
+
+    def _parts(self, known: _Known, one: _Cells, two: _Cells) -> dict[str, Floats]:
+        """Covariances of two lists of expected scores before any score is known: those of the fit's parameters, and each relation at strength 1."""
+        m, m2, b, b2 = one.model, two.model, one.benchmark, two.benchmark
+        variance = known.prior_variance[self.solution.layout.capability]
+        by_capability = np.outer(one.by_capability * np.sqrt(variance[m]), two.by_capability * np.sqrt(variance[m2]))
+        is_family, near = self._is_family(m, m2), self._nearness(m, m2)
+        noise, is_here = np.outer(one.sd, two.sd), b[:, None] == b2[None]
+        here = np.where(is_here, noise, 0.0)
+        alike = _TRAIT_SHARED["family"] * is_family + _TRAIT_SHARED["organisation"] * near
+        alike += _TRAIT_SHARED["model"] * (m[:, None] == m2[None])
+        return {
+            "parameters": ((one.slopes * known.prior_variance) @ two.slopes.T).toarray(),
+            "capability": by_capability * self._related_capabilities(m, m2) if known.is_whole else np.zeros_like(noise),
+            "family": here * is_family,
+            "organisation": here * near,
+            "date": here * np.exp(-self._apart(m, m2) / _DATE_YEARS),
+            "trait": noise * alike * np.outer(self.loading[b], self.loading[b2]),
+        }
+
+    def _sum(self, parts: Mapping[str, Floats], names: Sequence[str] | None = None) -> Floats:
+        """The parts, each by its strength."""
+        total = np.zeros_like(next(iter(parts.values())))
+        for name in parts if names is None else names:
+            if strength := 1.0 if name == "parameters" else self.strengths[name]:
+                total += strength * parts[name]
+        return total
+
+    def _related_capabilities(self, m: Ints, m2: Ints) -> Floats:
+        """How alike two models' capabilities are before any score is known, from 0 to 1; 0 for a model with itself, whose variance is that of the fit's prior."""
+        alike = _CAPABILITY_SHARED["family"] * self._is_family(m, m2)
+        alike = alike + _CAPABILITY_SHARED["organisation"] * self._nearness(m, m2)
+        related: Floats = np.where(m[:, None] == m2[None], 0.0, alike)
+        return related
 
     def _shared(self, b: Ints) -> Floats:
         """The share of a score's noise that related scores share."""
-        cells = sum(self.strengths[name] for name in ("family", "organisation", "date"))
-        return cells + self.strengths["trait"] * self.loading[b] ** 2
-
-    def _covariance(self, m: Ints, b: Ints, m2: Ints, b2: Ints) -> Floats:
-        """Covariances of ``u`` between two lists of scores, in units of the benchmarks' noise."""
-        problem, strength = self.solution.problem, self.strengths
-        first, second = m[:, None], m2[None]
-        apart = np.abs(problem.years[first] - problem.years[second])
-        is_dated = ~np.isnat(problem.dates)
-        apart = np.where(is_dated[first] & is_dated[second], apart, np.where(first == second, 0.0, np.inf))
-        house = _organisations(problem)
-        is_family = problem.family[first] == problem.family[second]
-        near = (house[first] == house[second]) * np.exp(-apart / _ORGANISATION_YEARS)
-        cell = (
-            strength["family"] * is_family
-            + strength["organisation"] * near
-            + strength["date"] * np.exp(-apart / _DATE_YEARS)
+        return (
+            self.strengths["family"] + self.strengths["organisation"] + self.strengths["trait"] * self.loading[b] ** 2
         )
-        out: Floats = np.where(b[:, None] == b2[None], cell, 0.0)
-        if strength["trait"] > 0:
-            alike = (
-                _TRAIT_SHARED["model"] * (first == second)
-                + _TRAIT_SHARED["family"] * is_family
-                + _TRAIT_SHARED["organisation"] * near
-            )
-            out += strength["trait"] * alike * self.loading[b][:, None] * self.loading[b2]
-        return out
+
+    def _is_family(self, m: Ints, m2: Ints) -> np.ndarray:
+        family = self.solution.problem.family
+        return np.asarray(family[m][:, None] == family[m2])
+
+    def _nearness(self, m: Ints, m2: Ints) -> Floats:
+        """1 for a model with itself, less for models of one organisation the further apart they are, 0 for others."""
+        house = _organisations(self.solution.problem)
+        near: Floats = (house[m][:, None] == house[m2]) * np.exp(-self._apart(m, m2) / _ORGANISATION_YEARS)
+        return near
+
+    def _apart(self, m: Ints, m2: Ints) -> Floats:
+        """Years between two releases, infinite where one is unknown."""
+        problem = self.solution.problem
+        years = np.where(np.isnat(problem.dates), np.nan, problem.years)
+        apart = np.abs(years[m][:, None] - years[m2])
+        gap: Floats = np.where(m[:, None] == m2[None], 0.0, np.where(np.isnan(apart), np.inf, apart))
+        return gap
 
 
-def fit_residuals(solution: Solution) -> ResidualProcess:
-    """The process whose strengths the residuals themselves support: each full, halved or absent, by marginal likelihood."""
+def fit_residuals(
+    solution: Solution,
+    strengths: Mapping[str, float] = STRENGTHS,
+    factors: Sequence[float] = _FACTORS,
+    n_sweeps: int = 1,
+) -> ResidualProcess:
+    """The process whose strengths the residuals themselves support, by marginal likelihood: each is one of ``factors`` times what ``strengths`` say, by default full, halved or absent."""
     problem = solution.problem
     is_flat = solution.layout.n_dimensions == 1  # in two dimensions the fit has a trait of its own
-    process = ResidualProcess(solution, STRENGTHS if is_flat else STRENGTHS | {"trait": 0.0}, _factor(solution))
+    full = dict(strengths) if is_flat else {**strengths, "trait": 0.0}
+    process = ResidualProcess(solution, full, _factor(solution))
     known = np.arange(problem.n_observations)
     if len(known) > _MOST:
         known = np.sort(np.random.default_rng(0).choice(len(known), _MOST, replace=False))
-    best = process.log_likelihood(known)
-    for name, factor in product([part for part in STRENGTHS if process.strengths[part]], _FACTORS[1:]):
-        tried = ResidualProcess(solution, process.strengths | {name: STRENGTHS[name] * factor}, process.loading)
-        if (found := tried.log_likelihood(known)) > best:
+    scores = process._known(known)
+    parts = process._parts(scores, scores.cells, scores.cells)
+    best = _log_likelihood(process._conditioned(scores, parts))
+    for _, name, factor in product(range(n_sweeps), [part for part in full if full[part]], factors):
+        if process.strengths[name] == full[name] * factor:
+            continue
+        tried = ResidualProcess(solution, process.strengths | {name: full[name] * factor}, process.loading)
+        if (found := _log_likelihood(tried._conditioned(scores, parts))) > best:
             process, best = tried, found
-    return process
+    return process.moved()
 
 
-def _curves(solution: Solution, m: Ints, b: Ints) -> tuple[Floats, Floats, csr_array]:
-    """Expected scores by the curves alone, their shares of the way from floor to ceiling, and the derivatives by all parameters."""
+def _log_likelihood(at: _Condition) -> float:
+    """Of the residuals, up to a constant."""
+    return float(-at.white @ at.white / 2 - np.log(np.diagonal(at.root)).sum())
+
+
+def _curves(solution: Solution, m: Ints, b: Ints) -> tuple[Floats, Floats, csr_array, Floats]:
+    """Expected scores by the curves alone, their shares of the way from floor to ceiling, the derivatives by all parameters, and those by the capability."""
     problem, at, theta = solution.problem, solution.layout, solution.theta
     capability, slope = theta[at.capability][m], np.exp(theta[at.log_slope])[b]
     eta = slope * (capability - theta[at.difficulty][b])
@@ -207,7 +378,7 @@ def _curves(solution: Solution, m: Ints, b: Ints) -> tuple[Floats, Floats, csr_a
     entries = np.concatenate([rise * part for part in parts])
     rows = np.tile(np.arange(len(m)), len(parts))
     slopes = csr_array((entries, (rows, np.concatenate(columns))), shape=(len(m), at.size))
-    return problem.floors[b] + span * share, share, slopes
+    return problem.floors[b] + span * share, share, slopes, rise * slope
 
 
 def _factor(solution: Solution) -> Floats:

@@ -14,7 +14,7 @@ from howsure.stitch.model.layout import Fitted, Floats, Layout, Prior, Rows
 from howsure.stitch.model.noise import ScoreNoise, estimate_noise
 from howsure.stitch.model.problem import Problem
 
-__all__ = ["MOST_ITERATIONS", "TOLERANCE", "Solution", "solve_ridge"]
+__all__ = ["MOST_ITERATIONS", "RIDGE", "TOLERANCE", "Solution", "solve_ridge"]
 
 RIDGE = 0.1
 TOLERANCE = 1e-9

@@ -18,13 +18,18 @@ from howsure.stitch.model.layout import Bools, Floats
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.solutions import Solution
 from howsure.stitch.scale import Scale, fit, solve_again
-from howsure.stitch.sensitivity.crossvalidation import compare_models, folds_of
-from howsure.stitch.sensitivity.influence import drop_benchmarks, leave_benchmarks_out, leave_organisations_out
-from howsure.stitch.sensitivity.sentences import Factor, factors_of, told
-from howsure.stitch.sensitivity.settings import (
+from howsure.stitch.sensitivity.crossvalidation import (
     DEFAULT,
     DEFAULT_2D,
     PAPER,
+    PREDICTED,
+    PREDICTED_2D,
+    compare_models,
+    folds_of,
+)
+from howsure.stitch.sensitivity.influence import drop_benchmarks, leave_benchmarks_out, leave_organisations_out
+from howsure.stitch.sensitivity.sentences import Factor, factors_of, told
+from howsure.stitch.sensitivity.settings import (
     change_anchor,
     change_duplicates,
     change_model,
@@ -62,7 +67,7 @@ class Robustness(Result):
     ranks : pl.DataFrame
         Range of each model's rank when benchmarks are dropped.
     validation : pl.DataFrame
-        Held-out error of each statistical model of the scores, and its difference from the one in use.
+        Held-out error of each statistical model of the scores and of the baselines in three splits, and its difference from the one in use (`howsure.stitch.compare_models`).
     summary : tuple[str, ...]
         The results in sentences.
     provenance : Provenance
@@ -131,7 +136,8 @@ def robustness(
     """Refit the scale under other defensible choices, and say what the conclusions are sensitive to.
 
     Refits without random benchmarks; without each benchmark and each organisation; with each benchmark as anchor, with the other rules for duplicates, with weaker
-    and stronger priors, with other models of the scores; and those models, cross-validated on the same folds. Refits start from the fit as it is, so this takes seconds.
+    and stronger priors, with other models of the scores; and those models beside strong baselines, cross-validated on random holes, new models and later models. Refits start from the fit
+    as it is and take seconds; the cross-validation takes most of the time.
 
     Parameters
     ----------
@@ -142,7 +148,7 @@ def robustness(
     share : float
         That share, between 0 and 1.
     folds : int, frame or path
-        How many folds the cross-validation has, or a table with model, benchmark and fold.
+        How many folds the random holes have, or a table with model, benchmark and fold.
     level : float
         Coverage of the intervals, between 0 and 1.
     seed : int
@@ -175,12 +181,13 @@ def robustness(
         *change_duplicates(baseline, scores, options, scale.provenance.settings["duplicates"]),
     ]
     stage(2)(1, 1)
-    validation = compare_models(problem, folds=fold, against=used, level=level, seed=seed, progress=stage(3))
+    against = {DEFAULT: PREDICTED, DEFAULT_2D: PREDICTED_2D}.get(used, used)
+    validation = compare_models(problem, folds=fold, against=against, level=level, seed=seed, progress=stage(3))
     settings = {
         "n_replicates": n_replicates,
         "share": share,
         "level": level,
-        "method": used,
+        "method": against,
         "fit": plain(scale.provenance.settings),
     }
     made = Provenance(settings, scores.digest, seed, scale.provenance.notes)

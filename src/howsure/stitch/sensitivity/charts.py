@@ -7,25 +7,40 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from howsure.charts import Caption, Field, Reference, bins, histogram, interval_plot, line_with_band
+from howsure.charts import (
+    Caption,
+    Field,
+    Reference,
+    bins,
+    histogram,
+    interval_plot,
+    line_with_band,
+    points_with_trend,
+)
+from howsure.charts.encodings import MAX_ROWS
 from howsure.charts.theme import config
 from howsure.estimates import Estimate
+from howsure.stitch.charts import readable
+from howsure.stitch.sensitivity.crossvalidation import ALL_SPLITS
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.stitch.sensitivity.analysis import Robustness
     from howsure.stitch.sensitivity.inspection import ScaleCheck
+    from howsure.stitch.sensitivity.second_trait import SecondTrait
 
 __all__ = [
     "draw_dropped",
     "draw_factors",
     "draw_influence",
+    "draw_loadings",
     "draw_path",
     "draw_ranks",
     "draw_residuals",
     "draw_robustness",
     "draw_sample",
     "draw_supports",
+    "draw_traits",
     "draw_validation",
 ]
 
@@ -179,22 +194,70 @@ def draw_ranks(found: Robustness) -> Chart:
 
 
 def draw_validation(found: Robustness) -> Chart:
-    """Held-out error of each model of the scores."""
-    settings = found.provenance.settings
+    """Held-out error of each model of the scores, in each split, divided by that of the published model."""
+    settings, rows = found.provenance.settings, found.validation.filter(pl.col("split") != ALL_SPLITS)
+    last = found.validation["split"][-1]  # all three, where there are three
+    order = found.validation.filter(pl.col("split") == last)["method"].to_list()
+    place = pl.col("method").replace_strict({name: k for k, name in enumerate(order)}, return_dtype=pl.Int64)
     return interval_plot(
-        found.validation.sort("rmse", descending=True),
+        rows.sort(place, maintain_order=True),
         title="Held-out error of each model of the scores",
         caption=Caption(
-            found.validation["n"][0],
-            "scores",
+            int(rows.group_by("split").agg(pl.col("n").first())["n"].sum()),
+            "held-out scores",
             settings["level"],
             "cluster bootstrap over families and their models",
-            "All on the same folds; smaller is better",
+            "All on the same splits; smaller is better",
         ),
         label=Field("method", "Model of the scores"),
-        value=Field("rmse", "Held-out error", "root mean square"),
-        low="rmse_low",
-        high="rmse_high",
+        value=Field("ratio", "Held-out error", "divided by that of paper"),
+        low="ratio_low",
+        high="ratio_high",
+        group=Field("split", "Held out"),
+        reference=Reference(1.0, "paper"),
+        is_sorted=False,
+    )
+
+
+def draw_loadings(found: SecondTrait) -> Chart:
+    """How much each benchmark asks of the second trait."""
+    return interval_plot(
+        found.benchmarks,
+        title="Loadings on the second trait",
+        caption=Caption(
+            len(found.models),
+            "models",
+            found.level,
+            f"{found.provenance.settings['n_replicates']:,} refits",
+            "Principal axes: uncorrelated with the first trait. Models with more of the trait score higher on the benchmarks on top and lower on those at the bottom",
+        ),
+        label=Field("benchmark", "Benchmark"),
+        value=Field("second", "Loading", "logits per standard deviation of the trait"),
+        low="second_low",
+        high="second_high",
+        reference=Reference(0.0, "no loading"),
+    )
+
+
+def draw_traits(found: SecondTrait) -> Chart:
+    """Models by both traits."""
+    ends = pl.concat([found.models.head(8), found.models.tail(8)]).unique("model", maintain_order=True)
+    return points_with_trend(
+        found.models.head(MAX_ROWS),
+        title="Models by both traits",
+        caption=Caption(
+            len(found.models),
+            "models",
+            found.level,
+            f"{found.provenance.settings['n_replicates']:,} refits, of the second trait",
+            f"Upper end: {found.title.partition(' against ')[0]}",
+        ),
+        x=Field("first", "First trait", "standard deviations"),
+        y=Field("second", "Second trait", "standard deviations"),
+        low="second_low",
+        high="second_high",
+        label=Field("model", "Model"),
+        named=readable(ends, "first", "second", "model", within=found.models),
     )
 
 

@@ -1,9 +1,9 @@
-"""Which model of the scores predicts best what it has not seen, on identical folds."""
+"""Which model of the scores predicts best what it has not seen: random holes, new models, later models, on identical splits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,26 +13,47 @@ from howsure.stats._arrays import check_level
 from howsure.stats.bootstrap import hierarchical_weights, percentile
 from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.hierarchy import solve_hierarchy
-from howsure.stitch.model.layout import Floats, Ints
+from howsure.stitch.model.layout import Bools, Floats, Ints
 from howsure.stitch.model.noise import expected
 from howsure.stitch.model.problem import Problem
+from howsure.stitch.model.residuals import PredictedScores, fit_residuals
 from howsure.stitch.model.solutions import Solution, solve_ridge
+from howsure.stitch.sensitivity import baselines
 from howsure.tables.frames import parts_of
 
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
-__all__ = ["METHODS", "compare_models", "folds_of", "held_out_errors", "make_folds"]
+__all__ = [
+    "ALL_SPLITS",
+    "DEFAULT",
+    "DEFAULT_2D",
+    "METHODS",
+    "PAPER",
+    "PREDICTED",
+    "PREDICTED_2D",
+    "RASCH",
+    "SPLITS",
+    "compare_models",
+    "error_frame",
+    "folds_of",
+    "held_out_frame",
+    "make_folds",
+    "make_parts",
+    "predicted_by",
+]
 
-Method: TypeAlias = Callable[[Problem, Problem, AnchorBenchmark], Floats]
-"""Learns from one problem and predicts the scores of another with the same models and benchmarks.
+Part: TypeAlias = tuple[str, Bools]
+"""A split, and which scores are held out in one of its parts."""
 
-The anchor's slope is fixed where a ridge on all the others makes that matter.
-"""
-
-_REPLICATES = 2000
-_SWEEPS = 200
-_GAIN_RIDGE, _CAPABILITY_RIDGE = 1.0, 0.01  # of the clipped line
+SPLITS = ("random holes", "new models", "later models")
+ALL_SPLITS = "all three"
+RASCH, PAPER, DEFAULT, DEFAULT_2D = "Rasch (equal slopes)", "sigmoid (paper)", "default", "default, 2 dimensions"
+PREDICTED, PREDICTED_2D = "predict", "predict, 2 dimensions"
+_FAMILY_FOLDS = 5
+_CUTOFFS = (0.5, 0.65, 0.8)  # shares of the models that are released before
+_FEWEST = 10  # held-out scores of a split
+_REPLICATES = 1000
 
 
 def compare_models(
@@ -40,14 +61,16 @@ def compare_models(
     *,
     methods: Sequence[str] | None = None,
     folds: int | Ints = 10,
-    against: str = "sigmoid (paper)",
+    n_known: int = 3,
+    against: str = PREDICTED,
     anchor: str | None = None,
     level: float = 0.9,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
-    """Held-out error of each statistical model of the scores, best first: method, rmse, rmse_low, rmse_high, difference, difference_low, difference_high, n.
+    """Held-out error of each statistical model of the scores, in each split (`make_parts`).
 
+    The default of a release is the method with the smallest mean logarithm of the ratio to ``paper`` over the three splits: ``ratio`` in the rows of the split "all three" is its exponential.
     Intervals are a cluster bootstrap over families and the models in them.
 
     Parameters
@@ -55,9 +78,11 @@ def compare_models(
     problem : Problem
         The scores.
     methods : Sequence[str] | None
-        The methods to compare; by default all.
+        The methods to compare (`METHODS`); by default all.
     folds : int | Ints
-        Number of folds, or the fold of each score.
+        Number of folds of the random holes, or the fold of each score.
+    n_known : int
+        Scores that new and later models keep.
     against : str
         Method with which the others are compared; a negative difference is better.
     anchor : str | None
@@ -67,52 +92,103 @@ def compare_models(
     seed : int
         Seed of the random numbers.
     progress : Callable[[int, int], None] | None
-        Called with the number of steps done and the total.
+        Called with the number of parts done and the total.
+
+    Returns
+    -------
+    polars.DataFrame
+        split, method, rmse, difference (from ``against``) and ratio (to the rmse of ``paper``), each with its interval, and n; in each split the smallest error first.
     """
     check_level(level)
-    names = list(dict.fromkeys([*(METHODS if methods is None else methods), against]))
-    errors = held_out_errors(problem, names, folds=folds, anchor=anchor, seed=seed, progress=progress)
-    rng = np.random.default_rng(seed)
-    weights = hierarchical_weights([problem.family[problem.model], problem.model], _REPLICATES, rng)
-    drawn = {name: np.sqrt(weights @ error**2 / weights.sum(axis=1)) for name, error in errors.items()}
-    rows = []
+    names = list(dict.fromkeys([*(METHODS if methods is None else methods), against, PAPER]))
     for name in names:
-        rmse, reference = _rms(errors[name]), _rms(errors[against])
-        low, high = percentile(drawn[name], level)
-        less, more = percentile(drawn[name] - drawn[against], level)
-        rows.append((name, rmse, low, high, rmse - reference, less, more, problem.n_observations))
-    columns = ["method", "rmse", "rmse_low", "rmse_high", "difference", "difference_low", "difference_high", "n"]
-    return pl.DataFrame(rows, schema=columns, orient="row").sort("rmse")
-
-
-def held_out_errors(
-    problem: Problem,
-    methods: Sequence[str],
-    *,
-    folds: int | Ints = 10,
-    anchor: str | None = None,
-    seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Floats]:
-    """Prediction minus score for every score, each method having learned from the other folds only."""
-    for name in methods:
         if name not in METHODS:
             raise OptionError.unknown("model of the scores", name, METHODS)
-    fold = make_folds(problem, folds, seed) if isinstance(folds, int) else np.asarray(folds)
-    if len(fold) != problem.n_observations:
-        raise InputError(f"folds: {len(fold)} for {problem.n_observations} scores. Give each score its fold.")
     constraint = AnchorBenchmark(
         int(problem.n_by_benchmark.argmax()) if anchor is None else problem.benchmark_at(anchor)
     )
-    errors = {name: np.empty(problem.n_observations) for name in methods}
-    for done, k in enumerate(parts := np.unique(fold), 1):
-        is_held_out = fold == k
+    rng = np.random.default_rng(seed)
+    parts = make_parts(problem, folds, n_known, rng)
+    tried: dict[str, list[pl.DataFrame]] = {}
+    for done, (split, is_held_out) in enumerate(parts, 1):
         known, new = problem.keep(~is_held_out), problem.keep(is_held_out)
-        for name in methods:
-            errors[name][is_held_out] = METHODS[name](known, new, constraint) - new.score
+        found = {name: METHODS[name](known, new, constraint) for name in names}
+        tried.setdefault(split, []).append(held_out_frame(new, found))
         if progress:
             progress(done, len(parts))
-    return errors
+    return error_frame({split: pl.concat(some) for split, some in tried.items()}, names, against, level, rng)
+
+
+def held_out_frame(new: Problem, found: dict[str, Floats]) -> pl.DataFrame:
+    """Held-out scores beside what each method predicts."""
+    return pl.DataFrame({"family": new.family[new.model], "model": new.model, "score": new.score, **found})
+
+
+def make_parts(problem: Problem, folds: int | Ints, n_known: int, rng: np.random.Generator) -> list[Part]:
+    """Which scores are held out, part by part.
+
+    Random holes: each fold of the scores. New models: the families are divided into five parts; the models of each part keep ``n_known`` scores, drawn at random.
+    Later models: the same for the models released after the first 50, 65 and 80 % of the models. A split that would hold out fewer than ten scores is left out.
+    """
+    if n_known < 1:
+        raise OptionError(f"n_known is {n_known}; give at least 1 score that a new model keeps.")
+    fold = make_folds(problem, folds, int(rng.integers(2**31))) if isinstance(folds, int) else np.asarray(folds)
+    if len(fold) != problem.n_observations:
+        raise InputError(f"folds: {len(fold)} for {problem.n_observations} scores. Give each score its fold.")
+    drawn = rng.random(problem.n_observations)
+    order = np.lexsort((drawn, problem.model))
+    place = np.empty(problem.n_observations, dtype=np.int64)
+    place[order] = np.arange(problem.n_observations) - np.searchsorted(problem.model, problem.model[order])
+    is_spare = place >= n_known
+    family = rng.permutation(np.arange(problem.family.max() + 1) % _FAMILY_FOLDS)[problem.family[problem.model]]
+    dated, day = ~np.isnat(problem.dates), problem.dates.astype(np.int64)
+    wanted = [(SPLITS[0], fold == k) for k in np.unique(fold)]
+    wanted += [(SPLITS[1], (family == k) & is_spare) for k in range(_FAMILY_FOLDS)]
+    if dated.sum() >= _FEWEST:
+        cuts = np.quantile(day[dated], _CUTOFFS)
+        wanted += [(SPLITS[2], (dated & (day >= cut))[problem.model] & is_spare) for cut in cuts]
+    enough = {split for split in SPLITS if sum(int(held.sum()) for name, held in wanted if name == split) >= _FEWEST}
+    return [(split, held) for split, held in wanted if split in enough and held.any()]
+
+
+def error_frame(
+    tried: dict[str, pl.DataFrame], names: Sequence[str], against: str, level: float, rng: np.random.Generator
+) -> pl.DataFrame:
+    """The table of `compare_models` from the held-out scores of each split, in which each method is a column."""
+    rows: list[dict[str, Any]] = []
+    logs: dict[str, list[tuple[float, Floats]]] = {name: [] for name in names}
+    for split, frame in tried.items():
+        weights = hierarchical_weights([frame["family"].to_numpy(), frame["model"].to_numpy()], _REPLICATES, rng)
+        squares = {name: (frame[name].to_numpy() - frame["score"].to_numpy()) ** 2 for name in names}
+        rmse = {name: float(np.sqrt(one.mean())) for name, one in squares.items()}
+        drawn = {name: np.sqrt(weights @ one / weights.sum(axis=1)) for name, one in squares.items()}
+        for name in names:
+            logs[name].append((np.log(rmse[name] / rmse[PAPER]), np.log(drawn[name] / drawn[PAPER])))
+            quantities = {
+                "rmse": (rmse[name], drawn[name]),
+                "difference": (rmse[name] - rmse[against], drawn[name] - drawn[against]),
+                "ratio": (rmse[name] / rmse[PAPER], drawn[name] / drawn[PAPER]),
+            }
+            rows.append({"split": split, "method": name, **_with_intervals(quantities, level), "n": len(frame)})
+    n = sum(len(frame) for frame in tried.values())
+    for name in names if len(tried) == len(SPLITS) else ():
+        value = float(np.exp(np.mean([one for one, _ in logs[name]])))
+        many = np.exp(np.mean([drawn for _, drawn in logs[name]], axis=0))
+        ratio = _with_intervals({"ratio": (value, many)}, level)
+        rows.append({"split": ALL_SPLITS, "method": name, **ratio, "n": n})
+    columns = [f"{name}{end}" for name in ("rmse", "difference", "ratio") for end in ("", "_low", "_high")]
+    frame = pl.DataFrame(rows, schema={"split": pl.String, "method": pl.String, **dict.fromkeys(columns, pl.Float64), "n": pl.Int64})  # fmt: skip
+    order = pl.col("split").replace_strict({name: k for k, name in enumerate((*SPLITS, ALL_SPLITS))})
+    return frame.sort(order, "ratio", maintain_order=True)
+
+
+def _with_intervals(quantities: dict[str, tuple[float, Floats]], level: float) -> dict[str, float]:
+    columns: dict[str, float] = {}
+    for name, (value, drawn) in quantities.items():
+        columns[name] = value
+        low, high = percentile(drawn, level)
+        columns |= {f"{name}_low": float(low), f"{name}_high": float(high)}
+    return columns
 
 
 def make_folds(problem: Problem, n: int, seed: int = 0) -> Ints:
@@ -146,81 +222,46 @@ def folds_of(problem: Problem, folds: int | Source) -> int | Ints:
     return wanted["fold"].rank("dense").to_numpy().astype(np.int64)
 
 
-def _rms(error: Floats) -> float:
-    return float(np.sqrt(np.mean(error**2)))
+def predicted_by(solution: Solution, new: Problem) -> PredictedScores:
+    """What the residual process around a fit says of scores that it has not seen."""
+    known = solution.problem
+    items = np.where(np.isnan(new.n_effective), known.items_by_benchmark[new.benchmark], new.n_effective)
+    return fit_residuals(solution).predict(new.model, new.benchmark, items)
 
 
-def _benchmark_mean(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
-    n = known.n_by_benchmark
-    total = np.bincount(known.benchmark, known.score, minlength=len(n))
-    means: Floats = np.where(n > 0, total / np.maximum(n, 1), known.score.mean())
-    return means[new.benchmark]
-
-
-def _clipped_linear(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
-    """Scores as clip(base_b + gain_b · C_m, 0, 1), by alternating least squares through the clip.
-
-    Each regression is on the working response z + (y − clip(z)), z being the line as it is: a score of 1 asks nothing more of a line that is above 1.
-    Gains have a ridge towards their mean, capabilities a small one towards 0, for models with few scores.
-    """
-    m, b, y = known.model, known.benchmark, known.score
-    n_models, n_benchmarks, n = len(known.models), len(known.benchmarks), np.maximum(known.n_by_benchmark, 1)
-    base, gain = np.bincount(b, y, minlength=n_benchmarks) / n, np.ones(n_benchmarks)
-    capability = np.bincount(m, y - base[b], minlength=n_models) / np.maximum(known.n_by_model, 1)
-
-    def working() -> Floats:
-        line = base[b] + gain[b] * capability[m]
-        response: Floats = line + (y - np.clip(line, 0, 1))
-        return response
-
-    for _ in range(_SWEEPS):
-        spread = max(float(capability.std()), 1e-9)
-        capability, gain = (capability - capability.mean()) / spread, gain * spread
-        response = working()
-        middle = np.bincount(b, capability[m], minlength=n_benchmarks) / n
-        away = capability[m] - middle[b]
-        rise, room = (np.bincount(b, away * values, minlength=n_benchmarks) for values in (response, away))
-        gain = (rise + _GAIN_RIDGE * gain.mean()) / (room + _GAIN_RIDGE)
-        base = np.bincount(b, response, minlength=n_benchmarks) / n - gain * middle
-        rise = np.bincount(m, gain[b] * (working() - base[b]), minlength=n_models)
-        capability = rise / (np.bincount(m, gain[b] ** 2, minlength=n_models) + _CAPABILITY_RIDGE)
-    return np.clip(base[new.benchmark] + gain[new.benchmark] * capability[new.model], 0, 1)
-
-
-def _rasch(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
-    return _predicted(solve_ridge(known, anchor, equal_slopes=True), new)
-
-
-def _paper(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
-    return _predicted(solve_ridge(known, anchor), new)
-
-
-def _by_variance(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
+def _by_variance(known: Problem, anchor: AnchorBenchmark) -> Solution:
     """The paper's objective, with each benchmark's errors weighed by how large they are."""
     solution = solve_ridge(known, anchor)
     for _ in range(5):
         solution = solve_ridge(known, anchor, variances=solution.noise.variance[known.benchmark])
-    return _predicted(solution, new)
+    return solution
 
 
-def _default(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
-    return _predicted(solve_hierarchy(known), new)
-
-
-def _default_2d(known: Problem, new: Problem, anchor: AnchorBenchmark) -> Floats:
-    return _predicted(solve_hierarchy(known, 2), new)
-
-
-def _predicted(solution: Solution, new: Problem) -> Floats:
+def _by_curves(solution: Solution, new: Problem) -> Floats:
     return expected(new.rows(solution.layout.n_dimensions), solution.theta)[0]
 
 
-METHODS: dict[str, Method] = {
-    "benchmark mean": _benchmark_mean,
-    "clipped linear": _clipped_linear,
-    "Rasch (equal slopes)": _rasch,
-    "sigmoid (paper)": _paper,
-    "variance per benchmark": _by_variance,
-    "default": _default,
-    "default, two dimensions": _default_2d,
+def _by_process(solution: Solution, new: Problem) -> Floats:
+    return np.clip(predicted_by(solution, new).mean, 0, 1)
+
+
+METHODS: dict[str, Callable[[Problem, Problem, AnchorBenchmark], Floats]] = {
+    "benchmark mean": lambda known, new, anchor: baselines.benchmark_mean(known, new),
+    "clipped linear": lambda known, new, anchor: baselines.clipped_linear(known, new),
+    "two-way logit": lambda known, new, anchor: baselines.two_way_logit(known, new),
+    "soft-impute": lambda known, new, anchor: baselines.soft_impute(known, new),
+    "nearest neighbours": lambda known, new, anchor: baselines.nearest_neighbours(known, new),
+    "five best benchmarks": lambda known, new, anchor: baselines.five_benchmarks(known, new),
+    "Gaussian process": lambda known, new, anchor: baselines.gaussian_process(known, new),
+    RASCH: lambda known, new, anchor: _by_curves(solve_ridge(known, anchor, equal_slopes=True), new),
+    PAPER: lambda known, new, anchor: _by_curves(solve_ridge(known, anchor), new),
+    "variance per benchmark": lambda known, new, anchor: _by_curves(_by_variance(known, anchor), new),
+    DEFAULT: lambda known, new, anchor: _by_curves(solve_hierarchy(known), new),
+    DEFAULT_2D: lambda known, new, anchor: _by_curves(solve_hierarchy(known, 2), new),
+    PREDICTED: lambda known, new, anchor: _by_process(solve_hierarchy(known), new),
+    PREDICTED_2D: lambda known, new, anchor: _by_process(solve_hierarchy(known, 2), new),
 }
+"""Each learns from one problem and predicts the scores of another with the same models and benchmarks.
+
+The anchor's slope is fixed where a ridge on all the others makes that matter.
+"""

@@ -12,6 +12,7 @@ import polars as pl
 
 from howsure.estimates import Estimate
 from howsure.stats.replicates import replicate_interval
+from howsure.stitch.sensitivity.crossvalidation import ALL_SPLITS
 
 __all__ = ["FACTORS", "Factor", "factors_of", "told"]
 
@@ -230,15 +231,20 @@ def _told_order(factors: Sequence[Factor]) -> str:
 
 
 def _told_validation(validation: pl.DataFrame, used: str) -> str:
-    """Which model of the scores predicts best what it has not seen."""
-    best = validation.row(0, named=True)
-    own = validation.row(by_predicate=pl.col("method") == used, named=True)
-    opening = f"Scores that were held out are predicted within {own['rmse']:.4f} (root mean square) by the model in use ({used})"
-    if best["method"] == used:
-        return f"{opening}, better than by any other that was tried."
-    difference = Estimate(-best["difference"], -best["difference_high"], -best["difference_low"])
-    doubt = "" if best["difference_high"] < 0 else ", which may be chance"
-    return f"{opening}; {best['method']} does better by {difference}{doubt}."
+    """Which model of the scores predicts best what it has not seen, split by split."""
+    told = []
+    for split in validation["split"].unique(maintain_order=True):
+        if split == ALL_SPLITS:
+            continue
+        part = validation.filter(pl.col("split") == split)
+        best, own = part.row(0, named=True), part.row(by_predicate=pl.col("method") == used, named=True)
+        if best["method"] == used:
+            told.append(f"{split} {own['rmse']:.4f}, the smallest error of all")
+            continue
+        difference = Estimate(-best["difference"], -best["difference_high"], -best["difference_low"])
+        doubt = "" if best["difference_high"] < 0 else ", not significantly"
+        told.append(f"{split} {own['rmse']:.4f}; {best['method']} is better by {difference}{doubt}")
+    return f"Root mean square error of the model in use ({used}) on held-out scores. {'. '.join(one[:1].upper() + one[1:] for one in told)}."
 
 
 def _listed(names: Sequence[str]) -> str:

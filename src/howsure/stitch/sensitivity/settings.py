@@ -15,13 +15,11 @@ from howsure.stitch.model.layout import Floats
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.solutions import MOST_ITERATIONS, Solution, solve_ridge
 from howsure.stitch.scale import fit
+from howsure.stitch.sensitivity.crossvalidation import DEFAULT, DEFAULT_2D, PAPER, RASCH
 from howsure.stitch.sensitivity.variants import BaselineFit, Variant
 from howsure.tables import Scores
 
 __all__ = [
-    "DEFAULT",
-    "DEFAULT_2D",
-    "PAPER",
     "STRENGTHS",
     "change_anchor",
     "change_duplicates",
@@ -31,9 +29,6 @@ __all__ = [
 
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 3.0, 10.0, 30.0, 100.0)
 """Factors on the precision of all priors, or on the ridge."""
-
-RASCH, PAPER, DEFAULT, DEFAULT_2D = "Rasch (equal slopes)", "sigmoid (paper)", "default", "default, two dimensions"
-"""As the cross-validation calls them."""
 
 _TOLERANCE = 1e-7
 
