@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Literal
 
 from anyio import get_cancelled_exc_class
 from inspect_ai.model import (
-    CachePolicy,
     ChatMessage,
     ChatMessageAssistant,
     ChatMessageSystem,
@@ -15,12 +15,14 @@ from inspect_ai.model import (
     GenerateConfig,
     Model,
     ModelOutput,
+    cache_path,
     get_model,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, token_limit
 
-from howsure.running import Gate, GivenUpError, keep_reply
+from howsure.running import MANNER, Gate, GivenUpError, digest
+from howsure.running.replies import KeptReplies
 from howsure.track.game.prompts import state_message, turn_message
 from howsure.track.game.rules import Referee
 from howsure.track.game.sequence import Setting
@@ -48,7 +50,8 @@ def play_game(
         setting = Setting(**{field.name: told[field.name] for field in fields(Setting)})
         record = Record(Referee(told["variant"], setting.length), setting)
         state.messages = [_opening(state, player_seed)]
-        ask = _Asking(get_model(), keep_reply(state.sample_id) if cache else None, record, gate)
+        kept = KeptReplies(_file(state, [is_explicit, state_role, player_seed])) if cache else None
+        ask = _Asking(get_model(), kept, record, gate)
         history = list(state.messages)  # what the model reads; the log's messages have all that was said
         try:
             for number, line in zip(setting.numbers(told["seed"]), setting.lines(told["seed"]), strict=True):
@@ -69,6 +72,8 @@ def play_game(
             raise
         finally:
             told |= record.as_dict()
+            if kept:
+                kept.close()
         return state
 
     return solve
@@ -77,23 +82,43 @@ def play_game(
 class _Asking:
     """Puts a conversation to the model, and notes what was charged and what was interrupted."""
 
-    def __init__(self, model: Model, policy: CachePolicy | None, record: Record, gate: Gate) -> None:
-        self._model, self._record, self._gate = model, record, gate
-        self._options: dict[str, Any] = {"cache": policy} if policy else {}
-        if record.setting.keeps_reasoning:  # by themselves, some providers would drop it
-            self._options["config"] = GenerateConfig(reasoning_history="all")
+    def __init__(self, model: Model, kept: KeptReplies | None, record: Record, gate: Gate) -> None:
+        self._model, self._kept, self._record, self._gate = model, kept, record, gate
+        # by themselves, some providers would drop it
+        self._options: dict[str, Any] = (
+            {"config": GenerateConfig(reasoning_history="all")} if record.setting.keeps_reasoning else {}
+        )
 
     async def __call__(self, messages: list[ChatMessage]) -> ModelOutput:
+        newest = messages if len(messages) == 2 else messages[-2:]
+        output = self._kept.next("\n".join(one.text for one in newest)) if self._kept else None
+        if output is not None:
+            self._record.count(output, is_charged=False)
+        else:
+            output = await self._asked(messages)
+        for choice in output.choices[:1]:
+            choice.message.metadata = self._record.mark
+        return output
+
+    async def _asked(self, messages: list[ChatMessage]) -> ModelOutput:
         try:
-            with token_limit(None) as charged:  # sees only what was asked now, not what came from the cache
+            with token_limit(None) as charged:  # sees only what was asked now, not what came from Inspect's cache
                 output = await self._gate.ask(lambda: self._model.generate(messages, **self._options))
         except GivenUpError:
             self._record.failure = "api"
             raise
         self._record.count(output, is_charged=charged.usage > 0)
-        for choice in output.choices[:1]:
-            choice.message.metadata = self._record.mark
+        if self._kept:
+            self._kept.keep(output)
         return output
+
+
+def _file(state: TaskState, settings: list[Any]) -> Path:
+    """Where the replies of a game are kept: beside Inspect's cache, by all that can change a reply."""
+    model = get_model()
+    config = model.config.model_dump(exclude_none=True, exclude=set(MANNER))
+    shelf = digest([str(model), model.api.base_url, config, state.metadata, settings])
+    return cache_path() / "games" / f"{shelf}-{state.sample_id}-{state.epoch}.jsonl"
 
 
 def _opening(state: TaskState, player_seed: int) -> ChatMessage:

@@ -1,6 +1,6 @@
 """Runs of models through Inspect: how a model is asked, which logs and kept replies are a run's, what a reply cost, and why one failed.
 
-The same for every instrument. Inspect is an optional package and is imported only when something is asked.
+Inspect is an optional package and is imported only when something is asked.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from inspect_ai.model import CachePolicy, Model, ModelOutput, ModelUsage
 
 __all__ = [
+    "MANNER",
     "Asking",
     "Failure",
+    "GarbledReplyError",
     "Gate",
     "GivenUpError",
     "InspectRun",
     "Tokens",
+    "digest",
     "error_counts",
     "failure_of",
     "keep_reply",
@@ -45,7 +48,7 @@ _REQUEST = re.compile(
     r"^ModelGenerateError\(.*(?:\\n|\n){2}(?=\S)", re.DOTALL
 )  # the whole conversation stands before the reason
 _GIVEN_UP = re.compile(r"^GivenUpError\((['\"])(.*)\1\)$", re.DOTALL)
-_MANNER = ("max_retries", "timeout", "attempt_timeout", "max_connections")  # generation settings that change no reply
+MANNER = ("max_retries", "timeout", "attempt_timeout", "max_connections")  # generation settings that change no reply
 _TOKENIZER = "openaipublic"  # in the address that tiktoken fetches its words from
 _MOST_GIVEN_UP = 10  # questions in a row
 _GARBLED = 3  # times that a question is asked again whose reply is no JSON
@@ -97,7 +100,7 @@ class Asking:
     def identity(self) -> dict[str, Any]:
         """What can change a reply, as Inspect's ``eval`` takes it."""
         asked = {"model": self.model, "model_base_url": self.base_url, "model_args": dict(self.model_args)}
-        return asked | {name: value for name, value in self.config.items() if name not in _MANNER}
+        return asked | {name: value for name, value in self.config.items() if name not in MANNER}
 
     @property
     def manner(self) -> dict[str, Any]:
@@ -108,7 +111,7 @@ class Asking:
     def _patience(self) -> dict[str, Any]:
         """How long a server is waited for: what the user set, and our defaults for the rest."""
         ours = {name: getattr(self, name) for name in ("max_retries", "attempt_timeout", "timeout")}
-        return ours | {name: value for name, value in self.config.items() if name in _MANNER}
+        return ours | {name: value for name, value in self.config.items() if name in MANNER}
 
     def made(self) -> Model:
         """The model, for a role beside the one that is evaluated."""
@@ -133,7 +136,7 @@ class InspectRun:
     @classmethod
     def of(cls, out: str | os.PathLike[str], asking: Asking, settings: Any) -> InspectRun:
         """The run in which a model is asked in this way, under these other settings."""
-        return cls(Path(out), _digest([asking.identity, settings]), _digest(asking.identity))
+        return cls(Path(out), digest([asking.identity, settings]), digest(asking.identity))
 
     @property
     def folder(self) -> Path:
@@ -205,6 +208,10 @@ class InspectRun:
 
 class GivenUpError(Exception):
     """A question that was not answered, or not asked, because of the server; the text says why."""
+
+
+class GarbledReplyError(Exception):
+    """A reply with the status of success and a body that is none."""
 
 
 class Gate:
@@ -338,12 +345,15 @@ def plain_errors() -> Iterator[None]:
 
 def _is_garbled(error: BaseException | None) -> bool:
     """Whether a reply had the status of success and a body that is none."""
-    kinds = {"JSONDecodeError", "APIResponseValidationError", "ValidationError"}
+    kinds = {"JSONDecodeError", "APIResponseValidationError", "ValidationError", "GarbledReplyError"}
     return error is not None and (type(error).__name__ in kinds or _is_garbled(error.__cause__))
 
 
 def _reason(error: Exception) -> str:
     """What a server said, without the request that Inspect puts before it."""
+    last = error.last_attempt.exception() if hasattr(error, "last_attempt") else None
+    if said := getattr(last, "provider_message", None):
+        return f"{said}, also when asked again"
     told = getattr(error, "provider_message", None) or repr(error)
     if _TOKENIZER in told:
         return (
@@ -377,7 +387,7 @@ def _is_refusal(output: ModelOutput) -> bool:
     return not isinstance(content, str) and any(getattr(part, "refusal", None) for part in content)
 
 
-def _digest(settings: Any) -> str:
+def digest(settings: Any) -> str:
     """Short, and the same for the same settings; an object that is no JSON is told by its kind."""
     text = json.dumps(settings, sort_keys=True, default=lambda value: type(value).__qualname__)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
