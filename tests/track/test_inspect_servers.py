@@ -33,7 +33,7 @@ for package in ("inspect_ai", "openai"):
 
 MODEL = "openai-api/test/test-model"
 OURS = "openai-http/test/test-model"
-TASK_FILE = Path(__file__).parents[2] / "src" / "howsure" / "track" / "inspect" / "task.py"
+TASK_FILE = Path(__file__).parents[2] / "src" / "howsure" / "track" / "running" / "task.py"
 RIGHT_TURNS = 3
 LENGTH = 6
 
@@ -77,7 +77,7 @@ def numbers(request):
 def misbehaving():
     """A server for as many samples as there are faults; each has its own."""
     behave = [faulty(right, RIGHT_TURNS, faults, forever=name not in PASSING) for name, (faults, _) in FAULTS.items()]
-    beginnings = [Setting(length=LENGTH).numbers(seed) for seed in range(len(FAULTS))]
+    beginnings = [Setting(length=LENGTH).steps("median", seed) for seed in range(len(FAULTS))]
 
     def reply(request):
         shown = numbers(request)
@@ -297,7 +297,7 @@ def said(body):
 def test_explicit_state_comes_with_the_newest_number_only(asked):
     row, _, bodies = asked["shown"]
     assert (row["solver"], row["max_length"]) == ("explicit", 3)
-    first, second, third = Setting(length=3).numbers(0)
+    first, second, third = Setting(length=3).steps("median", 0)
     (system, opening), *turns = said(bodies[-1])
     assert (system, opening) == ("system", instructions("median", Setting(length=3)))
     assert turns[:-1] == [("user", f"{first}"), ("assistant", f"[median: {first}]"), ("user", f"{second}"), turns[3]]
@@ -307,7 +307,7 @@ def test_explicit_state_comes_with_the_newest_number_only(asked):
 def test_the_assistant_can_say_the_state(asked):
     row, _, bodies = asked["told"]
     assert (row["solver"], row["max_length"]) == ("explicit (assistant)", 3)
-    shown = Setting(length=3).numbers(0)
+    shown = Setting(length=3).steps("median", 0)
     assert said(bodies[-1])[-2:] == [("user", f"{shown[-1]}"), ("assistant", state("mode", *shown))]
     assert len(said(bodies[-1])) == 1 + 2 * 2 + 2
 
@@ -316,7 +316,9 @@ def test_distractors_stand_before_the_numbers(asked):
     row, _, bodies = asked["distracted"]
     assert (row["setting"], row["max_length"]) == ("distractors=1", 3)
     setting = Setting(length=3, distractors=1.0)
-    lines = [f"{line}\n{number}" for line, number in zip(setting.lines(0), setting.numbers(0), strict=True)]
+    lines = [
+        f"{line}\n{number}" for line, number in zip(setting.lines("median", 0), setting.steps("median", 0), strict=True)
+    ]
     assert [text for role, text in said(bodies[-1]) if role == "user"] == lines
 
 

@@ -1,7 +1,7 @@
 """Servers that speak OpenAI's chat protocol, asked over httpx: ``openai-http/SERVICE/MODEL``.
 
 Inspect's own provider for them (``openai-api/…``) passes every message of a conversation through several layers in each turn, so a turn gets more expensive
-with every turn before it. Here a message is serialised once and its bytes are kept; a turn adds two messages. What Inspect's model layer does (limits, retries, events,
+with every turn before it (``openai-http-base/…`` asks base models at ``/completions``). Here a message is serialised once and its bytes are kept; a turn adds two messages. What Inspect's model layer does (limits, retries, events,
 usage) is not touched. Text only: tools, images and streaming need ``openai-api/…``, and a setting that this provider does not know is refused.
 """
 
@@ -34,9 +34,9 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 from howsure.errors import OptionError
 from howsure.running.runs import GarbledReplyError
 
-__all__ = ["PROVIDER", "HttpAPI", "ServerError"]
+__all__ = ["BASE_PROVIDER", "PROVIDER", "BaseHttpAPI", "HttpAPI", "ServerError"]
 
-PROVIDER = "openai-http"
+PROVIDER, BASE_PROVIDER = "openai-http", "openai-http-base"
 _CONVERSATIONS = 256  # whose bytes are kept; more are open at a time only on purpose
 _PARAMETERS = {
     "stop_seqs": "stop",
@@ -75,9 +75,8 @@ class ServerError(Exception):
         self.provider_message = str(self)
 
 
-@modelapi(name=PROVIDER)
-class HttpAPI(ModelAPI):
-    """A model behind ``BASE_URL/chat/completions``.
+class _Http(ModelAPI):
+    """A model behind an address of OpenAI's protocol.
 
     The address is ``--base-url`` or ``SERVICE_BASE_URL``, the key ``SERVICE_API_KEY``, as with Inspect's ``openai-api``; a server that wants no key is asked without.
     """
@@ -144,12 +143,11 @@ class HttpAPI(ModelAPI):
         """The reply to a conversation."""
         if tools:
             raise OptionError(f"{PROVIDER} asks without tools. Use openai-api/{self.model_name}.")
-        rest = json.dumps(self._parameters(config)).encode()[1:]
-        body = b'{"messages":[' + b",".join(await self._bytes(input)) + b"]," + rest
+        body = await self._body(input, json.dumps(self._parameters(config)).encode())
         headers = {"Content-Type": "application/json", **(config.extra_headers or {})}
         if self.api_key:
             headers["Authorization"] = f"Bearer {self.api_key}"
-        reply = await self._client().post("chat/completions", content=body, headers=headers)
+        reply = await self._client().post(self.path, content=body, headers=headers)
         if reply.status_code != 200:
             return self._failed(reply.status_code, reply.text, reply.headers.get("retry-after"))
         said = reply.json()
@@ -179,6 +177,11 @@ class HttpAPI(ModelAPI):
 
         # as the openai client reads it: a field that a server leaves out is no reason to lose a reply
         return await model_output_from_openai(ChatCompletion.construct(**said))
+
+    path = "chat/completions"
+
+    async def _body(self, messages: list[ChatMessage], settings: bytes) -> bytes:
+        return b'{"messages":[' + b",".join(await self._bytes(messages)) + b"]," + settings[1:]
 
     async def aclose(self) -> None:
         """Drop the connections."""
@@ -262,6 +265,29 @@ def _usage(told: dict[str, Any] | None) -> ModelUsage | None:
         input_tokens_cache_read=read or None,
         reasoning_tokens=(told.get("completion_tokens_details") or {}).get("reasoning_tokens"),
     )
+
+
+@modelapi(name=PROVIDER)
+class HttpAPI(_Http):
+    """A model that chats."""
+
+
+@modelapi(name=BASE_PROVIDER)
+class BaseHttpAPI(_Http):
+    """A base model, which continues a text: the conversation is one message, and ``/completions`` is asked."""
+
+    path = "completions"
+
+    async def _body(self, messages: list[ChatMessage], settings: bytes) -> bytes:
+        if len(messages) != 1:
+            raise OptionError(
+                f"{BASE_PROVIDER} continues one text and knows no conversation. Use the solver completion."
+            )
+        return b'{"prompt":' + json.dumps(messages[0].text).encode() + b"," + settings[1:]
+
+    async def _output(self, said: dict[str, Any]) -> ModelOutput:
+        choices = [{**one, "message": {"content": one["text"]}} for one in said["choices"]]
+        return await super()._output({**said, "choices": choices})
 
 
 async def _as_json(message: ChatMessage) -> bytes:

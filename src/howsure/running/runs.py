@@ -10,9 +10,11 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,16 +30,20 @@ if TYPE_CHECKING:
 __all__ = [
     "MANNER",
     "Asking",
+    "Budget",
+    "BudgetSpentError",
     "Failure",
     "GarbledReplyError",
     "Gate",
     "GivenUpError",
     "InspectRun",
+    "Prices",
     "Tokens",
     "digest",
     "error_counts",
     "failure_of",
     "keep_reply",
+    "locked",
     "plain_errors",
     "read_logs",
 ]
@@ -61,13 +67,69 @@ Failure = Literal["length", "null", "refusal"]
 
 
 @dataclass(frozen=True)
+class Prices:
+    """Prices per million tokens, in any currency.
+
+    Parameters
+    ----------
+    reading : float
+        Price of input tokens.
+    writing : float
+        Price of output tokens.
+    cached : float | None
+        Price of input tokens that the provider has from an earlier request; None: no discount.
+    """
+
+    reading: float
+    writing: float
+    cached: float | None = None
+
+    def cost(self, fresh: float, cached: float, written: float) -> float:
+        """What so many tokens cost: input that is new, input from the provider's cache, and output."""
+        discount = self.reading if self.cached is None else self.cached
+        return (fresh * self.reading + cached * discount + written * self.writing) / 1e6
+
+
+@dataclass
+class Budget:
+    """What a run may spend, over all its resumptions; `Gate` asks nothing more once it is spent.
+
+    Replies that are on their way when it is spent still come in, so that it can be exceeded by as many replies as are open at a time.
+    """
+
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    prices: Prices | None = None
+    tokens: int = 0
+    cost: float = 0.0
+
+    def add(self, usage: Any) -> None:
+        """Count a reply, or what an earlier part of the run used, as Inspect tells it."""
+        cached = usage.input_tokens_cache_read or 0
+        fresh = usage.input_tokens + (usage.input_tokens_cache_write or 0)
+        self.tokens += fresh + cached + usage.output_tokens
+        if self.prices:
+            self.cost += self.prices.cost(fresh, cached, usage.output_tokens)
+
+    def check(self) -> None:
+        """Raise `BudgetSpentError` when it is spent."""
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            raise BudgetSpentError(f"not asked: {self.tokens:,} of {self.max_tokens:,} tokens are spent")
+        if self.max_cost is not None and self.cost >= self.max_cost:
+            raise BudgetSpentError(f"not asked: {self.cost:,.2f} of {self.max_cost:,.2f} are spent")
+
+
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@dataclass(frozen=True)
 class Asking:
     """How a model is asked.
 
     ``model`` is ``provider/name``, as Inspect spells it; ``config`` are Inspect's generation settings (``temperature``, ``max_tokens``,
     ``reasoning_effort``, …), ``model_args`` the provider's own. A server that fails, or is silent for ``attempt_timeout`` seconds, is asked again up to
     ``max_retries`` times (after 3, 6, 12, … seconds), and given up after ``timeout`` seconds; in ``config`` these win. ``max_samples`` questions are open at
-    a time. ``display`` is Inspect's.
+    a time. ``display`` is Inspect's. The run ends, and can be continued, once it has spent ``max_tokens_total`` tokens or ``max_cost``, which needs ``prices``.
     """
 
     model: str
@@ -79,8 +141,13 @@ class Asking:
     attempt_timeout: int = 300
     timeout: int = 900
     display: str = "none"
+    max_tokens_total: int | None = None
+    max_cost: float | None = None
+    prices: Prices | None = None
 
     def __post_init__(self) -> None:
+        if self.max_cost is not None and self.prices is None:
+            raise OptionError("A limit of cost needs prices: give the prices of a million input and output tokens.")
         need("inspect_ai", "run", "Asking a model")
         from inspect_ai.model import GenerateConfig
         from pydantic import ValidationError
@@ -173,14 +240,14 @@ class InspectRun:
         from inspect_ai import eval as run_eval
 
         whole: dict[str, Any] = asking.identity | self._manner(asking) | {"metadata": {_MARK: self.mark}} | options
-        with self._keeping_replies(), plain_errors():
+        with self._alone(), self._keeping_replies(), self._spending(asking), plain_errors():
             run_eval(task, **whole)
 
     def retry(self, log: Path, asking: Asking, **options: Any) -> None:
         """Go on with a log of the run as Inspect does: finished samples are taken over; ``options`` are more of ``eval_retry``."""
         from inspect_ai import eval_retry
 
-        with self._keeping_replies(), plain_errors():
+        with self._alone(), self._keeping_replies(), self._spending(asking), plain_errors():
             eval_retry(str(log), **self._manner(asking), **options)
 
     def forget_replies(self) -> None:
@@ -191,6 +258,32 @@ class InspectRun:
 
     def _manner(self, asking: Asking) -> dict[str, Any]:
         return asking.manner | {"log_dir": str(self.folder), "fail_on_error": False}
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two processes that continue one run would ask everything twice."""
+        with locked(self.folder, f".{self.mark}.lock", waits=False) as is_ours:
+            if not is_ours:
+                raise InputError(
+                    f"{self.out}: this run is under way in another process. Wait for it, or choose another folder."
+                )
+            yield
+
+    @contextmanager
+    def _spending(self, asking: Asking) -> Iterator[None]:
+        """What is left of the budget after the run's earlier logs."""
+        from inspect_ai.log import read_eval_log
+
+        budget = Budget(asking.max_tokens_total, asking.max_cost, asking.prices)
+        if asking.max_tokens_total is not None or asking.max_cost is not None:
+            for log in self.logs():
+                for usage in read_eval_log(str(log.path), header_only=True).stats.model_usage.values():
+                    budget.add(usage)
+        token = _budget.set(budget)
+        try:
+            yield
+        finally:
+            _budget.reset(token)
 
     @contextmanager
     def _keeping_replies(self) -> Iterator[None]:
@@ -208,6 +301,10 @@ class InspectRun:
 
 class GivenUpError(Exception):
     """A question that was not answered, or not asked, because of the server; the text says why."""
+
+
+class BudgetSpentError(GivenUpError):
+    """A question that was not asked because the run has spent what it may."""
 
 
 class GarbledReplyError(Exception):
@@ -240,13 +337,17 @@ class Gate:
 
     async def _asked(self, question: Callable[[], Awaitable[ModelOutput]]) -> ModelOutput:
         import anyio
-        from inspect_ai.util import LimitExceededError
+        from inspect_ai.util import LimitExceededError, token_limit
 
+        budget = _budget.get()
         for again in range(_GARBLED + 1):
             if self._closed:
                 raise GivenUpError(f"not asked: {self._closed}")
+            if budget:
+                budget.check()
             try:
-                output = await question()
+                with token_limit(None) as charged:  # sees only what was asked now, not what came from Inspect's cache
+                    output = await question()
             except LimitExceededError:  # set by whoever runs the eval: the server did not fail
                 raise
             except Exception as error:
@@ -256,6 +357,8 @@ class Gate:
                 self._failed(error)
                 raise GivenUpError(_reason(error)) from error
             self._has_answered, self._n_given_up = True, 0
+            if budget and charged.usage and output.usage:
+                budget.add(output.usage)
             return output
         raise AssertionError("the last time is answered or given up")
 
@@ -284,6 +387,24 @@ class Tokens:
     def __add__(self, other: Tokens) -> Tokens:
         """Those of both."""
         return Tokens(self.input + other.input, self.output + other.output, self.reasoning + other.reasoning)
+
+
+@contextmanager
+def locked(folder: Path | None, name: str = ".lock", *, waits: bool = True) -> Iterator[bool]:
+    """Whoever reads a folder's files, adds to them and writes them back does it alone; others wait, or learn that it is not theirs. Without a folder nothing is locked.
+
+    The lock is the operating system's, on a hidden file: it ends with the process that has it.
+    """
+    if folder is None:
+        yield True
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = (folder / name).open("a")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another output.") from None
+    with stream:
+        yield _lock(stream.fileno(), waits=waits)
 
 
 def read_logs(paths: Sequence[str | os.PathLike[str]], task: str) -> list[Log]:
@@ -361,6 +482,24 @@ def _reason(error: Exception) -> str:
             "Use a model whose server counts them, or play without a model: --player oracle"
         )
     return next(iter(error_counts([told])), told)
+
+
+def _lock(handle: int, *, waits: bool) -> bool:
+    """Whether the file is ours; closing it gives it back."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_LOCK if waits else msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except OSError:
+        if waits:
+            raise
+        return False
+    return True
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:

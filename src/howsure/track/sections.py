@@ -45,6 +45,7 @@ def _board_section(results: TrackResult, board: Board, *, has_notes: bool) -> Se
         ChartBlock(draw_survival(results, board)),
         _survival(results, board),
         _hazards(results, board),
+        _accuracy(results, board),
         ChartBlock(draw_errors(results, board)),
         _errors(results, board),
         Method(_METHOD.format(level=results.level)),
@@ -53,7 +54,7 @@ def _board_section(results: TrackResult, board: Board, *, has_notes: bool) -> Se
     section = Section(f"For how many turns: {board.title}", blocks)
     baselines = {one.name for one in results.baselines if one.board == board}
     for solver in dict.fromkeys(row.solver for row in results.on(board)):
-        rows = [(row.model, row.average) for row in results.on(board) if row.solver == solver]
+        rows = [(row.model, row.headline) for row in results.on(board) if row.solver == solver]
         players = [row for row in rows if row[0] not in baselines]
         how = "" if solver == DIRECT else f", {solver} state"
         what = f"Correct answers before the first error ({board.title}{how})"
@@ -140,6 +141,18 @@ def _hazards(results: TrackResult, board: Board) -> TableBlock:
     ]
     columns = ["Player", "Solver", "Turns", "Hazard (probability of an error per turn)", "Errors", "Turns played"]
     return TableBlock(columns, rows, "Hazard by range of turns, among the games that reached them.")
+
+
+def _accuracy(results: TrackResult, board: Board) -> TableBlock:
+    rows: list[list[Cell]] = []
+    goes_on = any(row.accuracy.overall.value is not None for row in results.on(board))
+    for row in results.on(board):
+        one = row.accuracy
+        rest: list[Cell] = [one.overall, one.after_right, one.after_wrong] if goes_on else []
+        rows.append([row.model, row.solver, one.share_changed, one.changed, one.unchanged, *rest])
+    columns = ["Player", "Solver", "Share of turns with a new answer", "Accuracy there", "Accuracy in other turns"]
+    columns += ["Accuracy of all turns", "After a correct answer", "After a wrong answer"] if goes_on else []
+    return TableBlock(columns, rows, "Accuracy by turn, of the turns that were answered.")
 
 
 def _gain_section(results: TrackResult) -> Section:

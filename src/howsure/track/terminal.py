@@ -17,9 +17,10 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes, write_atomic
+from howsure.track.game.prompts import for_people, turn_message
 from howsure.track.game.rules import Game, Referee
 from howsure.track.game.sequence import Setting
-from howsure.track.game.statistics import shown, statistic
+from howsure.track.game.statistics import Step, shown, statistic, usual_name
 from howsure.track.running.playing import SAMPLES
 from howsure.track.running.reading import FILE, kept_in, locked
 from howsure.track.samples import GameSample, Samples
@@ -67,16 +68,16 @@ class Paused:
         """Keep the game in `path`."""
         write_atomic(path, json.dumps(asdict(self)) + "\n")
 
-    def numbers(self) -> list[int]:
-        """All numbers of the game."""
-        return Setting.of(self.setting, self.length).numbers(self.seed)
+    def steps(self) -> list[Step]:
+        """All turns of the game."""
+        return Setting.of(self.setting, self.length).steps(self.variant, self.seed)
 
     def referee(self) -> Referee:
         """The referee as he stood when the game was left."""
         referee = Referee(self.variant, self.length)
-        for number in self.numbers()[: self.n_right]:
-            referee.show(number)
-            referee.judge(referee.statistic.answer())
+        for step in self.steps()[: self.n_right]:
+            referee.show(step)
+            referee.judge(referee.truth)
         return referee
 
 
@@ -118,7 +119,7 @@ def play_human(
             return play_human(name, variant, folder, terminal, setting=setting, seed=seed, clock=clock)
     if not re.fullmatch(r"[\w.-]+", name):
         raise OptionError(f"The name {name!r} may have letters, digits, points, hyphens and underscores only.")
-    statistic(variant)  # says now if there is none
+    variant = usual_name(variant)  # says now if there is none
     paused_in = folder / f"paused-{name}-{variant}.json"
     game = Paused.load(paused_in) or _new_game(name, variant, folder, setting or Setting(), seed)
     screen.show(_welcome(game))
@@ -159,10 +160,10 @@ def _new_game(name: str, variant: str, folder: Path, setting: Setting, seed: int
 def _turns(game: Paused, paused_in: Path, screen: Screen, clock: Callable[[], float]) -> tuple[Game, float] | None:
     """Number after number; what was reached is kept after every right answer, so that nothing can be lost."""
     referee, started = game.referee(), clock()
-    numbers, lines = game.numbers(), Setting.of(game.setting, game.length).lines(game.seed)
+    steps, lines = game.steps(), Setting.of(game.setting, game.length).lines(game.variant, game.seed)
     for turn in range(game.n_right, game.length):
-        referee.show(numbers[turn])
-        answer = _answer(screen, turn, game, numbers[turn], lines[turn])
+        referee.show(steps[turn])
+        answer = _answer(screen, turn, game, steps[turn], lines[turn])
         seconds = game.seconds + clock() - started
         if answer is None:
             replace(game, n_right=turn, seconds=seconds).save(paused_in)
@@ -173,13 +174,14 @@ def _turns(game: Paused, paused_in: Path, screen: Screen, clock: Callable[[], fl
     return referee.game, game.seconds + clock() - started
 
 
-def _answer(screen: Screen, turn: int, game: Paused, number: int, line: str) -> float | None:
+def _answer(screen: Screen, turn: int, game: Paused, step: Step, line: str) -> float | None:
     """The number that was typed, asked for until there is one; None to leave."""
-    trouble = ""
+    trouble, kind = "", statistic(game.variant)
     while True:
         above = f"{line}\n\n" if line else ""
-        screen.show(f"Turn {turn + 1} of {game.length}\n\n{above}    {number}\n\n{trouble}")
-        text = _ask(screen, f"{game.variant.capitalize()} of all so far ({QUIT} to stop): ")
+        shown = turn_message(kind, step).replace("\n", "\n    ")
+        screen.show(f"Turn {turn + 1} of {game.length}\n\n{above}    {shown}\n\n{trouble}")
+        text = _ask(screen, f"{kind.name.capitalize()} ({QUIT} to stop): ")
         answer = None if text is None else typed(text)
         if text is None or answer is not None:
             return answer
@@ -194,9 +196,8 @@ def _ask(screen: Screen, prompt: str) -> str | None:
 def _welcome(game: Paused) -> str:
     kind = statistic(game.variant)
     told = [
-        f"Numbers come one at a time. After each, type {kind.task}.",
-        kind.rule,
-        "You cannot see a number again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends the game.",
+        *for_people(kind),
+        "You cannot see a turn again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends the game.",
         f"Type {QUIT} to stop; the same command continues from there.",
     ]
     if game.n_right:
