@@ -134,7 +134,14 @@ def _sample(rater: str, variant: str, seed: int, setting: Setting, played: Seque
         referee.show(step)
         if not referee.judge(float(str(row["answer"]))):
             break
-    seconds = sum(float(str(row["seconds"])) for row in played)
+    turn_ms = [round(1000 * float(str(row["seconds"]))) for row in played]
     return GameSample.of(
-        referee.game, model=f"human/{rater}", variant=variant, seed=seed, setting=setting, kind="human", seconds=seconds
+        referee.game,
+        model=f"human/{rater}",
+        variant=variant,
+        seed=seed,
+        setting=setting,
+        kind="human",
+        seconds=sum(turn_ms) / 1000,
+        turn_ms=turn_ms,
     )

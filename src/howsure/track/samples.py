@@ -33,7 +33,8 @@ class GameSample:
     """How one game went, and who played it under which conditions.
 
     ``max_length`` counts correct answers, of ``length`` possible. ``failure`` says why a game was interrupted
-    (`howsure.track.game.endings.FAILURES`). Tokens are those of the whole game. ``marks`` has every turn where a game did not stop at the first error.
+    (`howsure.track.game.endings.FAILURES`). Tokens are those of the whole game. ``marks`` has every turn where a game did not stop at the first error,
+    ``turn_ms`` how many milliseconds a person took for each.
     """
 
     model: str
@@ -52,6 +53,7 @@ class GameSample:
     reasoning_tokens: int | None = None
     seconds: float | None = None
     marks: str | None = None
+    turn_ms: str | None = None
 
     @property
     def violation(self) -> int:
@@ -70,6 +72,7 @@ class GameSample:
         solver: str = DIRECT,
         kind: str = "model",
         seconds: float | None = None,
+        turn_ms: Sequence[int] | None = None,
     ) -> GameSample:
         """The sample of a game that was played to its end."""
         return cls(
@@ -83,6 +86,7 @@ class GameSample:
             kind,
             setting.label,
             seconds=seconds,
+            turn_ms=" ".join(map(str, turn_ms)) if turn_ms else None,
         )
 
 
@@ -115,6 +119,7 @@ class Samples(Table):
         _count("reasoning_tokens", "of these, hidden reasoning"),
         Column("seconds", "how long the game took", "number", low=0),
         Column("marks", "of games that went on after an error: 1 right, 0 wrong, x no answer, by turn"),
+        Column("turn_ms", "of people: milliseconds of each turn, separated by spaces"),
         Column("kind", "human, model or baseline", required=True, choices=("human", "model", "baseline")),
     )
     key = (*GROUP, "seed", "attempt")

@@ -51,6 +51,7 @@ class Paused:
     length: int
     n_right: int = 0
     seconds: float = 0.0
+    turn_ms: tuple[int, ...] = ()
 
     @classmethod
     def load(cls, path: Path) -> Paused | None:
@@ -128,9 +129,9 @@ def play_human(
     ended = _turns(game, paused_in, screen, clock)
     if ended is None:
         return None
-    played, seconds = ended
+    played, timed = ended
     with locked(folder):
-        samples = _with_sample(folder, game, played, seconds)
+        samples = _with_sample(folder, timed, played)
         samples.write(folder / FILE)
     paused_in.unlink(missing_ok=True)
     screen.show(_goodbye(game, played))
@@ -157,21 +158,25 @@ def _new_game(name: str, variant: str, folder: Path, setting: Setting, seed: int
     return Paused(name, variant, seed, setting.label, setting.length)
 
 
-def _turns(game: Paused, paused_in: Path, screen: Screen, clock: Callable[[], float]) -> tuple[Game, float] | None:
+def _turns(game: Paused, paused_in: Path, screen: Screen, clock: Callable[[], float]) -> tuple[Game, Paused] | None:
     """Number after number; what was reached is kept after every right answer, so that nothing can be lost."""
-    referee, started = game.referee(), clock()
+    referee, began, timed = game.referee(), clock(), game
     steps, lines = game.steps(), Setting.of(game.setting, game.length).lines(game.variant, game.seed)
     for turn in range(game.n_right, game.length):
         referee.show(steps[turn])
         answer = _answer(screen, turn, game, steps[turn], lines[turn])
-        seconds = game.seconds + clock() - started
-        if answer is None:
-            replace(game, n_right=turn, seconds=seconds).save(paused_in)
+        ended = clock()
+        timed = replace(timed, seconds=timed.seconds + ended - began)
+        if answer is None:  # the turn is shown again, and its time begins anew
+            timed.save(paused_in)
             return None
+        timed = replace(timed, turn_ms=(*timed.turn_ms, round(1000 * (ended - began))))
+        began = ended
         if not referee.judge(answer):
             break
-        replace(game, n_right=turn + 1, seconds=seconds).save(paused_in)
-    return referee.game, game.seconds + clock() - started
+        timed = replace(timed, n_right=turn + 1)
+        timed.save(paused_in)
+    return referee.game, timed
 
 
 def _answer(screen: Screen, turn: int, game: Paused, step: Step, line: str) -> float | None:
@@ -212,7 +217,7 @@ def _goodbye(game: Paused, played: Game) -> str:
     return f"Wrong: the {game.variant} was {shown(played.truth)}. You had {played.max_length} turns right.\n\n"
 
 
-def _with_sample(folder: Path, game: Paused, played: Game, seconds: float) -> Samples:
+def _with_sample(folder: Path, game: Paused, played: Game) -> Samples:
     past, setting = kept_in(folder), Setting.of(game.setting, game.length)
     told = {"model": _player(game.name), "variant": game.variant, "seed": game.seed}
     sample = GameSample.of(
@@ -222,7 +227,8 @@ def _with_sample(folder: Path, game: Paused, played: Game, seconds: float) -> Sa
         seed=game.seed,
         setting=setting,
         kind="human",
-        seconds=round(seconds, 3),
+        seconds=round(game.seconds, 3),
+        turn_ms=game.turn_ms,
     )
     if not past:
         return Samples.from_games([sample])

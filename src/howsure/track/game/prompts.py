@@ -13,7 +13,9 @@ from howsure.yaml_files import read_yaml
 __all__ = ["all_turns", "bracketed", "for_people", "instructions", "state_message", "turn_message"]
 
 
-def instructions(variant: str, setting: Setting | None = None, *, asks_for_reasoning: bool = False) -> str:
+def instructions(
+    variant: str, setting: Setting | None = None, *, asks_for_reasoning: bool = False, asks_for_last: bool = False
+) -> str:
     """The opening message.
 
     Where the setting has distractors or updates of another game it says that they are to be ignored; where it is brief, that a reply holds nothing but the answer, so that
@@ -38,7 +40,7 @@ def instructions(variant: str, setting: Setting | None = None, *, asks_for_reaso
     shown = told("several_numbers" if is_several else "numbers") if is_numbers else [kind.intro()]
     if is_several and not is_numbers:
         shown += told("several")
-    one_shot = ["one_shot"] if setting.mode == "one-shot" else []
+    one_shot = ["one_shot_last" if asks_for_last else "one_shot"] if setting.mode == "one-shot" else []
     asides = [
         name
         for name, is_due in {

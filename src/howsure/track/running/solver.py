@@ -30,7 +30,7 @@ from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import Step
 from howsure.track.running.records import Record, without_reasoning
 
-__all__ = ["Role", "play_game"]
+__all__ = ["Role", "play_game", "replies_file"]
 
 Role = Literal["user", "assistant"]
 _STOP = "\nMessage:"  # where a base model goes on with the transcript by itself
@@ -58,7 +58,9 @@ def play_game(
         setting = Setting(**{field.name: told[field.name] for field in fields(Setting)})
         record = Record(Referee(told["variant"], setting.length), setting)
         state.messages = [_opening(state, player_seed)]
-        kept = KeptReplies(_file(state, [is_explicit, state_role, is_completion, player_seed])) if cache else None
+        kept = (
+            KeptReplies(replies_file(state, [is_explicit, state_role, is_completion, player_seed])) if cache else None
+        )
         ask = _Asking(get_model(), kept, record, gate, is_completion=is_completion)
         try:
             if setting.mode == "one-shot":
@@ -152,8 +154,8 @@ class _Asking:
         return output
 
 
-def _file(state: TaskState, settings: list[Any]) -> Path:
-    """Where the replies of a game are kept: beside Inspect's cache, by all that can change a reply."""
+def replies_file(state: TaskState, settings: list[Any]) -> Path:
+    """Where the replies of a sample are kept: beside Inspect's cache, by all that can change a reply."""
     model = get_model()
     config = model.config.model_dump(exclude_none=True, exclude=set(MANNER))
     shelf = digest([str(model), model.api.base_url, config, state.metadata, settings])
