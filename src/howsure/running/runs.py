@@ -56,7 +56,7 @@ _REQUEST = re.compile(
 _GIVEN_UP = re.compile(r"^GivenUpError\((['\"])(.*)\1\)$", re.DOTALL)
 MANNER = ("max_retries", "timeout", "attempt_timeout", "max_connections")  # generation settings that change no reply
 _TOKENIZER = "openaipublic"  # in the address that tiktoken fetches its words from
-_MOST_GIVEN_UP = 10  # questions in a row
+_MOST_GIVEN_UP = 20  # questions in a row: as many as are open at a time
 _GARBLED = 3  # times that a question is asked again whose reply is no JSON
 
 Failure = Literal["length", "null", "refusal"]
@@ -315,7 +315,7 @@ class Gate:
     """Stands between a run and a server, so that one that refuses or is gone is not asked hundreds of times.
 
     Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403), after the first
-    question was given up, or after ten in a row were. A reply that is no JSON is the server's failure, and the question is asked again.
+    question was given up, or after twenty in a row were. A reply that is no JSON is the server's failure, and the question is asked again.
     """
 
     def __init__(self) -> None:
