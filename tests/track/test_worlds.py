@@ -32,11 +32,11 @@ def read_boxes(opening, turns):
     place = {thing: int(box) for thing, box in re.findall(r"the (\w+) in box (\d+)", opening.partition("\n")[0])}
     for *moves, question in turns:
         for move in moves:
-            into = int(re.search(r"into box (\d+)", move)[1])
-            one, all_of = re.match(r"The (\w+) goes", move), re.match(r"All things in box (\d+)", move)
-            place |= {
-                thing: into for thing, box in place.items() if (thing == one[1] if one else box == int(all_of[1]))
-            }
+            a, b = map(int, (re.findall(r"[Bb]ox (\d+)", move) * 2)[:2])
+            if one := re.match(r"The (\w+) goes", move):
+                place[one[1]] = a
+            else:
+                place = {thing: {a: b, b: a}.get(box, box) for thing, box in place.items()}
         yield place[re.search(r"is the (\w+)\?", question)[1]]
 
 

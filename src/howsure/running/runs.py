@@ -314,8 +314,8 @@ class GarbledReplyError(Exception):
 class Gate:
     """Stands between a run and a server, so that one that refuses or is gone is not asked hundreds of times.
 
-    Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403), after the first
-    question was given up, or after twenty in a row were. A reply that is no JSON is the server's failure, and the question is asked again.
+    Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403) or the first
+    question was given up, or after twenty in a row were given up. A reply that is no JSON is the server's failure, and the question is asked again.
     """
 
     def __init__(self) -> None:
@@ -364,7 +364,7 @@ class Gate:
 
     def _failed(self, error: Exception) -> None:
         self._n_given_up += 1
-        if getattr(error, "status_code", None) in (401, 403):
+        if getattr(error, "status_code", None) in (401, 403) and not self._has_answered:
             self._closed = f"the server refused the key ({_reason(error)})"
         elif not self._has_answered or self._n_given_up >= _MOST_GIVEN_UP:
             self._closed = f"the server kept failing ({_reason(error)})"

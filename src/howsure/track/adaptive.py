@@ -21,6 +21,7 @@ from howsure.track.game.statistics import statistic, usual_name
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
 
 __all__ = ["LengthPosterior", "MedianLength", "Trial", "chance_level", "find_median_length", "posterior_of"]
 
@@ -168,6 +169,12 @@ class MedianLength(Result):
             "median_length": pl.DataFrame([row], infer_schema_length=None),
             "trials": pl.DataFrame([vars(one) for one in self.trials], schema=schema),
         }
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.track.sections import length_section
+
+        return [length_section(self)]
 
     def charts(self) -> dict[str, Chart]:
         """The share of correct last answers by length, by the name of its file."""

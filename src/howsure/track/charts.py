@@ -86,7 +86,7 @@ def draw_lengths(found: MedianLength) -> Chart:
     posterior = posterior_of(found.trials, told["chance"], told["longest"])
     share, low, high = posterior.curve(lengths, told["level"])
     rows = pl.DataFrame({"length": lengths, "share": share, "low": low, "high": high})
-    note = f"median length {found.median}"
+    note = f"Median length: {found.median} turns"
     return line_with_band(
         rows,
         title=f"Correct last answers by length: {found.model}, {found.variant}",

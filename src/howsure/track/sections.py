@@ -8,6 +8,7 @@ from howsure.estimates import chance
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
+from howsure.track.adaptive import MedianLength
 from howsure.track.baselines import Board
 from howsure.track.charts import (
     ERROR_WORDS,
@@ -21,7 +22,7 @@ from howsure.track.differences import Contrast
 from howsure.track.results import TrackResult, TrackRow
 from howsure.track.samples import DIRECT
 
-__all__ = ["track_sections"]
+__all__ = ["length_section", "track_sections"]
 
 
 def track_sections(results: TrackResult) -> list[Section]:
@@ -33,6 +34,34 @@ def track_sections(results: TrackResult) -> list[Section]:
     sections += [_reasoning_section(results)] if results.reasoning_rows() else []
     sections += [_usage_section(results)] if any(row.usage.input_tokens is not None for row in results.rows) else []
     return sections
+
+
+def length_section(found: MedianLength) -> Section:
+    """The length at which half of a model's last answers are correct."""
+    told = found.provenance.settings
+    n_right = sum(one.is_right for one in found.trials)
+    cells: list[list[Cell]] = [[found.model, found.variant, found.median, len(found.trials), n_right, told["longest"]]]
+    columns = ["Model", "Variant", "Median length (turns)", "Calls", "Correct", "Longest possible"]
+    caption = "The number of turns after which half of the last answers are correct, above chance."
+    calls: list[list[Cell]] = [[one.run, one.call, one.length, "yes" if one.is_right else "no"] for one in found.trials]
+    notes = [Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []
+    return Section(
+        "At which length half of the last answers are correct",
+        [
+            *notes,
+            *map(ChartBlock, found.charts().values()),
+            TableBlock(columns, cells, caption),
+            TableBlock(["Run", "Call", "Length", "Correct"], calls, "Every call."),
+            Method(_LENGTH_METHOD.format(chance=told["chance"], level=told["level"])),
+        ],
+    )
+
+
+_LENGTH_METHOD = (
+    "A call shows a whole sequence in one prompt and asks for the last answer. The probability of a correct answer is c + (1 − c)/(1 + (L/M)^s) at length L, with the chance level c = {chance:.2g}, "
+    "the median length M and the slope s. The prior is uniform in log M and log s; the next length is near the expected M. The interval is credible, of level {level:.0%}. Calls of all "
+    "runs are put together. A refusal, an empty reply or one that was cut off counts as wrong."
+)
 
 
 def _board_section(results: TrackResult, board: Board, *, has_notes: bool) -> Section:

@@ -104,7 +104,10 @@ class Permutation(_World):
 
 
 class Boxes(_World):
-    """Things in boxes (entity tracking): one thing or all of a box's things move, and the turn asks where a thing is."""
+    """Things in boxes (entity tracking): two boxes exchange what they hold, or one thing moves, and the turn asks where a thing is.
+
+    Mostly boxes exchange: a thing that is put into a named box makes everything before it irrelevant, so that a short memory would be enough.
+    """
 
     name, size, sizes, explicit = "boxes", 7, (2, 20), "helps"
     task = "the number of the box that holds the thing that the message asks for"
@@ -115,11 +118,13 @@ class Boxes(_World):
         self._asked = 0
 
     def update(self, update: Update) -> None:
-        """Move one thing, or all of a box."""
+        """Exchange two boxes, or move one thing."""
         kind, first, box, asked = _fields(update)
-        for thing in range(self.size):
-            if (thing == first) if kind == "t" else (self._box[thing] == first):
-                self._box[thing] = box
+        if kind == "t":
+            self._box[first] = box
+        else:
+            swapped = {first: box, box: first}
+            self._box = [swapped.get(one, one) for one in self._box]
         self._asked = asked
 
     def answer(self) -> float:
@@ -132,10 +137,10 @@ class Boxes(_World):
 
     @classmethod
     def updates(cls, seed: int, n: int, low: int, high: int) -> list[Update]:
-        """Three of four updates move a thing, the others a whole box."""
+        """One of four updates moves a thing, the others exchange two boxes."""
         rng, found = cls._rng(seed), []
         for _ in range(n):
-            is_thing = rng.random() < 0.75
+            is_thing = rng.random() < 0.25
             first, further, asked = (
                 int(rng.integers(cls.size)),
                 int(rng.integers(1, cls.size)),
@@ -149,8 +154,9 @@ class Boxes(_World):
     def event(cls, update: Update) -> str:
         """What moves where."""
         kind, first, box, _ = _fields(update)
-        what = f"The {_THINGS[first]} goes" if kind == "t" else f"All things in box {first} go"
-        return f"{what} into box {box}."
+        if kind == "t":
+            return f"The {_THINGS[first]} goes into box {box}."
+        return f"Box {first} and box {box} exchange their contents."
 
     @classmethod
     def question(cls, update: Update) -> str:
@@ -161,7 +167,7 @@ class Boxes(_World):
     def intro(cls) -> str:
         """Where things are at the start."""
         start = ", ".join(f"the {thing} in box {n}" for n, thing in enumerate(_THINGS[: cls.size], 1))
-        return f"There are {cls.size} boxes. At the start each holds one thing: {start}. In each message things move into other boxes."
+        return f"There are {cls.size} boxes. At the start each holds one thing: {start}. In each message a thing goes into another box, or two boxes exchange all that they hold."
 
 
 class Sums(_World):
