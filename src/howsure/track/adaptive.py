@@ -225,7 +225,7 @@ def find_median_length(
     if longest < 2:
         raise OptionError(f"longest {longest} leaves nothing to search. Give at least 2.")
     asked, variant = Asking(model, **asking), usual_name(variant)
-    settings = {"variant": variant, "runs": n_runs, "calls": n_calls, "longest": longest, "seed": seed}
+    settings: dict[str, Any] = {"variant": variant, "runs": n_runs, "calls": n_calls, "longest": longest, "seed": seed}
     run = InspectRun.of(out, asked, settings | {"task": "track_length"})
     trials, errors = _trials(run, n_runs)
     if len(trials) < n_runs * n_calls:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageSystem, ChatMessageUser, get_model
+from inspect_ai.model import ChatMessage, ChatMessageSystem, ChatMessageUser, get_model
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
@@ -73,7 +73,7 @@ def search_length(*, cache: bool = False) -> Solver:
                 opening = ChatMessageSystem(
                     content=state.input_text, metadata={"variant": variant, "player_seed": [told["player_seed"], place]}
                 )
-                asked = [opening, ChatMessageUser(content=text, metadata={"steps": steps})]
+                asked: list[ChatMessage] = [opening, ChatMessageUser(content=text, metadata={"steps": steps})]
                 output = kept.next(text) if kept else None
                 if output is None:
                     output = await gate.ask(lambda asked=asked: get_model().generate(asked))  # type: ignore[misc]

@@ -129,7 +129,7 @@ class _Asking:
             config["reasoning_history"] = "all"
         if is_completion:
             config["stop_seqs"] = [_STOP]
-        self._options = {"config": GenerateConfig(**config)} if config else {}
+        self._options: dict[str, Any] = {"config": GenerateConfig(**config)} if config else {}
 
     async def __call__(self, messages: list[ChatMessage]) -> ModelOutput:
         output = self._kept.next("\n".join(one.text for one in messages[-2:])) if self._kept else None
