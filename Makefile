@@ -39,6 +39,7 @@ evidence: $(READY) ## full coverage and speed tables: writes evidence/ (takes lo
 	mkdir -p evidence
 	$(BIN)/howsure coverage -o evidence/coverage
 	$(BIN)/howsure stitch coverage -o evidence/stitch
+	for of in time compare trend; do $(BIN)/howsure horizon coverage --of $$of -o evidence/horizon-$$of; done
 	$(BIN)/howsure demo --coverage 20 -o evidence/demo
 	$(BIN)/python -m benchmarks | tee evidence/benchmarks.txt
 

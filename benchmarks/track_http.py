@@ -46,7 +46,10 @@ def _games(turns: int) -> Iterator[tuple[list[dict[str, str]], list[int]]]:
     """The opening and the numbers of each game."""
     setting = Setting(length=turns)
     for seed in range(N_GAMES):
-        yield [{"role": "system", "content": instructions("median", setting)}], [int(str(one)) for one in setting.steps("median", seed)]
+        yield (
+            [{"role": "system", "content": instructions("median", setting)}],
+            [int(str(one)) for one in setting.steps("median", seed)],
+        )
 
 
 def _httpx(address: str, turns: int) -> None:

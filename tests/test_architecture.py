@@ -143,12 +143,10 @@ def test_public_names_are_sorted_and_found():
         assert getattr(howsure, name) is not None
 
 
-@pytest.mark.parametrize(
-    ("room", "n_names"), [("bridges", 16), ("claims", 8), ("horizon", 35), ("stitch", 35), ("study", 30), ("track", 22)]
-)
-def test_rooms_offer_their_names_lazily(room, n_names):
+@pytest.mark.parametrize("room", ["bridges", "claims", "horizon", "stitch", "study", "track"])
+def test_rooms_offer_their_names_lazily(room):
     module = importlib.import_module(f"howsure.{room}")
-    assert len(module.__all__) == n_names
+    assert module.__all__ == sorted(set(module.__all__))
     for name in module.__all__:
         assert callable(getattr(module, name)) or name.isupper()
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

@@ -94,7 +94,7 @@ def run(desk):
         if program == "inspect":
             return done(inspect(*rest, cwd=desk, env=env))
         assert Path(program).name == "howsure", f"nothing here runs {line!r}"
-        if rest[0] == "serve":
+        if rest[0] == "serve" and not {"--export", "--backup", "--help"} & set(rest):
             return served(rest, env)
         with readers_world.epochs_tables(desk) as address:
             bring(desk, rest, page)
@@ -104,16 +104,17 @@ def run(desk):
             return done(subprocess.run(called, cwd=desk, capture_output=True, text=True, env=env))
 
     def served(words, env):
-        """The links; the first one opens."""
-        line = [sys.executable, "-m", "howsure", *words, "--port", "0"]
+        """The links; the first one opens, the open link with an id."""
+        outer = words.index("--url") if "--url" in words else len(words)  # a name that leads nowhere from here
+        line = [sys.executable, "-m", "howsure", *words[:outer], *words[outer + 2 :], "--port", "0"]
         with subprocess.Popen(line, cwd=desk, stdout=subprocess.PIPE, text=True, env=env) as process:
             try:
                 printed = ""
                 while "admin" not in printed:
                     printed += (heard := process.stdout.readline())
                     assert heard, f"{line} ended: {printed}"
-                link = re.search(r"http://127\.0\.0\.1:\d+/r/\S+", printed)[0]
-                assert b"<html" in fetched(link)
+                link = re.search(r"http://127\.0\.0\.1:\d+/(r|join)/\S+", printed)[0]
+                assert b"<html" in fetched(f"{link}?PROLIFIC_PID=somebody")
             finally:
                 process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0
@@ -316,7 +317,8 @@ def test_the_search_works_from_a_folder(site, browser_page):
 CHAINS = {
     "stitch": [
         *("stitch explore", "stitch fit", "stitch score", "stitch next", "stitch predict", "stitch forecast"),
-        *("stitch progress", "stitch validate"),
+        *("stitch lag", "stitch progress", "stitch validate", "stitch growth", "stitch domains", "stitch gaps"),
+        *("stitch votes", "stitch update", "stitch all"),
         *("stitch map", "stitch robustness", "stitch check", "stitch simulate", "stitch coverage"),
         *("bridge place", "bridge map"),
     ],

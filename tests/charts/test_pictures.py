@@ -61,6 +61,16 @@ def test_a_picture_narrower_than_its_title_is_made_wider(tmp_path):
     assert 20 * 16 < int(root.get("width")) < 72 * 16
 
 
+def test_a_height_with_a_fraction_is_drawn(tmp_path):
+    chart = captioned(
+        Chart(pl.DataFrame({"x": [1]}), width=60, height=40.5).mark("point").encode(x=quantitative("x")),
+        title="Half a pixel",
+        caption=Caption(1, "rows", None, "as reported"),
+    )
+    root = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))
+    assert int(root.get("height")) > 40
+
+
 def test_a_title_of_another_style_is_set_by_vega(tmp_path):
     chart = alt.Chart(pl.DataFrame({"x": [1]}), title=alt.Title("Mine", anchor="end")).mark_point().encode(x="x:Q")
     root = ET.fromstring(save_chart(chart, tmp_path / "chart.svg").read_text("utf-8"))

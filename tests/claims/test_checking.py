@@ -62,7 +62,7 @@ def test_january_the_second_claim_is_open_where_its_interval_includes_one(found)
 def test_the_default_is_what_horizon_time_reports(january):
     cells = horizon_cells(january, ["o1", "GPT-4o"])
     default = time_choices(cells).default
-    reported = time_horizons(january, n_replicates=400)
+    reported = time_horizons(january, n_replicates=400, resample="hierarchy")
     points = fit_horizons(cells, [default, {**default, "weights": "task"}], 0.5)
     assert np.exp2(points[0]) == pytest.approx([reported.minutes(m).value for m in ("o1", "GPT-4o")], rel=1e-9)
     other = time_horizons(january, n_replicates=0, weights="task").minutes("o1").value

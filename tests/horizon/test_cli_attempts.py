@@ -86,7 +86,7 @@ def test_size_prints_the_cheapest_design(tmp_path, command):
         *("--width", "0.8", "-o", tmp_path),
     )
     assert told.returncode == 0, told.stderr
-    assert "learners at 20 tasks" in told.stdout
+    assert "learners, each at 20 of 20 tasks" in told.stdout
     assert {path.name for path in tmp_path.iterdir()} >= {
         *("size.csv", "size.json", "size.png", "size_report.html", "size_report.sections.json")
     }

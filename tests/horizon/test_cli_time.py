@@ -138,7 +138,9 @@ def test_charts_of_models_without_horizon():
     plain = time_horizons(
         count_table(pl.DataFrame([row | {"successes": 3 - i % 4} for i, row in enumerate(rows)])), n_replicates=0
     )
-    assert "no replicates were computed" in " ".join(to_spec(plain.charts()["time_horizons"])["title"]["subtitle"])
+    drawn = {name: " ".join(to_spec(chart)["title"]["subtitle"]) for name, chart in plain.charts().items()}
+    assert "no replicates were computed" in drawn["success_by_length"]
+    assert "test over families of tasks" in drawn["time_horizons"]
 
 
 def test_the_page_opens_without_trouble(folder, browser_page, axe, tmp_path):

@@ -8,7 +8,6 @@ from howsure.horizon.attempt_horizon.estimator import HorizonEstimator
 from howsure.horizon.attempt_horizon.resampling import (
     VarianceSource,
     draw_families_and_tasks,
-    draw_learners,
     from_families,
     from_learners,
     share_inside,
@@ -53,7 +52,7 @@ def test_tasks_that_are_their_own_families_add_nothing():
 @pytest.mark.parametrize(("sameness", "least", "most"), [(1.0, 0, 0.3), (0.8, 0.8, 1), (0.4, 0.95, 1)])
 def test_learners_count_as_much_as_they_differ(sameness, least, most):
     novices = simulate(draw_suite(60, seed=1), n_runs=1, sameness=sameness, seed=2).counts.novices
-    assert least <= from_learners(novices).share <= most
+    assert least <= from_learners(novices, np.eye(10)).share <= most
 
 
 def test_the_variance_of_novices_success_is_that_of_new_learners():
@@ -63,20 +62,31 @@ def test_the_variance_of_novices_success_is_that_of_new_learners():
     truth = np.var([one.successes[:, 2].mean() / 40 for one in worlds])
     found = []
     for one in worlds[:30]:
-        source = from_learners(one)
-        weights = draw_learners(300, one, source.share, np.random.default_rng(0))
+        source = from_learners(one, np.eye(10)[2])
+        weights = 1 + source.share * (one.draw_learners(300, np.random.default_rng(0)) - 1)
         won, trials = one.weighted(weights)
         found.append((won / trials)[:, :, 2].mean(axis=1).var() + source.alone)
     assert np.mean(found) == pytest.approx(truth, rel=0.3)
 
 
+def test_few_learners_per_task_still_show_how_much_learners_differ():
+    """5 learners per task: a residual against the task's own mean would lose a third of what learners add."""
+    found, truth = [], []
+    for seed in range(60):
+        world = simulate(draw_suite(40, seed=0), n_learners=25, n_runs=1, sameness=0.7, tasks_per_learner=8, seed=seed)
+        found.append(from_learners(world.counts.novices, np.eye(10)[2]).own)
+        everybody = simulate(draw_suite(40, seed=0), n_learners=25, n_runs=1, sameness=0.7, seed=seed).counts.novices
+        truth.append(from_learners(everybody, np.eye(10)[2]).own)
+    assert np.mean(found) == pytest.approx(np.mean(truth), rel=0.2)
+
+
 def test_quantiles_are_widened_for_few_learners_and_hardly_for_many():
-    learners = VarianceSource(1.0, 0.1, 10)
-    few = share_inside(VarianceSource(0.01, 0.01, 100), learners, 100, 0.95)
-    many = share_inside(VarianceSource(0.01, 0.01, 100), VarianceSource(1.0, 0.1, 10_000), 100, 0.95)
+    families = VarianceSource(own=0.0, alone=0.01, share=0.0, n=100)
+    few = share_inside(families, VarianceSource(own=0.9, alone=0.1, share=0.9, n=10), 100, 0.95)
+    many = share_inside(families, VarianceSource(own=0.9, alone=0.1, share=0.9, n=10_000), 100, 0.95)
     assert 1 - few == pytest.approx(2 * ndtr(-2.262 * np.sqrt(10 / 9)), rel=0.05)
     assert 0.95 < many < 0.953
-    assert share_inside(VarianceSource(0, 0, 1), VarianceSource(0, 0, 1), 1, 0.9) == 0.9
+    assert share_inside(VarianceSource(0, 0, 0, 1), VarianceSource(0, 0, 0, 1), 1, 0.9) == 0.9
 
 
 def test_replicates_are_the_same_for_a_seed():

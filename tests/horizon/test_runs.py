@@ -132,3 +132,29 @@ def test_scores_of_any_size_have_no_horizon():
     rows = pl.DataFrame({"subject": ["a"], "task": ["t"], "score": [30.0], "scale": ["free"]})
     with pytest.raises(InputError, match="a horizon needs success"):
         model_counts(Attempts(rows))
+
+
+def test_runs_that_did_not_end_by_themselves_count_as_asked():
+    table = attempts(
+        RUNS,
+        minutes=[4, 4, 60, 4, 60],
+        limit=[None, "token", None, None, None],
+        flag=[None, None, "cheated", None, None],
+    )
+    scored = model_counts(table)
+    dropped = model_counts(table, limits="drop")
+    assert dropped.n.sum() == scored.n.sum() - 1
+    assert any("1 of 4 runs were cut at a limit and are left out" in note for note in dropped.notes)
+    assert model_counts(table, limits="success").n.sum() == scored.n.sum()
+    assert model_counts(table, limits="success").successes.sum() >= scored.successes.sum()
+    assert model_counts(table, flags="failure").successes.sum() <= scored.successes.sum()
+    with pytest.raises(OptionError, match="No limits called 'guess'"):
+        model_counts(table, limits="guess")
+
+
+@pytest.mark.parametrize(("policy", "minutes"), [("median", 4), ("first", 1), ("geometric-mean", 4)])
+def test_minutes_that_disagree_become_one_number(policy, minutes):
+    rows = pl.DataFrame({"subject": ["m"] * 3, "task": ["t"] * 3, "score": [1.0, 0, 1], "minutes": [1.0, 4, 16]})
+    found = model_counts(Attempts(rows), minutes=policy)
+    assert found.minutes.tolist() == pytest.approx([minutes])
+    assert f"The {policy.replace('-', ' ')} over the rows" in found.notes[-1]

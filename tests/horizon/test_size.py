@@ -43,6 +43,16 @@ def test_the_promised_width_is_what_a_study_finds(plan):
     assert np.mean(found) == pytest.approx(promised, rel=0.35)
 
 
+def test_tasks_that_are_dealt_out_are_planned_too():
+    """A fifth of the answers per learner: wider than with all tasks, narrower than with a fifth of the learners at all of them."""
+    some = {"horizon": 3, "tasks": (40,), "n_attempts": 8, "n_runs": 20, "n_simulations": 60, "sameness": 0.7}
+    dealt = size_study(learners=(50,), tasks_per_learner=8, **some).designs[0]
+    everybody = size_study(learners=(50,), **some).designs[0]
+    fewer = size_study(learners=(10,), **some).designs[0]
+    assert dealt.n_answers == fewer.n_answers == 400
+    assert everybody.half_width < dealt.half_width < fewer.half_width
+
+
 def test_a_horizon_at_the_edge_is_not_sized():
     assert (
         size_study(horizon=6, learners=(5,), tasks=(5,), n_attempts=6, n_runs=2, n_simulations=20).designs[0].half_width

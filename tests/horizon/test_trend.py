@@ -90,7 +90,7 @@ def test_replicates_widen_the_interval():
     plain, moved = (fit_horizon_trend(horizons(y, days, drawn)) for drawn in (None, y + tilt))
     assert moved.doubling.value == plain.doubling.value
     assert moved.doubling.width > 1.2 * plain.doubling.width
-    assert moved.plain == plain.doubling
+    assert moved.plain == plain.plain
     some = np.where(rng.random((500, 5)) < 0.01, -np.inf, y + tilt)
     assert 0.9 < fit_horizon_trend(horizons(y, days, some)).doubling.width / moved.doubling.width < 1.4
 

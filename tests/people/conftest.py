@@ -22,6 +22,10 @@ class Running:
         return f"{self.base}/r/{self.collector.packet.invitations[number].token}/"
 
     @property
+    def open(self):
+        return f"{self.base}/join/{self.collector.packet.open}/"
+
+    @property
     def admin(self):
         return f"{self.base}/admin/{self.collector.packet.admin}/"
 
@@ -46,10 +50,11 @@ def run_collector():
     from howsure.people.store import ANSWERS, Store
 
     @contextlib.contextmanager
-    def run(folder, *, n_raters=None, port=0, **options):
+    def run(folder, *, n_raters=None, port=0, is_open=False, **options):
         store = Store(folder / ANSWERS)
         finished = []
-        collector = Collector(open_packet(folder, n_raters), store, on_final=finished.append, **options)
+        packet = open_packet(folder, n_raters, is_open=is_open)
+        collector = Collector(packet, store, on_final=finished.append, **options)
         bound = listen("127.0.0.1", port)
         running = server(collector)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]})

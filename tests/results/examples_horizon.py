@@ -8,28 +8,39 @@ import polars as pl
 from howsure.horizon import (
     AttemptHorizons,
     Attrition,
+    BaselinePlan,
+    BudgetHorizons,
+    HeldOutLearners,
     HeldOutRuns,
     HorizonComparison,
+    HorizonCoverage,
+    HorizonForecast,
     HorizonTrend,
     LearningCurves,
     Novices,
     StudySize,
     TimeHorizons,
     attempt_horizons,
+    budget_horizons,
     compare_horizons,
+    coverage,
     crossvalidate,
+    crossvalidate_learners,
     fit_curves,
     fit_horizon_trend,
+    forecast_horizons,
+    plan_baselines,
     size_study,
     time_horizons,
 )
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.horizon.time_horizon.sensitivity import Sensitivity
-from howsure.horizon.time_horizon.simulator import simulate_time
+from howsure.horizon.time_horizon.simulator import simulate_people, simulate_spending, simulate_time
 from howsure.results import Provenance
 
 from .registry import example
 
+FRONTIER = {"first": 2.0, "second": 6.0, "third": 12.0, "fourth": 30.0, "fifth": 90.0}
 MODELS = {"old": 4.0, "new": 16.0, "newest": 60.0, "perfect": 1e9}
 
 
@@ -70,6 +81,11 @@ def attempts():
     return attempt_horizons(simulated().attempts, n_replicates=20)
 
 
+@example(HeldOutLearners)
+def learners():
+    return crossvalidate_learners(simulated().attempts, folds=2, predictors=("constant", "BKT"))
+
+
 @example(LearningCurves)
 @functools.cache
 def curves():
@@ -93,3 +109,30 @@ def novices():
     rows = people.select(*names, seconds=pl.lit(None, pl.Float64), verification_type=pl.lit("automated"))
     learners = rows.group_by("subject", maintain_order=True).len("attempts").rename({"subject": "learner"})
     return Novices(rows=rows, learners=learners, review=rows.clear(), refused=(), provenance=Provenance({}))
+
+
+@example(BudgetHorizons)
+def budgets():
+    world = simulate_time({"old": 4.0, "new": 60.0}, n_families=8, n_runs=3, seed=1)
+    return budget_horizons(simulate_spending(world, limit=1e5, seed=1))
+
+
+@example(BaselinePlan)
+def baselines():
+    world = simulate_time({"old": 4.0, "new": 60.0}, n_families=8, n_runs=3, seed=1)
+    people = simulate_people(world.counts.tasks, n_people=5, seed=1)
+    runs = simulate_spending(world, seed=1).with_columns(kind=pl.lit("model")).drop("tokens", "limit")
+    return plan_baselines(pl.concat([runs, people], how="diagonal"), n_people=5)
+
+
+@example(HorizonForecast)
+def forecast():
+    releases = {model: datetime.date(2023 + place, 1, 1) for place, model in enumerate(FRONTIER)}
+    return forecast_horizons(
+        time_horizons(simulate_time(FRONTIER, n_families=8, seed=1).counts, n_replicates=30), releases
+    )
+
+
+@example(HorizonCoverage)
+def horizon_coverage():
+    return coverage("trend", n_simulations=2)

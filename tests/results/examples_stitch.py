@@ -3,11 +3,15 @@
 from functools import cache
 
 from howsure.stitch import (
+    BenchmarkGaps,
     CapabilityCoverage,
+    DomainIndices,
     Exploration,
     Forecast,
+    GrowthRates,
     HeldOutScores,
     HorizonMap,
+    Lags,
     NextBenchmark,
     PlacedModels,
     Predictions,
@@ -15,12 +19,18 @@ from howsure.stitch import (
     Robustness,
     Scale,
     ScaleCheck,
+    ScaleUpdate,
     SimulatedScores,
+    VoteRanking,
     check,
     coverage,
+    domains,
     explore,
     fit,
     forecast,
+    gaps,
+    growth,
+    lag,
     map_horizons,
     next_benchmark,
     predict,
@@ -28,7 +38,10 @@ from howsure.stitch import (
     robustness,
     score,
     simulate,
+    simulate_votes,
+    update,
     validate,
+    votes,
 )
 from howsure.tables import Scores
 
@@ -76,6 +89,41 @@ def held_out():
 @example(Forecast)
 def forecasted():
     return forecast(scale(), cutoff="2025-01-01", n_simulations=9)
+
+
+@example(Lags)
+def lagged():
+    return lag(scale(), by="organisation")
+
+
+@example(DomainIndices)
+def by_domain():
+    names = scale().problem.benchmarks
+    return domains(scale(), {"one": list(names[:4]), "two": {names[4]: 2.0, names[5]: 1.0}})
+
+
+@example(ScaleUpdate)
+def updated():
+    rows = simulated().scores.frame
+    early = rows.filter(rows["model"] != scale().models["model"][2])
+    return update(fit(Scores(early), n_replicates=20), simulated().scores)
+
+
+@example(VoteRanking)
+def voted():
+    top = scale().models.head(8)
+    strengths = dict(zip(top["model"], (top["capability"] - top["capability"].mean()) * 0.7, strict=True))
+    return votes(simulate_votes(strengths, 300, n_voters=15), scale(), covariates=["length"])
+
+
+@example(BenchmarkGaps)
+def gapped():
+    return gaps(scale(), n_models=5)
+
+
+@example(GrowthRates)
+def grown():
+    return growth(simulated().scores, n_replicates=20)
 
 
 @example(Progress)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from howsure.study import agreement, analysis, simulator
+from howsure.study import agreement, analysis, presets, protocol, simulator
 from howsure.study.judging import embeddings, ratings, validation
 from howsure.study.judging import simulator as judge_simulator
-from howsure.study.packet import building, preflight, selection
+from howsure.study.packet import building, preflight, selection, simulated_raters
 from howsure.study.planning import plans
-from howsure.study.planning.simulated_studies import RatingDesign
+from howsure.study.planning.design import RatingDesign
 from howsure.study.scoring import collection
 from study.judging import small_study as judged_study
 from study.study_examples import rate_all, small_study
@@ -97,3 +97,11 @@ def reliability():
 @example(embeddings.Similarity)
 def similarity():
     return embeddings.measure_similarity(judged_study())
+
+
+@example(simulated_raters.SimulatedAnswers)
+def simulated_answers():
+    with tempfile.TemporaryDirectory() as name:
+        study = protocol.read_study(presets.init(Path(name) / "study", "labels")[0])
+        building.build(study, n_raters=2, salt="0123456789abcdef").save(Path(name) / "packet")
+        return simulated_raters.rate_items(Path(name) / "packet", seed=1)

@@ -324,3 +324,24 @@ def test_published_results_are_scores_with_the_release(tmp_path):
     row = read(path).frame.row(0, named=True)
     assert (row["model"], row["benchmark"], row["score"]) == ("o9", "METR-Horizon-v1", 0.48)
     assert (row["date"], float(row["p50_minutes"])) == (date(2024, 6, 20), 18.5)
+
+
+def test_task_results_in_yaml_are_counts(tmp_path):
+    path, dates = tmp_path / "results.yaml", tmp_path / "dates.yaml"
+    path.write_text(
+        "tasks:\n  a/1: {human_minutes: 2, task_family: a}\n  b/1: {human_minutes: 30, task_family: b}\n"
+        "agents:\n  o9:\n    tasks:\n      a/1: {n_successes: 4, n_runs: 4}\n      b/1: {n_successes: 1, n_runs: 4}\n"
+        "  o8:\n    tasks:\n      a/1: {n_successes: 3, n_runs: 4}\n      b/1: {n_successes: 0, n_runs: 0}\n"
+    )
+    dates.write_text("date:\n  o9: 2025-01-02\n  o8: 2024-01-02\n")
+    assert "task results" in metr.recognise(path)
+    frame = metr.read([path, dates]).frame.sort("subject", "task")
+    assert frame.select("subject", "task", "n", "n_success", "minutes", "family").rows() == [
+        ("o8", "a/1", 4, 3, 2.0, "a"),
+        ("o9", "a/1", 4, 4, 2.0, "a"),
+        ("o9", "b/1", 4, 1, 30.0, "b"),
+    ]
+    assert frame["date"].to_list()[0] == date(2024, 1, 2)
+    path.write_text("agents:\n  o9:\n    n_successes: 1\n    n_runs: 2\n")
+    with pytest.raises(InputError, match="no agent has tasks with n_successes and n_runs"):
+        metr.read([path])

@@ -9,6 +9,7 @@ import pytest
 
 from howsure.charts import to_spec
 from howsure.charts.export import svg
+from howsure.stitch import domains, gaps, lag, simulate_votes, update, votes
 from howsure.stitch.charts import draw_capabilities, draw_difficulties, draw_ranking, draw_scale, readable
 from howsure.stitch.exploration import explore
 from howsure.stitch.forecasting.frontier_forecast import forecast
@@ -21,7 +22,8 @@ from howsure.tables import Scores
 
 NAMES = (
     "overlap", "coverage", "months", "ranking", "curves", "residuals", "capabilities", "difficulties",
-    "forecast", "saturation", "validation", "efficiency", "gains", "horizon_map",
+    "forecast", "saturation", "validation", "scaling", "efficiency", "gains", "horizon_map",
+    "group_frontiers", "lags", "domains", "gaps", "update", "votes", "joint",
 )  # fmt: skip
 
 
@@ -43,6 +45,11 @@ def drawn(world, scale):
         forecast(scale, cutoff="2025-01-01", n_simulations=9),
         progress(scale),
         map_horizons(scale, minutes, n_replicates=50),
+        lag(scale),
+        domains(scale, {"one": ["bench-0*"], "two": ["bench-1*"]}),
+        gaps(scale),
+        update(scale, world.scores, n_replicates=0),
+        votes(simulate_votes(dict(scale.models.head(8).select("model", "capability").iter_rows()), 300), scale),
     ]
     return draw_scale(scale) | {name: chart for result in results for name, chart in result.charts().items()}
 

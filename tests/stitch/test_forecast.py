@@ -408,7 +408,7 @@ def test_a_forecast_holds_what_it_promises(found, tmp_path):
     path = found.to_frame()
     row = path.filter(date=dt.date(2026, 6, 30)).row(0, named=True)
     assert row["is_forecast"]
-    there = found.at("2026-06-30")
+    there = found.at("2026-06-30", "prediction")
     assert (there.low, there.value, there.high) == pytest.approx(
         (row["prediction_low"], row["capability"], row["prediction_high"])
     )

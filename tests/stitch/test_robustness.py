@@ -302,7 +302,7 @@ def test_the_result_goes_to_files_json_and_charts(found, tmp_path):
     charts = found.charts()
     assert set(charts) == {
         f"robustness_{name}"
-        for name in ("factors", "dropped", "prior", "benchmark", "organisation", "anchor", "ranks", "validation")
+        for name in ("factors", "dropped", "prior", "benchmark", "organisation", "ranks", "validation")
     }
     assert all(to_spec(chart)["description"] for chart in charts.values())
 

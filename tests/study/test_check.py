@@ -151,3 +151,14 @@ def test_nothing_to_check_says_so(command):
         2,
         "howsure: Nothing to check. Name the study: howsure study check study.yaml.\n",
     )
+
+
+def test_a_gold_standard_that_is_like_the_comparisons_is_noticed():
+    study = Study.read(EXAMPLE)
+    assert any(one.name == "gold is representative" and one.state == "pass" for one in check(study).checks)
+    wrong = study.model_copy(update={"gold": " ".join(pair.comparison[:120] for pair in study.pairs)})
+    found = [one for one in check(wrong).checks if one.name == "gold is representative"]
+    assert found[-1].state == "warn"
+    assert "closer to the comparisons" in found[-1].message
+    short = study.model_copy(update={"gold": "A whisper."})
+    assert any("raters compare like with like" in one.message for one in check(short).checks)

@@ -269,3 +269,43 @@ def test_the_command_collects_and_tells_what_it_refused(example, command, tmp_pa
         2,
         "howsure: The answers are blind. Pass --key key.json (or, for a foreign form, --mapping and --study).\n",
     )
+
+
+def test_comments_of_strangers_are_shown_and_change_nothing_around_them(tmp_path, command):
+    """In the terminal, in the csv and in the report."""
+    hostile = "=HYPERLINK(1) \x1b[31mred\x1b[0m [bold]loud[/bold] <script>globalThis.owned=1</script>"
+    packet = build(small_study(3), n_raters=2)
+    packet.save(tmp_path / "packet")
+    rate_all(packet, tmp_path / "in", comment=hostile)
+    told = command("study", "collect", tmp_path / "in", "--key", tmp_path / "packet/key.json", "-o", tmp_path / "out")
+    assert told.returncode == 0, told.stderr
+    assert "What raters said" in told.stdout
+    assert "[bold]loud" in told.stdout
+    assert "\x1b" not in told.stdout
+    with (tmp_path / "out/raters.csv").open(newline="") as file:
+        cells = [row["comments"] for row in csv.DictReader(file)]
+    assert all("HYPERLINK" in cell and not cell.startswith("=") for cell in cells)
+    ratings = tmp_path / "out/ratings.csv"
+    done = command("study", "analyze", ratings, "--study", tmp_path / "packet/key.json", "-o", tmp_path / "analysis")
+    assert done.returncode == 0, done.stderr
+    report = (tmp_path / "analysis/analyze_report.html").read_text()
+    assert "HYPERLINK" in report
+    assert "<script>globalThis" not in report
+    bare = command(
+        "study",
+        "collect",
+        tmp_path / "in",
+        "--key",
+        tmp_path / "packet/key.json",
+        "--anonymous",
+        "-o",
+        tmp_path / "bare",
+    )
+    assert bare.returncode == 0
+    assert "HYPERLINK" not in "".join(path.read_text() for path in (tmp_path / "bare").glob("*.[cj]s*"))
+
+
+def test_the_key_of_a_packet_is_a_study_file(tmp_path):
+    packet = build(small_study(3), n_raters=2)
+    packet.save(tmp_path / "packet")
+    assert Study.read(tmp_path / "packet/key.json") == packet.study

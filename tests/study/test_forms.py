@@ -2,17 +2,21 @@
 
 import csv
 import json
+import re
 
 import polars as pl
 import pytest
 import yaml
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.study.packet.building import build
 from howsure.study.packet.forms import FormMapping, collect_forms, form_frame, read_mapping, save_forms
-from howsure.study.protocol import Study
+from howsure.study.presets import init
+from howsure.study.protocol import Study, read_study
 
 from .study_examples import EXAMPLE, perfect, small_study
+
+HOSTILE = "</script> `${7*7}` ' \" \\ \u2028 %BLOCKS%"
 
 
 @pytest.fixture(params=[1, 2], ids=["one form", "two forms"])
@@ -228,3 +232,86 @@ def test_the_command_writes_a_form(command, tmp_path):
     told = command("study", "build", EXAMPLE, "--format", "csv", "-o", tmp_path / "form")
     assert told.returncode == 0, told.stderr
     assert {path.name for path in (tmp_path / "form").iterdir()} == {"form-1.csv", "form-1.yaml", "key.json"}
+
+
+# scripts and files that build a form
+
+RECORDER = """
+const made = [];
+const item = (kind) => new Proxy({}, { get: (_, name) => (...given) => { made.at(-1).push([name, ...given]); return item(kind); } });
+const form = new Proxy({}, { get: (_, name) => (...given) => { if (name.startsWith("add")) { made.push([name]); return item(name); } made.push([name, ...given]); return "link"; } });
+const FormApp = { create: (title) => { made.push(["create", title]); return form; }, createTextValidation: () => ({ requireNumberBetween: (a, b) => ({ build: () => [a, b] }) }) };
+const Logger = { log() {} };
+"""
+
+
+def test_the_apps_script_runs_and_adds_every_block_in_order(tmp_path, chromium):
+    """In a real JavaScript engine, with a recorder in the place of Google's service."""
+    study = read_study(init(tmp_path / "study", "likert")[0])
+    hostile = study.model_copy(update={"title": HOSTILE, "thanks": "`${1}` </script> \u2028"})
+    packet = build(hostile, one_page=True)
+    paths = save_forms(packet, tmp_path / "form", "google")
+    assert [path.name for path in paths] == ["form-1.gs", "form-1.yaml", "key.json"]
+    page = chromium.new_page()
+    made = page.evaluate(f"() => {{ {RECORDER} {paths[0].read_text()}; createForm(); return made; }}")
+    page.close()
+    frame = form_frame(packet.pages[0])
+    assert made[0] == ["create", HOSTILE]
+    added = [entry for entry in made if entry[0].startswith("add") and entry[0] != "addPageBreakItem"]
+    assert len(added) == len(frame)
+    kinds = {"read": "addSectionHeaderItem", "choice": "addMultipleChoiceItem", "number": "addTextItem"}
+    for entry, row in zip(added, frame.iter_rows(named=True), strict=True):
+        assert entry[0] == kinds.get(row["kind"], entry[0])
+        calls = {call[0]: call[1] for call in entry[1:]}
+        assert row["text"] in calls.values()
+        if row["kind"] == "choice":
+            assert calls["setChoiceValues"] == row["options"].split("\n")
+            assert calls["setRequired"] == row["required"]
+    sections = list(dict.fromkeys(frame["section"]))
+    assert sum(entry[0] == "addPageBreakItem" for entry in made) == len(sections) - 1
+
+
+def test_the_qualtrics_file_has_every_question_once_and_no_text_opens_a_command(tmp_path):
+    study = read_study(init(tmp_path / "study", "likert")[0])
+    study = study.model_copy(update={"instructions": "[[Question:DB]] <b>x</b>\n[[Choices]]"})
+    packet = build(study, one_page=True)
+    (path, mapping, _) = save_forms(packet, tmp_path / "form", "qualtrics")
+    lines = path.read_text().splitlines()
+    frame = form_frame(packet.pages[0])
+    assert lines[0] == "[[AdvancedFormat]]"
+    assert sum(line.startswith("[[Question:") for line in lines) == len(frame)
+    commands = [line for line in lines if "[[" in line]
+    assert all(
+        re.fullmatch(r"\[\[(AdvancedFormat|Block:Study|PageBreak|Choices|ID:Q\d_\d+|Question:[A-Za-z:]+)\]\]", line)
+        for line in commands
+    )
+    ids = re.findall(r"\[\[ID:(\S+)\]\]", path.read_text())
+    assert len(set(ids)) == len(ids)
+    assert set(read_mapping(mapping).columns) <= set(ids)
+
+
+def test_answers_of_a_form_come_back_for_any_study_that_forms_can_ask(tmp_path):
+    study = read_study(init(tmp_path / "study", "likert")[0])
+    packet = build(study, one_page=True)
+    paths = save_forms(packet, tmp_path / "form", "qualtrics")
+    mapping = read_mapping(paths[1])
+    rights = {
+        "faithful": "Yes, entirely",
+        "complete": "4",
+        "overall": "70",
+        "invented": "No",
+        "why": "a note",
+        "answer": "a bridge",
+    }
+    header = [mapping.rater, mapping.seconds, mapping.comments, *mapping.columns]
+    rows = [["ann", "600", "fine", *(rights[one.question] for one in mapping.columns.values())]]
+    export = tmp_path / "export.csv"
+    with export.open("w", newline="") as file:
+        csv.writer(file).writerows([header, ["text"] * len(header), ["{}"] * len(header), *rows])
+    found = collect_forms([export], [mapping], key=packet.key)
+    assert found.refused == ()
+    values = dict(found.ratings.frame.group_by("dimension").agg(pl.col("value").first()).iter_rows())
+    assert values == {"faithful": 5.0, "complete": 4.0, "overall": 70.0, "invented": 0.0}
+    assert found.raters["attention"].to_list() == [1.0]
+    with pytest.raises(OptionError, match="cannot ask ranking"):
+        save_forms(build(read_study(init(tmp_path / "r", "ranking")[0]), one_page=True), tmp_path / "no", "google")

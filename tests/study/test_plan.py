@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from howsure.errors import OptionError
-from howsure.study.planning.plans import DESIGNS, Pace, parse_design, plan
-from howsure.study.planning.simulated_studies import Assumptions, RatingDesign
+from howsure.study.planning.design import RatingDesign, parse_design
+from howsure.study.planning.plans import DESIGNS, Pace, plan
+from howsure.study.planning.simulated_studies import Assumptions
 from howsure.study.verdict import Criterion
 
 SMALL = (RatingDesign(3, 10), RatingDesign(10, 5))
@@ -74,7 +75,8 @@ def test_a_sufficient_design_is_told_so():
     made = plan(80, 7, designs=(), n_simulations=500)
     assert made.is_enough
     assert made.recommended == RatingDesign(80, 7)
-    assert made.sentences[-1].startswith("The design is enough")
+    assert any(sentence.startswith("The design is enough") for sentence in made.sentences)
+    assert "94 raters with 6 pairs each" in made.sentences[-1]
 
 
 def test_where_none_suffices_the_best_is_named():

@@ -10,6 +10,7 @@ from howsure.stats.components import variance_components
 from howsure.stats.correlation import correlation, power_of_correlation
 from howsure.stats.crossed import crossed_difference, crossed_mean
 from howsure.stats.reliability import cronbach_alpha, spearman_brown
+from howsure.study.planning.design import RatingDesign
 from howsure.study.planning.simulated_studies import (
     ALPHA,
     COMBINED,
@@ -18,7 +19,6 @@ from howsure.study.planning.simulated_studies import (
     PEARSON,
     STATISTICS,
     Assumptions,
-    RatingDesign,
     draw_ratings,
     simulate_verdicts,
     statistics_of_studies,
@@ -129,7 +129,7 @@ def test_without_differences_between_pairs_raters_do_not_agree():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: RatingDesign(2, 7), "3 pairs"),
+        (lambda: simulate_verdicts(RatingDesign(2, 7), Assumptions(), n_simulations=10), "3 pairs"),
         (lambda: Assumptions(icc=1.0), "icc"),
         (lambda: Assumptions(correlation=1.0), "correlation"),
         (lambda: Assumptions(spread=0.0), "spread"),

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 
@@ -161,3 +162,25 @@ def test_the_command_says_how_it_found_them(persona, command, tmp_path):
     assert "52 of 113 rows agree with others to the last digit" in told.stderr
     assert "Chosen from 61 usable rows of 113" in told.stdout
     assert len(yaml.safe_load((tmp_path / "pairs.yaml").read_text())) == 5
+
+
+def test_a_level_per_domain_and_critical_cases():
+    candidates = Path(__file__).parents[2] / "examples/study/candidates.csv"
+    wanted = {"TECH": "high", "ANAL": "high", "PHIL": "mid", "SELF": "mid", "NARR": "low"}
+    chosen = select(candidates, score_levels=wanted, seed=2)
+    assert dict(chosen.pairs.select("domain", "score_level").iter_rows()) == wanted
+    with pytest.raises(OptionError, match="No level called 'top'"):
+        select(candidates, score_levels={"TECH": "top"})
+    critical = select(candidates, n_pairs=3, is_critical=True)
+    scores = pl.read_csv(candidates)["score"]
+    assert critical.pairs["score"].to_list()[0] == scores.min()
+    assert critical.pairs["score"].to_list()[-1] == scores.max()
+    assert critical.pairs["score_level"].to_list() == ["low", "mid", "high"]
+
+
+def test_one_persona_of_the_real_file(persona):
+    chosen = select(persona, n_pairs=3, score="pfi", where={"persona": "ziggy"})
+    assert pl.read_csv(persona)["persona"].n_unique() > 1
+    assert all("persona Ziggy" in about for about in chosen.pairs["about"])
+    with pytest.raises(OptionError, match="No value of persona"):
+        select(persona, n_pairs=3, score="pfi", where={"persona": "nobody"})

@@ -83,3 +83,12 @@ def test_an_estimate_shows_on_which_side_of_the_threshold_its_ends_lie(estimate,
 def test_an_unknown_figure_is_named():
     with pytest.raises(OptionError, match="Did you mean 'pfi'"):
         judge_all({"pfi": Estimate(1)}, [Criterion("a", "pfl", 1)])
+
+
+def test_the_correlation_s_p_value_stands_in_the_verdict():
+    (one,) = judge_all(
+        {"pearson": Estimate(0.9, 0.8, 0.95)}, [Criterion("r", "pearson", 0.7)], p_values={"pearson": 0.0312}
+    )
+    assert one.reason == "the whole interval meets the threshold; p = 0.031 against 0"
+    (none,) = judge_all({"pearson": Estimate(0.9, 0.8, 0.95)}, [Criterion("r", "pearson", 0.7)])
+    assert "p =" not in none.reason

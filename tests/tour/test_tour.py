@@ -13,10 +13,10 @@ from howsure.estimates import Estimate
 from howsure.tour import run_demo
 from howsure.tour.coverage import Coverage, cover
 from howsure.tour.making import ORDER
-from howsure.tour.stops import KnownEstimate, Statistic, tally
+from howsure.tour.stops import KnownEstimate, TourStatistic, tally
 
 EPOCH = Path(__file__).parents[2] / "../shared/data/epoch-2025-11"
-FIGURE = Statistic("Length", "metres")
+FIGURE = TourStatistic("Length", "metres")
 INSTRUMENTS = ["Track the Stat", "Horizon", "Study", "Stitch", "Evals"]
 
 

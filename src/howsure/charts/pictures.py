@@ -115,8 +115,8 @@ def _put_above(root: ElementTree.Element, lines: list[tuple[str, float, dict[str
     shift = round(last + (1 - _ASCENT) * size + TITLE["offset"] - _PADDING)
     wanted = [_width(line, float(look["font-size"].removesuffix("px"))) for line, _, look in lines]
     width, height = (
-        max(int(root.attrib["width"]), round(max(wanted)) + 2 * _PADDING),
-        int(root.attrib["height"]) + shift,
+        max(round(float(root.attrib["width"])), round(max(wanted)) + 2 * _PADDING),
+        round(float(root.attrib["height"])) + shift,
     )
     root.attrib |= {"width": str(width), "height": str(height), "viewBox": f"0 0 {width} {height}"}
     moved = ElementTree.Element(f"{{{_SVG}}}g", {"transform": f"translate(0,{shift})"})

@@ -172,7 +172,7 @@ def _fewest_flips(
     from_good = margin > 0  # successes must become failures, or the other way round
     kinds = [c for c in range(8) if plan.kept[c] and (c % 2 == 1) == from_good]
     total = int(own[0][plan.used][:, kinds].sum())
-    one = replace(plan, weight=plan.weight[:1], start=plan.start[:1])
+    one = replace(plan, weight=plan.weight[:1], start=plan.start[:1], unknown=plan.unknown[:1])
     goal = 0.0
     base = None
     for n in range(1, _MOST_FLIPS + 1):
@@ -186,7 +186,7 @@ def _fewest_flips(
             tried[row, 0, task, c] -= 1
             tried[row, 0, task, c - 1 if from_good else c + 1] += 1
         copies = np.ones((len(tasks), len(cells.x)))
-        moved = one.refit(cells, copies, tried, np.zeros_like(copies), claim.success_rate)[:, 0]
+        moved = one.refit(copies, tried, claim.success_rate)[:, 0]
         if base is None:
             base = fit_horizons(cells, [specification], claim.success_rate)[0, 0]
         moved = np.where(np.isnan(moved), base, moved)

@@ -55,23 +55,21 @@ class Console:
         """A table for people: figures to the right, and no column that says `all` in every row."""
         if self.is_json:
             return
-        import rich.box
         from rich.console import Console as Terminal
-        from rich.table import Table
 
-        cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]
-        drawn = Table(box=rich.box.SIMPLE_HEAD)
+        given = [list(row) for row in rows]
+        cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in given]
         told = [position for position in range(len(columns)) if {row[position] for row in cells} != {"all"}]
-        for position in told:
-            name, column = one_line(columns[position]), [row[position] for row in cells if row[position]]
-            drawn.add_column(
-                _escape(name), justify="right" if column and all(map(_is_figure, column)) else "left", overflow="fold"
-            )
-        for row in cells:
-            drawn.add_row(*(_escape(row[position]) for position in told))
         terminal = Terminal(width=None if sys.stdout.isatty() else 160)
-        is_wide = terminal.measure(drawn, options=terminal.options.update(width=_ANY)).maximum > terminal.width
-        body = _stacked([columns[position] for position in told], cells, told) if is_wide else drawn
+
+        def is_wide(drawn: Any) -> bool:
+            return terminal.measure(drawn, options=terminal.options.update(width=_ANY)).maximum > terminal.width
+
+        body = _drawn(columns, cells, told)
+        if is_wide(body) and (reasons := _shorten(given, cells)):  # one long reason must not break up the whole table
+            body, caption = _drawn(columns, cells, told), " ".join([*([caption] if caption else []), *reasons])
+        if is_wide(body):
+            body = _stacked([columns[position] for position in told], cells, told)
         terminal.print(
             f"[bold]{_escape(several_lines(title))}[/bold]",
             body,
@@ -121,6 +119,35 @@ _FIGURE = re.compile(r"[<>−-]? ?\d[\d,.]*(e[+-]?\d+)?%?( (\[.*\]|± [\d.]+))?"
 
 def _is_figure(text: str) -> bool:
     return _FIGURE.fullmatch(text) is not None
+
+
+def _drawn(columns: Sequence[str], cells: Sequence[Sequence[str]], told: Sequence[int]) -> Any:
+    """The table with columns, as wide as its cells want."""
+    import rich.box
+    from rich.table import Table
+
+    drawn = Table(box=rich.box.SIMPLE_HEAD)
+    for position in told:
+        name, column = one_line(columns[position]), [row[position] for row in cells if row[position]]
+        drawn.add_column(
+            _escape(name), justify="right" if column and all(map(_is_figure, column)) else "left", overflow="fold"
+        )
+    for row in cells:
+        drawn.add_row(*(_escape(row[position]) for position in told))
+    return drawn
+
+
+def _shorten(given: Sequence[Sequence[Any]], cells: list[list[str]]) -> list[str]:
+    """Leave of estimates without a number only their state; the reasons, once each, for the caption."""
+    from howsure.estimates import Estimate
+
+    reasons: dict[str, None] = {}
+    for row, texts in zip(given, cells, strict=True):
+        for position, cell in enumerate(row):
+            if isinstance(cell, Estimate) and cell.value is None and cell.reason:
+                texts[position] = cell.state.replace("_", " ")
+                reasons[one_line(f"{texts[position].capitalize()}: {cell.reason}.")] = None
+    return list(reasons)
 
 
 def _stacked(names: Sequence[str], rows: Sequence[Sequence[str]], told: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""`howsure stitch`: explore, fit, score, next, predict, forecast, progress, map, robustness, validate, check, simulate, coverage."""
+"""`howsure stitch`: one capability scale, and everything that is asked of it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from howsure.cli.output import Console, progress_bar
 from howsure.cli.stitch_analyses import (
     check,
     forecast,
+    lag,
     map_horizons,
     predict,
     progress,
@@ -32,6 +33,7 @@ from howsure.cli.stitch_common import (
     load_scale,
     save_result,
 )
+from howsure.cli.stitch_index import domains, gaps, growth, run_all, update, votes
 from howsure.errors import OptionError
 
 if TYPE_CHECKING:
@@ -206,7 +208,16 @@ def next_benchmark(
 
 app.command(epilog="Example: howsure stitch predict fit cobalt-4.0 --benchmark bench-02")(predict)
 app.command(epilog="Example: howsure stitch forecast fit --cutoff-date 2025-05-01")(forecast)
+app.command(epilog="Example: howsure stitch lag fit --by organisation")(lag)
 app.command(epilog="Example: howsure stitch progress fit")(progress)
+app.command(epilog="Example: howsure stitch growth examples/stitch/scores.csv --replicates 20")(growth)
+app.command(epilog="Example: howsure stitch domains fit --baskets examples/stitch/baskets.yaml")(domains)
+app.command(epilog="Example: howsure stitch gaps fit")(gaps)
+app.command(epilog="Example: howsure stitch votes examples/stitch/votes.csv --covariate length --scale fit")(votes)
+app.command(
+    epilog="Example: howsure stitch update fit examples/stitch/scores.csv examples/stitch/new.csv --replicates 20"
+)(update)
+app.command("all", epilog="Example: howsure stitch all examples/stitch/scores.csv --replicates 20")(run_all)
 app.command("map", epilog="Example: howsure stitch map fit examples/stitch/horizons.csv")(map_horizons)
 app.command(epilog="Example: howsure stitch robustness examples/stitch/scores.csv --replicates 20")(robustness)
 app.command(epilog="Example: howsure stitch validate examples/stitch/scores.csv --folds 3")(validate)

@@ -1,4 +1,4 @@
-"""What is asked of a finished scale, or of its scores: `howsure stitch predict, forecast, progress, map, robustness, validate, check`."""
+"""What is asked of a finished scale, or of its scores: `howsure stitch predict, forecast, lag, progress, map, robustness, validate, check`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from howsure.cli.stitch_common import (
     load_scale,
     share_of,
 )
-from howsure.estimates import Estimate, stated
+from howsure.errors import OptionError
+from howsure.estimates import Estimate, chance, stated
 
 MOST_PREDICTED = 60
 """Rows of predictions that a terminal shows."""
@@ -27,7 +28,7 @@ MOST_PREDICTED = 60
 if TYPE_CHECKING:
     from howsure.stitch.forecasting.breaks import BreakTest
 
-__all__ = ["check", "forecast", "map_horizons", "predict", "progress", "robustness", "validate"]
+__all__ = ["check", "forecast", "lag", "map_horizons", "predict", "progress", "robustness", "validate"]
 
 
 @verb
@@ -124,10 +125,13 @@ def forecast(
 ) -> None:
     """Forecast of the frontier, with its uncertainty.
 
-    Bands include the uncertainty of the capabilities; the validation says how accurate such forecasts have been.
+    The best model by each month never falls below today's best; its interval includes the uncertainty of the capabilities. The validation compares earlier forecasts with
+    what came, at each distance, beside the line and "no change".
 
-    Writes forecast.csv, frontier.csv, saturation.csv, validation.csv and more of it, forecast.json and the charts.
+    Writes forecast.csv, frontier.csv, saturation.csv, validation_horizons.csv and more of it, forecast.json and the charts.
     """
+    import polars as pl
+
     from howsure.stitch.forecasting.frontier_forecast import forecast as look_ahead
 
     scale = load_scale(folder)
@@ -150,16 +154,16 @@ def forecast(
         f"The frontier rises by {found.trend.slope()} per year (R² {found.trend.line.r2:.3f} over {found.trend.line.n} models; plain least squares: {found.trend.slope(is_plain=True)})."
     )
     console.say(_told_break(found.break_test))
-    days = found.path.filter("is_forecast")["date"].gather_every(6)
-    rows = [(day, found.at(day, "confidence"), found.at(day), found.at(day, is_plain=True)) for day in days]
-    columns = (
-        "date",
-        f"frontier [{level:.0%}]",
-        "one new frontier model",
-        "the same, without the uncertainty of the capabilities",
-    )
-    console.table("Forecast", columns, rows)
-    _tell_backtest(found.backtest.summary.rows(named=True), level, console)
+    ahead = found.path.filter("is_forecast")
+    near = pl.concat([ahead.head(3), ahead[5::6]]).unique("date", maintain_order=True)
+    rows = [
+        (row["date"], None if row["frontier"] is None else found.at(row["date"]), chance(row["p_no_change"]), found.at(row["date"], "confidence"))
+        for row in near.rows(named=True)
+    ]  # fmt: skip
+    columns = ("date", f"best model by then [{level:.0%}]", "P(no better one)", f"line [{level:.0%}]")
+    best = float(found.models["capability"].max())  # type: ignore[arg-type]
+    console.table("Forecast", columns, rows, f"Today's best model is at {best:.2f}.")
+    _tell_backtest(found.backtest.horizons.rows(named=True), level, console)
     reached = [(s.benchmark, s.needed, _when(s.year), s.first_model) for s in found.saturation]
     observed = "Where a model has the score, the date is the release of the first one; elsewhere the trend's forecast."
     console.table(
@@ -169,6 +173,54 @@ def forecast(
         observed,
     )
     finish(found, output, "forecast", "Forecast of the frontier")
+
+
+@verb
+def lag(
+    folder: Fit,
+    output: Output,
+    by: Annotated[
+        str, typer.Option(help="Column of the groups: organisation, family, or a column of --groups.")
+    ] = "organisation",
+    groups: Annotated[
+        Path | None,
+        typer.Option(help="File with a column of models or organisations, and the column --by.", show_default=False),
+    ] = None,
+    join: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='Join groups, as in "open=Open weights*"; may be repeated. Others are excluded.', show_default=False
+        ),
+    ] = None,
+    level: Level = 0.95,
+) -> None:
+    """By how many months one group of models is behind another.
+
+    The time between the first models of two groups that had the same capability, averaged over the capabilities that both reached. Writes lags.csv, lag_groups.csv,
+    lag_frontiers.csv, lag.json, the charts and a report.
+    """
+    from howsure.stitch.forecasting.lags import lag as compare
+
+    scale = load_scale(folder)
+    joined: dict[str, list[str]] = {}
+    for entry in join or ():
+        name, is_given, patterns = entry.partition("=")
+        if not is_given or not name.strip() or not patterns.strip():
+            raise OptionError(f'--join {entry}: write it as "open=Open weights*,Public*".')
+        joined.setdefault(name.strip(), []).extend(one.strip() for one in patterns.split(","))
+    found = compare(scale, groups, by=by, join=joined or None, level=level)
+    output.console.notes(note for note in found.provenance.notes if note not in scale.provenance.notes)
+    leader = found.groups["group"][0]
+    rows = [
+        (r["group"], found.estimate(r), found.estimate(r, "latest"), chance(r["p_behind"]))
+        for r in found.lags.filter(behind=leader).rows(named=True)
+    ]
+    best = {row["group"]: (row["best_model"], row["n_models"]) for row in found.groups.rows(named=True)}
+    cells = [(group, *numbers, *best[group]) for group, *numbers in rows]
+    columns = ("group", f"months behind [{level:.0%}]", f"latest [{level:.0%}]", "P(behind)", "best model", "models")
+    caption = f"Latest: at the capability of the group's best model. {leader} has the best model, {best[leader][0]}. Other pairs: lags.csv."
+    output.console.table(f"Months behind {leader}", columns, cells, caption)
+    finish(found, output, "lag", "Lags between groups")
 
 
 @verb
@@ -360,11 +412,11 @@ def _tell_backtest(rows: list[dict[str, Any]], level: float, console: Console) -
     if not rows:
         return
     cells = [
-        (r["shape"], r["horizon"], r["n_cutoffs"], r["n_models"], Estimate(r["mae"], r["mae_low"], r["mae_high"]), figure(r["bias"], 3), _covered(r))
+        (r["ahead"], r["method"], r["n_cutoffs"], Estimate(r["mae"], r["mae_low"], r["mae_high"]), figure(r["bias"], 2), _covered(r), figure(r["mean_width"], 2))
         for r in rows
     ]  # fmt: skip
-    columns = ("shape", "ahead", "cut-offs", "models", "mean absolute error", "bias", f"covered by {level:.0%} bands")
-    console.table("Forecasts from earlier scores, compared with the later models", columns, cells)
+    columns = ("ahead", "forecast", "cut-offs", "mean absolute error", "bias", f"covered by {level:.0%}", "width")
+    console.table("Earlier forecasts of the frontier, compared with what came", columns, cells)
 
 
 def _tell_validation(rows: list[dict[str, Any]], used: str, level: float, console: Console) -> None:

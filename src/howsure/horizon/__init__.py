@@ -1,7 +1,7 @@
 """How many attempts would a novice need to match a model, and how many minutes an expert?
 
 The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`,
-`attempts`, `size`, `time`, `trend`, `crossvalidate` and `compare`.
+`learners`, `attempts`, `size`, `time`, `budget`, `baselines`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
 """
 
 from typing import TYPE_CHECKING
@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from howsure.horizon.attempt_horizon.horizons import attempt_horizons as attempt_horizons
     from howsure.horizon.attempt_horizon.study_size import StudySize as StudySize
     from howsure.horizon.attempt_horizon.study_size import size_study as size_study
+    from howsure.horizon.interval_coverage import HorizonCoverage as HorizonCoverage
+    from howsure.horizon.interval_coverage import coverage as coverage
     from howsure.horizon.learning_curves.attrition import Attrition as Attrition
     from howsure.horizon.learning_curves.attrition import measure_attrition as measure_attrition
     from howsure.horizon.learning_curves.curves import LearningCurves as LearningCurves
     from howsure.horizon.learning_curves.curves import fit_curves as fit_curves
+    from howsure.horizon.learning_curves.held_out_learners import HeldOutLearners as HeldOutLearners
+    from howsure.horizon.learning_curves.held_out_learners import crossvalidate_learners as crossvalidate_learners
     from howsure.horizon.novices.answers import Novices as Novices
     from howsure.horizon.novices.answers import collect_novices as collect_novices
     from howsure.horizon.novices.pages import make_pages as make_pages
@@ -25,45 +29,68 @@ if TYPE_CHECKING:
     from howsure.horizon.task_bank import make_tasks as make_tasks
     from howsure.horizon.task_bank import read_tasks as read_tasks
     from howsure.horizon.task_bank import write_tasks as write_tasks
+    from howsure.horizon.time_horizon.budgets import BudgetHorizons as BudgetHorizons
+    from howsure.horizon.time_horizon.budgets import budget_horizons as budget_horizons
     from howsure.horizon.time_horizon.comparison import HorizonComparison as HorizonComparison
     from howsure.horizon.time_horizon.comparison import compare_horizons as compare_horizons
     from howsure.horizon.time_horizon.doubling import HorizonTrend as HorizonTrend
     from howsure.horizon.time_horizon.doubling import fit_horizon_trend as fit_horizon_trend
+    from howsure.horizon.time_horizon.forecasting import HorizonForecast as HorizonForecast
+    from howsure.horizon.time_horizon.forecasting import forecast_horizons as forecast_horizons
     from howsure.horizon.time_horizon.held_out import HeldOutRuns as HeldOutRuns
     from howsure.horizon.time_horizon.held_out import crossvalidate as crossvalidate
     from howsure.horizon.time_horizon.horizons import TimeHorizons as TimeHorizons
     from howsure.horizon.time_horizon.horizons import time_horizons as time_horizons
+    from howsure.horizon.time_horizon.people_times import BaselinePlan as BaselinePlan
+    from howsure.horizon.time_horizon.people_times import human_times as human_times
+    from howsure.horizon.time_horizon.people_times import plan_baselines as plan_baselines
     from howsure.horizon.time_horizon.published import dated_horizons as dated_horizons
 
     tasks, run, page, collect = make_tasks, run_tasks, make_pages, collect_novices
-    curves, attempts, size = fit_curves, attempt_horizons, size_study
-    time, trend, compare = time_horizons, fit_horizon_trend, compare_horizons
+    time, budget, baselines, compare = time_horizons, budget_horizons, plan_baselines, compare_horizons
+    trend, forecast = fit_horizon_trend, forecast_horizons
+    curves, learners, attempts, size = fit_curves, crossvalidate_learners, attempt_horizons, size_study
 
 _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
     "Attrition": "learning_curves.attrition",
+    "BaselinePlan": "time_horizon.people_times",
+    "BudgetHorizons": "time_horizon.budgets",
     "LearningCurves": "learning_curves.curves",
+    "HeldOutLearners": "learning_curves.held_out_learners",
     "HeldOutRuns": "time_horizon.held_out",
     "HorizonComparison": "time_horizon.comparison",
+    "HorizonCoverage": "interval_coverage",
+    "HorizonForecast": "time_horizon.forecasting",
     "HorizonTrend": "time_horizon.doubling",
     "Novices": "novices.answers",
     "StudySize": "attempt_horizon.study_size",
     "TimeHorizons": "time_horizon.horizons",
     "attempt_horizons": "attempt_horizon.horizons",
     "attempts": "attempt_horizon.horizons:attempt_horizons",
+    "baselines": "time_horizon.people_times:plan_baselines",
+    "budget": "time_horizon.budgets:budget_horizons",
+    "budget_horizons": "time_horizon.budgets",
     "collect": "novices.answers:collect_novices",
     "collect_novices": "novices.answers",
     "compare": "time_horizon.comparison:compare_horizons",
     "compare_horizons": "time_horizon.comparison",
+    "coverage": "interval_coverage",
     "crossvalidate": "time_horizon.held_out",
+    "crossvalidate_learners": "learning_curves.held_out_learners",
     "curves": "learning_curves.curves:fit_curves",
     "dated_horizons": "time_horizon.published",
     "fit_curves": "learning_curves.curves",
     "fit_horizon_trend": "time_horizon.doubling",
+    "forecast": "time_horizon.forecasting:forecast_horizons",
+    "forecast_horizons": "time_horizon.forecasting",
+    "human_times": "time_horizon.people_times",
+    "learners": "learning_curves.held_out_learners:crossvalidate_learners",
     "make_pages": "novices.pages",
     "make_tasks": "task_bank",
     "measure_attrition": "learning_curves.attrition",
     "page": "novices.pages:make_pages",
+    "plan_baselines": "time_horizon.people_times",
     "read_tasks": "task_bank",
     "run": "asking.task_runs:run_tasks",
     "run_tasks": "asking.task_runs",

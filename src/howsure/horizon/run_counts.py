@@ -15,10 +15,22 @@ from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import Bools, Floats, Ints, codes
 from howsure.tables import Attempts
 
-__all__ = ["LIMITS", "ModelCounts", "count_table", "model_counts"]
+__all__ = ["ENDINGS", "MINUTES", "ModelCounts", "count_table", "join_tasks", "model_counts"]
 
-LIMITS = ("scored", "drop")
-"""What a run that was cut at a limit of time, tokens or cost counts as: its score, which mostly is a failure; or nothing."""
+ENDINGS = {
+    "limits": ("scored", "drop", "success"),
+    "errors": ("scored", "drop"),
+    "flags": ("scored", "drop", "failure"),
+}
+"""What runs count as that were cut at a limit of time, tokens or cost, that an error ended, or that a reviewer flagged: as they were scored; nothing;
+a success (the bound beyond which no larger limit can lead); a failure."""
+
+MINUTES = ("median", "first", "geometric-mean")
+"""What is taken where the rows of a task disagree on its minutes."""
+
+_COLUMNS = {"limits": "limit", "errors": "error", "flags": "flag"}
+_ENDED = {"limit": "were cut at a limit", "error": "were ended by an error", "flag": "were flagged"}
+_COUNT_AS = {"drop": "are left out", "success": "count as successes", "failure": "count as failures"}
 
 _ABOUT_TASKS = {"family": pl.String, "domain": pl.String, "minutes": pl.Float64}
 _KEY = ["model", "task"]
@@ -89,21 +101,42 @@ def model_counts(
     threshold: float | None = None,
     is_graded: bool = False,
     limits: str = "scored",
+    errors: str = "scored",
+    flags: str = "scored",
+    minutes: str = "median",
 ) -> ModelCounts:
     """The runs of an attempts table as counts, in one streaming pass.
 
     Subjects of other ``kinds``, such as people, are left out. A score of 1 is a success and of 0 a failure; ``threshold`` says from which score
     on a run counts as one where scores lie between, and ``is_graded`` lets such a score count as that share of a success.
-    ``limits`` says whether runs that were cut at a limit count as they were ``scored`` or are left out (``drop``).
+    ``limits``, ``errors`` and ``flags`` say what runs count as that did not end by themselves or that are doubted (`ENDINGS`), ``minutes`` what is
+    taken where rows of a task disagree (`MINUTES`).
     """
-    if limits not in LIMITS:
-        raise OptionError.unknown("limits", limits, LIMITS)
+    if minutes not in MINUTES:
+        raise OptionError.unknown("policy for minutes", minutes, MINUTES)
     chosen = attempts.lazy.filter(pl.col("kind").is_in(list(kinds)))
     notes = list(attempts.notes)
-    if limits == "drop" and attempts.has("limit"):
-        n_cut, n_all = chosen.select(pl.col("limit").is_not_null().sum(), pl.len()).collect(engine="streaming").row(0)
-        chosen = chosen.filter(pl.col("limit").is_null())
-        notes.append(f"{n_cut:,} of {n_all:,} runs were cut at a limit and are left out.")
+    for policy, way in {"limits": limits, "errors": errors, "flags": flags}.items():
+        column = _COLUMNS[policy]
+        if way not in ENDINGS[policy]:
+            raise OptionError.unknown(policy, way, ENDINGS[policy])
+        if way == "scored" or not attempts.has(column):
+            continue
+        is_ended = pl.col(column).is_not_null()
+        n_each = is_ended.cast(pl.Int64) * attempts.n
+        n_ended, n_all = (
+            chosen.select(n_each.sum(), attempts.sums()["n"].alias("all")).collect(engine="streaming").row(0)
+        )
+        if way == "drop":
+            chosen = chosen.filter(~is_ended)
+        else:
+            given = {"score": pl.lit(float(way == "success"))}
+            if attempts.has("n"):
+                given["n_success"] = pl.col("n") * int(way == "success")
+            chosen = chosen.with_columns(
+                pl.when(is_ended).then(value).otherwise(pl.col(name)).alias(name) for name, value in given.items()
+            )
+        notes.append(f"{n_ended:,} of {n_all:,} runs {_ENDED[column]} and {_COUNT_AS[way]}.")
     if attempts.is_free:
         raise InputError("Some scores are of any size (scale = free), but a horizon needs success (1) and failure (0).")
     score, counted = pl.col("score"), pl.col("n_success") if attempts.has("n") else pl.lit(None, pl.Int64)
@@ -128,8 +161,59 @@ def model_counts(
             _refuse_differing(frame, name, f"#{name}")
     if "minutes" not in there:
         return _arranged(frame, notes)
-    frame, told = _with_one_length(frame, "#minutes", chosen)
+    frame, told = _with_one_length(frame, "#minutes", chosen, minutes)
     return _arranged(frame, (*notes, *told))
+
+
+def join_tasks(attempts: Attempts, tasks: pl.DataFrame, where: str = "the task table") -> Attempts:
+    """The attempts with what a table says about their tasks: minutes, family, domain.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        Whatever they say of these columns themselves is replaced where the table says something.
+    tasks : polars.DataFrame
+        One row per task: ``task`` (or ``task_id``), ``minutes`` (or ``human_minutes``) and, if known, ``family`` (or ``task_family``), ``domain``, ``human_source``.
+    where : str
+        What errors and notes call the table.
+
+    Returns
+    -------
+    Attempts
+        With a note that counts tasks without a row and rows without a task.
+    """
+    known = {"task": ("task", "task_id", "sample"), "minutes": ("minutes", "human_minutes"), "family": ("family", "task_family"),
+             "domain": ("domain",), "human_source": ("human_source",)}  # fmt: skip
+    found = {ours: next((name for name in theirs if name in tasks.columns), None) for ours, theirs in known.items()}
+    if found["task"] is None or len([name for name in found.values() if name]) < 2:
+        raise InputError(f"{where}: no columns task and minutes. Give one row per task.")
+    kinds = {"minutes": pl.Float64}
+    table = tasks.select(
+        pl.col(theirs).cast(kinds.get(ours, pl.String), strict=False).alias(f"#{ours}" if ours != "task" else ours)
+        for ours, theirs in found.items()
+        if theirs
+    )
+    twice = table.filter(table["task"].is_duplicated())
+    if len(twice):
+        raise InputError(f"{where}: task {twice['task'][0]} is there twice. Give one row per task.")
+    there = attempts.lazy.select(pl.col("task").unique()).collect()["task"]
+    short = {name: name.rpartition("/")[2] for name in there}  # logs put the eval's name before the task's
+    is_whole = there.is_in(table["task"].to_list()).any()
+    keyed = pl.col("task") if is_whole else pl.col("task").replace_strict(short, return_dtype=pl.String)
+    matched = there if is_whole else pl.Series(list(short.values()))
+    n_unknown = int((~matched.is_in(table["task"].to_list())).sum())
+    if n_unknown == len(there):
+        raise InputError(f"{where}: none of its tasks is in the runs, such as {there[0]}. Check the names.")
+    names = [name.removeprefix("#") for name in table.columns if name != "task"]
+    rows = attempts.lazy.with_columns(keyed.alias("#task")).join(
+        table.lazy(), left_on="#task", right_on="task", how="left", maintain_order="left"
+    )
+    rows = rows.with_columns(
+        (pl.coalesce(f"#{name}", name) if attempts.has(name) else pl.col(f"#{name}")).alias(name) for name in names
+    ).drop("#task", *(f"#{name}" for name in names))
+    n_unused = int((~table["task"].is_in(matched.to_list())).sum())
+    said = f"{where}: {len(there) - n_unknown:,} of {len(there):,} tasks have a row; {n_unused:,} rows name no task of the runs."
+    return Attempts(rows.collect(), notes=[*attempts.notes, said])
 
 
 def count_table(frame: pl.DataFrame) -> ModelCounts:
@@ -152,7 +236,9 @@ def count_table(frame: pl.DataFrame) -> ModelCounts:
         )
     for name in {"family", "domain"} & set(whole.columns):
         _refuse_differing(whole, name, name)
-    whole, told = _with_one_length(whole, "minutes", whole.lazy()) if "minutes" in whole.columns else (whole, [])
+    whole, told = (
+        _with_one_length(whole, "minutes", whole.lazy(), "median") if "minutes" in whole.columns else (whole, [])
+    )
     return _arranged(whole, told)
 
 
@@ -170,22 +256,25 @@ def _refuse_between(frame: pl.DataFrame) -> None:
         )
 
 
-def _with_one_length(frame: pl.DataFrame, high: str, rows: pl.LazyFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Minutes that differ between the rows of a task become their median, and a note says how many did."""
+def _with_one_length(frame: pl.DataFrame, high: str, rows: pl.LazyFrame, policy: str) -> tuple[pl.DataFrame, list[str]]:
+    """Minutes that differ between the rows of a task become one number, and a note says how many did."""
     ends = frame.group_by("task").agg(pl.col("minutes").min().alias("low"), pl.col(high).max().alias("high"))
     odd = ends.filter(pl.col("low") != pl.col("high")).sort("task")
     if odd.is_empty():
         return frame, []
-    medians = rows.filter(pl.col("task").is_in(odd["task"].to_list())).group_by("task").agg(pl.col("minutes").median())
+    minutes = pl.col("minutes").drop_nulls()
+    one = {"median": minutes.median(), "first": minutes.first(), "geometric-mean": minutes.log().mean().exp()}[policy]
+    some = rows.filter(pl.col("task").is_in(odd["task"].to_list()))
+    chosen = some.group_by("task", maintain_order=True).agg(one.alias("minutes"))
     told = odd.select((pl.col("high") / pl.col("low")).max()).item()
     first = odd.row(0, named=True)
     frame = frame.join(
-        medians.collect(engine="streaming"), on="task", how="left", suffix=" median", maintain_order="left"
+        chosen.collect(engine="streaming"), on="task", how="left", suffix=" chosen", maintain_order="left"
     )
-    frame = frame.with_columns(minutes=pl.coalesce("minutes median", "minutes")).drop("minutes median")
+    frame = frame.with_columns(minutes=pl.coalesce("minutes chosen", "minutes")).drop("minutes chosen")
     return frame, [
         f"{len(odd):,} of {len(ends):,} tasks have different minutes in different rows (up to {told:.3g} times as many; {first['task']}: "
-        f"{first['low']:g} to {first['high']:g}). The median over the rows of a task is taken."
+        f"{first['low']:g} to {first['high']:g}). The {policy.replace('-', ' ')} over the rows of a task is taken."
     ]
 
 

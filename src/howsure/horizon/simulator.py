@@ -21,7 +21,7 @@ from howsure.errors import OptionError
 from howsure.horizon.attempt_horizon.common_tasks import SharedTasks, verification_by_domain
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.results import write_json
-from howsure.stats._arrays import Bools, Floats
+from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.tables import Attempts
 from howsure.tables.frames import write_frame
 
@@ -97,13 +97,15 @@ class Suite:
 class SimulatedRuns:
     """A simulated data set and what is true of it.
 
-    ``practice`` says who succeeded on which attempt, (tasks, learners, attempts), ``runs`` which run did, (models, tasks, runs);
+    ``practice`` says who succeeded on which attempt, (tasks, learners, attempts), and ``tried`` how many attempts each learner made at each
+    task, (tasks, learners), 0 where the task was not dealt to the learner; ``runs`` says which run succeeded, (models, tasks, runs);
     ``chances`` are the models' true chances at each task, (models, tasks). ``settings`` made it, with ``seed``.
     """
 
     suite: Suite
     models: tuple[str, ...]
     practice: Bools
+    tried: Ints
     runs: Bools
     chances: Floats
     settings: Mapping[str, Any]
@@ -123,10 +125,12 @@ class SimulatedRuns:
     def counts(self) -> SharedTasks:
         """The counts that horizons are estimated from."""
         n_runs = np.full(self.chances.shape, float(self.runs.shape[2]))
-        novices = _novice_counts(self.suite.tasks["task"].to_list(), self.practice)
-        return SharedTasks(
+        novices = _novice_counts(self.suite.tasks["task"].to_list(), self.practice, self.tried)
+        all_tasks = SharedTasks(
             self.suite.tasks, novices, self.models, self.runs.sum(axis=2).astype(np.float64), n_runs, self.released
         )
+        is_dealt = self.tried.sum(axis=1) > 0
+        return all_tasks if is_dealt.all() else all_tasks.of_tasks(is_dealt)
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -176,6 +180,8 @@ def simulate(
     n_attempts: int = 10,
     n_runs: int = 20,
     sameness: float = 0.85,
+    tasks_per_learner: int | None = None,
+    mastery: int | None = None,
     seed: int = 0,
 ) -> SimulatedRuns:
     r"""Novices' attempts and models' runs at the tasks of a suite (by default 100 of mixed difficulty).
@@ -204,10 +210,15 @@ def simulate(
         Runs per model and task.
     sameness : float
         Similarity s of the learners; 1: all the same.
+    tasks_per_learner : int | None
+        Tasks that each learner attempts, dealt so that all tasks have about as many learners; None: all.
+    mastery : int | None
+        A learner leaves a task after this many successes in a row; None: nobody leaves early.
     seed : int
         Seed of the random numbers.
     """
     _check(n_learners=n_learners, n_attempts=n_attempts, n_runs=n_runs)
+    _check(**{name: n for name, n in (("tasks_per_learner", tasks_per_learner), ("mastery", mastery)) if n is not None})
     suite = suite or draw_suite(seed=seed)
     rng = np.random.default_rng([seed, 1])
     talent = np.sqrt(1 - sameness) * rng.standard_normal(n_learners)
@@ -226,12 +237,15 @@ def simulate(
         "n_runs": n_runs,
         "sameness": sameness,
     }
+    dealt = _deal(len(typical), n_learners, tasks_per_learner, np.random.default_rng([seed, 2]))
+    tried = np.where(dealt, _until_mastery(practice, mastery), 0)
+    settings |= {"tasks_per_learner": tasks_per_learner, "mastery": mastery}
     settings |= (
         {"true_horizons": dict(true_horizons)}
         if true_horizons
         else {"abilities": dict(abilities), "steepness": steepness}
     )
-    return SimulatedRuns(suite, tuple(true_horizons or abilities), practice, runs, chances, settings, seed)
+    return SimulatedRuns(suite, tuple(true_horizons or abilities), practice, tried, runs, chances, settings, seed)
 
 
 def draw_suite(n_tasks: int = 100, *, kind: str = "mixed", seed: int = 0) -> Suite:
@@ -276,18 +290,46 @@ def _check(**counts: int) -> None:
             raise OptionError(f"{name} is {count}; give at least 1.")
 
 
-def _novice_counts(tasks: list[str], practice: Bools) -> NoviceCounts:
-    n_tasks, n_learners, n_attempts = practice.shape
+def _deal(n_tasks: int, n_learners: int, per_learner: int | None, rng: np.random.Generator) -> Bools:
+    """Which tasks each learner gets, (tasks, learners): those that the fewest learners have had so far, ties broken by lot."""
+    if per_learner is None or per_learner >= n_tasks:
+        return np.ones((n_tasks, n_learners), dtype=np.bool_)
+    dealt, n_had = np.zeros((n_tasks, n_learners), dtype=np.bool_), np.zeros(n_tasks)
+    for learner in range(n_learners):
+        chosen = np.lexsort((rng.random(n_tasks), n_had))[:per_learner]
+        dealt[chosen, learner] = True
+        n_had[chosen] += 1
+    return dealt
+
+
+def _until_mastery(practice: Bools, mastery: int | None) -> Ints:
+    """How many attempts a learner makes at a task, (tasks, learners)."""
+    n_attempts = practice.shape[2]
+    if mastery is None:
+        return np.full(practice.shape[:2], n_attempts)
+    in_a_row, left = np.zeros(practice.shape[:2], dtype=np.int64), np.full(practice.shape[:2], n_attempts)
+    for attempt in range(n_attempts):
+        in_a_row = np.where(practice[:, :, attempt], in_a_row + 1, 0)
+        left = np.where((in_a_row >= mastery) & (left == n_attempts), attempt + 1, left)
+    return left
+
+
+def _novice_counts(tasks: list[str], practice: Bools, tried: Ints) -> NoviceCounts:
+    """A task that nobody tried stays, without answers."""
+    _, n_learners, n_attempts = practice.shape
+    is_made = np.arange(n_attempts) < tried[:, :, None]
+    task, learner = np.nonzero(tried)
+    length = tried[task, learner]
     return NoviceCounts(
         tasks=tuple(tasks),
         learners=tuple(_novice(number) for number in range(n_learners)),
-        successes=practice.sum(axis=1).astype(np.float64),
-        trials=np.full((n_tasks, n_attempts), float(n_learners)),
-        start=np.arange(n_tasks + 1) * n_learners,
-        learner=np.tile(np.arange(n_learners), n_tasks),
-        length=np.full(n_tasks * n_learners, n_attempts),
-        offset=np.arange(n_tasks * n_learners) * n_attempts,
-        scores=practice.ravel().astype(np.float64),
+        successes=(practice & is_made).sum(axis=1).astype(np.float64),
+        trials=is_made.sum(axis=1).astype(np.float64),
+        start=np.concatenate([[0], np.cumsum((tried > 0).sum(axis=1))]),
+        learner=learner,
+        length=length,
+        offset=np.cumsum(length) - length,
+        scores=practice[is_made].astype(np.float64),
     )
 
 
@@ -296,10 +338,13 @@ def _novice(number: int) -> str:
 
 
 def _practice_rows(world: SimulatedRuns) -> pl.DataFrame:
-    task, learner, attempt = (index.ravel() for index in np.indices(world.practice.shape))
+    is_made = np.arange(world.practice.shape[2]) < world.tried[:, :, None]
+    task, learner, attempt = np.nonzero(is_made)
     learners = pl.Series(world.counts.novices.learners)[learner]
     people = pl.DataFrame({"alias": "human_novice", "learner_id": learners, "learner_type": "human_novice"})
-    return _laid_out(world, people.with_columns(pl.lit(0, pl.Int64).alias("started_at")), task, attempt, world.practice)
+    return _laid_out(
+        world, people.with_columns(pl.lit(0, pl.Int64).alias("started_at")), task, attempt, world.practice[is_made]
+    )
 
 
 def _model_rows(world: SimulatedRuns) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from howsure.errors import InputError
 from howsure.outside_text import templates
 from howsure.people.protocol import Page
 from howsure.people.strict_json import canonical, digest, parse
+from howsure.people.words import Words
 from howsure.safe_io import read_bytes, write_atomic
 
 if TYPE_CHECKING:
@@ -70,12 +71,15 @@ class BuiltPage:
 
     def html(self, session: dict[str, Any] | None = None) -> str:
         """The page as HTML; with a `session` (who answers, what is already there) it reports to its collector."""
+        words = Words.of(self.page.language, self.page.words)
         return fill(
             "page.html",
             _SCRIPTS,
             reaches="'self'" if session else "'none'",
             page=self.page,
             digest=self.digest,
+            words=words,
+            worded=_embedded(canonical(words.texts)),
             content=_embedded(self.content),
             session=_embedded(canonical(session)),
         )

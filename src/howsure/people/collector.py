@@ -13,41 +13,62 @@ front of it, on a name of its own or under a path, and give its address to ``how
 
 Tokens are part of the address: switch off the proxy's access log, or let only yourself read it. A visitor's address is
 taken from ``X-Forwarded-For`` when the proxy runs on the same machine.
+
+The open link hands out the pages in turn to people who bring an id (``?PROLIFIC_PID=…``). One browser gets one page, known by a
+cookie, and an id that has a page in one browser gets none in another, so knowing somebody's id opens nothing. A place whose owner
+has been away too long is given to somebody else. Ids stay in ``answers.sqlite``; answers carry the page's name instead.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from statistics import median
 from typing import Any, TypeAlias
 
+import polars as pl
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from howsure.errors import InputError
+from howsure.outside_text import csv_text
 from howsure.people.build import BuiltPage, fill
+from howsure.people.fielding import Decide, Decision, Fielding, Quotas
 from howsure.people.limits import Limits, RateLimit
 from howsure.people.packet import Invitation, Packet
-from howsure.people.records import Draft, FinishedAnswers, read_draft, read_result
+from howsure.people.records import Draft, FinishedAnswers, is_screened_out, read_draft, read_result
 from howsure.people.results import quality_signs
-from howsure.people.store import Final, Store
-from howsure.people.strict_json import canonical
+from howsure.people.store import Final, Joined, Seat, Store
+from howsure.people.strict_json import canonical, parse
+from howsure.people.words import Words
 
 __all__ = ["Collector", "export"]
 
 Checks: TypeAlias = Callable[[BuiltPage, FinishedAnswers], Sequence[str]]
 
 _NO_LINK = "No such page. Check that the link is complete."
+_NO_SEAT = {"elsewhere": 409, "crowded": 429, "full": 503, "complete": 410}
+_GONE = {
+    "away": "This place was given to somebody else, because it was left for too long. Open the study's link again.",
+    "withdrawn": "The answers to this page were withdrawn.",
+}
+_LONGEST_TOKEN = 100
+_MOST_ROWS = 2_000
+_REMARKABLE = 5  # people from one address
 _HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -66,7 +87,9 @@ class Collector:
     """The web application for one packet: ``Collector(packet, Store(path)).app``.
 
     ``checks`` says what is odd about a finished set of answers; the researcher's view shows it as answers come in.
-    ``on_final`` is told who finished.
+    ``on_final`` is told who finished. ``fielding`` has completion codes and who may come by the open link, ``quotas`` what each page
+    shows. ``decide`` looks at the answers whenever a set is final: a study that is over takes nobody in, and pages with the most items
+    that still need ratings are handed out first.
     """
 
     def __init__(
@@ -77,14 +100,23 @@ class Collector:
         checks: Checks = quality_signs,
         limits: Limits | None = None,
         on_final: Callable[[Invitation], None] = lambda invitation: None,
+        fielding: Fielding | None = None,
+        quotas: Quotas | None = None,
+        decide: Decide | None = None,
     ) -> None:
         self.packet, self.store, self.limits = packet, store, limits or Limits()
-        self._checks, self._on_final = checks, on_final
+        self.fielding, self.quotas = fielding or Fielding(), quotas
+        self._checks, self._on_final, self._decide = checks, on_final, decide
+        self._by_seat = {invitation.rater: invitation for invitation in packet.invitations}
+        self._joins = RateLimit(*self.limits.per_join)
+        self._decision: Decision | None = None
+        self._deciding = threading.Lock()
         self._secret = secrets.token_bytes(32)
-        self._by_mask = {self._mask(invitation.token): invitation for invitation in packet.invitations}
+        self._by_mask = {self._mask(one.token): one for one in packet.invitations if one.token}
         self._links, self._strangers = RateLimit(*self.limits.per_link), RateLimit(*self.limits.per_stranger)
         self._signs: dict[str, list[str]] = {}
         self._refuse_changed_pages()
+        self._look()
 
     @cached_property
     def app(self) -> ASGIApp:
@@ -94,42 +126,151 @@ class Collector:
             Route("/r/{token}/", self._show_page),
             Route("/r/{token}/draft", self._receive_draft, methods=["PUT"]),
             Route("/r/{token}/result", self._receive_final, methods=["POST"]),
+            Route("/join/{token}", self._join),
+            Route("/join/{token}/", self._join),
             Route("/admin/{token}", self._show_admin),
             Route("/admin/{token}/", self._show_admin),
             Route("/admin/{token}/progress", self._show_progress),
             Route("/admin/{token}/results.jsonl", self._export),
+            Route("/admin/{token}/people.csv", self._export_people),
+            Route("/admin/{token}/withdraw", self._withdraw, methods=["POST"]),
         ]
         inner = Starlette(routes=routes, exception_handlers={HTTPException: _told})
         inner.router.redirect_slashes = False  # a redirect would repeat the Host header, which nobody vouches for
         return _with_headers(inner)
 
     def progress(self) -> dict[str, Any]:
-        """How far everyone is: counts, and a row for each invitation."""
+        """How far everyone is: counts, a row for each invitation, quotas, and where a live study stands."""
         finals = {final.rater: final for final in self.store.finals()}
-        drafts = self.store.drafts()
-        rows = [self._row(one, finals.get(one.rater), drafts.get(one.rater)) for one in self.packet.invitations]
+        drafts, withdrawn = self.store.drafts(), self.store.withdrawn()
+        seats = self.store.seats() if self.packet.open else []
+        sitting = {one.seat: one for one in seats if one.state == "open"}
+        rows = [
+            self._row(one, finals.get(one.rater), drafts.get(one.rater), sitting.get(one.rater), seats)
+            for one in self.packet.invitations
+        ]
+        for row in rows:
+            if row["label"] in withdrawn and row["state"] == "invited" and not self.packet.open:
+                row["state"] = "withdrawn"
         counts = {state: sum(row["state"] == state for row in rows) for state in ("finished", "begun", "invited")}
-        return {"title": self.packet.invitations[0].page.page.title, **counts, "raters": rows}
+        hour = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+        minutes = [row["minutes"] for row in rows if row["state"] == "finished"]
+        counts |= {
+            "withdrawn": len(withdrawn),
+            "screened": sum(one.state == "screened" for one in seats),
+            "away": sum(one.state == "away" for one in seats),
+            "last_hour": sum(final.received > hour for final in finals.values()),
+        }
+        told = {
+            "title": self.packet.invitations[0].page.page.title,
+            **counts,
+            "median_minutes": round(median(minutes), 1) if minutes else None,
+            "n_flagged": sum(bool(row["signs"]) for row in rows),
+            "is_open": bool(self.packet.open),
+            "decision": self._decision.message if self._decision else "",
+            "quotas": self._quota_rows(finals, sitting),
+        }
+        return {**told, "raters": rows}
+
+    def _quota_rows(self, finals: Mapping[str, Final], sitting: Mapping[str, Seat]) -> dict[str, Any] | None:
+        """How many ratings each item has, and how many are under way."""
+        if self.quotas is None:
+            return None
+        counts: dict[str, list[int]] = {}
+        for seat, items in self.quotas.items_by_seat.items():
+            for item in items:
+                row = counts.setdefault(item, [0, 0])
+                row[0] += seat in finals
+                row[1] += seat in sitting and seat not in finals
+        rows = [{"item": item, "done": done, "under_way": way} for item, (done, way) in counts.items()]
+        met = sum(done >= self.quotas.wanted for done, _ in counts.values())
+        return {"wanted": self.quotas.wanted, "met": met, "of": len(rows), "rows": rows[:_MOST_ROWS]}
 
     # what people do
 
     async def _show_page(self, request: Request) -> Response:
-        html = await run_in_threadpool(self._html, self._who(request))
+        html = await run_in_threadpool(self._html, await self._who(request))
         return HTMLResponse(html, headers=_PAGE_HEADERS)
 
-    def _html(self, invitation: Invitation) -> str:
-        final, draft = self.store.final(invitation.rater), self.store.draft(invitation.rater)
-        told = {"rater": invitation.rater, "receipt": final.receipt if final else None}
-        return invitation.page.html(told | {"draft": json.loads(draft) if draft and not final else None})
+    def _html(self, guest: _Guest) -> str:
+        if guest.receipt:  # a screening turned them away
+            told: dict[str, Any] = {"rater": guest.rater, "receipt": guest.receipt, "draft": None}
+            return guest.page.html(told | {"completion": self.fielding.end(guest.person, is_screened_out=True)})
+        final, draft = self.store.final(guest.rater), self.store.draft(guest.rater)
+        told = {"rater": guest.rater, "receipt": final.receipt if final else None}
+        told["completion"] = self._end(guest, final) if final else None
+        return guest.page.html(told | {"draft": json.loads(draft) if draft and not final else None})
+
+    def _end(self, guest: _Guest, final: Final) -> dict[str, str] | None:
+        result = FinishedAnswers.model_validate_json(final.text)
+        return self.fielding.end(guest.person, is_screened_out=is_screened_out(guest.page.page, result))
+
+    async def _join(self, request: Request) -> Response:
+        """Give a person who comes by the open link a page, and send them there."""
+        if not self.packet.open or not hmac.compare_digest(
+            self._mask(request.path_params["token"]), self._mask(self.packet.open)
+        ):
+            raise self._stranger(request)
+        address = request.client.host if request.client else ""
+        if not self._joins.allows(address):
+            raise HTTPException(429, "Too many requests; try again in a moment.", {"retry-after": "30"})
+        person = self.fielding.person(request.query_params)
+        if not person:
+            return self._note("join_no_id", 400)
+        if not self.fielding.admits(person):
+            return self._note("join_unknown", 403)
+        cookie = f"howsure_{hashlib.sha256(self.packet.open.encode()).hexdigest()[:12]}"
+        browser = request.cookies.get(cookie, "")[:64] or secrets.token_urlsafe(24)
+        joined = await run_in_threadpool(self._seat_for, person, browser, address)
+        if not joined.token:
+            return self._note(f"join_{joined.reason}", _NO_SEAT[joined.reason])
+        up = "../.." if request.url.path.endswith("/") else ".."
+        response = RedirectResponse(f"{up}/r/{joined.token}/", 303)
+        is_secure = request.url.scheme == "https"
+        response.set_cookie(cookie, browser, max_age=90 * 86400, httponly=True, samesite="lax", secure=is_secure)
+        return response
+
+    def _seat_for(self, person: str, browser: str, address: str) -> Joined:
+        marked = hmac.digest(self.packet.admin.encode(), address.encode(), "sha256").hex()[:16]
+        seats = [one.rater for one in self.packet.invitations]
+        if self._decision and self._decision.is_over:
+            seats = []
+        elif self._decision and self._decision.decided and self.quotas:
+            items, decided = self.quotas.items_by_seat, self._decision.decided
+            needed = {seat: sum(item not in decided for item in items.get(seat, ())) for seat in seats}
+            seats = sorted((seat for seat in seats if needed[seat]), key=lambda seat: -needed[seat])
+        return self.store.join(
+            person,
+            browser,
+            marked,
+            seats=seats,
+            away_seconds=60 * self.fielding.away_minutes,
+            most_per_address=self.limits.seats_per_address,
+        )
+
+    def _look(self) -> None:
+        """Let a live study decide on the answers so far; one look at a time."""
+        if self._decide is not None:
+            with self._deciding:
+                self._decision = self._decide(self.store.finals())
+
+    def _note(self, word: str, status: int) -> Response:
+        """A page that says one thing, in the language of the study."""
+        page = self.packet.invitations[0].page.page
+        words = Words.of(page.language, page.words)
+        html = fill("note.html", (), reaches="'none'", page=page, note=words[word])
+        return HTMLResponse(html, status, headers=_PAGE_HEADERS)
 
     async def _receive_draft(self, request: Request) -> Response:
-        invitation = self._who(request)
+        invitation = await self._who(request)
         kept = await run_in_threadpool(self._keep_draft, invitation, await self._body(request))
         if not kept:
             raise HTTPException(409, "A later draft or the final answers were already received.")
         return JSONResponse({"kept": True})
 
-    def _keep_draft(self, invitation: Invitation, data: bytes) -> bool:
+    def _keep_draft(self, invitation: _Guest, data: bytes) -> bool:
+        if invitation.receipt:
+            return False
         try:
             draft = read_draft(data, invitation.page, invitation.rater)
         except InputError as error:
@@ -139,20 +280,28 @@ class Collector:
         )
 
     async def _receive_final(self, request: Request) -> Response:
-        invitation = self._who(request)
-        result, kept = await run_in_threadpool(self._keep_final, invitation, await self._body(request))
+        guest = await self._who(request)
+        result, kept = await run_in_threadpool(self._keep_final, guest, await self._body(request))
         if kept.digest != result.digest:
             raise HTTPException(409, "Other answers were already received from this person.")
-        self._on_final(invitation)
-        return JSONResponse({"receipt": kept.receipt, "received": kept.received})
+        is_out = is_screened_out(guest.page.page, result)
+        if not is_out:
+            self._on_final(self._by_seat[guest.rater])
+            await run_in_threadpool(self._look)
+        told = {"receipt": kept.receipt, "received": kept.received}
+        return JSONResponse(told | {"completion": self.fielding.end(guest.person, is_screened_out=is_out)})
 
-    def _keep_final(self, invitation: Invitation, data: bytes) -> tuple[FinishedAnswers, Final]:
+    def _keep_final(self, invitation: _Guest, data: bytes) -> tuple[FinishedAnswers, Final]:
         try:
             result = read_result(data, {invitation.page.digest: invitation.page})
         except InputError as error:
             raise HTTPException(422, f"{error}.") from None
         if result.rater != invitation.rater:
             raise HTTPException(422, "The answers belong to another person.")
+        if invitation.is_seat and (invitation.receipt or is_screened_out(invitation.page.page, result)):
+            receipt = self.store.screen_out(invitation.token, result.digest)
+            kept = self.store.seat(invitation.token)
+            return result, Final(invitation.rater, result.page, kept.digest if kept else "", "", receipt, "")
         text = canonical(result.model_dump(mode="json"))
         return result, self.store.keep_final(invitation.rater, result.page, result.digest, text)
 
@@ -171,7 +320,40 @@ class Collector:
         headers = {"content-disposition": 'attachment; filename="results.jsonl"'}
         return Response(await run_in_threadpool(export, self.store), media_type="application/jsonl", headers=headers)
 
-    def _row(self, invitation: Invitation, final: Final | None, draft: tuple[str, str] | None) -> dict[str, Any]:
+    async def _export_people(self, request: Request) -> Response:
+        """Who came by the open link: this identifies people."""
+        self._admit(request)
+        finals = {final.rater for final in await run_in_threadpool(self.store.finals)}
+        rows = [
+            (one.person, one.seat, "finished" if one.state == "open" and one.seat in finals else one.state, one.joined)
+            for one in await run_in_threadpool(self.store.seats)
+        ]
+        frame = pl.DataFrame(rows, dict.fromkeys(("id", "rater", "state", "joined"), pl.String), orient="row")
+        headers = {"content-disposition": 'attachment; filename="people.csv"'}
+        return Response(csv_text(frame), media_type="text/csv", headers=headers)
+
+    async def _withdraw(self, request: Request) -> Response:
+        """Remove somebody's answers."""
+        self._admit(request)
+        try:
+            asked = parse(await self._body(request))
+        except InputError as error:
+            raise HTTPException(422, f"{error}.") from None
+        name = asked.get("rater") if isinstance(asked, dict) else None
+        rater = await run_in_threadpool(self.store.withdraw, name) if isinstance(name, str) and name else ""
+        if not rater:
+            raise HTTPException(404, "Nobody of this name has answers here.")
+        await run_in_threadpool(self._look)
+        return JSONResponse({"withdrawn": rater})
+
+    def _row(
+        self,
+        invitation: Invitation,
+        final: Final | None,
+        draft: tuple[str, str] | None,
+        sitting: Seat | None,
+        seats: Sequence[Seat],
+    ) -> dict[str, Any]:
         n_screens = len(invitation.page.page.screens)
         row = {
             "label": invitation.label,
@@ -182,10 +364,17 @@ class Collector:
             "seen": "",
             "signs": [],
         }
+        signs = []
+        if sitting:
+            row["state"] = "begun"
+            same = sum(one.address == sitting.address for one in seats if one.state == "open")
+            signs += [f"this browser came with {sitting.n_ids} ids"] if sitting.n_ids > 1 else []
+            signs += [f"{same} people from one address"] if same >= _REMARKABLE else []
         if final:
             result = FinishedAnswers.model_validate_json(final.text)
             finished = {"state": "finished", "done": n_screens, "seen": final.received}
-            return row | finished | {"minutes": _minutes(result), "signs": self._signs_of(invitation.page, result)}
+            signs = [*signs, *self._signs_of(invitation.page, result)]
+            return row | finished | {"minutes": _minutes(result), "signs": signs}
         if draft:
             begun = Draft.model_validate_json(draft[0])
             return row | {
@@ -193,8 +382,9 @@ class Collector:
                 "done": min(begun.at, n_screens),
                 "minutes": _minutes(begun),
                 "seen": draft[1],
+                "signs": signs,
             }
-        return row
+        return row | {"signs": signs}
 
     def _signs_of(self, page: BuiltPage, result: FinishedAnswers) -> list[str]:
         if result.digest not in self._signs:
@@ -203,14 +393,27 @@ class Collector:
 
     # who asks, and how much
 
-    def _who(self, request: Request) -> Invitation:
-        """The invitation of a link. Tokens are compared by keyed digests, so the time taken tells nothing about them."""
-        invitation = self._by_mask.get(self._mask(request.path_params["token"]))
-        if invitation is None:
+    async def _who(self, request: Request) -> _Guest:
+        """Who has a link. Tokens are compared by keyed digests, so the time taken tells nothing about them."""
+        guest = await run_in_threadpool(self._guest, request.path_params["token"])
+        if guest is None:
             raise self._stranger(request)
-        if not self._links.allows(invitation.rater):
+        if not self._links.allows(guest.token):
             raise HTTPException(429, "Too many requests; try again in a moment.", {"retry-after": "5"})
-        return invitation
+        return guest
+
+    def _guest(self, token: str) -> _Guest | None:
+        invitation = self._by_mask.get(self._mask(token))
+        if invitation is not None:
+            if invitation.rater in self.store.withdrawn():
+                raise HTTPException(410, _GONE["withdrawn"])
+            return _Guest(invitation.rater, invitation.page, token)
+        seat = self.store.seat(token) if self.packet.open and len(token) < _LONGEST_TOKEN else None
+        if seat is None or seat.seat not in self._by_seat:
+            return None
+        if seat.state in ("away", "withdrawn"):
+            raise HTTPException(410, _GONE[seat.state])
+        return _Guest(seat.seat, self._by_seat[seat.seat].page, token, seat.person, seat.receipt, is_seat=True)
 
     def _admit(self, request: Request) -> None:
         if not hmac.compare_digest(self._mask(request.path_params["token"]), self._mask(self.packet.admin)):
@@ -255,6 +458,18 @@ class Collector:
                 raise InputError(
                     f"{self.packet.folder}: the page of {rater!r} was changed or removed after answers to it came in. Put it back, or build into a new folder."
                 )
+
+
+@dataclass(frozen=True)
+class _Guest:
+    """Whoever asks with a valid token; ``receipt`` where a screening turned them away."""
+
+    rater: str
+    page: BuiltPage
+    token: str
+    person: str = ""
+    receipt: str = ""
+    is_seat: bool = False
 
 
 def export(store: Store) -> str:

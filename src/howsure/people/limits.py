@@ -20,6 +20,8 @@ class Limits:
     connections: int = 800
     per_link: tuple[float, int] = (3, 60)  # requests a second in the long run, and at once
     per_stranger: tuple[float, int] = (1, 30)
+    per_join: tuple[float, int] = (2, 60)  # from one address by the open link
+    seats_per_address: int = 40  # that are taken and not yet finished
 
 
 class RateLimit:

@@ -33,28 +33,43 @@ class Invitation:
 
 @dataclass(frozen=True)
 class Packet:
-    """Pages with their invitations, and the token that opens the researcher's view."""
+    """Pages with their invitations, and the token that opens the researcher's view; ``open`` is that of the open link, if there is one.
+
+    With an open link, invitations are seats without tokens: whoever comes takes the next one.
+    """
 
     folder: Path
     invitations: tuple[Invitation, ...]
     admin: str
+    open: str = ""
 
 
-def open_packet(folder: str | os.PathLike[str], n_raters: int | None = None) -> Packet:
+def open_packet(folder: str | os.PathLike[str], n_raters: int | None = None, *, is_open: bool = False) -> Packet:
     """The packet in a folder. Tokens are drawn on first use and kept in ``links.json``, which only its owner may read.
 
-    A page made for one person gets one link. A single page made for everyone gets `n_raters` links.
+    A page made for one person gets one link. A single page made for everyone gets `n_raters` links. ``is_open``: one link for all, which
+    hands out the pages in turn.
     """
     folder = Path(folder)
     pages = read_pages(folder)
     kept = _kept(folder / LINKS)
     invited = list(_invited(folder, pages, n_raters, kept))
+    if is_open and kept.tokens and not kept.open:
+        raise OptionError(
+            f"{folder}: its pages were handed out by personal links before. Build a new packet for an open link."
+        )
+    if kept.open and not is_open:
+        raise OptionError(f"{folder}: its pages are handed out by an open link. Pass --open again.")
     tokens = {label: kept.tokens.get(label) or secrets.token_urlsafe(24) for label, _, _ in invited}
-    links = _Links(admin=kept.admin or secrets.token_urlsafe(24), tokens=kept.tokens | tokens)
+    links = _Links(
+        admin=kept.admin or secrets.token_urlsafe(24),
+        tokens={} if is_open else kept.tokens | tokens,
+        open=kept.open or secrets.token_urlsafe(24) if is_open else "",
+    )
     if links != kept:
         write_private(folder / LINKS, links.model_dump_json(indent=1) + "\n")
-    invitations = (Invitation(label, rater, page, tokens[label]) for label, rater, page in invited)
-    return Packet(folder, tuple(invitations), links.admin)
+    invitations = (Invitation(label, rater, page, "" if is_open else tokens[label]) for label, rater, page in invited)
+    return Packet(folder, tuple(invitations), links.admin, links.open)
 
 
 def write_private(path: Path, text: str) -> Path:
@@ -87,6 +102,7 @@ class _Links(BaseModel):
 
     admin: str = ""
     tokens: dict[str, str] = {}
+    open: str = ""
 
 
 def _kept(path: Path) -> _Links:

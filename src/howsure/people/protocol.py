@@ -5,10 +5,10 @@
     Page ─ screens ─┬─ Consent     a text to agree to
                     ├─ Reading     texts to read, which may stay at hand afterwards
                     ├─ Quiz        questions with feedback and a pass mark
-                    ├─ Item        up to four texts side by side, and questions about them (or questions alone)
+                    ├─ Item        up to twelve texts side by side, and questions about them (or questions alone)
                     └─ Game        values shown one at a time, an answer typed to each
 
-    questions: Scale, Choice, Number, Text
+    questions: Scale, Slider, Choice, Labels, Ranking, Spans, Number, Text
 
 Whatever must differ between people (the order of items, which text comes first) is settled when their pages are made: each
 rater has a `Page` of their own. Names of screens are opaque (`blinding.opaque_id`); what they stand for is kept elsewhere.
@@ -16,7 +16,9 @@ rater has a `Page` of their own. Names of screens are opaque (`blinding.opaque_i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -27,8 +29,10 @@ from howsure.people.typed import bare, plain_form, plain_forms
 __all__ = [
     "ChoiceQuestion",
     "Consent",
+    "Element",
     "GameScreen",
     "Item",
+    "LabelsQuestion",
     "NumberQuestion",
     "OpaqueId",
     "Option",
@@ -37,27 +41,91 @@ __all__ = [
     "Question",
     "QuestionName",
     "QuizScreen",
+    "RankingQuestion",
     "ReadingScreen",
     "ScaleQuestion",
     "Screen",
+    "SliderQuestion",
+    "SpansQuestion",
     "Step",
     "TextQuestion",
+    "Turn",
     "refuse_twice",
 ]
 
 OpaqueId = Annotated[str, Field(pattern=r"^[a-z2-7]{16}$")]
 QuestionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Hidden = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+Answer = int | str | tuple[str, ...]
+"""What a page records for one question: a number, a text or the value of an option, or several of them."""
 Line = Annotated[str, Field(min_length=1, max_length=1_000)]
 Prose = Annotated[str, Field(max_length=1_000_000)]
+
+
+TAGS = (
+    *("p", "br", "hr", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "s", "sub", "sup", "img"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+    *("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "msub", "msup"),
+    *("msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd", "mpadded", "mphantom"),
+)
+"""What a formatted text may consist of; ``assets/dom.js`` has the same list."""
+
+ATTRIBUTES = (
+    *("alt", "src", "class", "start", "display", "stretchy", "fence", "form", "accent", "linethickness"),
+    *("mathvariant", "columnalign", "displaystyle", "width", "height", "lspace", "rspace", "minsize", "maxsize"),
+)
+_PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+\Z")
+_SPAN = re.compile(r"([0-9]{1,7})-([0-9]{1,7}):([a-z][a-z0-9_]{0,39})")
 
 
 class _Content(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+class Element(_Content):
+    """One element of a formatted text; `markup.rendered` makes them, and the page builds them one by one, never from HTML.
+
+    Parameters
+    ----------
+    tag : str
+        Its kind, from a fixed list: paragraphs, lists, code, tables, pictures, formulas.
+    attributes : dict[str, str]
+        Attributes, from a fixed list; a picture carries its data.
+    children : tuple[str | Element, ...]
+        Texts and elements in it.
+    """
+
+    tag: Literal[TAGS]  # type: ignore[valid-type]
+    attributes: dict[Literal[ATTRIBUTES], str] = {}  # type: ignore[valid-type]
+    children: tuple[str | Element, ...] = ()
+
+    @model_validator(mode="after")
+    def _offline(self) -> Self:
+        if "src" in self.attributes and not _PICTURE.match(self.attributes["src"]):
+            raise ValueError("a picture must carry its data: png, jpeg, gif or webp in base64")
+        return self
+
+
+class Turn(_Content):
+    """One turn of a conversation.
+
+    Parameters
+    ----------
+    who : Line
+        Who speaks.
+    text : Prose
+        What is said.
+    rich : tuple[str | Element, ...]
+        The same with its formatting; empty: shown as written.
+    """
+
+    who: Line
+    text: Prose
+    rich: tuple[str | Element, ...] = ()
+
+
 class Passage(_Content):
-    """A text under a label, shown as written, without markup.
+    """A text under a label, shown as written, with formatting, or as a conversation.
 
     Parameters
     ----------
@@ -65,10 +133,21 @@ class Passage(_Content):
         The label.
     text : Prose
         The text.
+    rich : tuple[str | Element, ...]
+        The same with its formatting; empty: shown as written.
+    turns : tuple[Turn, ...]
+        A conversation, in place of a text.
     """
 
     label: Line
-    text: Prose
+    text: Prose = ""
+    rich: tuple[str | Element, ...] = ()
+    turns: tuple[Turn, ...] = Field(default=(), max_length=500)
+
+    @property
+    def words(self) -> str:
+        """Everything there is to read."""
+        return "\n".join((self.text, *(f"{turn.who}: {turn.text}" for turn in self.turns))).strip()
 
 
 class _Question(_Content):
@@ -92,11 +171,11 @@ class _Question(_Content):
         """Whether a page could have recorded this answer."""
         raise NotImplementedError
 
-    def normal(self, answer: str | int) -> str:
+    def normal(self, answer: Answer) -> str:
         """The form in which a right answer is hidden."""
         return str(answer)
 
-    def forms(self, answer: str | int) -> tuple[str, ...]:
+    def forms(self, answer: Answer) -> tuple[str, ...]:
         """The forms in which an answer is compared with a hidden one."""
         return (self.normal(answer),)
 
@@ -147,10 +226,13 @@ class ChoiceQuestion(_Question):
         Always ``choice``.
     options : tuple[Option, ...]
         The options.
+    differs_from : QuestionName | None
+        An earlier question of the same screen that must have another answer (the worst is not the best).
     """
 
     kind: Literal["choice"] = "choice"
-    options: tuple[Option, ...] = Field(min_length=2, max_length=20)
+    options: tuple[Option, ...] = Field(min_length=2, max_length=60)
+    differs_from: QuestionName | None = None
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
@@ -159,7 +241,138 @@ class ChoiceQuestion(_Question):
 
     def accepts(self, answer: object) -> bool:
         """The value of an option."""
-        return answer in {option.value for option in self.options}
+        return isinstance(answer, str) and answer in {option.value for option in self.options}
+
+
+class SliderQuestion(_Question):
+    """A whole number set on a line between two labels; it has no value until it is moved.
+
+    Parameters
+    ----------
+    kind : Literal['slider']
+        Always ``slider``.
+    low : int
+        The left end.
+    high : int
+        The right end.
+    left : Line
+        Label of the left end.
+    right : Line
+        Label of the right end.
+    """
+
+    kind: Literal["slider"] = "slider"
+    low: int = 0
+    high: int = 100
+    left: Line
+    right: Line
+
+    @model_validator(mode="after")
+    def _rise(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError(f"low {self.low} is not below high {self.high}")
+        return self
+
+    def accepts(self, answer: object) -> bool:
+        """A whole number between both ends."""
+        return type(answer) is int and self.low <= answer <= self.high
+
+
+class _Options(_Question):
+    options: tuple[Option, ...] = Field(min_length=1, max_length=60)
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        refuse_twice("option", (option.value for option in self.options))
+        return self
+
+    def _places(self, answer: object) -> list[int] | None:
+        """Where the answer's values stand among the options; None for what is no list of them, or names one twice."""
+        known = {option.value: place for place, option in enumerate(self.options)}
+        if not isinstance(answer, tuple | list) or not all(isinstance(one, str) and one in known for one in answer):
+            return None
+        return [known[one] for one in answer] if len({*answer}) == len(answer) else None
+
+
+class LabelsQuestion(_Options):
+    """A list of options, any number of which may apply; the answer lists them in the order of the options.
+
+    Parameters
+    ----------
+    kind : Literal['labels']
+        Always ``labels``.
+    options : tuple[Option, ...]
+        The options.
+    at_least : int
+        How many must be chosen; with 0 the page has a box for none.
+    at_most : int | None
+        How many may be chosen.
+    """
+
+    kind: Literal["labels"] = "labels"
+    at_least: int = Field(default=0, ge=0)
+    at_most: int | None = Field(default=None, ge=1)
+
+    def accepts(self, answer: object) -> bool:
+        """Values of options, each once, in their order."""
+        places = self._places(answer)
+        if places is None or places != sorted(places):
+            return False
+        return self.at_least <= len(places) <= (self.at_most or len(self.options))
+
+
+class RankingQuestion(_Options):
+    """Options to be put in order, the best first.
+
+    Parameters
+    ----------
+    kind : Literal['ranking']
+        Always ``ranking``.
+    options : tuple[Option, ...]
+        The options.
+    top : int | None
+        How many are ranked; all when left out.
+    """
+
+    kind: Literal["ranking"] = "ranking"
+    options: tuple[Option, ...] = Field(min_length=2, max_length=20)
+    top: int | None = Field(default=None, ge=1)
+
+    def accepts(self, answer: object) -> bool:
+        """So many values of options, each once, in any order."""
+        places = self._places(answer)
+        return places is not None and len(places) == min(self.top or len(self.options), len(self.options))
+
+
+class SpansQuestion(_Options):
+    """Parts of a text to be marked, each with one of the options; the answer lists ``start-end:value``, in characters from 0.
+
+    Parameters
+    ----------
+    kind : Literal['spans']
+        Always ``spans``.
+    options : tuple[Option, ...]
+        The kinds of parts.
+    passage : int
+        Which passage of the screen is marked, counted from 0.
+    length : int
+        Number of characters of that passage.
+    """
+
+    kind: Literal["spans"] = "spans"
+    options: tuple[Option, ...] = Field(min_length=1, max_length=9)
+    passage: int = Field(default=0, ge=0)
+    length: int = Field(ge=1)
+
+    def accepts(self, answer: object) -> bool:
+        """Parts that lie in the text, in order, none twice."""
+        if not isinstance(answer, tuple | list) or len(answer) > 500:
+            return False
+        found = [match for one in answer if isinstance(one, str) and (match := _SPAN.fullmatch(one))]
+        places = [(int(match[1]), int(match[2]), match[3]) for match in found]
+        known = {option.value for option in self.options}
+        is_inside = all(0 <= start < end <= self.length and value in known for start, end, value in places)
+        return len(found) == len(answer) and is_inside and all(one < other for one, other in pairwise(places))
 
 
 class NumberQuestion(_Question):
@@ -218,16 +431,26 @@ class TextQuestion(_Question):
         # the browser counts UTF-16 units, never fewer than the characters counted here
         return isinstance(answer, str) and not is_blank(answer) and len(answer) <= self.max_chars
 
-    def normal(self, answer: str | int) -> str:
+    def normal(self, answer: Answer) -> str:
         """The text without regard to case and spaces, a number in its shortest form."""
         return plain_form(bare(str(answer)))
 
-    def forms(self, answer: str | int) -> tuple[str, ...]:
+    def forms(self, answer: Answer) -> tuple[str, ...]:
         """The whole text, and what it may be read as: without quotes, a full stop, "The answer is" and the like."""
         return plain_forms(str(answer))
 
 
-Question = Annotated[ScaleQuestion | ChoiceQuestion | NumberQuestion | TextQuestion, Field(discriminator="kind")]
+Question = Annotated[
+    ScaleQuestion
+    | SliderQuestion
+    | ChoiceQuestion
+    | LabelsQuestion
+    | RankingQuestion
+    | SpansQuestion
+    | NumberQuestion
+    | TextQuestion,
+    Field(discriminator="kind"),
+]
 
 
 class _Screen(_Content):
@@ -282,7 +505,7 @@ class ReadingScreen(_Screen):
 
 
 class Item(_Screen):
-    """Up to four texts side by side in blinded order, and questions about them; without texts, questions only.
+    """Up to twelve texts side by side in blinded order, and questions about them; without texts, questions only.
 
     Parameters
     ----------
@@ -292,23 +515,40 @@ class Item(_Screen):
         Whether earlier screens are closed once this one is shown, because it reveals something.
     prompt : Prose
         Text above the passages.
+    context : tuple[Passage, ...]
+        Texts above the passages in full width, such as a conversation that the passages continue.
     passages : tuple[Passage, ...]
         The texts.
     questions : tuple[Question, ...]
         The questions.
+    admits : dict[QuestionName, tuple[str, ...]]
+        A screening: question → the answers with which a person may go on. Any other answer ends the page.
     """
 
     kind: Literal["item"] = "item"
     is_one_way: bool = False
     """Whether earlier screens can no longer be opened once this one is shown: it may tell what answers to them must not know."""
     prompt: Prose = ""
-    passages: tuple[Passage, ...] = Field(default=(), max_length=4)
-    questions: tuple[Question, ...] = Field(min_length=1, max_length=40)
+    context: tuple[Passage, ...] = Field(default=(), max_length=4)
+    passages: tuple[Passage, ...] = Field(default=(), max_length=12)
+    questions: tuple[Question, ...] = Field(min_length=1, max_length=100)
+    admits: dict[QuestionName, tuple[str, ...]] = {}
 
     @model_validator(mode="after")
-    def _differ(self) -> Self:
+    def _fit(self) -> Self:
         refuse_twice("question", (question.name for question in self.questions))
+        for question in self.questions:
+            if isinstance(question, SpansQuestion) and (
+                question.passage >= len(self.passages) or len(self.passages[question.passage].text) != question.length
+            ):
+                raise ValueError(f"question {question.name!r} marks a passage that is not there")
+        if strangers := set(self.admits) - {one.name for one in self.questions if one.kind == "choice"}:
+            raise ValueError(f"only a choice can screen; {min(strangers)!r} is none")
         return self
+
+    def admits_with(self, answers: Mapping[str, Answer]) -> bool:
+        """Whether someone with these answers may go on."""
+        return all(answers.get(name) in admitted for name, admitted in self.admits.items())
 
 
 class QuizScreen(_Screen):
@@ -362,7 +602,7 @@ class QuizScreen(_Screen):
             raise ValueError(f"pass mark {self.pass_mark} is above the {len(names)} questions")
         return self
 
-    def is_right(self, name: str, answer: str | int) -> bool:
+    def is_right(self, name: str, answer: Answer) -> bool:
         """Whether an answer is among the hidden ones."""
         question = next(question for question in self.questions if question.name == name)
         return _is_among(self.salt, name, question, answer, self.rights[name])
@@ -450,12 +690,12 @@ class GameScreen(_Screen):
         """What is asked at a step, counted from 0."""
         return self.steps[number].answer or self.answer
 
-    def is_right(self, number: int, answer: str | int) -> bool | None:
+    def is_right(self, number: int, answer: Answer) -> bool | None:
         """Whether an answer to a step is among the hidden ones; None for a step that is not marked."""
         rights = self.steps[number].rights
         return _is_among(self.salt, number, self.question(number), answer, rights) if rights else None
 
-    def is_over(self, answers: Sequence[str | int]) -> bool:
+    def is_over(self, answers: Sequence[Answer]) -> bool:
         """Whether the game ends after these answers."""
         if not answers or len(answers) >= len(self.steps):
             return bool(answers)
@@ -482,13 +722,15 @@ class Page(_Content):
     language : str
         Language code of the texts.
     thanks : Prose
-        Text at the end.
+        Text at the end; empty: as the page's language has it.
     sending : Prose
-        How to send the answers back.
+        How to send the answers back; empty: as the page's language has it.
     commitment : str
         Digest of a sealed key, which proves later that the key was fixed before anyone answered.
     settings : dict[QuestionName, str | int]
         Public settings that the instrument needs for scoring.
+    words : dict[QuestionName, str | dict[str, str]]
+        Words of the page that differ from those of its language, such as a translation that is not bundled.
     """
 
     instrument: QuestionName
@@ -496,10 +738,11 @@ class Page(_Content):
     screens: tuple[Screen, ...] = Field(min_length=1, max_length=500)
     rater: str = Field(default="", pattern=r"^[A-Za-z0-9_-]{0,40}$")
     language: str = Field(default="en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
-    thanks: Prose = "Thank you for taking part."
-    sending: Prose = "Download the file with your answers and send it to the person who gave you this page."
+    thanks: Prose = ""
+    sending: Prose = ""
     commitment: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     settings: dict[QuestionName, str | int] = {}
+    words: dict[QuestionName, str | dict[str, str]] = {}
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
@@ -514,7 +757,7 @@ def _hidden(salt: str, part: str | int, question: Question, rights: Sequence[str
     return tuple(hide(salt, part, question.normal(right)) for right in rights)
 
 
-def _is_among(salt: str, part: str | int, question: Question, answer: str | int, rights: Sequence[str]) -> bool:
+def _is_among(salt: str, part: str | int, question: Question, answer: Answer, rights: Sequence[str]) -> bool:
     return any(hide(salt, part, form) in rights for form in question.forms(answer))
 
 

@@ -9,7 +9,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from howsure.errors import InputError
 from howsure.people.build import BuiltPage, explain
-from howsure.people.protocol import Consent, GameScreen, Item, OpaqueId, Question, QuestionName, QuizScreen, Screen
+from howsure.people.protocol import (
+    Answer,
+    ChoiceQuestion,
+    Consent,
+    GameScreen,
+    Item,
+    OpaqueId,
+    Page,
+    Question,
+    QuestionName,
+    QuizScreen,
+    Screen,
+)
 from howsure.people.strict_json import canonical, digest, parse
 
 __all__ = [
@@ -22,11 +34,11 @@ __all__ = [
     "QuizRecord",
     "ReadingRecord",
     "StepRecord",
+    "is_screened_out",
     "read_draft",
     "read_result",
 ]
 
-Answer = int | str
 Milliseconds = Annotated[int, Field(ge=0)]
 _Answers = dict[QuestionName, Answer]
 _Instant = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
@@ -168,9 +180,31 @@ def read_result(data: bytes, pages: Mapping[str, BuiltPage]) -> FinishedAnswers:
         raise InputError(f"it comes from {result.rater!r}, but the page was made for {page.rater!r}")
     if strangers := set(result.screens) - {screen.id for screen in page.screens}:
         raise InputError(f"the page has no such screen as {min(strangers)}")
+    refused = _refusing(page, result)
     for screen in page.screens:
         _check(screen, result.screens.get(screen.id))
+        if screen is refused:
+            break
+    else:
+        return result
+    kept = page.screens[: page.screens.index(refused) + 1]
+    if len(result.screens) > len(kept):
+        raise InputError(f"screen {refused.id} ended the page, but later screens are answered")
     return result
+
+
+def is_screened_out(page: Page, result: FinishedAnswers) -> bool:
+    """Whether the page ended with a screening that this person did not pass."""
+    return _refusing(page, result) is not None
+
+
+def _refusing(page: Page, result: FinishedAnswers) -> Item | None:
+    """The screening that ended the page."""
+    for screen in page.screens:
+        record = result.screens.get(screen.id)
+        if isinstance(screen, Item) and isinstance(record, ItemRecord) and not screen.admits_with(record.answers):
+            return screen
+    return None
 
 
 def _validated(kind: type[_Kind], value: Any) -> _Kind:
@@ -203,6 +237,9 @@ def _check_answers(screen: Item | QuizScreen, answers: _Answers) -> None:
             raise InputError(f"screen {screen.id}: {name!r} is not answered")
         if name in answers and not question.accepts(answers[name]):
             raise InputError(f"screen {screen.id}: {name!r} cannot be answered with {str(answers[name])[:40]!r}")
+        other = question.differs_from if isinstance(question, ChoiceQuestion) else None
+        if other and name in answers and answers[name] == answers.get(other):
+            raise InputError(f"screen {screen.id}: {name!r} has the same answer as {other!r}")
 
 
 def _check_tries(screen: QuizScreen, record: QuizRecord) -> None:

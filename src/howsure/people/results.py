@@ -105,7 +105,9 @@ class CollectedAnswers:
     refused: tuple[Refusal, ...]
 
 
-def read_results(paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltPage]) -> CollectedAnswers:
+def read_results(
+    paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltPage], *, per_packet: Mapping[str, str] | None = None
+) -> CollectedAnswers:
     """Answer sets from ``.json`` files as mailed, ``.jsonl`` files as exported by the collector, and folders of them.
 
     An answer set is accepted if it is complete, answers one of `pages`, and is the only one of its rater. Identical copies count once; different answer sets from one rater are refused until one of them is removed. A file that cannot be read, or is too large, is refused, and the others are read.
@@ -116,6 +118,8 @@ def read_results(paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltP
         Files and folders.
     pages : Iterable[BuiltPage]
         The pages that were answered.
+    per_packet : Mapping[str, str], optional
+        Digest of a page → its packet, where raters of several packets may have the same names.
     """
     by_digest = {page.digest: page for page in pages}
     received: list[Received] = []
@@ -128,7 +132,12 @@ def read_results(paths: Iterable[str | os.PathLike[str]], pages: Iterable[BuiltP
             received.append(Received(result, by_digest[result.page], source))
         except InputError as error:
             refused.append(Refusal.of(source, error))
-    counted, doubled = _once(received)
+    packets = per_packet or {}
+    groups: dict[str, list[Received]] = defaultdict(list)
+    for one in received:
+        groups[packets.get(one.page.digest, "")].append(one)
+    pairs = [_once(group) for group in groups.values()]
+    counted, doubled = [one for own, _ in pairs for one in own], [one for _, out in pairs for one in out]
     return CollectedAnswers(tuple(counted), (*refused, *doubled))
 
 
@@ -253,7 +262,8 @@ def _once(received: Sequence[Received]) -> tuple[list[Received], list[Refusal]]:
 
 def _haste(page: BuiltPage, result: FinishedAnswers) -> Iterator[str]:
     items = list(_answered(page, result, Item, ItemRecord))
-    words = sum(len(f"{item.prompt} {' '.join(p.text for p in item.passages)}".split()) for item, _ in items)
+    shown = (f"{item.prompt} {' '.join(one.words for one in (*item.context, *item.passages))}" for item, _ in items)
+    words = sum(len(text.split()) for text in shown)
     minutes = sum(record.ms for _, record in items) / 60_000
     if words > _FASTEST * minutes:
         yield f"{words:,} words of items in {minutes * 60:.0f} s"
@@ -282,6 +292,6 @@ def _answered(
 ) -> Iterator[tuple[_Screen, _Record]]:
     """The screens of a kind with what was recorded on them, in the order in which they were shown."""
     for screen in page.page.screens:
-        record = result.screens[screen.id]
+        record = result.screens.get(screen.id)  # a screening may have ended the page before
         if isinstance(screen, screen_kind) and isinstance(record, record_kind):
             yield screen, record

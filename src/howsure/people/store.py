@@ -6,21 +6,28 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from howsure.errors import InputError
 
-__all__ = ["ANSWERS", "Final", "Store"]
+__all__ = ["ANSWERS", "Final", "Joined", "Seat", "Store"]
 
 ANSWERS = "answers.sqlite"
 _TABLES = """
 create table if not exists drafts (rater text primary key, page text, saves integer, text text, saved text);
 create table if not exists finals (rater text primary key, page text, digest text, text text, receipt text, received text);
+create table if not exists seats (token text primary key, seat text, person text, browser text, address text,
+    joined text, seen real, state text, n_ids integer, digest text, receipt text);
+create table if not exists withdrawn (rater text, at text);
 """
+_SEEN_SECONDS = 20  # a sign of life is written down no more often
+_SEAT = "token, seat, person, address, joined, seen, state, n_ids, digest, receipt"
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,36 @@ class Final:
     text: str
     receipt: str
     received: str
+
+
+State = Literal["open", "away", "screened", "withdrawn"]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A page that somebody who came by the open link has taken, and what became of it.
+
+    ``open``: taken, or finished where there are final answers. ``away``: given to somebody else. ``screened``: turned away by a screening.
+    """
+
+    token: str
+    seat: str
+    person: str
+    address: str
+    joined: str
+    seen: float
+    state: State
+    n_ids: int
+    digest: str
+    receipt: str
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What somebody who comes by the open link gets: a token, or why there is none."""
+
+    token: str = ""
+    reason: Literal["", "elsewhere", "crowded", "full", "complete"] = ""
 
 
 class Store:
@@ -48,6 +85,7 @@ class Store:
         try:
             self._base.execute("pragma journal_mode = wal")
             self._base.execute("pragma synchronous = full")
+            self._base.execute("pragma secure_delete = on")  # whoever withdraws leaves nothing in the file
             self._base.executescript(_TABLES)
         except sqlite3.OperationalError as error:
             raise _unwritable(path, str(error)) from None
@@ -103,6 +141,120 @@ class Store:
         with self._lock:
             rows = self._base.execute("select rater, text, saved from drafts").fetchall()
         return {rater: (text, saved) for rater, text, saved in rows}
+
+    # people who come by the open link
+
+    def join(
+        self,
+        person: str,
+        browser: str,
+        address: str,
+        *,
+        seats: Sequence[str],
+        away_seconds: float,
+        most_per_address: int,
+        now: float | None = None,
+    ) -> Joined:
+        """A seat for a person: theirs if they have one, else the first of ``seats`` that is free, else one whose owner is away.
+
+        One browser has one seat, whatever ids it comes with; an id that has a seat in another browser gets none. An owner is away who has not
+        finished and was not seen for so many seconds; their draft is removed and their token ends.
+        """
+        now = time.time() if now is None else now
+        with self._transaction():
+            taken = [
+                Seat(*row)
+                for row in self._base.execute(f"select {_SEAT} from seats where state in ('open', 'screened')")
+            ]
+            browsers = dict(self._base.execute("select token, browser from seats"))
+            finished = {row[0] for row in self._base.execute("select rater from finals")}
+            own = next((one for one in taken if one.person == person), None)
+            if own and browsers[own.token] != browser:
+                return Joined(reason="elsewhere")
+            known = own or next((one for one in taken if browser and browsers[one.token] == browser), None)
+            if known:
+                more = 0 if own else 1
+                self._base.execute("update seats set n_ids = n_ids + ? where token = ?", (more, known.token))
+                return Joined(known.token)
+            waiting = [one for one in taken if one.state == "open" and one.seat not in finished]
+            if sum(one.address == address for one in waiting) >= most_per_address:
+                return Joined(reason="crowded")
+            occupied = {one.seat for one in waiting} | finished
+            free = next((seat for seat in seats if seat not in occupied), None)
+            if free is None:
+                gone = [one for one in waiting if one.seen < now - away_seconds and one.seat in seats]
+                if not gone:
+                    return Joined(reason="full" if any(one.seat in seats for one in waiting) else "complete")
+                oldest = min(gone, key=lambda one: one.seen)
+                free = oldest.seat
+                self._base.execute("update seats set state = 'away' where token = ?", (oldest.token,))
+                self._base.execute("delete from drafts where rater = ?", (free,))
+            token = secrets.token_urlsafe(24)
+            row = (token, free, person, browser, address, _now(), now, "open", 1, "", "")
+            self._base.execute(f"insert into seats values ({', '.join('?' * len(row))})", row)
+            return Joined(token)
+
+    def seat(self, token: str) -> Seat | None:
+        """The seat of a token; being asked for it counts as being seen."""
+        with self._lock:
+            row = self._base.execute(f"select {_SEAT} from seats where token = ?", (token,)).fetchone()
+        found, now = Seat(*row) if row else None, time.time()
+        if found and found.state == "open" and now - found.seen > _SEEN_SECONDS:
+            with self._transaction():
+                self._base.execute("update seats set seen = ? where token = ? and state = 'open'", (now, token))
+        return found
+
+    def screen_out(self, token: str, digest: str) -> str:
+        """Free the seat of somebody whom a screening turned away; their answers are not kept. Gives a receipt."""
+        receipt = secrets.token_hex(6)
+        with self._transaction():
+            row = self._base.execute("select seat, receipt from seats where token = ?", (token,)).fetchone()
+            if row and not row[1]:
+                change = "update seats set state = 'screened', digest = ?, receipt = ? where token = ?"
+                self._base.execute(change, (digest, receipt, token))
+                self._base.execute("delete from drafts where rater = ?", (row[0],))
+                return receipt
+            return str(row[1]) if row else ""
+
+    def seats(self) -> list[Seat]:
+        """Everyone who came by the open link, in the order in which they came."""
+        with self._lock:
+            return [Seat(*row) for row in self._base.execute(f"select {_SEAT} from seats order by joined, token")]
+
+    def withdraw(self, name: str) -> str:
+        """Remove the answers of a rater (or of the person with this id) and what is known of them; gives the rater's name, or nothing."""
+        with self._transaction():
+            found = self._base.execute(
+                "select seat from seats where person = ? and state in ('open', 'screened')", (name,)
+            ).fetchone()
+            rater = found[0] if found else name
+            has = "select 1 from drafts where rater = ? union select 1 from finals where rater = ?"
+            is_seat = self._base.execute("select 1 from seats where seat = ? and state = 'open'", (rater,)).fetchone()
+            if not found and not is_seat and not self._base.execute(has, (rater, rater)).fetchone():
+                return ""
+            if found or is_seat:
+                forget = "update seats set state = 'withdrawn', person = '', browser = '', address = '' where "
+                self._base.execute(forget + "person = ? or (seat = ? and state = 'open')", (name, rater))
+            for table in ("drafts", "finals"):
+                self._base.execute(f"delete from {table} where rater = ?", (rater,))
+            self._base.execute("insert into withdrawn values (?, ?)", (rater, _now()))
+        with self._lock:
+            self._base.execute("pragma wal_checkpoint(truncate)")
+        return rater
+
+    def backup(self, path: Path) -> None:
+        """A whole copy of the store as it stands, made while others may write; only its owner may read it."""
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            with closing(sqlite3.connect(path)) as copy, self._lock:
+                self._base.backup(copy)
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(f"{path}: the copy cannot be written ({error}). Name another file.") from None
+
+    def withdrawn(self) -> list[str]:
+        """Who has withdrawn, once for each time."""
+        with self._lock:
+            return [row[0] for row in self._base.execute("select rater from withdrawn order by at")]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -29,7 +29,7 @@ from howsure.tables import Scores
 from howsure.tables.frames import format_of, parts_of
 from howsure.yaml_files import read_yaml
 
-__all__ = ["ABOUT", "OPTIONS", "PUBLIC_URL", "paper_leaves_out", "read", "recognise"]
+__all__ = ["ABOUT", "OPTIONS", "PUBLIC_URL", "domains", "paper_leaves_out", "read", "read_models", "recognise"]
 
 ABOUT = "Epoch AI's benchmark tables: its zip, an older folder of csv files, or one tidy csv"
 OPTIONS: frozenset[str] = frozenset()
@@ -67,6 +67,26 @@ def read(paths: Sequence[Path], *, divide_by: float = 1, progress: Progress | No
 def paper_leaves_out() -> dict[str, str]:
     """The benchmarks in the folder of 2025 that the stitching paper's fit does without, each with the reason."""
     return dict(_facts()["paper_leaves_out"])
+
+
+def domains() -> dict[str, list[str]]:
+    """Domains and the benchmarks that belong to them, by name; ``*`` stands for any text."""
+    return {name: list(patterns) for name, patterns in _facts()["domains"].items()}
+
+
+def read_models(path: Path) -> pl.DataFrame:
+    """What the zip or folder knows of its models: model, display_name, family, organisation, country, accessibility, date, compute, as text.
+
+    For each fact the first table that states it counts.
+    """
+    with Bundle(path, _is_ours) as bundle:
+        tables = [bundle.read(name) for name in _facts()["facts"]["models"]["tables"] if name in bundle]
+    parts = [_renamed(table, _facts()["groups"]) for table in tables]
+    parts = [part for part in parts if "model" in part.columns]
+    if not parts:
+        raise InputError(f"{path}: no table of models in it.")
+    stacked = pl.concat(parts, how="diagonal").drop_nulls("model")
+    return stacked.group_by("model", maintain_order=True).agg(pl.exclude("model").drop_nulls().first())
 
 
 # one path

@@ -51,7 +51,9 @@ _ROW = {
     "cost": pl.Float64,
     "limit": pl.String,
     "error": pl.String,
+    "minutes": pl.Float64,
 }
+_MINUTES = ("human_minutes", "expert_minutes", "minutes")
 
 
 def recognise(path: Path) -> str | None:
@@ -84,6 +86,7 @@ def read(
     its values where they are dictionaries. ``better`` (higher, lower) is the direction of scores outside 0–1, which are taken as they are,
     where the scorer's name does not say it.
     ``family`` names a field of the samples' metadata that groups similar samples, as in Inspect's ``stderr(cluster=…)``.
+    ``minutes`` comes from the metadata field human_minutes, expert_minutes or minutes, where samples have one.
     ``errors`` says what becomes of samples that ended in an error without a score: ``drop``, as Inspect does, or ``wrong``.
     ``divide_by`` brings numbers to 0–1 and leaves C, I, P, N and true or false alone.
     Other files of a folder, and logs that are damaged or lack the scorer, are skipped and named in the notes; ``strict`` stops at
@@ -342,7 +345,7 @@ class _Reading:
             is_named_by_content = self._is_by_content or str(sample.id) in self._changed
             name = item if is_named_by_content and item else _visible(sample.id)
             task = f"{domain}/{name}", _visible(sample.id), sample.epoch
-            rows.append((*task, score, kin, sample.total_time, item, *self._spent(sample)))
+            rows.append((*task, score, kin, sample.total_time, item, *self._spent(sample), _minutes(sample)))
         frame = pl.DataFrame(rows, schema=_ROW, orient="row").with_columns(
             subject=pl.lit(self._log.eval.model),
             kind=pl.lit("model"),
@@ -518,6 +521,16 @@ def _given(sample: Sample, scorer: str, key: str | None) -> Any:
     return value if key is None else value.get(key) if isinstance(value, dict) else None
 
 
+def _minutes(sample: Sample) -> float | None:
+    """What an expert needs for the task, where the sample's metadata say it."""
+    for name in _MINUTES:
+        value = (sample.metadata or {}).get(name)
+        number = _float(value) if isinstance(value, str) else value
+        if isinstance(number, int | float) and not isinstance(number, bool) and 0 < number < math.inf:
+            return float(number)
+    return None
+
+
 def _is_nothing(value: Any) -> bool:
     """Inspect writes NaN, or null in older logs, where a scorer cannot judge a sample or metadata are missing."""
     return value is None or (isinstance(value, float) and math.isnan(value))
@@ -553,6 +566,6 @@ def _numbered(frame: pl.DataFrame, notes: _Notes) -> pl.DataFrame:
     numbered = frame.with_columns(attempt=attempt)
     return numbered.drop(
         name
-        for name in ("family", "seconds", "item_digest", "tokens", "cost", "limit", "error")
+        for name in ("family", "seconds", "item_digest", "tokens", "cost", "limit", "error", "minutes")
         if numbered[name].null_count() == len(numbered)
     )

@@ -5,6 +5,7 @@ Five layouts, told apart by their keys:
 - runs: one line per run, with ``task_id``, ``alias``, ``score_binarized`` and mostly ``human_minutes``;
 - practice (NAME): runs with ``attempt_number`` and ``learner_type``, where a person tries the same task again and again;
 - counts: ``n_successes`` out of ``n_runs`` for each subject and task; they stay counts;
+- task results (YAML): ``agents`` → tasks → ``n_successes`` and ``n_runs``, which are counts as well; ``tasks`` beside them may hold ``human_minutes``;
 - published results (YAML): the average score and the horizons of each model, which become scores;
 - release dates (YAML): ``date`` by model, which become the dates of the runs that are read with them.
 """
@@ -32,7 +33,7 @@ from howsure.yaml_files import read_yaml
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
-ABOUT = "METR runs, runs with practice (NAME), and counts of successes a subject and task (jsonl, csv, parquet); published results and release dates (YAML)"
+ABOUT = "METR runs, runs with practice (NAME), and counts of successes a subject and task (jsonl, csv, parquet); task results, published results and release dates (YAML)"
 OPTIONS = frozenset({"strict"})
 
 _RUNS = ("task_id", "alias", "score_binarized")
@@ -84,6 +85,8 @@ def read(
 
     def load(path: Path) -> list[_Shaped]:
         names = [theirs for names in _NAMES.values() for theirs in names]
+        if _yaml_layout(path) == "task results":
+            return [_from_counts(replace(part.parsed(), path=path)) for part in parts_of(_task_results(path))]
         held = [part.parsed() for part in parts_of(path, names)]
         return [_layout(part)(part) for part in held]
 
@@ -112,11 +115,32 @@ def _yaml_layout(path: Path) -> str | None:
     start = head(path)
     if re.search(r"^results:\s*$", start, re.M) and re.search(r"^ {2,}metrics:\s*$", start, re.M):
         return "published results"
+    if re.search(r"\bn_successes\s*:", start) and re.search(r"\bn_runs\s*:", start):
+        return "task results"
     return (
         "release dates"
         if re.match(r"(?:\s*#.*\n|\s*\n)*date:\s*\n(?:\s+.+:\s*['\"]?\d{4}-\d{2}-\d{2})", start)
         else None
     )
+
+
+def _task_results(path: Path) -> pl.DataFrame:
+    """One row per agent and task: agents (or the whole file) → tasks → n_successes, n_runs; what ``tasks`` says of a task is added."""
+    held = inner(read_yaml(path).value)
+    agents, about = inner(held, "agents") or {k: v for k, v in held.items() if k != "tasks"}, inner(held, "tasks")
+    rows = []
+    for agent, own in agents.items():
+        results = inner(own, "tasks") or inner(own, "task_results") or inner(own)
+        for task, counts in results.items():
+            if isinstance(counts, dict) and "n_runs" in counts:
+                rows.append({"alias": str(agent), "task_id": str(task), **inner(about, str(task)), **counts})
+    if not rows:
+        raise InputError(
+            f"{path}: no agent has tasks with n_successes and n_runs. Write agents: NAME: tasks: TASK: {{n_successes: 1, n_runs: 4}}."
+        )
+    known = {"alias", "task_id", "n_successes", "n_runs", *(name for names in _NAMES.values() for name in names)}
+    plain = [{k: v for k, v in row.items() if k in known and not isinstance(v, dict | list)} for row in rows]
+    return pl.DataFrame(plain, infer_schema_length=None)
 
 
 def _releases(path: Path) -> dict[str, date]:

@@ -22,6 +22,8 @@
     calibration    whether a score of 0.8 is right 80 % of the time
     crossed        a mean over items and raters who are both samples
     order          tests for an expected order of groups: Jonckheere, Page
+    paired_comparisons  strengths from votes and rankings: Bradley–Terry with ties, position and covariates, Plackett–Luce
+    quasi_variances     bars of many estimates that can be compared with one another by eye
     jackknife      groups left out in turn
     coverage       how often each of these intervals contains the true value, by simulation
 """

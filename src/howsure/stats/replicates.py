@@ -172,7 +172,7 @@ def expanded_level(level: float, df: float) -> float:
     float
         A level for `replicate_interval`, below 1: with one degree of freedom it holds all replicates.
     """
-    return min(1 - 2 * float(ndtr(-t_quantile(level, df) * math.sqrt((df + 1) / df))), 1 - 1e-12)
+    return min(1 - 2 * float(ndtr(-t_quantile(level, df) * math.sqrt(1 + 1 / df))), 1 - 1e-12)
 
 
 def probability_greater(a: ArrayLike, b: ArrayLike) -> Floats:

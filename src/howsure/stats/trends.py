@@ -14,7 +14,16 @@ from howsure.estimates import Estimate
 from howsure.stats._arrays import Bools, Floats, Ints, aligned, check_level, t_quantile
 from howsure.stats.replicates import Interval, replicate_interval
 
-__all__ = ["Line", "add_replicates", "clustered_slope", "fit_censored_lines", "fit_line", "is_frontier"]
+__all__ = [
+    "Line",
+    "add_replicates",
+    "clustered_slope",
+    "fit_censored_lines",
+    "fit_line",
+    "frontier_jackknife",
+    "is_frontier",
+    "truncated_normal",
+]
 
 
 _MOST_STEPS = 500
@@ -95,7 +104,7 @@ def fit_line(x: ArrayLike, y: ArrayLike, *, weights: ArrayLike | None = None, le
     """The line of least squares through points, with t intervals on n − 2 degrees of freedom.
 
     ``weights`` are inverse variances up to a factor; without them all points count alike. Points are taken as independent: those
-    of a running maximum are not, and its band is too narrow. Two points give a line whose slope and intercept have no
+    of a running maximum are not, and its band is too narrow (see `frontier_jackknife`). Two points give a line whose slope and intercept have no
     interval; fewer, or points above one another, give none.
     """
     check_level(level)
@@ -228,6 +237,39 @@ def is_frontier(days: Ints, values: Floats, top_n: int = 1) -> Bools:
     return found
 
 
+def frontier_jackknife(days: Ints, values: Floats, included: Bools) -> tuple[Floats, Floats]:
+    """The line through the frontier without each point in turn, where the frontier is chosen again every time.
+
+    The points of a running maximum are selected, so the scatter around their line is too small, and who sets an early record matters for all that follow. The jackknife
+    over all points, those below the frontier too, includes both.
+
+    Parameters
+    ----------
+    days : array of int, shape (n,)
+        When each point was made.
+    values : array, shape (n,)
+        How high each is.
+    included : array of bool, shape (n,)
+        Points that the line may go through; the others only count for the frontier.
+
+    Returns
+    -------
+    slopes, heights : array, shape (n_lines,)
+        The slope, and the height at the mean day of the line through all. Frontiers of fewer than two days have no line and are left out.
+    """
+    middle = days[is_frontier(days, values) & included].mean()
+    lines = []
+    for out in range(len(days)):
+        kept = np.arange(len(days)) != out
+        used = is_frontier(days[kept], values[kept]) & included[kept]
+        x, y = days[kept][used].astype(np.float64), values[kept][used]
+        if len(x) and np.ptp(x) > 0:
+            slope = _raw_slope(x, y)
+            lines.append((slope, y.mean() + slope * (middle - x.mean())))
+    found = np.array(lines).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
 def _fill(x: Floats, low: Floats, high: Floats) -> Floats:
     """Expected values of censored points under the line of largest likelihood, starting from the line through the known ones."""
     is_known = low == high
@@ -243,7 +285,7 @@ def _fill(x: Floats, low: Floats, high: Floats) -> Floats:
     values = known
     for _ in range(_MOST_STEPS):
         spread = np.maximum(spread, least)
-        mean, variance = _truncated((low - fitted) / spread, (high - fitted) / spread)
+        mean, variance = truncated_normal((low - fitted) / spread, (high - fitted) / spread)
         before, values = values, np.where(is_known, low, fitted + spread * mean)
         variance = np.where(is_known, 0, spread**2 * variance)
         centre, slope = values.mean(axis=1, keepdims=True), (values @ around / (around**2).sum())[:, None]
@@ -254,7 +296,7 @@ def _fill(x: Floats, low: Floats, high: Floats) -> Floats:
     return values
 
 
-def _truncated(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def truncated_normal(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Mean and variance of a standard normal variable between bounds."""
     is_right = low > 0  # mirrored, since Φ keeps its digits on the left
     low, high = np.where(is_right, -high, low), np.where(is_right, -low, high)

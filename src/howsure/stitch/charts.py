@@ -8,7 +8,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from howsure.charts import Caption, Field, Reference, captioned, heat_map, histogram, interval_plot, points_with_trend
+from howsure.charts import (
+    Caption,
+    Field,
+    Reference,
+    captioned,
+    heat_map,
+    histogram,
+    interval_plot,
+    line_with_band,
+    points_with_trend,
+)
 from howsure.charts.drawing import Chart, layered, nominal
 from howsure.charts.encodings import MAX_ROWS, NAMES, ON_TOP, by_group, position, reference_line, roles, tooltips
 from howsure.charts.theme import LIGHT, PALETTE, ROW
@@ -16,8 +26,12 @@ from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of
 from howsure.stitch.model.curves import curve_frame, residual_frame
 
 if TYPE_CHECKING:
+    from howsure.stitch.baskets import DomainIndices
+    from howsure.stitch.benchmark_gaps import BenchmarkGaps
     from howsure.stitch.exploration import Exploration
+    from howsure.stitch.preferences import VoteRanking
     from howsure.stitch.scale import Scale
+    from howsure.stitch.updating import ScaleUpdate
 
 __all__ = [
     "CAPABILITY",
@@ -25,11 +39,16 @@ __all__ = [
     "draw_coverage",
     "draw_curves",
     "draw_difficulties",
+    "draw_domains",
+    "draw_gaps",
+    "draw_joint",
     "draw_months",
     "draw_overlap",
     "draw_ranking",
     "draw_residuals",
     "draw_scale",
+    "draw_update",
+    "draw_votes",
     "readable",
 ]
 
@@ -58,6 +77,8 @@ def draw_overlap(found: Exploration) -> Chart:
     """How many models two benchmarks share, the most covered benchmarks first."""
     names = found.benchmarks["benchmark"].to_list()[:_MOST_CELLS]
     rows = found.overlap.filter(pl.col("benchmark").is_in(names), pl.col("other").is_in(names))
+    # an axis cuts long names at their end, where they differ
+    rows = rows.with_columns(pl.col("other").replace_strict(_told_apart(names)))
     return heat_map(
         rows,
         title="Models that two benchmarks share",
@@ -230,6 +251,123 @@ def draw_residuals(scale: Scale) -> Chart:
     return captioned(chart, title="Residuals of the fit", caption=caption)
 
 
+def draw_domains(found: DomainIndices, n: int = 10) -> Chart:
+    """The best models of the scale, each with its capability in every domain."""
+    best = found.models.unique("model").sort("overall", "model", descending=[True, False], nulls_last=True)
+    shown = best["model"].head(n).to_list()
+    rows = found.models.filter(pl.col("model").is_in(shown))
+    order = {name: i for i, name in enumerate(shown)}
+    rows = rows.sort(pl.col("model").replace_strict(order, return_dtype=pl.Int64), maintain_order=True)
+    note = (
+        f"The {len(shown)} models with the highest capability overall; models with few scores in a domain are not there"
+    )
+    return interval_plot(
+        rows.select("domain", "model", "capability", low="capability_low", high="capability_high"),
+        title="Capabilities by domain",
+        caption=Caption(
+            rows["model"].n_unique(), "models", found.level, "benchmarks' curves as on the whole scale", note
+        ),
+        label=Field("model", "Model"),
+        value=Field("capability", "Capability", CAPABILITY),
+        group=Field("domain", "Domain"),
+        is_sorted=False,
+    )
+
+
+def draw_update(found: ScaleUpdate, n: int = 25) -> Chart:
+    """The largest changes of capabilities: the new value with its interval, the old one as a tick."""
+    moved = found.models.drop_nulls("change").head(n)
+    rows = roles(
+        moved, label="model", value="capability", low="capability_low", high="capability_high", before="before"
+    )
+    x = Field("capability", "Capability", CAPABILITY)
+    across = position("x", rows, "value", x) | {"scale": {"zero": False}}
+    places = {"y": _names(rows["label"].to_list(), "Model")}
+    tips = tooltips(rows, label=Field("model", "Model"), value=x, before=Field("before", "Before", CAPABILITY))
+    layers = [
+        Chart(rows).mark("rule", strokeWidth=2.5).encode(**places, x=across | {"field": "low"}, x2={"field": "high"}, color={"value": PALETTE[0]}, tooltip=tips),
+        Chart(rows).mark("point", size=70).encode(**places, x=across, color={"value": PALETTE[0]}, tooltip=tips),
+        Chart(rows).mark("tick", thickness=3, size=14).encode(**places, x=across | {"field": "before"}, color={"value": PALETTE[1]}, tooltip=tips),
+    ]  # fmt: skip
+    new = found.counts.n_new_scores
+    caption = Caption(
+        len(moved), "models", found.scale.level, "of the new scale", f"Tick: the old value. {new:,} new scores"
+    )
+    return captioned(
+        layered(layers, height=len(rows) * ROW * 0.8),
+        title="The largest changes of capabilities",
+        caption=caption,
+        mark="Bars",
+    )
+
+
+def draw_votes(found: VoteRanking, n: int = 40) -> Chart:
+    """The ranking by votes, with bars that overlap only where the order of two models is uncertain."""
+    rows = (
+        found.models.drop_nulls("strength")
+        .head(n)
+        .select("model", "strength", low="comparison_from", high="comparison_to", group=pl.format("tier {}", "tier"))
+    )
+    note = f"Bars that do not overlap differ significantly. {found.fragility.sentence.rstrip('.')}"
+    return interval_plot(
+        rows,
+        title="Models by votes",
+        caption=Caption(
+            found.fragility.n_votes, "votes", found.level, f"comparison intervals over {found.n_voters:,} voters", note
+        ),
+        label=Field("model", "Model"),
+        value=Field("strength", "Strength in votes", "log odds"),
+    )
+
+
+def draw_joint(found: VoteRanking) -> Chart:
+    """Strength in votes over capability on benchmarks."""
+    if found.joint is None:
+        raise ValueError("there is no scale to compare with")
+    points = found.joint.models.filter(source="both").join(
+        found.models.select("model", "strength_low", "strength_high"), on="model", how="left"
+    )
+    slope, start = (found.joint.relation[name].value or 0.0 for name in ("slope", "intercept"))
+    spread = found.joint.relation["spread"].value or 0.0
+    ends = [float(one) for one in (points["capability"].min(), points["capability"].max())]  # type: ignore[arg-type]
+    x = np.linspace(ends[0], ends[1], 20)
+    line = start + slope * x
+    trend = pl.DataFrame(
+        {"capability": x, "strength": line, "strength_low": line - spread, "strength_high": line + spread}
+    )
+    relation = found.joint.relation
+    note = f"Correlation {relation['correlation']}, corrected for errors. Band: one standard deviation of models around the line"
+    return points_with_trend(
+        points,
+        trend,
+        title="Votes and capability",
+        caption=Caption(len(points), "models on both", found.level, "over voters", note),
+        x=Field("capability", "Capability", CAPABILITY),
+        y=Field("strength", "Strength in votes", "log odds"),
+        low="strength_low",
+        high="strength_high",
+        label=Field("model", "Model"),
+        named=readable(points.sort("capability", descending=True), "capability", "strength", "model", most=8),
+    )
+
+
+def draw_gaps(found: BenchmarkGaps) -> Chart:
+    """How precisely a model of each capability is measured by all benchmarks together."""
+    return line_with_band(
+        found.precision,
+        title="Where on the scale benchmarks measure well",
+        caption=Caption(
+            len(found.precision), "capabilities", found.level, "refits of the scale",
+            "Standard error of a model with a score on every benchmark; the lower, the better",
+        ),
+        x=Field("capability", "Capability", CAPABILITY),
+        y=Field("sd", "Standard error", CAPABILITY),
+        low="sd_low",
+        high="sd_high",
+        reference=Reference(1.5 * found.provenance.settings["usual_sd"], "gap: above this"),
+    )  # fmt: skip
+
+
 def readable(
     points: pl.DataFrame, x: str, y: str, label: str, *, within: pl.DataFrame | None = None, most: int = 12
 ) -> list[str]:
@@ -258,6 +396,12 @@ def _places(rows: pl.DataFrame, x: str, y: str) -> NDArray[np.float64]:
 
 def _cut(n: int, most: int) -> str:
     return f"The first {most} of {n} benchmarks" if n > most else ""
+
+
+def _told_apart(names: list[str], most: int = 19) -> dict[str, str]:
+    """Long names without their middle; a name that would then be another's stays whole."""
+    short = {name: name if len(name) <= most else f"{name[: most - 11]}…{name[-10:]}" for name in names}
+    return {name: one if list(short.values()).count(one) == 1 else name for name, one in short.items()}
 
 
 def _names(order: list[str], title: str, field: str = "label") -> dict[str, Any]:

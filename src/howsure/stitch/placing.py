@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -86,7 +87,9 @@ class NextBenchmark(Result):
         return {"next": self.benchmarks}
 
 
-def score(scale: Scale, scores: Source | Scores, *, seed: int = 0) -> PlacedModels:
+def score(
+    scale: Scale, scores: Source | Scores, *, weights: Mapping[str, float] | None = None, seed: int = 0
+) -> PlacedModels:
     """Capabilities of the models of a new table, with the benchmarks as they are; best first.
 
     Benchmarks are matched by `match_benchmarks`; those that the scale does not have are excluded and named in the column ``unmatched``. The interval covers errors of
@@ -98,6 +101,8 @@ def score(scale: Scale, scores: Source | Scores, *, seed: int = 0) -> PlacedMode
         A finished scale; its level is that of the intervals.
     scores : Scores, frame or path
         Scores of new models, one row per model and benchmark.
+    weights : mapping of str to float, optional
+        How much a benchmark counts beside its precision; 1 by default.
     seed : int
         The same seed gives the same numbers.
     """
@@ -105,9 +110,10 @@ def score(scale: Scale, scores: Source | Scores, *, seed: int = 0) -> PlacedMode
     scores = match_benchmarks(scale, scores)
     problem = _on_known(scale, prepare_all_scores(scores))
     rows = problem.rows(1 if scale.estimate.trait is None else 2)
-    theta, weights = _settle(scale, problem, rows)
+    factor = np.array([(weights or {}).get(name, 1.0) for name in problem.benchmarks])[problem.benchmark]
+    theta, settled = _settle(scale, problem, rows, factor)
     capability = theta[rows.layout.capability]
-    drawn = _redrawn(scale, problem, rows, theta, weights, np.random.default_rng(seed))
+    drawn = _redrawn(scale, problem, rows, theta, settled, np.random.default_rng(seed))
     found = replicate_interval(drawn, scale.level)
     state = states_of_models(problem)
     frame = pl.DataFrame(
@@ -218,13 +224,13 @@ def _on_known(scale: Scale, new: Problem) -> Problem:
     )
 
 
-def _settle(scale: Scale, problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
-    """Capabilities and weights that agree with each other."""
+def _settle(scale: Scale, problem: Problem, rows: Rows, factor: Floats) -> tuple[Floats, Floats]:
+    """Capabilities and weights, times a factor of each score, that agree with each other."""
     theta, prior = _frozen(scale, problem, rows, scale.estimate)
-    weights = _weights(scale, problem, np.full(problem.n_observations, 0.5))
+    weights = factor * _weights(scale, problem, np.full(problem.n_observations, 0.5))
     for _ in range(_ROUNDS):
         before, theta = theta, minimise(rows, weights, theta, prior, _TOLERANCE, _MOST).theta
-        weights = _weights(scale, problem, expected(rows, theta)[1])
+        weights = factor * _weights(scale, problem, expected(rows, theta)[1])
         if np.abs(theta - before).max() < _SETTLED:
             break
     return theta, weights

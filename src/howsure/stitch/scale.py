@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -388,6 +389,11 @@ def _prepare(scores: Scores, chosen: Preset, cleaning: Mapping[str, Any]) -> Pro
     """The scores to be fitted; what the preset leaves out can be included by name."""
     there = set(scores.frame["benchmark"].unique())
     left_out = [name for name in chosen.left_out() if name in there and name not in cleaning["include"]]
+    pairs = (
+        scores.frame.select("model", "benchmark").unique(maintain_order=True).rows() if chosen.left_out_scores else []
+    )
+    for patterns in chosen.left_out_scores:
+        left_out += [f"{m}@{b}" for m, b in pairs if fnmatchcase(m, patterns[0]) and fnmatchcase(b, patterns[1])]
     notes = []
     if chosen.drops_superseded and scores.has("superseded_by"):
         pairs = scores.frame.select("benchmark", "superseded_by").drop_nulls().unique(maintain_order=True).rows()

@@ -12,24 +12,36 @@ from howsure.estimates import Estimate, chance, stated
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
+from howsure.stitch.baskets import DomainIndices
+from howsure.stitch.benchmark_gaps import BenchmarkGaps
 from howsure.stitch.exploration import Exploration
 from howsure.stitch.forecasting.frontier import dates_of
 from howsure.stitch.forecasting.frontier_forecast import Forecast
 from howsure.stitch.forecasting.horizon_map import HorizonMap
+from howsure.stitch.forecasting.lags import Lags
 from howsure.stitch.forecasting.scaling import QUANTITIES, Progress
+from howsure.stitch.growth_rates import GrowthRates
+from howsure.stitch.preferences import VoteRanking
 from howsure.stitch.scale import Scale
 from howsure.stitch.sensitivity.analysis import Robustness
 from howsure.stitch.sensitivity.inspection import ScaleCheck
 from howsure.stitch.summaries import estimate_of
+from howsure.stitch.updating import ScaleUpdate
 
 __all__ = [
     "check_section",
+    "domain_section",
     "explore_section",
     "forecast_section",
+    "gap_section",
+    "growth_section",
     "horizon_section",
+    "lag_section",
     "progress_section",
     "robustness_section",
     "scale_section",
+    "update_section",
+    "votes_section",
 ]
 
 _MOST_ROWS = 300  # more than this a reader takes from the file
@@ -98,10 +110,11 @@ def forecast_section(found: Forecast) -> Section:
     last = found.path["date"][-1]
     text = (
         f"The best models' capability rises by {trend.slope()} per year (R² {trend.line.r2:.2f} over {trend.line.n} models). "
-        f"On {last} the line is at {found.at(last, 'confidence')}, and a new best model at {found.at(last)}."
+        f"On {last} the line is at {found.at(last, 'confidence')}{_told_frontier(found)}."
     )
     method = (
-        "A line through the models that were among the best on the day of their release. The confidence band is for the line, the prediction band for one new model; both include the "
+        "The frontier is the highest capability so far, and never falls. It is drawn month by month from today's best: the best new model of each month is a line with a slowly changing slope, a deviation that lasts, and scatter, "
+        "fitted to the best new models of all past months; shapes are averaged by their likelihood. The grey line goes through the models that were among the best on the day of their release. All bands include the "
         "uncertainty of the capabilities themselves, through the refits of the scale. The validation refits the scale on scores from before each cut-off, puts it in today's unit, "
         "and compares with the later models. The break test permutes the residuals to simulate data without a break, so its false-positive rate is 5 %."
     )
@@ -110,13 +123,22 @@ def forecast_section(found: Forecast) -> Section:
     ]
     columns = ["Benchmark", "Capability needed", "Date", "Earliest", "Latest", "State", "First model with the score"]
     blocks: list[Block] = [Text(text), *map(ChartBlock, found.charts().values())]
-    if len(found.backtest.summary):
-        blocks.append(_table(found.backtest.summary, "Forecasts from earlier scores, compared with the later models."))
+    if len(found.backtest.horizons):
+        blocks.append(
+            _table(found.backtest.horizons, "Forecasts from earlier scores, compared with the frontier later.")
+        )
     reach = found.provenance.settings["reach"]
     blocks.append(TableBlock(columns, rows, f"When the frontier scores {reach:.0%} on each benchmark, at {level:.0%}."))
     download = Download("forecast.csv", csv_text(found.path))
     told = f"The best models' capability rises by {trend.slope()} per year."
     return Section("Forecast: where is the frontier going?", [*blocks, Method(method), download], found=[told])
+
+
+def _told_frontier(found: Forecast) -> str:
+    rows = found.path.drop_nulls("frontier")
+    if not len(rows):
+        return ""
+    return f", and the best model by then at {found.at(rows['date'][-1])}; in {rows['date'][0]:%B %Y} nothing is better than today's best with probability {rows['p_no_change'][0]:.2f}"
 
 
 def progress_section(found: Progress) -> Section:
@@ -130,6 +152,149 @@ def progress_section(found: Progress) -> Section:
     charts = [ChartBlock(chart) for chart in found.charts().values()]
     table = TableBlock(["Quantity", "Method", "Estimate"], rows, "Effects of compute and time.")
     return Section("How much is compute, how much is algorithms?", [Text(text), *charts, table, Method(method)])
+
+
+def lag_section(found: Lags) -> Section:
+    """How many months groups are behind one another."""
+    leader = found.groups["group"][0]
+    rows: list[list[Cell]] = []
+    for row in found.lags.rows(named=True):
+        months, latest = (found.estimate(row, name) for name in ("months", "latest"))
+        rows.append([row["group"], row["behind"], months, latest, chance(row["p_behind"])])
+    of_leader = found.lags.filter(behind=leader).drop_nulls("months").rows(named=True)
+    told = [f"{row['group']} is {found.estimate(row)} months behind {leader}" for row in of_leader[:3]]
+    method = (
+        "The lag at a capability is the time between the first model of either group that had it. It is averaged over the capabilities that both groups reached, so it is the area between the two "
+        "frontiers. Intervals come from the refits of the scale; which models were published is taken as given."
+    )
+    columns = ["Group", "Behind", "Months (mean)", "Months (latest)", "P(behind)"]
+    blocks: list[Block] = [Text("; ".join(told) + "." if told else "No two groups overlap.")]
+    blocks += [
+        *map(ChartBlock, found.charts().values()),
+        TableBlock(columns, rows, f"Lags with {found.level:.0%} intervals; negative: ahead."),
+        Method(method),
+    ]
+    return Section("How far are groups behind one another?", blocks)
+
+
+def domain_section(found: DomainIndices) -> Section:
+    """Capabilities by domain."""
+    heads = found.models.group_by("domain", maintain_order=True).first()
+    told = "; ".join(
+        f"{row['domain']}: {row['model']} {estimate_of(row, found.level)}" for row in heads.rows(named=True)
+    )
+    rows: list[list[Cell]] = [
+        [row["domain"], row["rank"], row["model"], estimate_of(row, found.level), row["overall"], row["n_benchmarks"]]
+        for row in found.models.head(_MOST_ROWS).rows(named=True)
+    ]
+    columns = ["Domain", "Rank", "Model", "Capability in the domain", "Overall", "Benchmarks"]
+    method = (
+        "The benchmarks' difficulties and slopes stay as they are on the whole scale; only the capabilities are fitted again, to the scores of each domain. All domains are in the unit of the scale. "
+        "Models with few scores in a domain are drawn towards what is expected of their date."
+    )
+    blocks: list[Block] = [
+        Text(f"The highest capability by domain: {told}."),
+        *map(ChartBlock, found.charts().values()),
+    ]
+    tables = [
+        TableBlock(columns, rows, f"Models by domain, with {found.level:.0%} intervals."),
+        _table(found.baskets, "Benchmarks of each domain."),
+    ]
+    return Section("How capable are models in each domain?", [*blocks, *tables, Method(method)])
+
+
+def update_section(found: ScaleUpdate) -> Section:
+    """What moved, and why."""
+    counts = found.counts
+    text = (
+        f"{counts.n_new_scores:,} scores are new, {counts.n_changed_scores:,} changed and {counts.n_removed_scores:,} are gone; {counts.n_new_models:,} models and {counts.n_new_benchmarks:,} benchmarks are new. "
+        f"{int(found.models['is_outside'].sum()):,} of {len(found.models.drop_nulls('change')):,} old capabilities are outside the new {found.scale.level:.0%} interval."
+    )
+    names = ("model", "before", "capability", "change", "by_own_scores", "by_curves", "rank_before", "rank", "reason")
+    method = "A change by own scores is what the model's new, changed and removed scores do while the old curves stay. The rest is by the curves: benchmarks moved through the scores of other models."
+    tables = [
+        _table(found.models, "Models, the largest change first.", names),
+        _table(found.benchmarks, "Benchmarks, the largest change first."),
+        _table(found.scores, "Scores that came, changed or went."),
+    ]
+    return Section(
+        "What moved, and why?", [Text(text), *map(ChartBlock, found.charts().values()), *tables, Method(method)]
+    )
+
+
+def votes_section(found: VoteRanking) -> Section:
+    """Models by votes."""
+    rows: list[list[Cell]] = [
+        [row["rank"], None if row["rank_low"] is None else f"{row['rank_low']:.0f}–{row['rank_high']:.0f}", row["tier"], row["model"], _strength(row, found.level), row["n_votes"], row["win_rate"], chance(row["p_best"])]
+        for row in found.models.head(_MOST_ROWS).rows(named=True)
+    ]  # fmt: skip
+    columns = [
+        "Rank",
+        f"Rank, {found.level:.0%} interval",
+        "Tier",
+        "Model",
+        "Strength (log odds)",
+        "Votes",
+        "Share of wins",
+        "P(best)",
+    ]
+    effects: list[list[Cell]] = [
+        [
+            row["effect"],
+            Estimate.without("undefined", row["reason"])
+            if row["value"] is None
+            else Estimate(row["value"], row["value_low"], row["value_high"], found.level),
+        ]
+        for row in found.effects.rows(named=True)
+    ]
+    method = (
+        "Bradley–Terry with ties (Davidson): P(A) : P(B) : P(tie) = exp(η/2) : exp(−η/2) : ν, with η the difference of the strengths plus the advantage of A and the covariates. "
+        "Intervals take the votes of one voter as dependent. A tier begins with the first model that is significantly worse than the head of the tier before, over all pairs. "
+        "Fragility drops the most influential votes and refits."
+    )
+    blocks: list[Block] = [Text(found.fragility.sentence), *map(ChartBlock, found.charts().values())]
+    blocks.append(TableBlock(columns, rows, "Models by votes."))
+    blocks += [TableBlock(["Effect", "Log odds"], effects, "Position, ties and covariates.")] if effects else []
+    blocks += [_table(found.joint.models, "Capabilities from benchmarks and votes together.")] if found.joint else []
+    return Section("Which models do voters prefer?", [*blocks, Method(method)])
+
+
+def _strength(row: Mapping[str, Any], level: float) -> Estimate:
+    if row["strength"] is None:
+        return Estimate.without(row["strength_state"], "it always won, always lost, or is not linked", level=level)
+    return Estimate(row["strength"], row["strength_low"], row["strength_high"], level)
+
+
+def gap_section(found: BenchmarkGaps) -> Section:
+    """Where benchmarks are missing, and what to add."""
+    ranges = ", ".join(f"{low:.2f} to {high:.2f}" for low, high in found.ranges())
+    best = found.new_benchmarks.row(0, named=True)
+    gain = Estimate(best["gain"], best["gain_low"], best["gain_high"], found.level)
+    text = (
+        (
+            f"Benchmarks are missing at capabilities {ranges}. "
+            if ranges
+            else "No capability is measured much worse than the usual one. "
+        )
+        + f"A new benchmark would say most about the best models (mean capability {found.frontier:.2f}) at difficulty {best['difficulty']:.2f}: it would narrow their standard error by a share of {gain}."
+    )
+    tables = [
+        _table(found.priorities, "Scores that the best models lack, the most informative first."),
+        _table(found.precision, "Precision along the scale."),
+    ]
+    return Section("Which benchmarks are missing?", [Text(text), *map(ChartBlock, found.charts().values()), *tables])
+
+
+def growth_section(found: GrowthRates) -> Section:
+    """Growth rates under different rules."""
+    return Section(
+        "How fast does the frontier grow?",
+        [
+            Text("\n\n".join(found.sentences)),
+            _table(found.rates, "Growth of the frontier under different rules."),
+            Method(found.method),
+        ],
+    )
 
 
 def horizon_section(found: HorizonMap) -> Section:

@@ -1,6 +1,6 @@
 """Blind human ratings: do people agree, and does an automatic judge agree with them?
 
-The verbs of ``howsure study`` under the same names: `plan`, `select`, `check`, `build`, `collect`, `analyze`, `judge`, `validate`,
+The verbs of ``howsure study`` under the same names: `init`, `plan`, `select`, `check`, `build`, `collect`, `analyze`, `judge`, `validate`,
 `reliability`, `simulate`.
 
 >>> import howsure
@@ -30,11 +30,17 @@ if TYPE_CHECKING:
     from howsure.study.packet.rehearsal import fill_in as fill_in
     from howsure.study.packet.selection import Selection as Selection
     from howsure.study.packet.selection import select as select
+    from howsure.study.packet.simulated_raters import ItemCrowd as ItemCrowd
+    from howsure.study.packet.simulated_raters import SimulatedAnswers as SimulatedAnswers
+    from howsure.study.packet.simulated_raters import rate_items as rate_items
+    from howsure.study.planning.design import RatingDesign as RatingDesign
     from howsure.study.planning.plans import StudyPlan as StudyPlan
     from howsure.study.planning.plans import plan as plan
     from howsure.study.planning.simulated_studies import Assumptions as Assumptions
-    from howsure.study.planning.simulated_studies import RatingDesign as RatingDesign
+    from howsure.study.presets import init as init
+    from howsure.study.protocol import ItemStudy as ItemStudy
     from howsure.study.protocol import Study as Study
+    from howsure.study.protocol import read_study as read_study
     from howsure.study.scoring.collection import CollectedRatings as CollectedRatings
     from howsure.study.scoring.collection import collect as collect
     from howsure.study.simulator import Crowd as Crowd
@@ -49,13 +55,16 @@ _HOMES = {
     "CollectedRatings": "scoring.collection",
     "Criterion": "verdict",
     "Crowd": "simulator",
-    "RatingDesign": "planning.simulated_studies",
+    "RatingDesign": "planning.design",
+    "ItemCrowd": "packet.simulated_raters",
+    "ItemStudy": "protocol",
     "JudgeRatings": "judging.ratings",
     "StudyPacket": "packet.building",
     "Preflight": "packet.preflight",
     "Reliability": "agreement",
     "Selection": "packet.selection",
     "Similarity": "judging.embeddings",
+    "SimulatedAnswers": "packet.simulated_raters",
     "SimulatedStudy": "simulator",
     "Study": "protocol",
     "StudyPlan": "planning.plans",
@@ -65,11 +74,14 @@ _HOMES = {
     "check": "packet.preflight",
     "collect": "scoring.collection",
     "fill_in": "packet.rehearsal",
+    "init": "presets",
     "judge": "judging.ratings",
     "measure_similarity": "judging.embeddings",
     "plan": "planning.plans",
+    "rate_items": "packet.simulated_raters",
     "read_criteria": "verdict",
     "read_ratings": "agreement",
+    "read_study": "protocol",
     "reliability": "agreement",
     "select": "packet.selection",
     "simulate": "simulator",

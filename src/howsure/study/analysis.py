@@ -139,7 +139,13 @@ class Analysis(Result):
                 "verdict_all": {one.criterion.name: one.verdict for one in self.judgements_everyone},
                 "overall": self.verdict,
                 "criteria": [
-                    {**vars(one.criterion), "estimate": one.estimate, "verdict": one.verdict, "reason": one.reason}
+                    {
+                        **vars(one.criterion),
+                        "estimate": one.estimate,
+                        "verdict": one.verdict,
+                        "p": one.p,
+                        "reason": one.reason,
+                    }
                     for one in self.judgements
                 ],
                 "tests": _tests(self.findings),
@@ -240,7 +246,7 @@ def analyze(
         findings = everyone
     else:
         findings = find(scored.of(kept), guesses and guesses.of(kept), minutes, known, settings)
-    judgements = judge_all(findings.statistics, criteria, has_raters=bool(kept))
+    judgements = judge_all(findings.statistics, criteria, has_raters=bool(kept), p_values=findings.p_values)
     read = {"raters": raters, "study": study, "model_scores": model_scores}
     provenance = Provenance.of(
         ratings,
@@ -262,7 +268,7 @@ def analyze(
         parts=scored.parts,
         raters=rows,
         judgements=judgements,
-        judgements_everyone=judge_all(everyone.statistics, criteria, has_raters=bool(kept)),
+        judgements_everyone=judge_all(everyone.statistics, criteria, has_raters=bool(kept), p_values=everyone.p_values),
         sentence=sentence,
         provenance=provenance,
     )

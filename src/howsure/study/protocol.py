@@ -2,43 +2,65 @@
 
 ::
 
-    Study ─┬─ gold, characteristics     what the voice is like; raters keep it at hand
-           ├─ quiz                      optional questions on it, with a pass mark
-           ├─ pairs                     prompt, target response, comparison response
-           ├─ dimensions                what is asked about each pair (voice, vibe, logic, continuity by default)
-           ├─ attention                 items whose right answer is stated in them
-           └─ repeats                   how many pairs are shown again with their slots swapped
+    every study ─┬─ screening, consent, quiz, attention, demographics, comments, debriefing      optional parts
+                 ├─ repeats            how many items are shown again, with their slots turned round
+                 └─ design             how many ratings each item gets, and how many items each rater
+
+    Study (has `pairs`)       one voice: a gold standard, and pairs of a target and a comparison response. The persona protocol
+    ItemStudy (has `items`)   anything else: items, each with a text or with responses of named systems, and questions of any type
+
+`read_study` reads either from its file.
 """
 
 from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from howsure.errors import InputError, OptionError
 from howsure.people import digest
+from howsure.people.markup import pictures_in, read_picture
 from howsure.people.protocol import refuse_twice
+from howsure.people.words import Words, read_words
 from howsure.yaml_files import Document, read_yaml
 
 __all__ = [
     "DEFAULT_DIMENSIONS",
+    "PAIR",
+    "QUESTION_TYPES",
     "SLOTS",
+    "AskedAtEnd",
     "Attention",
+    "BlockPlan",
     "Dimension",
+    "ItemQuestion",
+    "ItemStudy",
     "Kind",
     "Quiz",
     "QuizQuestion",
     "ResponsePair",
+    "Screening",
     "Study",
+    "StudyItem",
+    "StudyParts",
+    "TurnText",
+    "Unit",
+    "plain_text",
+    "read_study",
+    "study_of",
 ]
 
 Kind = Literal["comparison", "each", "preferred", "choice"]
 SLOTS = ("Response 1", "Response 2")
+PAIR = ("target", "comparison")
+"""What a pair's responses are called where systems are named."""
 
 _Line = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"\S")]
 # a line end after the last word would tell a text in block style from one in quotes
@@ -131,11 +153,11 @@ class Dimension(_Part):
         """What a page records for it: names, each with the slot it asks about (None: the pair)."""
         return ((f"{self.name}_1", 1), (f"{self.name}_2", 2)) if self.kind == "each" else ((self.name, None),)
 
-    def asked(self, slot: int | None = None) -> str:
-        """The question as a rater reads it; `slot` 1 or 2 for a dimension asked of each response."""
+    def asked(self, slot: int | None = None, label: str | None = None) -> str:
+        """The question as a rater reads it; `slot` 1 or 2 for a dimension asked of each response, `label` how the page calls it."""
         if slot is None:
             return self.question
-        response = SLOTS[slot - 1]
+        response = label or SLOTS[slot - 1]
         told = self.question.replace("{response}", response)
         return told if told != self.question else f"{response}: {told}"
 
@@ -243,13 +265,164 @@ class Attention(QuizQuestion):
     """What raters read; it says which answer to give."""
 
 
-class Study(_Part):
-    """A whole study. `Study.read` reads it from a file.
+class Screening(_Part):
+    """A question that decides who may take part."""
+
+    question: _Line
+    """What people read."""
+    options: tuple[_Line, ...] = Field(min_length=2, max_length=20)
+    """The answers in the order shown."""
+    admits: tuple[_Line, ...] = Field(min_length=1)
+    """The answers with which a person may go on; any other ends the page."""
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        refuse_twice("option", self.options)
+        if strangers := set(self.admits) - set(self.options):
+            raise ValueError(f"{min(strangers)!r} is admitted but not among the options ({', '.join(self.options)})")
+        if set(self.admits) == set(self.options):
+            raise ValueError("every answer is admitted, so the question screens nobody; leave one out of admits")
+        return self
+
+
+class AskedAtEnd(_Part):
+    """A question about the rater, such as their age group; it may be left open."""
+
+    name: _Name
+    """The name in tables."""
+    question: _Line
+    """What raters read."""
+    options: tuple[_Line, ...] = Field(default=(), max_length=30)
+    """The answers in the order shown; left out: free text."""
+
+
+class BlockPlan(_Part):
+    """How the ratings are dealt: `build` makes balanced blocks of it."""
+
+    ratings: int = Field(ge=1, le=100_000)
+    """How many ratings each item gets."""
+    per_rater: int | None = Field(default=None, ge=1)
+    """How many items one rater rates; left out: all."""
+
+
+class StudyParts(_Part):
+    """What every study has, whatever it asks.
 
     Parameters
     ----------
     title : _Line
         Title of the study.
+    screening : tuple[Screening, ...]
+        Questions that decide who may take part.
+    quiz : Quiz | None
+        Calibration quiz.
+    attention : tuple[Attention, ...]
+        Attention items.
+    repeats : int
+        Number of items shown again with turned slots.
+    demographics : tuple[AskedAtEnd, ...]
+        Questions about the rater.
+    debriefing : _Prose | None
+        What raters read after all answers.
+    design : BlockPlan | None
+        How ratings are dealt.
+    target_minutes : tuple[float, float] | None
+        Expected shortest and longest time, in minutes.
+    seed : int
+        Seed of the blinding.
+    language : str
+        Language code of the texts and of the page.
+    words : dict[str, str | dict[str, str]]
+        Texts of the page that differ from the bundled ones.
+    thanks : str
+        Text at the end.
+    """
+
+    title: _Line
+    """What raters see on top of every page; it must not tell what is compared."""
+    screening: tuple[Screening, ...] = Field(default=(), max_length=10)
+    """Questions that decide who may take part."""
+    quiz: Quiz | None = None
+    """Optional questions before rating begins, with a pass mark."""
+    attention: tuple[Attention, ...] = Field(default=(), max_length=20)
+    """Items that show who reads."""
+    repeats: int = Field(default=0, ge=0)
+    """How many items are shown again, with their slots turned round."""
+    demographics: tuple[AskedAtEnd, ...] = Field(default=(), max_length=20)
+    """Questions about the rater, after all ratings."""
+    debriefing: _Prose | None = None
+    """What raters read after all answers: what the study is about."""
+    design: BlockPlan | None = None
+    """How many ratings each item gets, and how many items each rater; left out: every rater rates everything."""
+    target_minutes: tuple[float, float] | None = None
+    """From and to how many minutes a rater should need; left out: 0.8 to 1.3 times what its texts and questions take."""
+    seed: int = Field(default=0, ge=0)
+    """Same seed, same orders."""
+    language: str = Field(default="en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
+    """The language of the texts, for screen readers; the page's own words are bundled in English (en) and German (de)."""
+    words: dict[str, str | dict[str, str]] = {}
+    """The page's own words in another language: the name of a YAML file (see words-en.yaml)."""
+    thanks: str = Field(default="", max_length=10_000)
+    """What raters read at the end."""
+
+    @model_validator(mode="after")
+    def _fit_parts(self) -> Self:
+        refuse_twice("attention item", (item.id for item in self.attention))
+        refuse_twice("question about raters", (one.name for one in self.demographics))
+        low, high = self.target_minutes or (1, 1)
+        if not 0 < low <= high:
+            raise ValueError(f"target_minutes {low:g} to {high:g} is not an increasing range")
+        return self
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of all that the study holds."""
+        return digest(self.model_dump(mode="json"))
+
+    @property
+    def worded(self) -> Words:
+        """What its pages themselves say."""
+        return Words.of(self.language, self.words)
+
+    @property
+    def usual_minutes(self) -> tuple[float, float]:
+        """From and to how many minutes a rater should need: as the author says, or by the length of the study."""
+        if self.target_minutes is not None:
+            return self.target_minutes
+        low = max(1, math.floor(0.8 * self.expected_minutes))
+        return low, max(low + 1, math.ceil(1.3 * self.expected_minutes))
+
+    @property
+    def expected_minutes(self) -> float:
+        """How long a rater needs: every text read once at 238 words per minute, and 5 seconds for each answer."""
+        raise NotImplementedError
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """What can be shown to a rater, one screen each."""
+        raise NotImplementedError
+
+    @property
+    def n_units(self) -> int:
+        """How many items one rater rates, without repeats."""
+        n_all = len(self.units)
+        return min(self.design.per_rater or n_all, n_all) if self.design else n_all
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one screen shows: an item, with the responses of some systems (none: a text without a system)."""
+
+    id: str
+    item: str
+    systems: tuple[str, ...]
+
+
+class Study(StudyParts):
+    """A study of one voice: pairs of responses against a gold standard. `Study.read` reads it from a file.
+
+    Parameters
+    ----------
     consent : _Prose
         Text of the consent.
     gold : _Prose
@@ -258,30 +431,14 @@ class Study(_Part):
         What raters should look for.
     instructions : _Prose
         Instructions for raters.
-    quiz : Quiz | None
-        Calibration quiz.
     pairs : tuple[ResponsePair, ...]
         The pairs of responses.
     dimensions : tuple[Dimension, ...]
         The questions about each pair.
-    attention : tuple[Attention, ...]
-        Attention items.
-    repeats : int
-        Number of pairs shown again with swapped slots.
     ask_guess : bool
         Whether to ask at the end which response was the target.
-    target_minutes : tuple[float, float] | None
-        Expected shortest and longest time, in minutes.
-    seed : int
-        Seed of the blinding.
-    language : str
-        Language code of the texts.
-    thanks : _Prose
-        Text at the end.
     """
 
-    title: _Line
-    """What raters see on top of every page; it must not tell what is compared."""
     consent: _Prose
     """What raters agree to before anything else."""
     gold: _Prose
@@ -292,38 +449,20 @@ class Study(_Part):
         "Compare the responses only with the gold standard. Which one is cleverer or longer does not matter."
     )
     """What to go by while rating."""
-    quiz: Quiz | None = None
-    """Optional questions on the gold standard, with a pass mark."""
     pairs: tuple[ResponsePair, ...] = Field(min_length=1, max_length=200)
     """The pairs to rate, or the name of a YAML file with them."""
     dimensions: tuple[Dimension, ...] = Field(default=DEFAULT_DIMENSIONS, min_length=1, max_length=12)
     """What is asked about each pair; voice, vibe, logic and continuity when left out."""
-    attention: tuple[Attention, ...] = Field(default=(), max_length=20)
-    """Items that show who reads."""
-    repeats: int = Field(default=0, ge=0)
-    """How many pairs are shown again, with their slots swapped."""
     ask_guess: bool = False
     """Whether to ask, after all ratings, which response of each pair was written to match the gold standard: did blinding hold?"""
-    target_minutes: tuple[float, float] | None = None
-    """From and to how many minutes a rater should need; left out: 0.8 to 1.3 times what its texts and questions take."""
-    seed: int = Field(default=0, ge=0)
-    """Same seed, same orders."""
-    language: str = Field(default="en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
-    """The language of the texts, for screen readers."""
-    thanks: _Prose = "Thank you for taking part."
-    """What raters read at the end."""
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
         refuse_twice("pair", (pair.id for pair in self.pairs))
         refuse_twice("dimension", (dimension.name for dimension in self.dimensions))
         refuse_twice("question", (field for dimension in self.dimensions for field, _ in dimension.fields))
-        refuse_twice("attention item", (item.id for item in self.attention))
         if self.repeats > len(self.pairs):
             raise ValueError(f"repeats {self.repeats} is above the {len(self.pairs)} pairs")
-        low, high = self.target_minutes or (1, 1)
-        if not 0 < low <= high:
-            raise ValueError(f"target_minutes {low:g} to {high:g} is not an increasing range")
         return self
 
     @classmethod
@@ -343,44 +482,24 @@ class Study(_Part):
 
         ``pairs`` may name another file, beside the first, that holds the pairs.
         """
-        path = Path(path)
-        document = read_yaml(path)
-        if not isinstance(document.value, dict):
+        found = read_study(path)
+        if not isinstance(found, cls):
             raise InputError(
-                f"{path}: not a study. It begins with `title: …`; `howsure study check --schema` lists its fields."
+                f"{path}: has `items`, so it is no study of pairs against a gold standard, which this needs."
             )
-        given, pairs_in = dict(document.value), document
-        if isinstance(given.get("pairs"), str):
-            pairs_in = read_yaml(path.parent / given["pairs"])
-            listed = pairs_in.value
-            given["pairs"] = listed.get("pairs") if isinstance(listed, dict) else listed
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            raise InputError(_fault(error, document, pairs_in)) from None
+        return found
 
     @classmethod
     def schema(cls) -> dict[str, Any]:  # type: ignore[override]
         """The JSON schema of a study file, for editors that complete and check."""
-        made = cls.model_json_schema()
-        pairs = made["properties"]["pairs"]
-        made["properties"]["pairs"] = {
-            "description": pairs.pop("description"),
-            "anyOf": [pairs, {"type": "string", "description": "Name of a YAML file that contains the pairs."}],
-        }
-        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
-
-    @cached_property
-    def digest(self) -> str:
-        """The SHA-256 of all that the study holds."""
-        return digest(self.model_dump(mode="json"))
+        return _schema(cls, "pairs")
 
     @cached_property
     def expected_minutes(self) -> float:
         """How long a rater needs: every text read once at 238 words per minute, and 5 seconds for each answer."""
         shown = [(pair.prompt, pair.target, pair.comparison) for pair in self.pairs]
         n_words = sum(_n_words(text) for texts in shown for text in texts)
-        n_words += round(n_words / len(shown) * self.repeats)
+        n_words = round(n_words / len(shown) * (self.n_units + self.repeats))
         n_words += sum(map(_n_words, (self.consent, self.gold, self.instructions, *self.characteristics)))
         asked = [*self.attention, *(self.quiz.questions if self.quiz else ())]
         n_words += sum(_n_words(f"{one.question} {' '.join(one.options)}") for one in asked)
@@ -391,16 +510,13 @@ class Study(_Part):
     def n_answers(self) -> int:
         """How many answers a rater gives to pairs, repeated pairs, guesses and attention items."""
         n_fields = sum(len(dimension.fields) for dimension in self.dimensions)
-        n_guesses = len(self.pairs) if self.ask_guess else 0
-        return n_fields * (len(self.pairs) + self.repeats) + n_guesses + len(self.attention)
+        n_guesses = self.n_units if self.ask_guess else 0
+        return n_fields * (self.n_units + self.repeats) + n_guesses + len(self.attention)
 
-    @property
-    def usual_minutes(self) -> tuple[float, float]:
-        """From and to how many minutes a rater should need: as the author says, or by the length of the study."""
-        if self.target_minutes is not None:
-            return self.target_minutes
-        low = max(1, math.floor(0.8 * self.expected_minutes))
-        return low, max(low + 1, math.ceil(1.3 * self.expected_minutes))
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """The pairs."""
+        return tuple(Unit(pair.id, pair.id, PAIR) for pair in self.pairs)
 
     def pair(self, name: str) -> ResponsePair:
         """The pair called `name`."""
@@ -417,17 +533,331 @@ class Study(_Part):
         return by_name[name]
 
 
+QuestionType = Literal[
+    "rating", "slider", "pairwise", "best_worst", "ranking", "category", "labels", "span", "text", "yes_no"
+]
+QUESTION_TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
+_COMPARING = ("pairwise", "best_worst", "ranking")
+_LISTED = ("category", "labels", "span")
+
+
+class TurnText(_Part):
+    """One turn of a conversation."""
+
+    role: _Line
+    """user, assistant, system, or any name."""
+    text: _Prose
+    """What is said."""
+
+
+_Shown = _Prose | tuple[TurnText, ...]
+
+
+class StudyItem(_Part):
+    """What is rated: a text, or the responses of systems to one prompt or conversation."""
+
+    id: _Id
+    """How tables call the item; raters never see it."""
+    prompt: _Prose | None = None
+    """What was asked, shown above."""
+    context: _Shown | None = None
+    """A source text or a conversation so far, shown above in full width: a text, or turns with role and text."""
+    text: _Shown | None = None
+    """What is rated, where there are no systems: a text, or turns."""
+    responses: dict[_Id, _Shown] = {}
+    """What is rated: system → its response, a text or turns. Raters never see the names."""
+    domain: _Line | None = None
+    """The field the item belongs to."""
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if (self.text is None) == (not self.responses):
+            raise ValueError(f"item {self.id!r} needs either a text or responses")
+        if strangers := {"again"} & set(self.responses):
+            raise ValueError(f"{min(strangers)!r} is reserved by Howsure; call the system otherwise")
+        if self.id == "attention":
+            raise ValueError("'attention' is reserved by Howsure; choose another name")
+        return self
+
+
+class ItemQuestion(_Part):
+    """What is asked about an item, or about each response on the screen."""
+
+    name: _Name
+    """Letters, digits and underscores: the name in tables and charts."""
+    type: QuestionType
+    """rating, slider, pairwise, best_worst, ranking, category, labels, span, text or yes_no."""
+    question: _Line
+    """What raters read; ``{response}`` becomes the label of the response where one is asked about."""
+    of: Literal["item", "response"] = "item"
+    """Whether it is asked once per screen, or of each response on it."""
+    labels: tuple[_Line, ...] = Field(default=(), max_length=60)
+    """The answers in the order shown. rating: from low to high (left out: the numbers); slider: the two ends; category, labels, span: the categories."""
+    low: int = 1
+    """rating, slider: the number of the lowest answer."""
+    high: int | None = None
+    """rating, slider: the number of the highest answer; left out: as many as there are labels, or 5, or 100."""
+    ties: bool = True
+    """pairwise: whether both can be equally good."""
+    both_bad: bool = False
+    """pairwise: whether both can be bad."""
+    top: int | None = Field(default=None, ge=1)
+    """ranking: how many are ranked; left out: all."""
+    at_least: int = Field(default=0, ge=0)
+    """labels: how many must be chosen."""
+    at_most: int | None = Field(default=None, ge=1)
+    """labels: how many may be chosen."""
+    required: bool | None = None
+    """Whether it must be answered; left out: yes, but a text need not be."""
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        refuse_twice("label", self.labels)
+        if self.name in _TAKEN:
+            raise ValueError(f"{self.name!r} is reserved by Howsure; choose another name")
+        if self.type in _LISTED and len(self.labels) < (1 if self.type == "span" else 2):
+            raise ValueError(f"{self.type} {self.name!r} needs labels")
+        if self.type == "slider" and len(self.labels) != 2:
+            raise ValueError(f"slider {self.name!r} needs two labels, one for each end")
+        if self.type in ("rating", "slider"):
+            if self.low >= self.top_value:
+                raise ValueError(f"low {self.low} is not below high {self.top_value}")
+            if self.type == "rating" and len(self.steps) != self.top_value - self.low + 1:
+                raise ValueError(
+                    f"{len(self.labels)} labels for the numbers {self.low} to {self.top_value}; give one for each"
+                )
+            if self.type == "rating" and len(self.steps) > 11:
+                raise ValueError(f"{len(self.steps)} steps are too many for a scale; use type: slider")
+        if self.of == "response" and self.type in _COMPARING:
+            raise ValueError(f"{self.type} compares the responses, so it is asked once: leave out `of`")
+        return self
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be answered."""
+        return self.type != "text" if self.required is None else self.required
+
+    @property
+    def top_value(self) -> int:
+        """The number of the highest answer of a rating or slider."""
+        if self.high is not None:
+            return self.high
+        return 100 if self.type == "slider" else self.low + (len(self.labels) or 5) - 1
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The label of each step of a rating."""
+        return self.labels or tuple(str(number) for number in range(self.low, self.top_value + 1))
+
+
+class ItemStudy(StudyParts):
+    """A study of any kind: items with a text or with the responses of named systems, and questions of any type.
+
+    Parameters
+    ----------
+    consent : _Prose | None
+        Text of the consent.
+    instructions : _Prose | None
+        Instructions for raters.
+    material : _Prose | None
+        A text that raters read first and keep at hand.
+    items : tuple[StudyItem, ...]
+        What is rated.
+    questions : tuple[ItemQuestion, ...]
+        What is asked.
+    show : {"one", "pairs", "all"} | None
+        How many responses one screen shows.
+    markup : {"plain", "markdown"}
+        How texts are shown.
+    comments : bool
+        Whether to ask for comments at the end.
+    pictures : dict[str, str]
+        Data of the pictures that texts show; `read_study` fills it in.
+    """
+
+    consent: _Prose | None = None
+    """What raters agree to before anything else."""
+    instructions: _Prose | None = None
+    """What to go by while rating."""
+    material: _Prose | None = None
+    """A text that raters read first and keep at hand: a guideline, a source, a gold standard."""
+    items: tuple[StudyItem, ...] = Field(min_length=1, max_length=20_000)
+    """What is rated, or the name of a YAML file with it."""
+    questions: tuple[ItemQuestion, ...] = Field(min_length=1, max_length=12)
+    """What is asked about each item."""
+    show: Literal["one", "pairs", "all"] | None = None
+    """How many responses one screen shows; left out: pairs for a pairwise question, all for a ranking, else one."""
+    markup: Literal["plain", "markdown"] = "plain"
+    """How texts of items are shown, all alike: as written, or as Markdown with code, formulas between dollar signs, and pictures from files."""
+    comments: bool = True
+    """Whether to ask for comments at the end."""
+    pictures: dict[str, str] = {}
+    """Left out: the pictures are read from the files that texts name."""
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        refuse_twice("item", (item.id for item in self.items))
+        refuse_twice("question", (one.name for one in self.questions))
+        shown, kinds = self.shown, {one.type for one in self.questions}
+        if "pairwise" in kinds and shown != "pairs":
+            raise ValueError("a pairwise question needs show: pairs")
+        if kinds & {"ranking", "best_worst"} and shown != "all":
+            raise ValueError("a ranking and best_worst need show: all")
+        least = 3 if "best_worst" in kinds else 2 if shown != "one" else 0
+        for item in self.items:
+            if not least <= len(item.responses) <= 12 or (shown == "all" and len(item.responses) < 2):
+                raise ValueError(
+                    f"item {item.id!r} has {len(item.responses)} responses; {least} to 12 are needed for show: {shown}"
+                )
+            texts = (item.text or "", *item.responses.values())
+            if "span" in kinds and not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"item {item.id!r} is a conversation, in which spans cannot be marked")
+        if "span" in kinds and (self.markup == "markdown" or shown != "one"):
+            raise ValueError("spans are marked in plain texts, one on a screen: markup: plain and show: one")
+        if self.repeats > self.n_units:
+            raise ValueError(f"repeats {self.repeats} is above the {self.n_units} items of a rater")
+        return self
+
+    @property
+    def shown(self) -> Literal["one", "pairs", "all"]:
+        """How many responses one screen shows."""
+        kinds = {one.type for one in self.questions}
+        return self.show or ("pairs" if "pairwise" in kinds else "all" if kinds & {"ranking", "best_worst"} else "one")
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems whose responses are rated, in the order of the file."""
+        return tuple(dict.fromkeys(name for item in self.items for name in item.responses))
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """Every screen that a rater may see: an item with one response, with two, or with all."""
+        made = []
+        for item in self.items:
+            names = [name for name in self.systems if name in item.responses]
+            if self.shown == "all" or not names:
+                made.append(Unit(item.id, item.id, tuple(names)))
+            else:
+                groups = combinations(names, 2 if self.shown == "pairs" else 1)
+                made += [Unit(f"{item.id}/{'+'.join(group)}", item.id, group) for group in groups]
+        return tuple(made)
+
+    @cached_property
+    def expected_minutes(self) -> float:
+        """How long a rater needs: every text read once at 238 words per minute, and 5 seconds for each answer."""
+        n_words = sum(_n_words(text) for unit in self.units for text in self.texts_of(unit)) / len(self.units)
+        n_fields = sum(self._n_fields(unit) for unit in self.units) / len(self.units)
+        n_shown = self.n_units + self.repeats
+        told = [text for text in (self.consent, self.instructions, self.material, self.debriefing) if text]
+        asked = [*self.attention, *(self.quiz.questions if self.quiz else ())]
+        n_other = sum(map(_n_words, told)) + sum(_n_words(f"{one.question} {' '.join(one.options)}") for one in asked)
+        n_answers = n_fields * n_shown + len(asked) + len(self.demographics) + len(self.screening)
+        return (n_words * n_shown + n_other) / _WORDS_PER_MINUTE + n_answers * _SECONDS_PER_ANSWER / 60
+
+    def item(self, name: str) -> StudyItem:
+        """The item called `name`."""
+        return self._by_name[name]
+
+    def texts_of(self, unit: Unit) -> list[str]:
+        """Everything to read on a screen."""
+        item = self.item(unit.item)
+        shown = [item.prompt, item.context, item.text, *(item.responses[name] for name in unit.systems)]
+        return [plain_text(one) for one in shown if one is not None]
+
+    def _n_fields(self, unit: Unit) -> int:
+        return sum(
+            (max(len(unit.systems), 1) if one.of == "response" else 1) + (one.type == "best_worst")
+            for one in self.questions
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, StudyItem]:
+        return {item.id: item for item in self.items}
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:  # type: ignore[override]
+        """The JSON schema of a study file, for editors that complete and check."""
+        return _schema(cls, "items")
+
+
+def plain_text(shown: str | tuple[TurnText, ...]) -> str:
+    """A text, or a conversation as one."""
+    return shown if isinstance(shown, str) else "\n\n".join(f"{turn.role}: {turn.text}" for turn in shown)
+
+
+def read_study(path: str | os.PathLike[str]) -> Study | ItemStudy:
+    """The study in a YAML (or JSON) file: an `ItemStudy` where it has ``items``, else a `Study`. A fault is named with its line.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. ``pairs``, ``items`` and ``words`` may name other files beside it; pictures are read from beside it too. The
+        ``key.json`` of a packet is taken as well.
+    """
+    path = Path(path)
+    document = read_yaml(path)
+    if not isinstance(document.value, dict):
+        raise InputError(
+            f"{path}: not a study. It begins with `title: …`; `howsure study init` writes one to start from."
+        )
+    given, listed_in = dict(document.value), document
+    if "study" in given and "raters" in given:  # the key of a packet holds the study as it was built
+        given = dict(given["study"])
+    kind, field = (ItemStudy, "items") if "items" in given else (Study, "pairs")
+    if isinstance(given.get(field), str):
+        listed_in = read_yaml(path.parent / given[field])
+        listed = listed_in.value
+        given[field] = listed.get(field) if isinstance(listed, dict) else listed
+    if isinstance(given.get("words"), str):
+        given["words"] = read_words(path.parent / given["words"])
+    try:
+        study: Study | ItemStudy = kind.model_validate(given)
+    except ValidationError as error:
+        raise InputError(_fault(error, document, listed_in, field)) from None
+    if isinstance(study, ItemStudy) and study.markup == "markdown" and not study.pictures:
+        texts = {text for unit in study.units for text in study.texts_of(unit)}
+        names = {name for text in texts for name in pictures_in(text)}
+        return study.model_copy(update={"pictures": {name: _picture(path.parent, name) for name in sorted(names)}})
+    return study
+
+
+def study_of(study: Study | ItemStudy | str | os.PathLike[str]) -> Study | ItemStudy:
+    """The study itself, or the one in a file."""
+    return study if isinstance(study, StudyParts) else read_study(study)
+
+
+def _picture(folder: Path, name: str) -> str:
+    """A picture from beside the study, and from nowhere else."""
+    path = folder / name
+    if "://" in name or not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(
+            f"{folder}: the picture {name[:80]!r} is not in this folder. Pages load nothing from elsewhere."
+        )
+    return read_picture(path)
+
+
+def _schema(kind: type[BaseModel], listed: str) -> dict[str, Any]:
+    made = kind.model_json_schema()
+    for field, what in ((listed, f"contains the {listed}"), ("words", "translates the page")):
+        inner = made["properties"][field]
+        made["properties"][field] = {
+            "description": inner.pop("description"),
+            "anyOf": [inner, {"type": "string", "description": f"Name of a YAML file that {what}."}],
+        }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
 def _n_words(text: str) -> int:
     return max(len(text.split()), 1)
 
 
-def _fault(error: ValidationError, document: Document, pairs_in: Document) -> str:
+def _fault(error: ValidationError, document: Document, listed_in: Document, field_of: str) -> str:
     """The first fault in one line: file, line, field, what is wrong."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = first["loc"]
     where = document
-    if pairs_in is not document and place[:1] == ("pairs",):
-        where, place = pairs_in, place if isinstance(pairs_in.value, dict) else place[1:]
+    if listed_in is not document and place[:1] == (field_of,):
+        where, place = listed_in, place if isinstance(listed_in.value, dict) else place[1:]
     field = ".".join(str(part) for part in place)
     said = first["msg"].removeprefix("Value error, ")
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""

@@ -98,11 +98,18 @@ def _quality(found: Analysis, charts: dict[str, ChartBlock]) -> Section:
     blocks += [charts[name] for name in ("timing", "severity") if name in charts]
     blocks += [
         _without_empty(TableBlock(columns, raters, "Each rater.")),
+        *_comments(found),
         Method(_quality_method(found)),
         Download("raters.csv", csv_text(found.to_frame("raters"))),
         Download("exclusions.csv", csv_text(found.to_frame("exclusions"))),
     ]
     return Section("Which raters are included?", blocks)
+
+
+def _comments(found: Analysis) -> list[Block]:
+    """What raters said at the end, as they wrote it."""
+    said: list[list[Cell]] = [[one.rater, one.comments] for one in found.quality.raters if one.comments]
+    return [TableBlock(["Rater", "Comment"], said, "What raters said at the end.")] if said else []
 
 
 def _checks(one: CheckedRater) -> list[Cell]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from howsure.errors import InputError, OptionError
-from howsure.estimates import Estimate
+from howsure.estimates import Estimate, stated
 from howsure.yaml_files import Document, read_yaml
 
 __all__ = [
@@ -83,11 +83,12 @@ CRITERIA = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """A criterion, the statistic it was compared with, and the result."""
+    """A criterion, the statistic it was compared with, the result, and the p value of the statistic against 0 where it has one."""
 
     criterion: Criterion
     estimate: Estimate
     verdict: Verdict
+    p: float | None = None
 
     @property
     def reason(self) -> str:
@@ -100,13 +101,20 @@ class Judgement:
             "fail": f"the {'upper' if at_least else 'lower'} limit is {'below' if at_least else 'above'} the threshold",
             "inconclusive": "the interval includes the threshold",
         }
-        return words[self.verdict]
+        return words[self.verdict] + ("" if self.p is None else f"; {stated('p', self.p)} against 0")
 
 
 def judge_all(
-    statistics: Mapping[str, Estimate], criteria: Sequence[Criterion] = CRITERIA, *, has_raters: bool = True
+    statistics: Mapping[str, Estimate],
+    criteria: Sequence[Criterion] = CRITERIA,
+    *,
+    has_raters: bool = True,
+    p_values: Mapping[str, float | None] | None = None,
 ) -> tuple[Judgement, ...]:
-    """Every criterion compared with its statistic; ``no verdict`` on any of them where no rater remains."""
+    """Every criterion compared with its statistic; ``no verdict`` on any of them where no rater remains.
+
+    ``p_values`` has those of the statistics that were tested against 0, such as ``pearson``.
+    """
     for one in criteria:
         if one.statistic not in statistics:
             raise OptionError.unknown("statistic", one.statistic, list(statistics))
@@ -115,6 +123,7 @@ def judge_all(
             one,
             statistics[one.statistic],
             judge_criterion(statistics[one.statistic], one.threshold, one.direction) if has_raters else "no verdict",
+            (p_values or {}).get(one.statistic) if has_raters else None,
         )
         for one in criteria
     )

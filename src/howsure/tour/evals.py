@@ -12,14 +12,14 @@ from howsure.evals.sections import comparison_section, power_section, summary_se
 from howsure.evals.simulator import SimulatedEval, simulate
 from howsure.evals.summaries import Summary, summary
 from howsure.results.blocks import Section
-from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, TourSettings, TourStatistic, TourStop
 from howsure.tour.world import NAMES
 
 __all__ = ["evals_part"]
 
 _ABILITIES = {NAMES[0]: -0.6, NAMES[2]: 0.4, NAMES[1]: 0.1, NAMES[3]: 1.2}
-_MEAN = Statistic("Mean score", "0–1", of="Model, domain")
-_DIFFERENCE = Statistic("Difference of two models", "score", of="Models, domain")
+_MEAN = TourStatistic("Mean score", "0–1", of="Model, domain")
+_DIFFERENCE = TourStatistic("Difference of two models", "score", of="Models, domain")
 _ABOUT = "Four models try 150 tasks in each of two domains, three times each. Tasks of one family are correlated. The true value is the expected score over all such tasks, so the intervals must include the sampling of families."
 
 

@@ -17,7 +17,7 @@ from howsure.horizon.time_horizon.simulator import simulate_time
 from howsure.results.blocks import ChartBlock, Method, Section, Text
 from howsure.tour.games import Games
 from howsure.tour.learners import N_GAMES, N_PEOPLE, draw_people, horizon_of
-from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, TourSettings, TourStatistic, TourStop
 from howsure.tour.world import World
 from howsure.track.samples import Samples
 
@@ -27,9 +27,11 @@ AT = 10
 """Correct turns that make a game of Track the Stat a success for people and models alike."""
 
 _HORIZON = "Horizon"
-_ATTEMPTS = Statistic("Horizon in attempts", "attempts of a novice", scale="log2")
-_GAMES = Statistic("Horizon in games", "games of a novice", scale="log2")
-_MINUTES = {rate: Statistic(f"{100 * rate:g} % time horizon", "expert minutes", scale="log2") for rate in (0.5, 0.8)}
+_ATTEMPTS = TourStatistic("Horizon in attempts", "attempts of a novice", scale="log2")
+_GAMES = TourStatistic("Horizon in games", "games of a novice", scale="log2")
+_MINUTES = {
+    rate: TourStatistic(f"{100 * rate:g} % time horizon", "expert minutes", scale="log2") for rate in (0.5, 0.8)
+}
 _N_TASKS, _N_LEARNERS, _N_ATTEMPTS, _N_RUNS = 60, 40, 10, 10
 
 
@@ -120,7 +122,7 @@ def _is_of_pairs(section: Section) -> bool:
     return section.title == PAIRS
 
 
-def _known(statistic: Statistic, found: AttemptHorizons, truth: dict[str, float]) -> tuple[KnownEstimate, ...]:
+def _known(statistic: TourStatistic, found: AttemptHorizons, truth: dict[str, float]) -> tuple[KnownEstimate, ...]:
     """The models in the order of the truth; what lies beyond the novices' attempts is shown and not counted."""
     horizons = {name: row.horizon for name, row in found.headline().items()}
     return tuple(

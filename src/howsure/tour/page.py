@@ -16,7 +16,7 @@ from howsure.reporting.gathering import together
 from howsure.results import Provenance
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Report, Section, TableBlock, Text
 from howsure.results.leading import with_lead
-from howsure.tour.stops import KnownEstimate, Statistic, TourStop
+from howsure.tour.stops import KnownEstimate, TourStatistic, TourStop
 from howsure.tour.world import NAMES
 
 if TYPE_CHECKING:
@@ -141,7 +141,13 @@ def _table(part: TourStop) -> TableBlock:
     rows: list[list[Cell]] = [
         [one.statistic.name, one.subject, one.found, _finite(one), _told(one)] for one in part.known
     ]
-    columns = ["Statistic", statistics[0].of if len(statistics) == 1 else "Of", "Estimate", "True value", "Contains it"]
+    columns = [
+        "Statistic",
+        statistics[0].of if len(statistics) == 1 else "Of",
+        "Estimate",
+        "True value",
+        "Contains it",
+    ]
     what = f" ({statistics[0].name.lower()})" if len(statistics) == 1 else ""
     first = int(bool(what))
     caption = f"{part.title}: every estimate beside its true (simulated) value{what}."
@@ -167,7 +173,7 @@ def _first(rows: Sequence[KnownEstimate]) -> list[KnownEstimate]:
     return [one for one in ranked if one.subject in NAMES] or ranked[:_HEADLINE_ROWS]
 
 
-def _chart(statistic: Statistic, known: Sequence[KnownEstimate], n_all: int | None = None) -> Chart:
+def _chart(statistic: TourStatistic, known: Sequence[KnownEstimate], n_all: int | None = None) -> Chart:
     """Each estimate with its interval, and the true (simulated) value beside it; they are some of ``n_all`` estimates."""
     shown = known[:_MOST_ROWS]
     found = estimate_rows([(one.subject, one.found) for one in shown]).with_columns(group=pl.lit(_FOUND))

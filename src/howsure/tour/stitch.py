@@ -20,14 +20,14 @@ from howsure.stitch.scale import Scale, fit
 from howsure.stitch.sections import forecast_section, scale_section
 from howsure.tables import Attempts, Scores
 from howsure.tour.games import Games
-from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, TourSettings, TourStatistic, TourStop
 from howsure.tour.world import BENCHMARK, World
 
 __all__ = ["epoch_part", "place_part", "read_epoch", "stitch_part"]
 
 _STITCH = "Stitch"
-_CAPABILITY = Statistic("Capability", "units of the scale")
-_PLACED = Statistic("Capability from the game alone", "units of the scale")
+_CAPABILITY = TourStatistic("Capability", "units of the scale")
+_PLACED = TourStatistic("Capability from the game alone", "units of the scale")
 
 
 def stitch_part(world: World, settings: TourSettings) -> tuple[TourStop, Scale]:

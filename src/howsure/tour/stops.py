@@ -14,7 +14,7 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance
 from howsure.results.blocks import Section
 
-__all__ = ["KnownEstimate", "Statistic", "TourSettings", "TourStop", "frame_of", "tally"]
+__all__ = ["KnownEstimate", "TourSettings", "TourStatistic", "TourStop", "frame_of", "tally"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class TourSettings:
 
 
 @dataclass(frozen=True)
-class Statistic:
+class TourStatistic:
     """A kind of number, as an axis names it, and what has it (``of``)."""
 
     name: str
@@ -44,7 +44,7 @@ class KnownEstimate:
     the seed is one interval, however often it is drawn.
     """
 
-    statistic: Statistic
+    statistic: TourStatistic
     subject: str
     found: Estimate
     truth: float

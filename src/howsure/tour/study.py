@@ -8,12 +8,12 @@ from howsure.study.analysis import Analysis, analyze
 from howsure.study.scoring.pair_data import ModelScores, Raters
 from howsure.study.sections import study_sections
 from howsure.study.simulator import Crowd, Truth, simulate
-from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, TourSettings, TourStatistic, TourStop
 
 __all__ = ["study_part"]
 
-_STATISTIC = Statistic("Statistic of the study", "0–1", of="Statistic")
-_PAIR = Statistic("Fidelity of a pair", "PFI, 0–1", of="Pair")
+_STATISTIC = TourStatistic("Statistic of the study", "0–1", of="Statistic")
+_PAIR = TourStatistic("Fidelity of a pair", "PFI, 0–1", of="Pair")
 _N_PAIRS, _CROWD = 20, Crowd(n_raters=10, bots=1)
 _ABOUT = f"Nine raters, and one who answers at random, compare {_N_PAIRS} pairs of responses. Simulated are the fidelity of each target (PFI, persona fidelity index), the bias (severity) and noise of the raters, and the correlation of an automatic score with the true fidelity; so the expected result with honest raters is known. Rules fixed in advance decide which raters are included."
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from howsure.tour.games import LENGTH, N_SAMPLES, YARDSTICKS, Games
-from howsure.tour.stops import KnownEstimate, Statistic, TourSettings, TourStop
+from howsure.tour.stops import KnownEstimate, TourSettings, TourStatistic, TourStop
 from howsure.tour.world import World
 from howsure.track.results import TrackResult, measure
 from howsure.track.sections import track_sections
 
 __all__ = ["track_part", "window_turns"]
 
-_TURNS = Statistic("Correct turns", "number")
+_TURNS = TourStatistic("Correct turns", "number")
 _DRAWS = 20_000  # leave an error of 0.1 turns, where one run of the tour has 1
 _ABOUT = f"Six models track a running median over {N_SAMPLES} sequences of {LENGTH} numbers each; a game ends with the first error. Each model has its own probability of an error per turn, so the expected number of correct turns is known. A baseline, window-8, remembers only the last 8 numbers; it is in the table but its interval is not counted.\n\n"
 _PLAYED = (

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.errors import OptionError
-from howsure.horizon.task_bank import DOMAINS, Task, families
+from howsure.horizon.task_bank import DOMAINS, EVERYDAY, Task, families
 from howsure.horizon.task_bank.recipes import draw_program
 from howsure.horizon.task_bank.registry import family_of
 from howsure.horizon.task_bank.sequences import LEVELS
 from howsure.horizon.task_bank.sudoku import draw_grid, rounds
 from howsure.people.protocol import GameScreen, TextQuestion
 
-KINDS = [(domain, family) for domain in DOMAINS for family in families(domain)]
+KINDS = [(domain, family) for domain in (*DOMAINS, *EVERYDAY) for family in families(domain)]
 EVERY = pytest.mark.parametrize(("domain", "family"), KINDS, ids=[family.name for _, family in KINDS])
 CHECKED = pytest.mark.parametrize(
     ("domain", "family"),
@@ -155,6 +155,18 @@ PINNED = {
     "message": "b7b5c549695e",
     "explanation": "e2344c7e552a",
     "argument": "f928c1d31f43",
+    "tariff": "73101927f0d1",
+    "kitchen_plan": "363414c907ab",
+    "common_slot": "08673176574f",
+    "connections": "f0bf99107f90",
+    "basket": "88188911624d",
+    "algorithm": "78ec968bb7ca",
+    "grid": "a950645db0f3",
+    "transcription": "c5fad1660258",
+    "triage": "ce6a16b0ab69",
+    "fee_form": "5586011b3fb9",
+    "beliefs": "50d7e06f375d",
+    "first_mistake": "27452d85a848",
 }
 
 

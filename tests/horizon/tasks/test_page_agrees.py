@@ -2,12 +2,17 @@
 
 import pytest
 
-from howsure.horizon.task_bank import DOMAINS, Exact, Task, families
+from howsure.horizon.task_bank import DOMAINS, EVERYDAY, Exact, Task, families
 from howsure.people.build import asset
 from howsure.people.protocol import GameScreen, TextQuestion
 from howsure.people.typed import plain_forms
 
-CHECKED = [(domain, one) for domain in DOMAINS for one in families(domain) if one.verification_type == "automated"]
+CHECKED = [
+    (domain, one)
+    for domain in (*DOMAINS, *EVERYDAY)
+    for one in families(domain)
+    if one.verification_type == "automated"
+]
 TYPED = TextQuestion(name="answer", text="Answer", required=True)
 RIGHT = (
     *(

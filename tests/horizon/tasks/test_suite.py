@@ -153,7 +153,7 @@ ONE = "- id: a\n  domain: d\n  prompt: p\n"
         ("- domain: d\n  prompt: p\n  verification_type: llm_judge", "line 1: id is missing."),
         ("- id:\n  domain: d\n  prompt: p\n  verification_type: llm_judge", "line 1: id is missing."),
         ("- id: a\n  domain: d\n  verification_type: llm_judge", "neither prompt nor description"),
-        ("- id: a\n  domain: cooking\n  generator: egg\n  difficulty: 0\n  verification_type: automated", "No domain with generators called 'cooking'"),
+        ("- id: a\n  domain: astrology\n  generator: egg\n  difficulty: 0\n  verification_type: automated", "No domain with generators called 'astrology'"),
         ("- id: a\n  domain: logic_puzzle\n  generator: sudoko\n  difficulty: 0\n  verification_type: automated", "Did you mean 'sudoku'?"),
         ("- id: a\n  domain: logic_puzzle\n  generator: sudoku\n  verification_type: automated", "a generator needs a difficulty"),
         ("- id: a\n  domain: logic_puzzle\n  generator: sudoku\n  difficulty: 0\n  verification_type: llm_judge", "verification_type of generator 'sudoku' is automated"),

@@ -14,17 +14,24 @@ VERBS: Panels = {
     },
     "Attempts (NAME)": {
         "curves": ("howsure.cli.horizon.curves", "Learning curves: novices' success by attempt, per task."),
+        "learners": ("howsure.cli.horizon.learners", "Held-out learners: log-loss of models of learning."),
         "attempts": ("howsure.cli.horizon.attempts", "How many attempts a novice would need to match each model."),
         "size": ("howsure.cli.horizon.size", "Sample size: learners and tasks for a given width of the interval."),
     },
     "Time": {
         "time": ("howsure.cli.horizon.time", "The expert minutes at which each model succeeds half the time."),
+        "budget": ("howsure.cli.horizon.budget", "Time horizons as a function of tokens, dollars or time per run."),
+        "baselines": ("howsure.cli.horizon.baselines", "Human times, and whose time at which task to measure next."),
         "trend": ("howsure.cli.horizon.trend", "How fast horizons double over release dates."),
+        "forecast": ("howsure.cli.horizon.forecast", "When horizons reach a length, with a back-test."),
         "crossvalidate": (
             "howsure.cli.horizon.crossvalidate",
             "Held-out log-loss of the logistic and the joint model.",
         ),
         "compare": ("howsure.cli.horizon.compare", "Two models' time horizons over the same replicates."),
+    },
+    "Evidence": {
+        "coverage": ("howsure.cli.horizon.coverage", "How often intervals of horizons contain the true value."),
     },
 }
 

@@ -46,6 +46,9 @@ def attempts(
     ] = 1000,
     threshold: Threshold = None,
     last: LastAttempt = None,
+    early_leavers: Annotated[
+        str, typer.Option(help="Answers that early leavers did not give: predict (by the learning model) or ignore.")
+    ] = "predict",
     level: Level = 0.95,
     seed: Seed = 0,
     scheduler: Scheduler = None,
@@ -67,6 +70,7 @@ def attempts(
             n_replicates=replicates,
             threshold=threshold,
             last=last,
+            early_leavers=early_leavers,
             level=level,
             seed=seed,
             scheduler=scheduler,

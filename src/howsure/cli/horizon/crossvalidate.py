@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -41,10 +42,24 @@ def crossvalidate(
         raise InputError(f"{', '.join(inputs)}: contains {type(runs).__name__.lower()}; time horizons need attempts.")
     with progress_bar("fitting", output.console) as progress:
         found = run(runs, folds=folds, threshold=threshold, limits=limits, level=level, seed=seed, progress=progress)
-    for title, table in (
-        (f"Held-out log-loss per run ({found.n_runs:,} runs, {folds} folds)", found.scores),
-        ("Difference in log-loss per run (negative: better than the logistic curve)", found.differences),
-    ):
-        rows = [[f"{value:.4f}" if isinstance(value, float) else value for value in row] for row in table.rows()]
-        output.console.table(title, table.columns, rows)
+    title = f"Held-out log-loss per run ({found.n_runs:,} runs, {folds} folds)"
+    rows = [
+        (
+            *(row["held_out"], row["predictor"], _with_ends(row, "log_loss")),
+            *(f"{row[name]:.3f}" for name in ("expected", "observed", "calibration_slope")),
+        )
+        for row in found.scores.rows(named=True)
+    ]
+    columns = ("held out", "predictor", f"log-loss [{level:.0%}]", "expected", "observed", "calibration slope")
+    output.console.table(
+        title, columns, rows, "Expected and observed: mean success. Calibration slope: 1 is calibrated."
+    )
+    rows = [(row["held_out"], row["a"], _with_ends(row, "difference")) for row in found.differences.rows(named=True)]
+    title = "Difference in log-loss per run from the logistic curve (negative: better)"
+    output.console.table(title, ("held out", "predictor", f"difference [{level:.0%}]"), rows)
     finish(found, output, "crossvalidate", "Held-out runs")
+
+
+def _with_ends(row: Mapping[str, Any], name: str) -> str:
+    value, low, high = (row[name + end] for end in ("", "_low", "_high"))
+    return f"{value:.4f}" if low is None or high is None else f"{value:.4f} [{low:.4f}, {high:.4f}]"

@@ -64,7 +64,7 @@ def curves(
     """How novices learn each task: curves with intervals, the attempts to reach success rates, and who leaves early.
 
     RUNS contain people (kind human) with numbered attempts. Writes curves.csv, curve_points.csv, families.csv, base_rates.csv,
-    attrition.csv, presence.csv, curves.json, the charts and curves_report.html.
+    refinement.csv (tasks to keep or drop), attrition.csv, presence.csv, curves.json, the charts and curves_report.html.
     """
     from howsure.horizon.learning_curves.curves import fit_curves
 
@@ -109,6 +109,10 @@ def _tell(found: LearningCurves, console: Console) -> None:
     left = found.attrition.overall
     told = f"First attempt, early leavers − stayers: {left.difference} ({left.n_leavers:,} left early)."
     console.say(told if left.n_leavers else "No learner left early.")
+    dropped = found.refinement.filter(verdict="drop")
+    reasons = ", ".join(f"{reason} {n}" for reason, n in dropped["reason"].value_counts(sort=True).iter_rows())
+    n_kept = found.refinement.filter(verdict="keep").height
+    console.say(f"Keep {n_kept:,} of {len(found.refinement):,} tasks{f'; drop: {reasons}' if reasons else ''}.")
 
 
 def _reached(found: Estimate) -> object:

@@ -27,7 +27,7 @@ def simulate(
     ] = None,
     n_tasks: Annotated[int, typer.Option("--n-tasks", min=1, help="Number of tasks to simulate.")] = 100,
     suite: Annotated[str, typer.Option(help="Difficulty of the simulated tasks: mixed, easy or hard.")] = "mixed",
-    learners: Annotated[int, typer.Option(min=1, help="Number of novices; each attempts all tasks.")] = 50,
+    learners: Annotated[int, typer.Option(min=1, help="Number of novices.")] = 50,
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per novice and task.")] = 10,
     runs: Annotated[int, typer.Option(min=1, help="Runs per model and task.")] = 20,
     like: Annotated[
@@ -40,6 +40,13 @@ def simulate(
     sameness: Annotated[
         float, typer.Option(min=0.01, max=1, help="Similarity of the learners; 1: all the same.")
     ] = 0.85,
+    tasks_per_learner: Annotated[
+        int | None, typer.Option(min=1, help="Deal each novice this many tasks. [default: all]", show_default=False)
+    ] = None,
+    mastery: Annotated[
+        int | None,
+        typer.Option(min=1, help="Novices leave a task after so many successes in a row.", show_default=False),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Simulate novices who learn and models that do not, with known true values.
@@ -67,13 +74,15 @@ def simulate(
         n_attempts=attempts,
         n_runs=runs,
         sameness=sameness,
+        tasks_per_learner=tasks_per_learner,
+        mastery=mastery,
         seed=seed,
     )
     rows = [
         (model, f"{horizon:.2f}", f"{success:.3f}")
         for (model, horizon), success in zip(world.truth.items(), world.chances.mean(axis=1), strict=True)
     ]
-    caption = f"{world.practice.size:,} attempts of novices and {world.runs.size:,} runs of models."
+    caption = f"{int(world.tried.sum()):,} attempts of novices and {world.runs.size:,} runs of models."
     output.console.table("True values", ("model", "horizon", "success"), rows, caption)
     output.console.json({"horizon": {m: n if abs(n) < 1e300 else None for m, n in world.truth.items()}, "seed": seed})
     output.console.wrote(world.save(output.out))

@@ -25,6 +25,14 @@ def size(
     ] = 0.2,
     learners: Annotated[str, typer.Option(help="Numbers of learners to try.")] = "10,20,30,50,100",
     tasks: Annotated[str, typer.Option(help="Numbers of tasks to try.")] = "20,50,100,200",
+    tasks_per_learner: Annotated[
+        int | None,
+        typer.Option(min=1, help="Deal each novice this many of the tasks. [default: all]", show_default=False),
+    ] = None,
+    mastery: Annotated[
+        int | None,
+        typer.Option(min=1, help="Novices leave a task after so many successes in a row.", show_default=False),
+    ] = None,
     attempts: Annotated[int, typer.Option(min=2, help="Attempts per novice and task.")] = 10,
     runs: Annotated[int, typer.Option(min=1, help="Runs per model and task.")] = 20,
     suite: Annotated[str, typer.Option(help="Difficulty of the tasks: mixed, easy or hard.")] = "mixed",
@@ -37,7 +45,7 @@ def size(
 ) -> None:
     """How many learners and tasks a study needs, by simulation.
 
-    Each learner tries each task. Writes size.csv, size.json, the chart and size_report.html.
+    Each learner tries each task, unless tasks are dealt out (--tasks-per-learner, as `howsure horizon page --learners` does). Writes size.csv, size.json, the chart and size_report.html.
     """
     from howsure.horizon.attempt_horizon.study_size import size_study
 
@@ -47,6 +55,8 @@ def size(
             wanted=width,
             learners=[int(n) for n in numbers("--learners", learners)],
             tasks=[int(n) for n in numbers("--tasks", tasks)],
+            tasks_per_learner=tasks_per_learner,
+            mastery=mastery,
             n_attempts=attempts,
             n_runs=runs,
             suite=suite,
@@ -57,15 +67,21 @@ def size(
             progress=progress,
         )
     rows = [
-        (d.n_tasks, d.n_learners, f"{d.n_answers:,}", None if d.half_width is None else f"± {d.half_width:.0%}")
+        (
+            d.n_tasks,
+            d.n_learners,
+            d.n_dealt,
+            f"{d.n_answers:,}",
+            None if d.half_width is None else f"± {d.half_width:.0%}",
+        )
         for d in found.designs
     ]
     best = found.cheapest
     told = (
-        f"The fewest answers for ± {width:.0%}: {best.n_learners} learners at {best.n_tasks} tasks."
+        f"The fewest answers for ± {width:.0%}: {best.n_learners} learners, each at {best.n_dealt} of {best.n_tasks} tasks."
         if best
         else f"None of these reaches ± {width:.0%}."
     )
-    columns = ("tasks", "learners", "learners × tasks", "interval")
+    columns = ("tasks", "learners", "tasks per learner", "learners × tasks", "interval")
     output.console.table(f"Precision of a horizon of {horizon:g} attempts", columns, rows, told)
     finish(found, output, "size", "Size of a novice study")

@@ -27,7 +27,15 @@ def tasks(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="The YAML file to write.", show_default=False)] = None,
     n: Annotated[int, typer.Option("--n", min=1, help="Number of tasks, divided evenly among the domains.")] = 100,
     domain: Annotated[
-        list[str] | None, typer.Option(help="Only this domain; may be repeated.", show_default=False)
+        list[str] | None,
+        typer.Option(
+            help="Only this domain; may be repeated. everyday: twelve of daily life; all: all. By default NAME's five.",
+            show_default=False,
+        ),
+    ] = None,
+    add_domain: Annotated[
+        list[Path] | None,
+        typer.Option(help="A Python file with a domain of your own (it is run); may be repeated.", show_default=False),
     ] = None,
     show: Annotated[
         str | None, typer.Option(metavar="ID", help="Print one instance of a task.", show_default=False)
@@ -41,7 +49,8 @@ def tasks(
 ) -> None:
     """Write a suite of tasks, each a generator of fresh instances, or check and look at one."""
     from howsure.errors import OptionError
-    from howsure.horizon.task_bank import DOMAINS, make_tasks, read_tasks, task_schema, write_tasks
+    from howsure.horizon import task_bank
+    from howsure.horizon.task_bank import make_tasks, read_tasks, task_schema, write_tasks
 
     console = Console(is_quiet=quiet, is_json=json)
     if schema:
@@ -49,7 +58,11 @@ def tasks(
         return
     if suite and (domain or out):
         raise OptionError("A suite is read as it is: leave out --domain and -o.")
-    held = read_tasks(suite) if suite else make_tasks(n, domains=domain or DOMAINS)
+    added = [task_bank.add_domain(path) for path in add_domain or ()]
+    named = domain or added or list(task_bank.DOMAINS)
+    groups = {"everyday": task_bank.EVERYDAY, "all": task_bank.all_domains()}
+    domains = list(dict.fromkeys(one for name in named for one in groups.get(name, (name,))))
+    held = read_tasks(suite) if suite else make_tasks(n, domains=domains)
     if show is not None:
         _show(_named(held, show), seed, console)
         return

@@ -22,12 +22,17 @@ from howsure.cli.options import (
     verb,
 )
 from howsure.cli.output import Console, progress_bar
-from howsure.errors import InputError
 
 if TYPE_CHECKING:
     from howsure.horizon.time_horizon.horizons import ModelFit, TimeHorizons
+    from howsure.tables import Attempts
 
-__all__ = ["app"]
+__all__ = ["TaskTable", "app", "with_task_table"]
+
+TaskTable = Annotated[
+    Path | None,
+    typer.Option(help="Table with task and minutes (and family, domain), joined to the runs.", show_default=False),
+]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -46,12 +51,25 @@ def time(
         ),
     ] = "logistic",
     minutes_noise: Annotated[
-        float | None, typer.Option(min=0, help="Error of the human times, in doublings (joint).", show_default=False)
+        float | None,
+        typer.Option(min=0, help="Error of the human times: standard deviation in doublings.", show_default=False),
     ] = None,
+    estimate_noise: Annotated[
+        float | None,
+        typer.Option(min=0, help="The same for times that human_source calls an estimate.", show_default=False),
+    ] = None,
+    human_times: Annotated[
+        str, typer.Option(help="Lengths of tasks: stated (column minutes) or people (their timed attempts).")
+    ] = "stated",
     ceiling: Annotated[
         bool, typer.Option("--ceiling", help="Let success at short tasks stay below 1 (joint).")
     ] = False,
     limits: Limits = "scored",
+    flags: Annotated[str, typer.Option(help="Runs that were flagged: scored, drop or failure.")] = "scored",
+    minutes_policy: Annotated[
+        str, typer.Option(help="Where rows of a task disagree on minutes: median, first or geometric-mean.")
+    ] = "median",
+    task_table: TaskTable = None,
     weights: Annotated[
         str,
         typer.Option(
@@ -59,10 +77,13 @@ def time(
         ),
     ] = "invsqrt",
     regularisation: Annotated[float, typer.Option(min=0, help="Penalty on the squared slope.")] = 1e-5,
-    replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates; 0 for no intervals.")] = 1000,
+    replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates, or draws of the joint model.")] = 1000,
     resample: Annotated[
-        str, typer.Option(help="What is resampled: hierarchy (families, their tasks, their runs) or families alone.")
-    ] = "hierarchy",
+        str,
+        typer.Option(
+            help="families (intervals from a test over families) or hierarchy (percentiles over families, tasks and runs, as METR)."
+        ),
+    ] = "families",
     kinds: Annotated[
         str, typer.Option(help="Whose runs: model, human, or both with a comma, as in human,model.")
     ] = "model",
@@ -84,19 +105,22 @@ def time(
     task_counts.csv, sensitivity.csv, replicates.parquet, the charts and time_report.html.
     """
     from howsure.horizon.time_horizon.horizons import time_horizons
-    from howsure.tables import Attempts
 
-    runs = reading.read(inputs, output.console)
-    if not isinstance(runs, Attempts):
-        raise InputError(f"{', '.join(inputs)}: contains {type(runs).__name__.lower()}; time horizons need attempts.")
+    runs = reading.attempts(inputs, output.console)
+    if task_table:
+        runs = with_task_table(runs, task_table, output.console)
     with progress_bar("refitting", output.console) as progress:
         found = time_horizons(
             runs,
             success_rates=numbers("--success-rates", success_rates),
             model=model,
             minutes_noise=minutes_noise,
+            estimate_noise=estimate_noise,
+            human_times=human_times,
             has_ceiling=ceiling,
             limits=limits,
+            flags=flags,
+            minutes_policy=minutes_policy,
             weights=weights,
             regularisation=regularisation,
             n_replicates=replicates,
@@ -114,6 +138,17 @@ def time(
     finish(found, output, "time", "Time horizons")
 
 
+def with_task_table(runs: Attempts, path: Path, console: Console) -> Attempts:
+    """The runs with minutes, family and domain from a table of tasks."""
+    from howsure.horizon.run_counts import join_tasks
+    from howsure.tables.frames import parts_of
+
+    parts = [part.parsed() for part in parts_of(path)]
+    joined = join_tasks(runs, parts[0].collect(parts[0].rows), str(path))
+    console.notes(note for note in joined.notes if note not in runs.notes)
+    return joined
+
+
 def _tell(found: TimeHorizons, console: Console) -> None:
     from howsure.horizon.time_horizon.durations import told
 
@@ -121,14 +156,11 @@ def _tell(found: TimeHorizons, console: Console) -> None:
     columns = (
         "model",
         *(f"{100 * rate:g} % [{found.level:.0%}]" for rate in found.success_rates),
-        "slope",
         "runs",
         "tasks",
         "success",
     )
-    caption = "Expert time. Without slope: replicates in which success does not fall with length, of "
-    n = found.provenance.settings["n_replicates"]
-    console.table("Time horizons", (*columns, "without slope"), rows, f"{caption}{n:,}.")
+    console.table("Time horizons", columns, rows, "Expert time.")
     _tell_influence(found, console)
 
 
@@ -143,7 +175,7 @@ def _tell_influence(found: TimeHorizons, console: Console) -> None:
     for factor, setting in settings:
         ratios = sorted(row.ratio or 1.0 for row in shown if (row.factor, row.setting) == (factor, setting))
         rows.append((factor, setting, *(times(ratios[place]) for place in (0, len(ratios) // 2, -1))))
-    caption = f"Noise: doublings of standard deviation in the minutes. Censored: minutes of {len(found.sensitivity.censored)} tasks as a lower bound."
+    caption = f"Noise: error of the human times, in doublings. Censored: minutes of {len(found.sensitivity.censored)} tasks as a lower bound."
     columns = ("factor", "setting", "least", "middle model", "most")
     console.table(
         f"The {100 * rate:g} % horizon under other settings, as a multiple of the reported one", columns, rows, caption
@@ -159,5 +191,4 @@ def _lines(path: Path | None) -> list[str]:
 
 
 def _counts(fit: ModelFit) -> tuple[object, ...]:
-    slope = None if fit.slope is None else f"{fit.slope:.3f}"
-    return slope, fit.n_runs, fit.n_tasks, f"{fit.success:.0%}", fit.outcomes.get("no slope", 0) or ""
+    return fit.n_runs, fit.n_tasks, f"{fit.success:.0%}"

@@ -12,7 +12,21 @@ from howsure.cli.finish import finish
 from howsure.cli.options import Level, Output, verb
 from howsure.errors import OptionError
 
-__all__ = ["app"]
+__all__ = ["Horizons", "Releases", "Since", "app", "day", "read_dates"]
+
+Horizons = Annotated[
+    Path,
+    typer.Argument(
+        metavar="HORIZONS",
+        help="The folder that `howsure horizon time -o` wrote, a table (model, minutes, released), or METR's published YAML.",
+        show_default=False,
+    ),
+]
+Releases = Annotated[
+    Path | None,
+    typer.Option(help="Table with the columns model and released, where HORIZONS has no dates.", show_default=False),
+]
+Since = Annotated[str | None, typer.Option(help="Exclude older models, as in 2023-01-01.", show_default=False)]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -20,25 +34,11 @@ app = typer.Typer(rich_markup_mode=None)
 @app.command(epilog="Example: howsure horizon trend time --releases examples/horizon/releases.csv")
 @verb
 def trend(
-    horizons: Annotated[
-        Path,
-        typer.Argument(
-            metavar="HORIZONS",
-            help="The folder that `howsure horizon time -o` wrote, a table (model, minutes, released), or METR's published YAML.",
-            show_default=False,
-        ),
-    ],
+    horizons: Horizons,
     output: Output,
-    releases: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table with the columns model and released, where HORIZONS has no dates.", show_default=False
-        ),
-    ] = None,
+    releases: Releases = None,
     success_rate: Annotated[float, typer.Option(help="The success rate of the horizons, between 0 and 1.")] = 0.5,
-    since: Annotated[
-        str | None, typer.Option(help="Exclude older models, as in 2023-01-01.", show_default=False)
-    ] = None,
+    since: Since = None,
     level: Level = 0.95,
 ) -> None:
     """How fast horizons double: a line through the models that had the longest horizon on the day of their release.
@@ -47,10 +47,8 @@ def trend(
     """
     from howsure.horizon.time_horizon.doubling import fit_horizon_trend
     from howsure.horizon.time_horizon.durations import duration
-    from howsure.horizon.time_horizon.published import read_releases
 
-    first, dates = _day(since), read_releases(releases) if releases else None
-    found = fit_horizon_trend(horizons, dates, success_rate=success_rate, since=first, level=level)
+    found = fit_horizon_trend(horizons, read_dates(releases), success_rate=success_rate, since=day(since), level=level)
     output.console.notes(found.provenance.notes)
     rows = [
         (row["model"], row["released"], duration(row["minutes"]))
@@ -64,7 +62,15 @@ def trend(
     finish(found, output, "trend", "How fast time horizons double")
 
 
-def _day(text: str | None) -> datetime.date | None:
+def read_dates(path: Path | None) -> dict[str, datetime.date] | None:
+    """Release dates by model from a file; none without one."""
+    from howsure.horizon.time_horizon.published import read_releases
+
+    return read_releases(path) if path else None
+
+
+def day(text: str | None) -> datetime.date | None:
+    """The date of `--since`."""
     try:
         return datetime.date.fromisoformat(text) if text else None
     except ValueError:

@@ -6,6 +6,7 @@ __all__ = ["VERBS", "app"]
 
 VERBS: Panels = {
     "Before": {
+        "init": ("howsure.cli.study.init", "Write a commented study to start from."),
         "plan": ("howsure.cli.study.plan", "Power analysis: what a design can show, before anyone rates."),
         "select": ("howsure.cli.study.select", "Select pairs over domains and score levels."),
         "check": ("howsure.cli.study.check", "Check a study before anyone rates."),

@@ -26,12 +26,19 @@ def build(
     raters: Annotated[
         int | None,
         typer.Option(
-            min=1, max=10_000, help="Number of pages or forms. [default: 7 pages; 1 form]", show_default=False
+            min=1, max=10_000, help="Number of pages. [default: as the design needs, or 7; 1 form]", show_default=False
+        ),
+    ] = None,
+    design: Annotated[
+        str | None,
+        typer.Option(
+            help="Items x ratings, or 50x8/12 where each rater rates 12. [default: the study's]", show_default=False
         ),
     ] = None,
     one_page: Annotated[bool, typer.Option("--one-page", help="One page for everyone, which asks for a name.")] = False,
     format: Annotated[  # noqa: A002 - what it is called on the command line
-        Literal["html", "csv"], typer.Option(help="html: pages. csv: the questions for a form builder.")
+        Literal["html", "csv", "google", "qualtrics"],
+        typer.Option(help="html: pages. For form builders: google (Apps Script), qualtrics (import file), csv."),
     ] = "html",
 ) -> None:
     """Build one blind page per rater, and the sealed key that stays with you.
@@ -40,25 +47,28 @@ def build(
     read it, and every page carries its SHA-256. Mail the pages, or hand them out with `howsure serve`.
     """
     from howsure.study.packet.building import build as build_packet
-    from howsure.study.protocol import Study
+    from howsure.study.protocol import read_study
 
     if output.out is None:
         raise OptionError("Name the folder for the pages and the key: -o packet.")
-    is_form = format == "csv"
+    is_form = format != "html"
     if one_page and raters and raters > 1:
         raise OptionError(f"--one-page makes one page for all; leave out --raters {raters}.")
     packet = build_packet(
-        Study.read(study), n_raters=raters or 7, one_page=one_page or (is_form and raters in (None, 1))
+        read_study(study),
+        n_raters=raters,
+        one_page=one_page or (is_form and design is None and raters in (None, 1)),
+        design=design,
     )
-    written = _save(packet, output.out, is_form)
+    written = _save(packet, output.out, format)
     _tell(packet, output)
     output.console.wrote(_in_short(written))
 
 
-def _save(packet: StudyPacket, folder: Path, is_form: bool) -> list[Path]:
+def _save(packet: StudyPacket, folder: Path, kind: str) -> list[Path]:
     from howsure.study.packet.forms import save_forms
 
-    return save_forms(packet, folder) if is_form else packet.save(folder)
+    return packet.save(folder) if kind == "html" else save_forms(packet, folder, kind)  # type: ignore[arg-type]
 
 
 def _in_short(written: list[Path]) -> list[Path]:
@@ -69,16 +79,26 @@ def _in_short(written: list[Path]) -> list[Path]:
 
 
 def _tell(packet: StudyPacket, output: Output) -> None:
+    from howsure.study.protocol import Study
+
     told = packet.as_dict()
-    study, n_pages = packet.study, len(packet.pages)
+    study, n_pages, balance = packet.study, len(packet.pages), packet.balance
+    what = "pairs" if isinstance(study, Study) else "items"
     output.console.say(
-        f"{n_pages} × {len(study.pairs)} pairs, {study.repeats} shown again, {len(study.attention)} attention items."
+        f"{n_pages} × {study.n_units} {what}, {study.repeats} shown again, {len(study.attention)} attention items."
     )
-    lowest, highest = told["slot_one_lowest"], told["slot_one_highest"]
-    if n_pages > 1:
+    if study.n_units < len(study.units):
+        each = f"{balance.fewest}" if balance.fewest == balance.most else f"{balance.fewest} to {balance.most}"
+        linked = "shared raters link all items" if balance.is_connected else "some items share no rater with the others"
+        output.console.say(
+            f"Blocks: each of {len(study.units)} {what} has {each} raters; two of them share {balance.fewest_together} to "
+            f"{balance.most_together}; {linked}."
+        )
+    if isinstance(study, Study) and n_pages > 1:
+        lowest, highest = told["slot_one_lowest"], told["slot_one_highest"]
         span = f"{lowest:.0%}" if lowest == highest else f"{lowest:.0%} to {highest:.0%}"
         output.console.say(f"A pair's target is in slot 1 for {span} of raters.")
-    else:
+    elif isinstance(study, Study):
         output.console.say(f"Everyone sees one order; the target is in slot 1 in {told['slot_one']:.0%} of pairs.")
     output.console.say(f"Key sealed: SHA-256 {told['sealed']}")
     output.console.json(told)

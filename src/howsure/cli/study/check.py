@@ -20,7 +20,12 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def check(
     output: Output,
     study: Annotated[Path | None, typer.Argument(help="The study (YAML).", show_default=False)] = None,
-    raters: Annotated[int, typer.Option(min=1, max=10_000, help="Number of raters.")] = 7,
+    raters: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=10_000, help="Number of raters. [default: as the design needs, or 7]", show_default=False
+        ),
+    ] = None,
     schema: Annotated[
         bool,
         typer.Option("--schema", help="Print the JSON schema of a study, for editors; -o writes study.schema.json."),
@@ -37,9 +42,9 @@ def check(
             return
         raise OptionError("Nothing to check. Name the study: howsure study check study.yaml.")
     from howsure.study.packet.preflight import check as check_study
-    from howsure.study.protocol import Study
+    from howsure.study.protocol import read_study
 
-    found = check_study(Study.read(study), n_raters=raters)
+    found = check_study(read_study(study), n_raters=raters)
     for line in found.checks:
         output.console.say(str(line))
     counts = {state: sum(line.state == state for line in found.checks) for state in ("pass", "warn", "fail")}
@@ -54,9 +59,9 @@ def check(
 def _schema(output: Output) -> None:
     from howsure.outside_text import json_text
     from howsure.results import write_json
-    from howsure.study.protocol import Study
+    from howsure.study.presets import study_schema
 
     if output.out:
-        output.console.wrote([write_json(Study.schema(), output.out / "study.schema.json")])
+        output.console.wrote([write_json(study_schema(), output.out / "study.schema.json")])
     else:
-        print(json_text(Study.schema(), indent=1))
+        print(json_text(study_schema(), indent=1))

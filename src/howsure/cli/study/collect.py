@@ -26,7 +26,10 @@ def collect(
         typer.Argument(help="Raters' files (.json), an export of `howsure serve` (.jsonl), folders, or a form's csv."),
     ],
     output: Output,
-    key: Annotated[Path | None, typer.Option(help="The key.json of the build.", show_default=False)] = None,
+    key: Annotated[
+        list[Path] | None,
+        typer.Option(help="The key.json of the build; may be repeated to merge packets.", show_default=False),
+    ] = None,
     pages: Annotated[
         Path | None, typer.Option(help="Folder of the pages. [default: the key's folder]", show_default=False)
     ] = None,
@@ -38,28 +41,34 @@ def collect(
         Path | None, typer.Option(help="Forms built without a key: the study (YAML).", show_default=False)
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first file or line that is refused.")] = False,
+    anonymous: Annotated[
+        bool,
+        typer.Option("--anonymous", help="Random codes for raters; no comments, free texts or answers about them."),
+    ] = False,
 ) -> None:
-    """Raters' files and the key → ratings in which + always means the target.
+    """Raters' files and the key → tables by kind of question; in a study of pairs + always means the target.
 
     Digests are verified; duplicates, strangers and unreadable files are refused, each with its reason, and the rest is read. Impossible times are
-    flagged. Writes ratings.csv, raters.csv, refused.csv and collect.json.
+    flagged. Writes raters.csv, refused.csv, collect.json and, as far as the study asks for them, ratings.csv, categories.csv, votes.csv, rankings.csv,
+    spans.csv, texts.csv and about_raters.csv.
     """
-    if key is None and not (mapping and study):
+    if not key and not (mapping and study):
         raise OptionError("The answers are blind. Pass --key key.json (or, for a foreign form, --mapping and --study).")
     if mapping:
-        found = _from_forms(files, mapping, key, study, strict=strict)
+        found = _from_forms(files, mapping, key[0] if key else None, study, strict=strict)
     else:
-        found = _from_pages(files, key, pages, strict=strict)
+        found = _from_pages(files, key or [], pages, strict=strict)
+    if anonymous:
+        found = found.without_names()
     output.console.notes(found.provenance.notes)
     _tell(found, output)
     if output.out:
         output.console.wrote(found.save(output.out))
 
 
-def _from_pages(files: list[Path], key: Path | None, pages: Path | None, *, strict: bool) -> CollectedRatings:
+def _from_pages(files: list[Path], key: list[Path], pages: Path | None, *, strict: bool) -> CollectedRatings:
     from howsure.study.scoring.collection import collect as collect_pages
 
-    assert key is not None
     return collect_pages(files, key, pages=pages, strict=strict)
 
 
@@ -68,22 +77,29 @@ def _from_forms(
 ) -> CollectedRatings:
     from howsure.study.packet.building import StudyKey
     from howsure.study.packet.forms import collect_forms, read_mapping
-    from howsure.study.protocol import Study
+    from howsure.study.protocol import read_study
 
     opened = StudyKey.read(key) if key else None
-    given = Study.read(study) if study else None
+    given = read_study(study) if study else None
     return collect_forms(files, [read_mapping(path) for path in mapping], key=opened, study=given, strict=strict)
 
 
 def _tell(found: CollectedRatings, output: Output) -> None:
     n_raters, n_refused = len(found.raters), len(found.refused)
-    title = f"{len(found.ratings):,} ratings of {n_raters} rater{'' if n_raters == 1 else 's'}, {n_refused} refused"
-    columns = ("rater", "minutes", "complete", "quiz", "slot_one")
+    what = "ratings" if found.votes is None and found.rankings is None and found.categories is None else "answers"
+    title = f"{found.n_answers:,} {what} of {n_raters} rater{'' if n_raters == 1 else 's'}, {n_refused} refused"
+    columns = ("rater", "minutes", "complete", "quiz", "attention", "slot_one")
     rows = [
         (rater, _round(minutes, "{:.1f}"), *(_round(share, "{:.0%}") for share in shares))
         for rater, minutes, *shares in found.raters.select(columns).iter_rows()
     ]
-    output.console.table(title, columns, rows, "complete: questions answered. slot_one: items with the target first.")
+    caption = "complete: questions answered. attention: attention items right. slot_one: items with the target first."
+    output.console.table(title, columns, rows[:40], caption)
+    if len(rows) > 40:
+        output.console.say(f"… and {len(rows) - 40} more raters: raters.csv")
+    comments = [(rater, told) for rater, told in found.raters.select("rater", "comments").iter_rows() if told]
+    if comments:
+        output.console.table("What raters said", ("rater", "comment"), comments[:20])
     output.console.json(found.as_dict())
 
 

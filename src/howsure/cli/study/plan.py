@@ -25,12 +25,16 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @verb
 def plan(
     output: Output,
-    pairs: Annotated[int, typer.Option(min=3, help="Pairs that each rater rates.")] = 5,
-    raters: Annotated[int, typer.Option(min=2, help="Number of raters.")] = 7,
+    pairs: Annotated[int, typer.Option(min=3, help="Number of pairs.")] = 5,
+    raters: Annotated[int, typer.Option(min=2, help="Ratings per pair: the number of raters, if each rates all.")] = 7,
+    per_rater: Annotated[
+        int | None, typer.Option(min=2, help="Pairs that one rater rates. [default: all]", show_default=False)
+    ] = None,
     design: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another design to compare, pairs x raters, as in 25x6; may be repeated.", show_default=False
+            help="Another design to compare, pairs x raters, as in 25x6, or 50x8/12 with 12 per rater; may be repeated.",
+            show_default=False,
         ),
     ] = None,
     correlation: Annotated[
@@ -61,7 +65,8 @@ def plan(
     Draws thousands of such studies if all is as assumed, when the model's scores are unrelated to fidelity, and if there is no effect at all, and
     judges each by the criteria. Writes plan.csv, plan_criteria.csv, plan.json, the charts and plan_report.html.
     """
-    from howsure.study.planning.plans import DESIGNS, Pace, parse_design
+    from howsure.study.planning.design import parse_design
+    from howsure.study.planning.plans import DESIGNS, Pace
     from howsure.study.planning.plans import plan as make
     from howsure.study.planning.simulated_studies import Assumptions
     from howsure.study.verdict import CRITERIA, read_criteria
@@ -71,6 +76,7 @@ def plan(
         made = make(
             pairs,
             raters,
+            per_rater=per_rater,
             assumptions=assumptions,
             criteria=read_criteria(criteria) if criteria else CRITERIA,
             pace=Pace(minutes_before, minutes_a_pair, sitting),

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from howsure.cli.options import Output, Seed, verb
+from howsure.errors import OptionError
 
 __all__ = ["app"]
 
@@ -29,6 +30,17 @@ def select(
     domain: Annotated[
         str | None, typer.Option(help="The column of domains. [default: domain, if there is one]", show_default=False)
     ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Only rows with COLUMN=VALUE, e.g. persona=Ziggy; may be repeated.", show_default=False),
+    ] = None,
+    score_levels: Annotated[
+        str | None,
+        typer.Option(help="The level of each domain, e.g. TECH=high,PHIL=mid,NARR=low.", show_default=False),
+    ] = None,
+    critical: Annotated[
+        bool, typer.Option("--critical", help="Critical cases: the lowest, the highest, and scores between.")
+    ] = False,
     divide_by: Annotated[float, typer.Option(help="Scores run from 0 to this number.")] = 1.0,
     seed: Seed = 0,
 ) -> None:
@@ -39,7 +51,17 @@ def select(
     """
     from howsure.study.packet.selection import select as choose
 
-    chosen = choose(model_scores, n_pairs=pairs, score=score, domain=domain, divide_by=divide_by, seed=seed)
+    chosen = choose(
+        model_scores,
+        n_pairs=pairs,
+        score=score,
+        domain=domain,
+        where=_pairs_of(where or [], "--where"),
+        score_levels=_pairs_of((score_levels or "").split(","), "--score-levels"),
+        is_critical=critical,
+        divide_by=divide_by,
+        seed=seed,
+    )
     rows = [
         (r["item"], r["domain"], r["score_level"], f"{r['score']:.3f}", r["line"], r["about"])
         for r in chosen.pairs.iter_rows(named=True)
@@ -51,3 +73,14 @@ def select(
     output.console.json(chosen.as_dict())
     if output.out:
         output.console.wrote(chosen.save(output.out))
+
+
+def _pairs_of(texts: list[str], option: str) -> dict[str, str]:
+    """NAME=VALUE, as often as given."""
+    found = {}
+    for text in filter(None, (one.strip() for one in texts)):
+        name, is_there, value = text.partition("=")
+        if not (is_there and name.strip() and value.strip()):
+            raise OptionError(f"{option} {text}: write NAME=VALUE.")
+        found[name.strip()] = value.strip()
+    return found

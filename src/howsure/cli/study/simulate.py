@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from howsure.cli.options import Output, Seed, verb
 from howsure.errors import OptionError
+
+if TYPE_CHECKING:
+    from howsure.study.packet.simulated_raters import ItemCrowd
 
 __all__ = ["app"]
 
@@ -47,11 +50,13 @@ def simulate(
     """Simulate raters with known true values: the tables that `collect` would write, and the true values.
 
     Writes ratings.csv, raters.csv, model_scores.csv and study_truth.json (true fidelity of each pair, true reliability and
-    correlation, who is a bot); with --packet also the files that raters would send back, in answers/, for `collect`.
+    correlation, who is a bot); with --packet also the files that raters would send back, in answers/, for `collect`. For a packet of any other
+    study only --attrition is used; it writes answers/ and the true values (item_truth.csv).
     """
     from howsure.study.packet.building import KEY, StudyKey
     from howsure.study.packet.rehearsal import fill_in
-    from howsure.study.protocol import Study
+    from howsure.study.packet.simulated_raters import ItemCrowd
+    from howsure.study.protocol import ItemStudy, Study
     from howsure.study.simulator import Crowd
     from howsure.study.simulator import simulate as draw
 
@@ -60,10 +65,13 @@ def simulate(
             "--packet brings its own study and needs a folder for the answers: leave out --study, give -o."
         )
     key = StudyKey.read(packet / KEY) if packet else None
+    if packet and key and isinstance(key.study, ItemStudy):
+        _rate_items(packet, output, ItemCrowd(dropout=attrition), seed)
+        return
     if key:
         raters = len(key.raters)
     crowd = Crowd(raters, severity, noise, bots, straight_liners, slot_one_pickers, attrition)
-    asked = key.study if key else Study.read(study) if study else None
+    asked = Study.of(packet / KEY) if packet else Study.read(study) if study else None
     drawn = draw(
         asked, n_pairs=pairs, crowd=crowd, fidelity=fidelity, spread=spread, correlation=correlation, seed=seed
     )
@@ -85,3 +93,18 @@ def simulate(
         output.console.wrote(drawn.save(output.out))
     if output.out and packet:
         output.console.wrote(fill_in(packet, drawn.ratings, output.out / "answers"))
+
+
+def _rate_items(packet: Path, output: Output, crowd: ItemCrowd, seed: int) -> None:
+    """Fill in the pages of a study that is not of pairs."""
+    from howsure.study.packet.simulated_raters import rate_items
+
+    assert output.out is not None
+    drawn = rate_items(packet, crowd=crowd, seed=seed)
+    rows = [(system or "(no system)", f"{value:.2f}") for system, value in drawn.quality().items()]
+    caption = (
+        "On the log-odds scale. item_truth.csv also has the true value of each response, category, label and span."
+    )
+    output.console.table(f"{len(drawn.raters)} raters answered", ("system", "true quality"), rows, caption)
+    output.console.json(drawn.as_dict())
+    output.console.wrote([*drawn.save(output.out), *drawn.save_answers(output.out / "answers")])

@@ -11,7 +11,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from howsure.horizon.task_bank import Instance, Task
-from howsure.horizon.task_bank.rubric import ask_judge, read_score
+from howsure.horizon.task_bank.rubric import ask_judge, combined, read_score
 from howsure.running import Gate, Tokens, failure_of, keep_reply
 
 __all__ = ["JUDGE", "task_score"]
@@ -70,4 +70,4 @@ async def _judged(state: TaskState, instance: Instance, gate: Gate, *, cache: bo
     failure = failure_of(output, has_answer=value is not None) or ("format" if value is None else None)
     if failure:
         return _Verdict(failure=f"judge_{failure}", words=output.completion)
-    return _Verdict(value, words=output.completion)
+    return _Verdict(combined(instance, state.output.completion, value or 0.0), words=output.completion)

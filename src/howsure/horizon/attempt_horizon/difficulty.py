@@ -8,6 +8,7 @@ import polars as pl
 from howsure.horizon.attempt_horizon.common_tasks import SharedTasks
 from howsure.horizon.attempt_horizon.definitions import regression
 from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates
+from howsure.horizon.learning_curves.novice_counts import NoviceCounts
 from howsure.stats.means import clustered_mean
 from howsure.stats.proportions import wilson
 from howsure.stats.replicates import replicate_interval
@@ -17,12 +18,14 @@ __all__ = ["novice_table", "rates_by_difficulty", "sample_curves", "success_tabl
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
-def novice_table(estimator: HorizonEstimator, drawn: HorizonReplicates, level: float) -> pl.DataFrame:
-    """Novices' success over all tasks by attempt: attempt, success, success_low, success_high, answers."""
+def novice_table(
+    estimator: HorizonEstimator, drawn: HorizonReplicates, observed: NoviceCounts, level: float
+) -> pl.DataFrame:
+    """Novices' success over all tasks by attempt: attempt, success, success_low, success_high, answers (those that were given)."""
     found = replicate_interval(drawn.curves, level)
     low, high = np.clip([found.low, found.high], 0, 1)  # success that may be anything is 0 to 1
     curve = estimator.curve
-    answers = estimator.counts.novices.trials.sum(axis=0)[: len(curve)].astype(np.int64)
+    answers = observed.trials.sum(axis=0)[: len(curve)].astype(np.int64)
     success = {"success": curve, "success_low": low, "success_high": high}
     return pl.DataFrame({"attempt": np.arange(1, len(curve) + 1), **success, "answers": answers}).fill_nan(None)
 

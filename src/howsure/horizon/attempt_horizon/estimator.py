@@ -17,11 +17,11 @@ from howsure.horizon.attempt_horizon.definitions.matching import handicapped, po
 from howsure.horizon.attempt_horizon.resampling import (
     VarianceSource,
     draw_families_and_tasks,
-    draw_learners,
     from_families,
     from_learners,
     share_inside,
 )
+from howsure.horizon.learning_curves.learning_model import Completion
 from howsure.stats._arrays import Floats
 from howsure.stats.means import mean
 from howsure.stats.replicates import Interval, replicate_interval
@@ -29,6 +29,7 @@ from howsure.stats.replicates import Interval, replicate_interval
 __all__ = ["HorizonEstimator", "HorizonReplicates"]
 
 _HALF = np.array([0.5])
+_AROUND = np.array([0.8, 0.9, 1.0, 1.1, 1.25])  # the true horizon may be any of these multiples of the estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,15 @@ class HorizonReplicates:
 
 @dataclass(frozen=True, eq=False)
 class HorizonEstimator:
-    """Models against novices on one set of tasks. ``levels`` are shares, such as 0.5."""
+    """Models against novices on one set of tasks. ``levels`` are shares, such as 0.5.
+
+    With a ``completion``, ``counts`` hold its table: what learners who left early would have answered is predicted, anew in each replicate.
+    """
 
     counts: SharedTasks
     definitions: tuple[str, ...]
     levels: Floats
+    completion: Completion | None = None
 
     @cached_property
     def drawn(self) -> Drawn:
@@ -71,9 +76,14 @@ class HorizonEstimator:
         return np.asarray(self._pooled(self.drawn)[0])
 
     @cached_property
-    def learners(self) -> VarianceSource:
-        """What learners add to the chance in novices' success."""
-        return from_learners(self.counts.novices)
+    def learners(self) -> tuple[VarianceSource, ...]:
+        """What learners add to the chance in novices' success around the attempt that matches each model."""
+        return tuple(from_learners(self.counts.novices, self._matched(row)) for row in range(len(self.counts.models)))
+
+    @cached_property
+    def learners_alone(self) -> VarianceSource:
+        """What learners add to the chance in novices' success on an attempt, in the mean of the attempts that every task has."""
+        return from_learners(self.counts.novices, np.eye(self.counts.novices.trials.shape[1])[: self.counts.last])
 
     @cached_property
     def families(self) -> tuple[VarianceSource, ...]:
@@ -84,7 +94,7 @@ class HorizonEstimator:
         self, n: int, *, seed: int, scheduler: str | None = None, progress: Callable[[int, int], None] | None = None
     ) -> HorizonReplicates:
         """`n` replicates, the same for a seed."""
-        self.learners, self.families, self.horizons  # noqa: B018  before threads need them at once
+        self.learners, self.learners_alone, self.families, self.horizons  # noqa: B018  before threads need them at once
         return HorizonReplicates(*replicate(self.draw, n, seed=seed, scheduler=scheduler, progress=progress))
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
@@ -131,12 +141,15 @@ class HorizonEstimator:
 
     def share_inside(self, row: int, level: float) -> float:
         """The share of a model's replicates that an interval of this level holds."""
-        return share_inside(self.families[row], self.learners, int((self.counts.n[row] > 0).sum()), level)
+        return share_inside(self.families[row], self.learners[row], int((self.counts.n[row] > 0).sum()), level)
 
     def few(self, row: int) -> str:
         """Why there is no interval, or nothing."""
         n_tasks, n_runs = int((self.counts.n[row] > 0).sum()), int(self.counts.n[row].sum())
-        counts = [(self.learners.n, "learner"), (n_runs, "run") if self.is_alone else (n_tasks, "task")]
+        counts = [
+            (len(self.counts.novices.learners), "learner"),
+            (n_runs, "run") if self.is_alone else (n_tasks, "task"),
+        ]
         return next((f"1 {of}; an interval needs 2" for count, of in counts if count < 2), "")
 
     @property
@@ -152,7 +165,7 @@ class HorizonEstimator:
     def _draw_runs(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         """Learners and the runs at one task, drawn again."""
         novices = self.counts.novices
-        successes, trials = novices.weighted(draw_learners(size, novices, 1.0, rng))
+        successes, trials = novices.weighted(novices.draw_learners(size, rng))
         drawn = Drawn(successes, trials, np.ones((size, 1)))
         horizons = np.empty((size, *self.horizons.shape))
         success = np.empty((size, len(self.counts.models)))
@@ -168,15 +181,24 @@ class HorizonEstimator:
 
     def _draw_tasks(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         counts = self.counts
-        successes, trials = counts.novices.weighted(draw_learners(size, counts.novices, self.learners.share, rng))
+        times_drawn = counts.novices.draw_learners(size, rng)
         families, tasks = draw_families_and_tasks(size, counts.family, rng)
+        usual = 1 + self.learners_alone.share * (times_drawn - 1)
+        fits = [self.completion.refit(*pair) for pair in zip(usual, tasks, strict=True)] if self.completion else []
+
+        def novices(learner_weights: Floats, task_weights: Floats) -> tuple[Floats, Floats]:
+            if self.completion:
+                return self.completion.weighted(fits, learner_weights, task_weights)
+            return counts.novices.weighted(learner_weights)
+
         horizons = np.empty((size, *self.horizons.shape))
         success = np.empty((size, len(counts.models)))
-        for row, source in enumerate(self.families):
+        for row, (source, learners) in enumerate(zip(self.families, self.learners, strict=True)):
             weights = tasks * (1 + source.share * (families - 1))
-            horizons[:, row] = self._horizons(Drawn(successes, trials, weights), self.model(row))
+            people = novices(1 + learners.share * (times_drawn - 1), weights)
+            horizons[:, row] = self._horizons(Drawn(*people, weights), self.model(row))
             success[:, row] = self._success(weights, row)
-        return horizons, success, self._pooled(Drawn(successes, trials, tasks))
+        return horizons, success, self._pooled(Drawn(*novices(usual, tasks), tasks))
 
     def _horizons(self, drawn: Drawn, model: Model) -> Floats:
         """(replicates, definitions, levels)."""
@@ -199,17 +221,27 @@ class HorizonEstimator:
         share = self.counts.successes[row, tried] / self.counts.n[row, tried]
         return mean(share, self.counts.family[tried], level=level).estimate
 
-    def _gap_source(self, row: int) -> VarianceSource:
-        """From the gaps at the attempt that matches the model, or at the nearest end."""
+    def _matched(self, row: int) -> Floats:
+        """How much each attempt counts for novices' mean success around the attempt that matches the model, (places, attempts)."""
         model = self.model(row)
-        tried = model.n > 0
         last = matching.last_attempt(self.drawn, model)
+        weights = np.zeros((len(_AROUND), self.counts.novices.trials.shape[1]))
         n = float(np.clip(matching.horizons(self.drawn, model, _HALF)[0, 0], 1, last))
-        before = min(int(n), max(last - 1, 1))
-        share = math.log(n / before) / math.log((before + 1) / before)
-        curves = self.counts.novices.successes[tried, :last] / self.counts.novices.trials[tried, :last]
-        novices = (1 - share) * curves[:, before - 1] + share * curves[:, min(before, last - 1)]
-        return from_families(novices - model.successes[tried] / model.n[tried], self.counts.family[tried])
+        middle = min(max(n, 1 / _AROUND[0]), max(last / _AROUND[-1], 1.0))
+        for place, near in zip(weights, np.clip(middle * _AROUND, 1, last), strict=True):
+            before = min(int(near), max(last - 1, 1))
+            share = math.log(near / before) / math.log((before + 1) / before)
+            place[before - 1] += 1 - share
+            place[min(before, last - 1)] += share
+        return weights
+
+    def _gap_source(self, row: int) -> VarianceSource:
+        """From the gaps around the attempt that matches the model."""
+        model, at = self.model(row), self._matched(row).mean(axis=0)
+        tried, seen = model.n > 0, at > 0
+        novices = self.counts.novices
+        curves = novices.successes[np.ix_(tried, seen)] / novices.trials[np.ix_(tried, seen)]
+        return from_families(curves @ at[seen] - model.successes[tried] / model.n[tried], self.counts.family[tried])
 
     def _pair(self, row: int, rank: int, attempt: int) -> tuple[float, float]:
         """The model's success at a level, and novices' on an attempt, on the tasks it tried."""

@@ -19,6 +19,7 @@ from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
 from howsure.horizon.attempt_horizon.difficulty import novice_table, task_table
 from howsure.horizon.attempt_horizon.estimator import HorizonEstimator, HorizonReplicates
 from howsure.horizon.learning_curves.attrition import measure_attrition
+from howsure.horizon.learning_curves.learning_model import Completion, complete_novices
 from howsure.horizon.success_rates import check_success_rates
 from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import Bools, check_level
@@ -31,9 +32,21 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
-__all__ = ["ALL", "AttemptHorizons", "Horizon", "HorizonPair", "HorizonSettings", "attempt_horizons", "horizons_on"]
+__all__ = [
+    "ALL",
+    "EARLY_LEAVERS",
+    "AttemptHorizons",
+    "Horizon",
+    "HorizonPair",
+    "HorizonSettings",
+    "attempt_horizons",
+    "horizons_on",
+]
 
 ALL = "all"
+EARLY_LEAVERS = ("predict", "ignore")
+"""What becomes of the answers that learners who left a task early did not give: they are predicted, or later attempts are those of the others."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -183,9 +196,12 @@ class HorizonSettings:
     success_rates: tuple[float, ...] = (0.5, 0.8)
     n_replicates: int = 1000
     level: float = 0.95
+    early_leavers: str = "predict"
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.early_leavers not in EARLY_LEAVERS:
+            raise OptionError.unknown("early_leavers", self.early_leavers, EARLY_LEAVERS)
         for name in self.definitions:
             if name not in DEFINITIONS:
                 raise OptionError.unknown("definition", name, DEFINITIONS)
@@ -204,6 +220,7 @@ def attempt_horizons(
     level: float = 0.95,
     threshold: float | None = None,
     last: int | None = None,
+    early_leavers: str = "predict",
     seed: int = 0,
     scheduler: str | None = None,
     progress: Progress | None = None,
@@ -226,6 +243,9 @@ def attempt_horizons(
         The score from which an attempt is a success.
     last : int, optional
         Attempts of novices after this one are excluded.
+    early_leavers : str
+        ``predict``: answers that learners did not give because they left a task early are predicted from their other answers by the learning model (`fit_learning_model`);
+        ``ignore``: a later attempt is that of those who stayed.
     seed : int
         Of the replicates.
     scheduler : str, optional
@@ -234,7 +254,7 @@ def attempt_horizons(
         Called with the number of replicates that are done and their total.
     """
     table = Attempts.of(attempts)
-    settings = HorizonSettings(tuple(definitions), tuple(success_rates), n_replicates, level, seed)
+    settings = HorizonSettings(tuple(definitions), tuple(success_rates), n_replicates, level, early_leavers, seed)
     counts = shared_tasks(table, threshold=threshold, last=last)
     asked = {name: value for name, value in vars(settings).items() if name != "seed"}
     provenance = Provenance(asked | {"threshold": threshold, "last": last}, table.digest, seed)
@@ -250,27 +270,35 @@ def horizons_on(
     progress: Progress | None = None,
 ) -> AttemptHorizons:
     """The same from counts."""
+    observed, completion = counts, complete_novices(counts.novices) if settings.early_leavers == "predict" else None
+    if completion:
+        counts = replace(counts, novices=completion.table)
     groups = {ALL: np.ones(len(counts.tasks), dtype=np.bool_), **_groups(counts.tasks)}
     estimators, drawn = {}, {}
     for done, (name, chosen) in enumerate(groups.items()):
+        part = completion.of_tasks(chosen) if completion else None
+        on_tasks = counts.of_tasks(chosen)
         estimators[name] = HorizonEstimator(
-            counts.of_tasks(chosen), settings.definitions, np.array(settings.success_rates)
+            replace(on_tasks, novices=part.table) if part else on_tasks,
+            settings.definitions,
+            np.array(settings.success_rates),
+            part,
         )
         step = partial(_inner, progress, done, len(groups)) if progress else None
         drawn[name] = estimators[name].replicates(
             settings.n_replicates, seed=settings.seed, scheduler=scheduler, progress=step
         )
     rows = {name: _rows(name, estimators[name], drawn[name], settings) for name in groups}
-    notes = (*counts.notes, *_notes(estimators[ALL], rows[ALL]), *_who_left(counts, settings))
+    left = [_predicted(completion)] if completion else _who_left(counts, settings)
     return AttemptHorizons(
         rows=rows[ALL],
         domains=tuple(row for name in groups if name != ALL for row in rows[name]),
         pairs=_pairs(estimators[ALL], drawn[ALL], settings),
-        novices=novice_table(estimators[ALL], drawn[ALL], settings.level),
+        novices=novice_table(estimators[ALL], drawn[ALL], observed.novices, settings.level),
         tasks=task_table(estimators[ALL]),
-        counts=counts,
+        counts=observed,
         level=settings.level,
-        provenance=replace(provenance, notes=notes),
+        provenance=replace(provenance, notes=(*counts.notes, *_notes(estimators[ALL], rows[ALL]), *left)),
     )
 
 
@@ -369,11 +397,24 @@ def _notes(estimator: HorizonEstimator, rows: Sequence[Horizon]) -> list[str]:
     told = [
         f"Not every task was tried {longest} times: matching sees to attempt {counts.last}, the last that every task has."
     ] * (counts.last < longest)
+    if "regression" in estimator.definitions:
+        told.append(
+            f"regression: the attempt that half of the novices need is known from {np.median(counts.novices.n_learners):.0f} learners per task (median). Its error flattens the curve and moves horizons "
+            "away from the middle of the tasks; `howsure horizon coverage --of attempts` shows how far. Where it differs from matching, report matching."
+        )
     return told + [
         f"{row.model}, {row.definition} at {row.success_rate:.0%}: {row.share_failed:.1%} of the replicates have no horizon; they count beyond both ends of the interval."
         for row in rows
         if row.share_failed
     ]
+
+
+def _predicted(completion: Completion) -> str:
+    """How many answers were predicted."""
+    return (
+        f"Learners left tasks early: {completion.share_predicted:.0%} of novices' answers up to attempt {completion.last} were not given, and are predicted from each learner's "
+        "other answers (early_leavers: predict)."
+    )
 
 
 def _who_left(counts: SharedTasks, settings: HorizonSettings) -> list[str]:

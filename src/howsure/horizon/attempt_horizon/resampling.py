@@ -6,14 +6,16 @@ and learners who tried many tasks make all of them easier or harder at once. So 
 
 .. math:: u_t = \big(1 + c_F (W_{f(t)} - 1)\big)\, W_t, \qquad v_l = 1 + c_L (V_l - 1)
 
-with W, V how often a family, task, learner is drawn, and c the share that its level adds of its own: with the influence of a task h_t and of a
-learner's answers at a task g_{tl} on the mean,
+with W, V how often a family, task, learner is drawn, and c the share that its level adds of its own: with the influence of a task h_t on the gap
+between novices and the model, and of a learner's answers at a task on novices' mean success, g_{tl} as the sample has it (against the mean of the task's
+n_t learners) and g̃_{tl} = g_{tl} n_t/(n_t − 1) (against the mean of the other learners: with few learners per task the sample's mean follows each of them),
 
 .. math:: c_F^2 = \frac{V_F - V_T}{V_F + V_T}, \quad V_F = \sum_f \Big(\sum_{t \in f} h_t\Big)^2, \; V_T = \sum_t h_t^2; \qquad
-          c_L^2 = \frac{V_L - V_C}{V_L + V_C}, \quad V_L = \sum_l \Big(\sum_t g_{tl}\Big)^2, \; V_C = \sum_{tl} g_{tl}^2
+          c_L^2 = \frac{\tilde V_L - \tilde V_C}{V_L + V_C}, \quad V_L = \sum_l \Big(\sum_t g_{tl}\Big)^2, \; V_C = \sum_{tl} g_{tl}^2
 
-and 0 where that is negative. To first order the variance of the replicates is V_T + (V_F − V_T) + (V_L − V_C), the variance that is clustered by
-families and by learners at once (Cameron, Gelbach and Miller 2011).
+and 0 where that is negative. Both are averaged around the attempt that matches the model: between two attempts a learner's answers to both count, and the
+chance of single answers shrinks against what makes learners differ. To first order the variance of the replicates is V_T + (V_F − V_T) + (Ṽ_L − Ṽ_C), the
+variance that is clustered by families and by learners at once (Cameron, Gelbach and Miller 2011).
 
 The replicates' quantiles are taken further out than 2.5 % and 97.5 %, at Φ(−t √((ν+1)/ν)), as a t interval would be (Hesterberg 2015, "expanded
 percentiles"); ν are the degrees of freedom that few families, tasks or learners leave (Satterthwaite).
@@ -34,7 +36,6 @@ from howsure.stats.replicates import expanded_level
 __all__ = [
     "VarianceSource",
     "draw_families_and_tasks",
-    "draw_learners",
     "from_families",
     "from_learners",
     "share_inside",
@@ -43,49 +44,49 @@ __all__ = [
 
 @dataclass(frozen=True)
 class VarianceSource:
-    """What families or learners add to the variance of a mean beyond what their members bring."""
+    """What families or learners add to the variance of a mean beyond what their members bring (``own``), and how far their weights are spread for
+    it (``share``, the c above); ``alone`` is what the members bring.
+    """
 
-    together: float
+    own: float
     alone: float
+    share: float
     n: int
-
-    @property
-    def own(self) -> float:
-        """The variance of their own."""
-        return max(0.0, self.together - self.alone)
-
-    @property
-    def share(self) -> float:
-        """c: how far their weights are spread."""
-        return math.sqrt(self.own / (self.together + self.alone)) if self.own else 0.0
 
 
 def from_families(gap: Floats, family: Ints) -> VarianceSource:
     """What families add, from the gap between novices and the model at each task; what tasks bring is ``alone``."""
     influence = (gap - gap.mean()) / len(gap)
-    return _source(influence, family, len(np.unique(family)))
+    together, alone = _variances(influence, family)
+    own = max(0.0, together - alone)
+    return VarianceSource(own, alone, math.sqrt(own / (together + alone)) if own else 0.0, len(np.unique(family)))
 
 
-def from_learners(novices: NoviceCounts) -> VarianceSource:
-    """What learners add, over all attempts: nothing where each tried one task, much where some are better at everything."""
+def from_learners(novices: NoviceCounts, at: Floats) -> VarianceSource:
+    """What learners add to novices' mean success: nothing where each tried one task, much where some are better at everything.
+
+    ``at`` weighs the attempts (…, attempts): an attempt, or two with the mean between; over several rows the variances are averaged.
+    """
     row = np.repeat(np.arange(len(novices.learner)), novices.length)
     attempt = np.arange(len(novices.scores)) - novices.offset[row]
-    task, learner = novices.task[row], novices.learner[row]
-    answers = novices.trials[task, attempt]
-    influence = (novices.scores - novices.successes[task, attempt] / answers) / (answers * len(novices.tasks))
-    found = _source(influence, learner * novices.trials.shape[1] + attempt, len(np.unique(learner)))
-    n_attempts = novices.trials.shape[1]
-    return VarianceSource(found.together / n_attempts, found.alone / n_attempts, found.n)
+    task, answers = novices.task[row], novices.trials[novices.task[row], attempt]
+    residual = (novices.scores - novices.successes[task, attempt] / answers) / (answers * len(novices.tasks))
+    against_others = residual * np.where(answers > 1, answers / np.maximum(answers - 1, 1), 0.0)
+    sums = np.zeros(4)
+    rows = np.atleast_2d(at)
+    for weights in rows:
+        for place, each in enumerate((residual, against_others)):
+            by_course = np.bincount(row, weights[attempt] * each, len(novices.learner)).astype(np.float64)
+            sums[2 * place : 2 * place + 2] += _variances(by_course, novices.learner)
+    together, alone, fair_together, fair_alone = sums / len(rows)
+    own = max(0.0, fair_together - fair_alone)
+    share = min(1.0, math.sqrt(own / (together + alone))) if own else 0.0
+    return VarianceSource(own, alone, share, len(np.unique(novices.learner)))
 
 
 def draw_families_and_tasks(n: int, family: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """How often the family of each task is drawn, and each task, (n, tasks) both."""
     return hierarchical_weights([family], n, rng), hierarchical_weights([np.arange(len(family))], n, rng)
-
-
-def draw_learners(n: int, novices: NoviceCounts, share: float, rng: np.random.Generator) -> Floats:
-    """How much each learner counts in each replicate, (n, learners); `share` is c_L."""
-    return 1 + share * (novices.draw_learners(n, rng) - 1)
 
 
 def share_inside(families: VarianceSource, learners: VarianceSource, n_tasks: int, level: float) -> float:
@@ -98,5 +99,6 @@ def share_inside(families: VarianceSource, learners: VarianceSource, n_tasks: in
     return expanded_level(level, df)
 
 
-def _source(influence: Floats, group: Ints, n: int) -> VarianceSource:
-    return VarianceSource(float((np.bincount(group, influence) ** 2).sum()), float((influence**2).sum()), n)
+def _variances(influence: Floats, group: Ints) -> tuple[float, float]:
+    """Of a sum whose members vary together within groups, and of one whose members vary alone."""
+    return float((np.bincount(group, influence) ** 2).sum()), float((influence**2).sum())

@@ -33,12 +33,12 @@ def size_sections(found: StudySize) -> list[Section]:
     """What studies of several sizes would find."""
     best = found.cheapest
     told = (
-        f"Of the designs that were tried, {best.n_learners} learners at {best.n_tasks} tasks each has the fewest answers with which a horizon of {found.horizon:g} attempts to ± {found.wanted:.0%}."
+        f"Of the designs that were tried, {best.n_learners} learners, each at {best.n_dealt} of {best.n_tasks} tasks, has the fewest answers with which a horizon of {found.horizon:g} attempts to ± {found.wanted:.0%}."
         if best
         else f"None of the designs gives a horizon of {found.horizon:g} attempts to ± {found.wanted:.0%}: try more learners, then more tasks."
     )
-    rows: list[list[Cell]] = [[d.n_tasks, d.n_learners, d.n_answers, d.half_width] for d in found.designs]
-    columns = ["Tasks", "Learners", "Learners × tasks", "Half-width of the interval"]
+    rows: list[list[Cell]] = [[d.n_tasks, d.n_learners, d.n_dealt, d.n_answers, d.half_width] for d in found.designs]
+    columns = ["Tasks", "Learners", "Tasks per learner", "Learners × tasks", "Half-width of the interval"]
     table = TableBlock(columns, rows, "One row per design; 0.2 means from n/1.2 to n·1.2.")
     chart = ChartBlock(found.charts()["size"])
     download = Download("size.csv", csv_text(found.to_frame()))
@@ -149,10 +149,11 @@ _METHOD = (
     "The success rate is the model's: at 80 % n is the attempt on which half of the novices succeed at tasks where the model succeeds with 80 %, and never more "
     "than at 50 %. Matching divides the model's odds at each task by 4 for that.\n\n"
     "Intervals: families, tasks and learners are drawn with replacement, a task with all its runs and answers. Family and learner weights are damped to what these "
-    "levels add of their own, so that no source of variation counts twice, and the quantiles are widened for few families, tasks or learners."
+    "levels add of their own, so that no source of variation counts twice, and the quantiles are widened for few families, tasks or learners. Answers that learners did not give because they "
+    "left a task early are predicted by a model of all learners and tasks, which is fitted again in every replicate."
 )
 _TREND = "The line is through log₂ horizons of the models whose horizon lies within the novices' attempts; models outside are excluded, which flattens it."
 _SIZE = (
     "Each design is simulated many times with new tasks and learners and a model whose true horizon is known. The standard deviation of log n* over these studies, times a t quantile "
-    "for the smaller of the numbers of learners and tasks, is half of the interval's width. Every learner tries every task."
+    "for the smaller of the numbers of learners and tasks, is half of the interval's width."
 )

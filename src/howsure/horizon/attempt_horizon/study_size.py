@@ -14,6 +14,7 @@ import polars as pl
 from howsure.compute import replicate
 from howsure.errors import OptionError
 from howsure.horizon.attempt_horizon.definitions import Drawn, Model, matching
+from howsure.horizon.learning_curves.learning_model import complete_novices
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats, check_level, t_quantile
@@ -29,21 +30,22 @@ _HALF = np.array([0.5])
 
 @dataclass(frozen=True)
 class CandidateSize:
-    """A study of this many learners and tasks, and how far its interval reaches on either side, as a share of the horizon.
+    """A study of this many learners and tasks, ``n_dealt`` of them to each learner, and how far its interval reaches on either side, as a share of the horizon.
 
     ``half_width`` 0.2 means from n/1.2 to n·1.2. It is None where simulated studies often found no horizon within the novices' attempts.
     """
 
     n_learners: int
     n_tasks: int
+    n_dealt: int
     half_width: float | None
     half_width_low: float | None
     half_width_high: float | None
 
     @property
     def n_answers(self) -> int:
-        """How many learners meet how many tasks."""
-        return self.n_learners * self.n_tasks
+        """How many courses there are: a learner at a task."""
+        return self.n_learners * self.n_dealt
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,7 +86,7 @@ class StudySize(Result):
         ]
         widths = ("half_width", "half_width_low", "half_width_high")
         frame = pl.DataFrame(rows, schema_overrides=dict.fromkeys(widths, pl.Float64), infer_schema_length=None)
-        return {"size": frame.select("n_learners", "n_tasks", "n_answers", *widths, "is_enough")}
+        return {"size": frame.select("n_learners", "n_tasks", "n_dealt", "n_answers", *widths, "is_enough")}
 
     def as_dict(self) -> dict[str, Any]:
         """The designs, the expected horizon, the wanted width and the cheapest design, as plain JSON."""
@@ -110,6 +112,8 @@ def size_study(
     wanted: float = 0.2,
     learners: Sequence[int] = (10, 20, 30, 50, 100),
     tasks: Sequence[int] = (20, 50, 100, 200),
+    tasks_per_learner: int | None = None,
+    mastery: int | None = None,
     n_attempts: int = 10,
     n_runs: int = 20,
     suite: str = "mixed",
@@ -132,6 +136,10 @@ def size_study(
         The half width that is narrow enough: 0.2 means from n/1.2 to n·1.2.
     learners, tasks : sequence of int
         Numbers of learners and of tasks to try.
+    tasks_per_learner : int, optional
+        Tasks that are dealt to each learner; by default all.
+    mastery : int, optional
+        Learners leave a task after so many successes in a row; what they did not answer is predicted, as in `attempt_horizons`.
     n_attempts : int
         Attempts of a novice at a task.
     n_runs : int
@@ -156,11 +164,12 @@ def size_study(
         raise OptionError(f"Give at least 20 simulations and a width above 0, not {n_simulations} and {wanted:g}.")
     plans = [(n_learners, n_tasks) for n_tasks in sorted(set(tasks)) for n_learners in sorted(set(learners))]
     made: dict[str, Any] = {"n_attempts": n_attempts, "n_runs": n_runs, "sameness": sameness, "suite": suite}
+    made |= {"tasks_per_learner": tasks_per_learner, "mastery": mastery}
     designs = []
     for done, (n_learners, n_tasks) in enumerate(plans, 1):
         work = partial(_draw, horizon=horizon, n_learners=n_learners, n_tasks=n_tasks, **made)
         found = replicate(work, n_simulations, seed=seed, batch=25, keep=False)
-        designs.append(_design(n_learners, n_tasks, found, level))
+        designs.append(_design(n_learners, n_tasks, min(tasks_per_learner or n_tasks, n_tasks), found, level))
         if progress:
             progress(done, len(plans))
     settings = made | {"horizon": horizon, "wanted": wanted, "n_simulations": n_simulations, "level": level}
@@ -178,6 +187,8 @@ def _draw(
     n_runs: int,
     sameness: float,
     suite: str,
+    tasks_per_learner: int | None,
+    mastery: int | None,
 ) -> Floats:
     """What `size` studies find."""
     found = np.empty(size)
@@ -190,20 +201,24 @@ def _draw(
             n_attempts=n_attempts,
             n_runs=n_runs,
             sameness=sameness,
+            tasks_per_learner=tasks_per_learner,
+            mastery=mastery,
             seed=seed,
         ).counts
-        novices = Drawn(world.novices.successes[None], world.novices.trials[None], np.ones((1, n_tasks)))
+        completion = complete_novices(world.novices)
+        people = completion.table if completion else world.novices
+        novices = Drawn(people.successes[None], people.trials[None], np.ones((1, len(people.tasks))))
         found[place] = matching.horizons(novices, Model(world.successes[0], world.n[0]), _HALF)[0, 0]
     return found
 
 
-def _design(n_learners: int, n_tasks: int, found: Floats, level: float) -> CandidateSize:
+def _design(n_learners: int, n_tasks: int, n_dealt: int, found: Floats, level: float) -> CandidateSize:
     """Half the width of the interval, and the ends between which chance in the simulation leaves it."""
     inside = np.isfinite(found)
     if inside.mean() < level:
-        return CandidateSize(n_learners, n_tasks, None, None, None)
+        return CandidateSize(n_learners, n_tasks, n_dealt, None, None, None)
     sd = np.log(found[inside]).std(ddof=1)
     reach = t_quantile(level, min(n_learners, n_tasks) - 1) if min(n_learners, n_tasks) > 1 else math.inf
     error = 1.96 / math.sqrt(2 * (inside.sum() - 1))
     widths = [math.expm1(min(reach * sd * factor, 20.0)) for factor in (1, max(1 - error, 0), 1 + error)]
-    return CandidateSize(n_learners, n_tasks, *widths)
+    return CandidateSize(n_learners, n_tasks, n_dealt, *widths)

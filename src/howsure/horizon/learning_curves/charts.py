@@ -11,12 +11,14 @@ from howsure.charts import Caption, Field, captioned, estimate_rows, interval_pl
 from howsure.charts.drawing import Chart, above_each_other, layered, nominal, quantitative
 from howsure.charts.encodings import position, roles, tooltips
 from howsure.charts.theme import LIGHT, PALETTE
+from howsure.estimates import Estimate
 
 if TYPE_CHECKING:
     from howsure.horizon.learning_curves.attrition import Attrition
     from howsure.horizon.learning_curves.curves import LearningCurves, TaskCurve
+    from howsure.horizon.learning_curves.held_out_learners import HeldOutLearners
 
-__all__ = ["draw_attrition", "draw_curves", "draw_wins"]
+__all__ = ["draw_attrition", "draw_curves", "draw_learners", "draw_wins"]
 
 _MOST_PANELS, _COLUMNS = 20, 4
 _PANEL: dict[str, Any] = {"width": 144, "height": 104}
@@ -61,6 +63,29 @@ def draw_wins(curves: LearningCurves) -> Chart:
         caption=Caption(n, "tasks", curves.level, "Wilson's, as if the tasks were a sample of such tasks"),
         label=Field("label", "Family"),
         value=Field("value", "Tasks on which it has the smallest AIC", "share", domain=(0, 1)),
+    )
+
+
+def draw_learners(found: HeldOutLearners) -> Chart:
+    """Log-loss of each model on held-out learners minus that of the baseline."""
+    level = float(found.provenance.settings["level"])
+    rows = found.scores.sort("log_loss").filter(pl.col("predictor") != "PFA + learner")
+    differences = {
+        row["predictor"]: Estimate(row["difference"], row["difference_low"], row["difference_high"], level)
+        for row in rows.rows(named=True)
+    }
+    return interval_plot(
+        estimate_rows(differences),
+        title="Log-loss on held-out learners, minus PFA with a learner effect",
+        caption=Caption(
+            found.n_learners,
+            "learners",
+            level,
+            "clustered by learner",
+            "Below 0: better than PFA with a learner effect",
+        ),
+        label=Field("label", "Model"),
+        value=Field("value", "Difference in log-loss per answer", "nats"),
     )
 
 

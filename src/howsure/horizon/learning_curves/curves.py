@@ -17,6 +17,7 @@ from howsure.horizon.learning_curves.families import CONTEST, FAMILIES, family_o
 from howsure.horizon.learning_curves.fits import Contest, CurveReplicates, Support, contest, resample
 from howsure.horizon.learning_curves.learner_effect import LearnerEffect
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts, novice_counts
+from howsure.horizon.learning_curves.refinement import refine_tasks
 from howsure.horizon.success_rates import check_success_rates
 from howsure.results import Provenance, Result, columns_of, plain
 from howsure.stats._arrays import Floats, check_level
@@ -73,6 +74,8 @@ class LearningCurves(Result):
         Learners who leave early.
     correlation : Estimate
         Correlation of a learner's answers to one task.
+    refinement : pl.DataFrame
+        One row per task: keep, drop or unsure, with the reason and the numbers behind it.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
@@ -84,6 +87,7 @@ class LearningCurves(Result):
     families: pl.DataFrame
     attrition: Attrition
     correlation: Estimate
+    refinement: pl.DataFrame
     provenance: Provenance
 
     @property
@@ -109,13 +113,14 @@ class LearningCurves(Result):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``curves`` (one row per task), ``curve_points``, ``families``, ``base_rates`` where it was fitted, ``attrition`` and ``presence``."""
+        """``curves`` (one row per task), ``curve_points``, ``families``, ``base_rates`` where it was fitted, ``refinement`` (which tasks to keep), ``attrition`` and ``presence``."""
         rates = {"base_rates": self.base_rates()} if "exponential" in self.families["family"] else {}
         return {
             "curves": pl.DataFrame([_row(curve) for curve in self.rows], infer_schema_length=None),
             "curve_points": self.points,
             "families": self.families,
             **rates,
+            "refinement": self.refinement,
             **self.attrition.tables,
         }
 
@@ -228,6 +233,7 @@ def fit_curves(
         families=_families(counts, found),
         attrition=attrition,
         correlation=_estimate(together, drawn.overall, len(counts.learners), level),
+        refinement=_refinement(counts, curves, drawn, level),
         provenance=Provenance.of(attempts, seed=seed, notes=notes, **settings, **covered),
     )
 
@@ -317,6 +323,17 @@ def _points(counts: NoviceCounts, curves: Floats, drawn: CurveReplicates, level:
         *("n", "share", "share_low", "share_high"),
     )
     return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None).fill_nan(None)
+
+
+def _refinement(counts: NoviceCounts, curves: Floats, drawn: CurveReplicates, level: float) -> pl.DataFrame:
+    """Which tasks to keep, from the replicates of their curves."""
+    last = np.array([int(np.flatnonzero(row)[-1]) for row in counts.trials])
+    ends, rises = np.empty((2, *curves.shape)), np.empty((2, len(last)))
+    for t, n in enumerate(counts.n_learners):
+        found = interval(drawn.curves[:, t], level, max(int(n), 2))
+        rise = interval(drawn.curves[:, t, last[t]] - drawn.curves[:, t, 0], level, max(int(n), 2))
+        ends[:, t], rises[:, t] = (found.low, found.high), (float(rise.low), float(rise.high))
+    return refine_tasks(counts, curves, ends, rises, level)
 
 
 def _families(counts: NoviceCounts, found: Contest) -> pl.DataFrame:

@@ -70,6 +70,29 @@ class NoviceCounts:
             scores=self.scores[rows],
         )
 
+    def of_learners(self, chosen: Bools) -> NoviceCounts:
+        """The same of some of the learners; all tasks stay, also those that none of them tried."""
+        courses = chosen[self.learner]
+        rows, length = np.repeat(courses, self.length), self.length[courses]
+        task, attempt = np.repeat(self.task[courses], length), np.arange(int(length.sum()))
+        attempt = attempt - np.repeat(_starts(length)[:-1], length)
+        cell = task * self.trials.shape[1] + attempt
+        successes, trials = (
+            np.bincount(cell, values, self.trials.size).reshape(self.trials.shape).astype(np.float64)
+            for values in (self.scores[rows], None)
+        )
+        return replace(
+            self,
+            learners=tuple(name for name, kept in zip(self.learners, chosen, strict=True) if kept),
+            successes=successes,
+            trials=trials,
+            start=_starts(np.bincount(self.task[courses], minlength=len(self.tasks))),
+            learner=(np.cumsum(chosen) - 1)[self.learner[courses]],
+            length=length,
+            offset=_starts(length)[:-1],
+            scores=self.scores[rows],
+        )
+
     def covered(self, *, answers: int = 1, attempts: int = 2, first: int = 1) -> Bools:
         """Which tasks have at least ``attempts`` attempts with ``answers`` answers each, and ``first`` first answers."""
         return np.asarray(((self.trials >= answers).sum(axis=1) >= attempts) & (self.trials[:, 0] >= first))

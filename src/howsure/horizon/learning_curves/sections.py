@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from howsure.estimates import Estimate
 from howsure.horizon.learning_curves.curves import LearningCurves, TaskCurve
 from howsure.horizon.learning_curves.families import FAMILIES
+from howsure.horizon.learning_curves.held_out_learners import HeldOutLearners
+from howsure.horizon.learning_curves.refinement import REASONS
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 
-__all__ = ["curves_sections"]
+__all__ = ["curves_sections", "learners_sections"]
 
 
 def curves_sections(curves: LearningCurves) -> list[Section]:
@@ -16,7 +20,63 @@ def curves_sections(curves: LearningCurves) -> list[Section]:
     charts = {name: ChartBlock(chart) for name, chart in curves.charts().items()}
     sections = [_curves_section(curves, charts["curves"])]
     sections += [_families_section(curves, charts["family_wins"])] if "family_wins" in charts else []
-    return [*sections, _attrition_section(curves, charts["attrition"])]
+    return [*sections, _refinement_section(curves), _attrition_section(curves, charts["attrition"])]
+
+
+def _refinement_section(curves: LearningCurves) -> Section:
+    dropped = curves.refinement.filter(pl.col("verdict") != "keep")
+    n_kept = len(curves.refinement) - len(dropped)
+    blocks: list[Block] = [Text(f"{n_kept:,} of {len(curves.refinement):,} tasks can be kept as they are.")]
+    if len(dropped):
+        rows: list[list[Cell]] = [
+            [row["task"], row["verdict"], row["reason"], row["first"], row["last"], row["discrimination"]]
+            for row in dropped.rows(named=True)
+        ]
+        columns = ["Task", "Verdict", "Reason", "First attempt", "Last attempt", "Discrimination"]
+        told = "; ".join(f"{reason}: {words}" for reason, words in REASONS.items() if reason in set(dropped["reason"]))
+        blocks += [
+            TableBlock(columns, rows, "One row per task that is not kept."),
+            Text(f"{told[0].upper()}{told[1:]}."),
+        ]
+    return Section("Which tasks to keep?", [*blocks, Download("refinement.csv", csv_text(curves.refinement))])
+
+
+def learners_sections(found: HeldOutLearners) -> list[Section]:
+    """How well each model predicts learners whom it has not seen."""
+    level = float(found.provenance.settings["level"])
+    rows: list[list[Cell]] = [
+        [
+            row["predictor"],
+            Estimate(row["log_loss"], row["log_loss_low"], row["log_loss_high"], level),
+            ""
+            if row["difference_low"] is None
+            else Estimate(row["difference"], row["difference_low"], row["difference_high"], level),
+            row["calibration_slope"],
+        ]
+        for row in found.scores.sort("log_loss").rows(named=True)
+    ]
+    blocks: list[Block] = [
+        Text(
+            f"The model “{found.best}” has the smallest log-loss. {found.n_answers:,} answers of {found.n_learners:,} learners to {found.n_tasks:,} tasks were predicted."
+        ),
+        ChartBlock(found.charts()["learners"]),
+        TableBlock(
+            ["Model", "Log-loss per answer", "Minus PFA + learner", "Calibration slope"],
+            rows,
+            "One row per model, the best first.",
+        ),
+        Method(_LEARNERS),
+        Download("learners.csv", csv_text(found.scores)),
+    ]
+    return [Section("Which model predicts new learners?", blocks)]
+
+
+_LEARNERS = (
+    "Learners are divided into folds. Each model is fitted to the learners of the other folds and predicts each answer of a held-out learner from the learner's earlier answers; "
+    "learner effects are updated by the learner's answers at other tasks, in the order of their names. Constant: each task's success rate. AFM: additive factors model. PFA: performance factors analysis. "
+    "BKT: Bayesian knowledge tracing by task. The others are the learning model: task, learner and course effects, without learning, with a slope over log n per task, with common steps per attempt, with both, and adaptive "
+    "(also by successes, failures and the recent share of successes). Intervals are clustered by learner."
+)
 
 
 def _curves_section(curves: LearningCurves, chart: ChartBlock) -> Section:

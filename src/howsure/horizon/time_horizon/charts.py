@@ -17,6 +17,7 @@ from howsure.charts import (
     heat_map,
     histogram,
     interval_plot,
+    line_with_band,
     points_with_trend,
 )
 from howsure.charts.drawing import Chart, layered, nominal
@@ -27,12 +28,16 @@ from howsure.horizon.time_horizon.paths import success_bins, success_paths
 
 if TYPE_CHECKING:
     from howsure.estimates import Estimate
+    from howsure.horizon.time_horizon.budgets import BudgetHorizons
     from howsure.horizon.time_horizon.comparison import HorizonComparison
     from howsure.horizon.time_horizon.doubling import HorizonTrend
+    from howsure.horizon.time_horizon.forecasting import HorizonForecast
     from howsure.horizon.time_horizon.horizons import ModelFit, TimeHorizons
 
 __all__ = [
+    "draw_budgets",
     "draw_comparison",
+    "draw_forecast",
     "draw_horizons",
     "draw_replicates",
     "draw_sensitivity",
@@ -46,11 +51,19 @@ _PANEL: dict[str, Any] = {"width": 186, "height": 110}
 _MOST_ROWS = 30
 _LETTER, _LINE = 0.0115, 0.055  # of the width and height of a chart, as text takes them
 _BEYOND = 5  # doublings beyond the shortest and longest task that charts show
-_MANNER = {"hierarchy": "bootstrap over families, tasks and runs", "families": "cluster bootstrap over families"}
+_MANNER = {
+    "hierarchy": "bootstrap over families, tasks and runs",
+    "families": "test over families of tasks",
+    "joint": "quantiles of the posterior",
+}
 _FACTOR_WORDS = {
+    "limits": "cut runs:",
+    "errors": "errors:",
+    "flags": "flagged:",
     "regularisation": "penalty",
     "weights": "weights:",
     "model": "model:",
+    "curve": "curve:",
     "noise": "noise",
     "censored": "longest",
 }
@@ -108,7 +121,7 @@ def draw_success(found: TimeHorizons) -> Chart:
     return captioned(
         chart,
         title="Success rate by length of the task",
-        caption=_caption(found, note, _left_out(found, shown)),
+        caption=_caption(found, note, _left_out(found, shown), is_drawn=True),
         mark="Bands",
     )
 
@@ -144,7 +157,7 @@ def draw_replicates(found: TimeHorizons) -> Chart:
     return captioned(
         chart,
         title=f"Replicates of the {_percent(rate)} horizon",
-        caption=_caption(found, note, _left_out(found, shown)),
+        caption=_caption(found, note, _left_out(found, shown), is_drawn=True),
     )
 
 
@@ -157,7 +170,7 @@ def draw_sensitivity(found: TimeHorizons) -> Chart:
     rows = frame.join(order, on="model", maintain_order="left").sort("place", maintain_order=True)
     labels = pl.col("factor").replace_strict(_FACTOR_WORDS) + " " + pl.col("setting")
     note = (
-        "Penalty: on the slope. Weights: of runs. Noise: expert minutes with random noise, standard deviation in doublings (median over draws). "
+        "Penalty: on the slope. Weights: of runs. Noise: error of the human times, standard deviation in doublings. "
         f"Longest: minutes of {len(found.sensitivity.censored)} tasks as a lower bound, multiplied by a factor"
         if found.joint is None
         else "Noise: error of the human times, in doublings. Model: another model of success"
@@ -201,11 +214,72 @@ def draw_trend(found: HorizonTrend) -> dict[str, Chart]:
     return {"trend": chart}
 
 
+def draw_forecast(found: HorizonForecast) -> dict[str, Chart]:
+    """The models with the averaged forecast, by file name."""
+    groups = pl.when("is_frontier").then(pl.lit("frontier")).otherwise(pl.lit("other models"))
+    points = found.models.with_columns(group=groups).sort("is_frontier", descending=True, maintain_order=True)
+    longest = max(float(found.path["minutes"].max()), float(found.reached["minutes"].max()))  # type: ignore[arg-type]
+    low, high = _inside(pl.concat([points["minutes"], found.path["minutes"]]))
+    high = min(high * 8, longest * 16)
+    path = found.path.with_columns(pl.col("minutes", "minutes_low", "minutes_high").clip(low, high))
+    chart = points_with_trend(
+        points.with_columns(pl.col("minutes_low", "minutes_high").clip(low, high)),
+        path,
+        title=f"The {_percent(found.success_rate)} time horizon of the frontier, and its forecast",
+        caption=Caption(
+            len(points), "models", found.level, "bars: intervals of the horizons; band: where a record would lie, averaged over shapes of growth",
+        ),
+        x=Field("released", "Release"),
+        y=_minutes("minutes", "Time horizon", low, high),
+        label=Field("model", "Model"),
+        low="minutes_low",
+        high="minutes_high",
+        group=Field("group", "Models"),
+        named=_apart(
+            points.filter("is_frontier"),
+            float(np.ptp(points["released"].to_physical().to_numpy()) / np.ptp(path["released"].to_physical().to_numpy())),
+            float(np.ptp(np.log(points["minutes"].to_numpy())) / np.log(high / low)),
+        ),
+    )  # fmt: skip
+    return {"horizon_forecast": chart}
+
+
 def draw_comparison(found: HorizonComparison) -> dict[str, Chart]:
     """The ratio of two horizons over the replicates, by file name."""
     return {
         f"compare_p{100 * row.success_rate:g}": _ratio_histogram(found, place) for place, row in enumerate(found.rows)
     }
+
+
+def draw_budgets(found: BudgetHorizons) -> dict[str, Chart]:
+    """Horizons against budgets at the first success rate, by file name."""
+    rate = found.rows["success_rate"][0]
+    rows = found.rows.filter(pl.col("success_rate") == rate, pl.col("minutes_state") == "ok")
+    if rows.is_empty():
+        return {}
+    last = rows.group_by("model").agg(pl.col("minutes").max()).sort("minutes", descending=True)["model"].to_list()[:8]
+    rows = rows.filter(pl.col("model").is_in(last))
+    ends = pl.concat([rows[name] for name in ("minutes", "minutes_low", "minutes_high")]).drop_nulls()
+    middle = rows["minutes"]
+    low = max(float(ends.min()), float(middle.min()) / 2**_BEYOND)  # type: ignore[arg-type]
+    high = min(float(ends.max()), float(middle.max()) * 2**_BEYOND)  # type: ignore[arg-type]
+    shown = rows.with_columns(
+        pl.col("minutes_low").fill_null(low).clip(low, high), pl.col("minutes_high").fill_null(high).clip(low, high)
+    )
+    unit = {"tokens": "tokens per run", "cost": "dollars per run", "seconds": "seconds per run"}[found.spending]
+    budgets = sorted(set(rows["budget"]))
+    few = f", the {len(last)} models with the longest horizons" if len(last) < found.rows["model"].n_unique() else ""
+    chart = line_with_band(
+        shown,
+        title=f"The {_percent(rate)} time horizon by budget",
+        caption=Caption(found.n_runs, "runs", found.level, f"test over families; {found.n_cut:,} runs were cut at a limit{few}"),
+        x=Field("budget", "Budget", unit, scale="log10", domain=(budgets[0], budgets[-1]) if len(budgets) > 1 else None, format="~s"),
+        y=_minutes("minutes", "Time horizon", low, high),
+        low="minutes_low",
+        high="minutes_high",
+        group=Field("model", "Model"),
+    )  # fmt: skip
+    return {"horizon_by_budget": chart}
 
 
 def _ratio_histogram(found: HorizonComparison, place: int) -> Chart:
@@ -262,7 +336,8 @@ def _crossings(found: TimeHorizons, names: list[str], success_rate: float) -> pl
         one = found.minutes(name, success_rate)
         value = one.value if one.value is not None and low <= one.value <= high else None
         start, end = _cut(one.low, low, high, low), _cut(one.high, low, high, high)
-        bar = {"from": start, "to": end} if found.drawn is not None and start < end else {"from": None, "to": None}
+        has_bar = one.state == "ok" and not one.low is one.high is None and start < end
+        bar = {"from": start, "to": end} if has_bar else {"from": None, "to": None}
         rows.append({"model": name, "success": success_rate, "minutes": value, "told": told(one), **bar})
     kinds = dict.fromkeys(("minutes", "from", "to"), pl.Float64)
     return pl.DataFrame(rows, schema_overrides=kinds).with_columns(part=pl.lit("crossing"))
@@ -285,14 +360,14 @@ def _shares(shares: pl.Series) -> Field:
     return Field("share", "Replicates", "share", domain=(0, top), ticks=ticks)
 
 
-def _apart(points: pl.DataFrame) -> list[str]:
-    """Models whose names can stand left of their points without covering another, the latest first."""
+def _apart(points: pl.DataFrame, across_share: float = 1.0, up_share: float = 1.0) -> list[str]:
+    """Models whose names can stand left of their points without covering another, the latest first; the points take these shares of the chart."""
     places = points.select(pl.col("released").to_physical().cast(pl.Float64), pl.col("minutes").log()).to_numpy()
     across, up = ((places - places.min(axis=0)) / np.maximum(np.ptp(places, axis=0), 1e-9)).T
     taken: list[tuple[float, float, float, str]] = []
     for right, height, name in sorted(zip(across, up, points["model"], strict=True), reverse=True):
-        left = right - len(name) * _LETTER
-        is_free = all(left > end or right < start or abs(height - at) > _LINE for start, end, at, _ in taken)
+        left = right - len(name) * _LETTER / across_share
+        is_free = all(left > end or right < start or abs(height - at) > _LINE / up_share for start, end, at, _ in taken)
         if left > 0 and is_free:
             taken.append((left, right, height, name))
     return [name for *_, name in taken]
@@ -352,11 +427,13 @@ def _columns(names: list[str]) -> int:
     return 2 if len(names) in (2, 4) else 3
 
 
-def _caption(found: TimeHorizons, *notes: str) -> Caption:
+def _caption(found: TimeHorizons, *notes: str, is_drawn: bool = False) -> Caption:
     note = ". ".join(filter(None, notes))
-    if found.drawn is None:
+    if found.drawn is None and (is_drawn or found.provenance.settings["resample"] != "families"):
         return Caption(_n_runs(found), "runs", None, "no replicates were computed", note)
-    return Caption(_n_runs(found), "runs", found.level, _MANNER[found.provenance.settings["resample"]], note)
+    way = "joint" if found.joint is not None else found.provenance.settings["resample"]
+    drawn = {"families": "cluster bootstrap over families"}.get(way, _MANNER[way])
+    return Caption(_n_runs(found), "runs", found.level, drawn if is_drawn else _MANNER[way], note)
 
 
 def _n_runs(found: TimeHorizons) -> int:

@@ -13,15 +13,24 @@ from functools import cached_property, partial
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from howsure.compute import replicate
 from howsure.errors import InputError, OptionError
 from howsure.horizon.run_counts import ModelCounts
-from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SUCCESS, fit, refit
-from howsure.stats._arrays import Floats, Ints, check_level
+from howsure.horizon.time_horizon.kernels import (
+    FITTED,
+    NO_FAILURE,
+    NO_SLOPE,
+    NO_SUCCESS,
+    fit,
+    fit_weibull,
+    flattening,
+    refit,
+)
+from howsure.stats._arrays import Floats, Ints, t_quantile
 from howsure.stats.bootstrap import hierarchical_weights
-from howsure.stats.replicates import expanded_level
 
 __all__ = [
     "FARTHEST",
@@ -31,8 +40,9 @@ __all__ = [
     "Timed",
     "draw_curves",
     "fit_curves",
-    "middle_of",
+    "robust_ends",
     "timed",
+    "weibull_minutes",
 ]
 
 WEIGHTS = ("invsqrt", "equal", "task")
@@ -41,8 +51,12 @@ WEIGHTS = ("invsqrt", "equal", "task")
 FARTHEST = 1000
 """Doublings of a minute up to which a crossing is a number: floats end soon after."""
 
-RESAMPLES = ("hierarchy", "families")
-"""What replicates draw anew: ``hierarchy`` families, tasks in them, and runs of those; ``families`` alone, with all that belongs to them."""
+RESAMPLES = ("families", "hierarchy")
+"""What replicates draw anew: ``families`` with all that belongs to them; ``hierarchy`` families, tasks in them, and runs of those, as METR does."""
+
+_FEWEST_FAMILIES = 3
+_STEP = 1e-6  # of a numerical derivative
+_GRID, _GRID_STEPS = 80, 30  # of the distribution of true lengths
 
 
 _NODES, _MASSES = hermegauss(61)
@@ -54,13 +68,27 @@ _NORMAL = _NODES, _MASSES / _MASSES.sum()
 class Timed:
     """Counts on tasks of known length, with weights: what curves are fitted to.
 
-    ``x`` is log₂ minutes of each task; ``weight`` that of all a model's runs at a task, adding up to 1 for each model.
+    ``x`` is log₂ minutes of each task; ``weight`` that of all a model's runs at a task, adding up to 1 for each model; ``noise`` the standard
+    deviation of each task's measured minutes around the true ones, in doublings (None: exact).
     """
 
     counts: ModelCounts
     x: Floats
     weight: Floats
     regularisation: float
+    noise: Floats | None = None
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """The expected true log₂ minutes of each task, given the measured ones (regression calibration)."""
+        return self.x if self.noise is None else _true_lengths(self.x, self.noise)[0]
+
+    @cached_property
+    def unknown(self) -> Floats:
+        """The variance of the true log₂ minutes around `lengths`, averaged over each model's runs."""
+        if self.noise is None:
+            return np.zeros(len(self.weight))
+        return np.asarray(self.weight @ _true_lengths(self.x, self.noise)[1])
 
     @cached_property
     def rates(self) -> Floats:
@@ -136,8 +164,10 @@ def averaged_logit(rate: Floats | float, spread: Floats | None) -> Floats:
     return np.asarray(eta)
 
 
-def timed(counts: ModelCounts, *, weights: str = "invsqrt", regularisation: float = 1e-5) -> Timed:
-    """The counts on tasks whose minutes are known, weighted."""
+def timed(
+    counts: ModelCounts, *, weights: str = "invsqrt", regularisation: float = 1e-5, noise: ArrayLike = 0.0
+) -> Timed:
+    """The counts on tasks whose minutes are known, weighted; `noise` is one standard deviation in doublings or one per task."""
     if weights not in WEIGHTS:
         raise OptionError.unknown("weights", weights, WEIGHTS)
     if not 0 <= regularisation < math.inf:
@@ -146,12 +176,126 @@ def timed(counts: ModelCounts, *, weights: str = "invsqrt", regularisation: floa
     if not known.any():
         raise InputError("No task has minutes, what an expert needs for it. Add the column minutes to the runs.")
     kept = counts if known.all() else counts.of_tasks(known)
-    return Timed(kept, np.log2(kept.minutes), _weight(kept, weights), float(regularisation))
+    spread = np.broadcast_to(np.asarray(noise, dtype=np.float64), known.shape)[known]
+    if not (np.isfinite(spread) & (spread >= 0)).all():
+        raise OptionError(f"noise {np.min(spread):g} is not a number of doublings from 0 up.")
+    x = np.log2(kept.minutes)
+    return Timed(kept, x, _weight(kept, weights), float(regularisation), spread.copy() if spread.any() else None)
 
 
 def fit_curves(data: Timed, x: Floats | None = None) -> SuccessCurves:
-    """A curve for each model; `x` gives tasks another length."""
-    x = data.x if x is None else x
+    """A curve for each model; `x` gives tasks another length.
+
+    Where the minutes are measured with error, the curve is that over true minutes: tasks have their expected lengths, and the slope is made
+    steeper by what averaging over the rest of the error flattened it.
+    """
+    return _sharpened(_fit_all(data, data.lengths if x is None else x), data.unknown)
+
+
+def robust_ends(data: Timed, model: int, success_rate: float, level: float) -> tuple[float, float]:
+    r"""The ends of an interval for one model's horizon, in log₂ minutes: the lengths at which success may equal the success rate.
+
+    A length is in the interval where a test does not reject :math:`\alpha + \beta x = \operatorname{logit} q`. The test takes the covariance of intercept and
+    slope from the scores of whole families (Liang and Zeger 1986, times F/(F − 1)) and t with F − 1 degrees of freedom. Its ends are the roots of a
+    quadratic (Fieller 1954), so the interval is skewed as the horizon is, and open where the slope may be 0.
+
+    Parameters
+    ----------
+    data : Timed
+        What the curve was fitted to.
+    model : int
+        Its row.
+    success_rate : float
+        Between 0 and 1.
+    level : float
+        Coverage, between 0 and 1.
+
+    Returns
+    -------
+    low, high : float
+        −inf and inf where an end is open; NaN with fewer than 3 families, or without a falling curve.
+    """
+    intercept, slope, outcome = _fit(data, data.lengths, model)
+    tried = data.counts.n[model] > 0
+    _, family = np.unique(data.counts.family[tried], return_inverse=True)
+    n_families = int(family.max()) + 1
+    if outcome != FITTED or n_families < _FEWEST_FAMILIES:
+        return math.nan, math.nan
+    weight, design = data.weight[model, tried], np.column_stack([np.ones(tried.sum()), data.lengths[tried]])
+    p = expit(design @ [intercept, slope])
+    bend = (design * (weight * p * (1 - p))[:, None]).T @ design + np.diag([0, data.regularisation])
+    scores = np.zeros((n_families, 2))
+    np.add.at(scores, family, design * (weight * (data.rates[model, tried] - p))[:, None])
+    moved = np.linalg.solve(bend, scores.T)
+    covariance = moved @ moved.T * n_families / (n_families - 1)
+    # with error in the minutes, success at length x is q where α + β x = logit(q) · √(1 − β² v / 2.89), v what is unknown of a length
+    steep, nearby = (flattening(one, data.unknown[model]) for one in (slope, slope * (1 + _STEP)))
+    goal = float(logit(success_rate))
+    aside = goal * (nearby - steep) / (slope * _STEP)
+    gap, t = intercept + slope * aside - goal * steep, t_quantile(level, n_families - 1)
+    square = slope**2 - t**2 * covariance[1, 1]
+    half = slope * gap - t**2 * covariance[0, 1]
+    rest = gap**2 - t**2 * covariance[0, 0]
+    root = half**2 - square * rest
+    if root < 0:
+        return -math.inf, math.inf
+    first, last = sorted(((-half - math.sqrt(root)) / square + aside, (-half + math.sqrt(root)) / square + aside))
+    if square > 0:
+        return first, last
+    # the slope may be 0: only the lengths between the roots are excluded, as too short or as too long
+    return (last, math.inf) if last < (goal * steep - intercept) / slope else (-math.inf, first)
+
+
+def weibull_minutes(data: Timed, success_rate: float) -> Floats:
+    """log₂ minutes at which each model's Weibull curve, P = exp(−(minutes/scale)^shape), crosses a success rate; states as in `SuccessCurves.log2_minutes`."""
+    crossings = []
+    for model, (intercept, slope, outcome) in enumerate(
+        _fit(data, data.lengths, m) for m in range(len(data.counts.models))
+    ):
+        tried = data.counts.n[model] > 0
+        good = data.weight[model, tried] * data.rates[model, tried]
+        crossing, state = math.nan, outcome
+        if outcome in (FITTED, NO_SLOPE) and np.isfinite(slope) and slope < 0:
+            crossing, state = fit_weibull(
+                data.lengths[tried],
+                good,
+                data.weight[model, tried] - good,
+                len(good),
+                data.regularisation,
+                intercept,
+                slope,
+                success_rate,
+            )
+        crossings.append({NO_SUCCESS: -math.inf, NO_FAILURE: math.inf}.get(state, crossing))
+    return np.array(crossings)
+
+
+def _true_lengths(x: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of each true length given the measured one.
+
+    The distribution of true lengths is estimated on a grid by expectation–maximisation from an even start, stopped early so that it stays smooth.
+    """
+    grid = np.linspace(x.min() - noise.max(), x.max() + noise.max(), _GRID)
+    away = (x[:, None] - grid) / np.maximum(noise, 1e-6)[:, None]
+    likely = np.exp(-(away**2 - (away**2).min(axis=1, keepdims=True)) / 2)
+    share = np.full(_GRID, 1 / _GRID)
+    for _ in range(_GRID_STEPS):
+        given = likely * share
+        given /= given.sum(axis=1, keepdims=True)
+        share = given.mean(axis=0)
+    mean = given @ grid
+    is_exact = noise == 0
+    return np.where(is_exact, x, mean), np.where(is_exact, 0, given @ grid**2 - mean**2)
+
+
+def _sharpened(curves: SuccessCurves, unknown: Floats) -> SuccessCurves:
+    if not unknown.any():
+        return curves
+    times = 1 / flattening(curves.slope, unknown)
+    return replace(curves, intercept=curves.intercept * times, slope=curves.slope * times)
+
+
+def _fit_all(data: Timed, x: Floats) -> SuccessCurves:
     found = [_fit(data, x, model) for model in range(len(data.counts.models))]
     intercept, slope, outcome = zip(*found, strict=True)
     return SuccessCurves(np.array(intercept), np.array(slope), np.array(outcome, dtype=np.int64))
@@ -162,7 +306,7 @@ def draw_curves(
     base: SuccessCurves,
     n: int,
     *,
-    resample: str = "hierarchy",
+    resample: str = "families",
     seed: int = 0,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -170,25 +314,14 @@ def draw_curves(
     """The curves of `n` replicates, in which `resample` says what is resampled.
 
     Models share a replicate's tasks, so that differences between models are paired. `base` is where each refit starts.
-    ``hierarchy`` counts the chance of tasks and runs twice, since families vary by it already: its intervals are rather too wide. Those of
-    ``families`` are right where there are many.
+    ``hierarchy`` counts the sampling error of tasks and runs twice, since families vary by it already: its percentiles are too wide.
     """
     if resample not in RESAMPLES:
         raise OptionError.unknown("resampling", resample, RESAMPLES)
     start = np.nan_to_num(np.column_stack([base.intercept, base.slope]))
     work = partial(_draw, data, start, resample == "hierarchy")
-    return SuccessCurves(*replicate(work, n, seed=seed, scheduler=scheduler, progress=progress))
-
-
-def middle_of(level: float, resample: str, n_families: int) -> float:
-    """The share of replicates that an interval of this level holds.
-
-    With ``families`` alone more than `level`, as a t interval is wider than a normal one (Hesterberg 2015, "expanded percentiles").
-    """
-    check_level(level)
-    if resample == "hierarchy" or n_families < 2:
-        return level
-    return expanded_level(level, n_families - 1)
+    drawn = SuccessCurves(*replicate(work, n, seed=seed, scheduler=scheduler, progress=progress))
+    return _sharpened(drawn, data.unknown)
 
 
 def _weight(counts: ModelCounts, weights: str) -> Floats:
@@ -221,7 +354,7 @@ def _draw(
     drawn = hierarchical_weights(levels, size, rng)
     found: tuple[Floats, Floats, Ints] = refit(
         drawn,
-        data.x,
+        data.lengths,
         counts.successes.astype(np.int64),
         counts.n,
         data.weight,

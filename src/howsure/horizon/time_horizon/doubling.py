@@ -17,8 +17,8 @@ from howsure.horizon.time_horizon.horizons import TimeHorizons
 from howsure.horizon.time_horizon.published import DatedHorizons, dated_horizons
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Floats, Ints, check_level, t_quantile
-from howsure.stats.replicates import Interval
-from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_line, is_frontier
+from howsure.stats.replicates import Interval, expanded_level
+from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_line, frontier_jackknife, is_frontier
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -35,11 +35,12 @@ class HorizonTrend(Result):
     r"""The doubling time of time horizons over the frontier.
 
     .. math:: \log_2 h = a + b \cdot \text{days}, \qquad \text{doubling time} = 1 / b, \qquad
-              \operatorname{Var} b = \frac{\tau^2}{\sum (x_i - \bar x)^2} + \operatorname{Var}_r\, b_r, \qquad
-              \tau^2 = \frac{\sum e_i^2 - \operatorname{tr}(M \Sigma)}{n - 2} \ge 0
+              \operatorname{Var} b = \max(0, J - \bar J_r) + \operatorname{Var}_r\, b_r, \qquad
+              J = \frac{n - 1}{n} \sum_i (b_{(i)} - \bar b_{(\cdot)})^2
 
-    ``doubling`` is in days. Its interval has two parts: how the line moves over replicates of the horizons (Var_r, from quantiles), and the scatter τ² of the
-    true horizons around the line, which is the scatter of the residuals e less what the horizons' own errors Σ explain (M takes residuals). In a replicate a
+    ``doubling`` is in days. Its interval has two parts: how the line moves over replicates of the horizons (Var_r, from quantiles), and the scatter of the
+    true horizons around a trend. The second is the jackknife J over all models, in which the frontier is chosen again without each model, less what the horizons' own errors
+    contribute to it (the mean of J over the replicates' errors). In a replicate a
     model beyond the shortest or longest task is censored there, and a model without a horizon says nothing. ``plain`` has the scatter of the
     residuals alone. ``models`` has all models (model, released, minutes, minutes_low, minutes_high, is_frontier), ``path`` the line with its band.
 
@@ -148,30 +149,65 @@ def fit_horizon_trend(
             f"The frontier{after} has models of {n_days} dates; a trend needs {_FEWEST}. Add models with release dates."
         )
     line = fit_line(days[used], y[used], level=level)
-    errors = _errors(days[used], horizons.drawn[:, used], horizons.edges[used])
+    included = (frame["released"] >= since).to_numpy() if since else np.ones(len(frame), dtype=np.bool_)
+    scatter = _Scatter(*frontier_jackknife(days, y, included), len(frame))
+    notes = (*horizons.notes, *_influence(frame, scatter, line))
+    errors = _errors(days[used], horizons.drawn[:, used], horizons.edges[used], expanded_level(level, horizons.df))
     models = frame.with_columns(is_frontier=pl.Series(frontier), is_used=pl.Series(used))
     settings = {**horizons.settings, "success_rate": horizons.success_rate, "since": since, "level": level}
     return HorizonTrend(
-        doubling=_doubling(line, errors, level),
-        plain=_doubling(line, None, level),
+        doubling=_doubling(line, scatter, errors, level),
+        plain=_doubling(line, None, None, level),
         line=line,
         models=models,
-        path=_path(line, errors, days[used], level),
+        path=_path(line, scatter, errors, days[used], level),
         success_rate=horizons.success_rate,
-        provenance=Provenance(settings, horizons.digest, horizons.seed, horizons.notes),
+        provenance=Provenance(settings, horizons.digest, horizons.seed, notes),
     )
+
+
+def _influence(frame: pl.DataFrame, scatter: _Scatter, line: Line) -> list[str]:
+    """The model without which the doubling time would change most."""
+    slope = line.slope.value
+    if len(scatter.slopes) != len(frame) or not slope or slope <= 0:
+        return []
+    most = int(np.argmax(np.abs(scatter.slopes - slope)))
+    without = scatter.slopes[most]
+    told = f"{1 / without:,.1f} days" if without > 0 else "none, because the frontier would not rise"
+    return [f"Most influential: without {frame['model'][most]} the doubling time would be {told}."]
+
+
+@dataclass(frozen=True, eq=False)
+class _Scatter:
+    """Lines without each of `n` models: their slopes, and their heights at the mean date."""
+
+    slopes: Floats
+    heights: Floats
+    n: int
+
+    def variance(self, away: Floats, *, of_slope: bool) -> Floats:
+        """That of the slope, or of the line at `away` days from its mean."""
+        lines = self.slopes[:, None] if of_slope else self.heights[:, None] + self.slopes[:, None] * away
+        return np.asarray((self.n - 1) * lines.var(axis=0)) * len(lines) / self.n
 
 
 @dataclass(frozen=True, eq=False)
 class _Errors:
-    """How the line moves with the horizons' errors: its slope and its height at the mean date in each replicate, and tr(MΣ)."""
+    """How the line moves with the horizons' errors: its slope and its height at the mean date in each replicate.
+
+    ``middle`` is the share of replicates that an interval contains; ``in_slope``, ``in_height`` and ``in_both`` what the errors add to a jackknife's variance
+    of the slope, of the height, and to their covariance.
+    """
 
     slopes: Floats
     heights: Floats
-    in_residuals: float
+    middle: float
+    in_slope: float
+    in_height: float
+    in_both: float
 
 
-def _errors(days: Ints, drawn: Floats, edges: Floats) -> _Errors | None:
+def _errors(days: Ints, drawn: Floats, edges: Floats, middle: float) -> _Errors | None:
     """The line through each replicate's horizons; None without replicates."""
     if not len(drawn):
         return None
@@ -179,37 +215,52 @@ def _errors(days: Ints, drawn: Floats, edges: Floats) -> _Errors | None:
     low = np.select([np.isnan(drawn), drawn < shortest, drawn > longest], [-np.inf, -np.inf, longest], drawn)
     high = np.select([np.isnan(drawn), drawn < shortest, drawn > longest], [np.inf, shortest, np.inf], drawn)
     slopes, filled = fit_censored_lines(days, low, high)
-    heights = filled.mean(axis=1)
-    residuals = filled - heights[:, None] - slopes[:, None] * (days - days.mean())
-    return _Errors(slopes, heights, float(residuals[~np.isnan(slopes)].var(axis=0).sum()))
+    known = ~np.isnan(slopes)
+    heights, x, n = filled.mean(axis=1), days - days.mean(), len(days)
+    # leaving out point i moves the line by its residual over 1 − leverage
+    centred = filled[known] - np.median(filled[known], axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    residuals = centred - (centred @ x / (x @ x))[:, None] * x
+    pulls = residuals / (1 - 1 / n - x**2 / (x @ x)).clip(1e-9)
+    by_slope, by_height = pulls * x / (x @ x), pulls / n
+    share = (n - 1) / n
+    return _Errors(
+        slopes,
+        heights,
+        middle,
+        *(share * float((a * b).sum(axis=1).mean()) for a, b in ((by_slope, by_slope), (by_height, by_height), (by_slope, by_height))),
+    )  # fmt: skip
 
 
 def _reach(
-    line: Line, errors: _Errors | None, away: Floats, level: float, *, of_slope: bool = False
+    line: Line, scatter: _Scatter | None, errors: _Errors | None, away: Floats, level: float, *, of_slope: bool = False
 ) -> tuple[Floats, Floats, Interval | None]:
     """How far the slope, or the line at `away` days from its mean, may lie below and above its estimate.
 
-    A t interval for the scatter and the replicates' quantiles are independent parts, whose squares are added. Simulated with 4–12 models this covers
-    95–97 %, with 3 models 91–97 %.
+    A t interval for the scatter and the replicates' quantiles are independent parts, whose squares are added.
     """
     assert line.sigma is not None
-    df = line.n - 2
-    factor = np.full(len(away), 1 / line.x_spread) if of_slope else 1 / line.n + away**2 / line.x_spread
+    t = t_quantile(level, line.n - 2)
+    if scatter is None:
+        factor = np.full(len(away), 1 / line.x_spread) if of_slope else 1 / line.n + away**2 / line.x_spread
+        reach = t * line.sigma * np.sqrt(factor)
+        return reach, reach, None
+    variance = scatter.variance(away, of_slope=of_slope)
     if errors is None:
-        reach = t_quantile(level, df) * line.sigma * np.sqrt(factor)
+        reach = t * np.sqrt(variance)
         return reach, reach, None
     drawn = errors.slopes[:, None] if of_slope else errors.heights[:, None] + errors.slopes[:, None] * away
-    scatter = factor * max(0.0, line.sigma**2 - errors.in_residuals / df)
-    return add_replicates(t_quantile(level, df) * np.sqrt(scatter), drawn, level)
+    own = errors.in_slope if of_slope else errors.in_height + 2 * away * errors.in_both + away**2 * errors.in_slope
+    return add_replicates(t * np.sqrt(np.maximum(variance - own, 0)), drawn, errors.middle)
 
 
-def _doubling(line: Line, errors: _Errors | None, level: float) -> Estimate:
+def _doubling(line: Line, scatter: _Scatter | None, errors: _Errors | None, level: float) -> Estimate:
     """1/slope; an interval of the slope that reaches 0 leaves the doubling time open."""
     slope = line.slope.value
     assert slope is not None
     if slope <= 0:
         return Estimate.without("undefined", "the frontier does not rise", level=level)
-    below, above, drawn = _reach(line, errors, np.zeros(1), level, of_slope=True)
+    below, above, drawn = _reach(line, scatter, errors, np.zeros(1), level, of_slope=True)
     if drawn is not None and drawn.state[0] != "ok":
         return drawn.estimate(1 / slope, 0, level=level)
     low = 1 / (slope + float(above[0]))
@@ -218,11 +269,11 @@ def _doubling(line: Line, errors: _Errors | None, level: float) -> Estimate:
     return Estimate(1 / slope, low, 1 / (slope - float(below[0])), level)
 
 
-def _path(line: Line, errors: _Errors | None, days: Ints, level: float) -> pl.DataFrame:
+def _path(line: Line, scatter: _Scatter, errors: _Errors | None, days: Ints, level: float) -> pl.DataFrame:
     """The line from the first model to the last, with the band for the line itself."""
     x = np.linspace(days.min(), days.max(), _STEPS).round()
     middle = line.predict(x)
-    below, above, _ = _reach(line, errors, x - line.x_mean, level)
+    below, above, _ = _reach(line, scatter, errors, x - line.x_mean, level)
     columns = {"minutes": middle, "minutes_low": middle - below, "minutes_high": middle + above}
     dates = pl.Series("released", x, pl.Int32, strict=False).cast(pl.Date)
     frame = pl.DataFrame([dates, *(pl.Series(name, np.exp2(values)) for name, values in columns.items())])

@@ -20,8 +20,14 @@ DURATIONS: dict[float, str] = {
     960: "16 h",
     3840: "64 h",
     15360: "256 h",
+    60_000: "1,000 h",
+    240_000: "4,000 h",
+    960_000: "16,000 h",
 }
 """Marks of an axis of minutes."""
+
+
+_MOST = 60e6  # minutes beyond which the number says nothing any more
 
 
 def duration(minutes: float) -> str:
@@ -34,12 +40,14 @@ def duration(minutes: float) -> str:
         return f"{minutes * 60:.2g} s" if minutes * 60 < 59.5 else "1 min"
     if minutes < 99.5:
         return f"{minutes:.2g} min"
-    return f"{minutes / 60:.2g} h" if minutes < 5970 else f"{minutes / 60:,.0f} h"
+    if minutes < _MOST:
+        return f"{minutes / 60:.2g} h" if minutes < 5970 else f"{minutes / 60:,.0f} h"
+    return f"> {_MOST / 60:,.0f} h"
 
 
 def times(ratio: float) -> str:
     """A ratio with three digits: 1.61×."""
-    return f"{ratio:.3g}×" if ratio < 999.5 else f"{ratio:,.0f}×"
+    return f"{ratio:.3g}×" if ratio < 999.5 else f"{ratio:,.0f}×" if ratio < 1e6 else "> 1,000,000×"
 
 
 def told(found: Estimate, form: Callable[[float], str] = duration) -> str:
@@ -54,6 +62,8 @@ def told(found: Estimate, form: Callable[[float], str] = duration) -> str:
     text = edge.get(found.state, "") + form(found.value)
     if found.low is None and found.high is None and found.low_state == found.high_state == "ok":
         return text
+    if found.low_state in ("too_few", "undefined"):
+        return f"{text} [{found.low_state.replace('_', ' ')}]"
     low = "0" if found.low is None else edge.get(found.low_state, "").strip() + form(found.low)
     high = "∞" if found.high is None else edge.get(found.high_state, "").strip() + form(found.high)
     return f"{text} [{low}, {high}]"

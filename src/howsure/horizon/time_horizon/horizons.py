@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,15 +14,18 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.run_counts import ModelCounts, model_counts
+from howsure.horizon.run_counts import ENDINGS, ModelCounts, model_counts
 from howsure.horizon.success_rates import check_success_rates
-from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, middle_of, timed
-from howsure.horizon.time_horizon.joint import JointDraws, draw_joint
+from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, robust_ends, timed
+from howsure.horizon.time_horizon.joint import JointDraws, draw_joint, middle_curves
+from howsure.horizon.time_horizon.kernels import FITTED
+from howsure.horizon.time_horizon.people_times import human_times as measure_people
+from howsure.horizon.time_horizon.people_times import with_human_times
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
 from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, check_level
-from howsure.stats.replicates import MOST_FAILED, replicate_interval
+from howsure.stats.replicates import MOST_FAILED, expanded_level, replicate_interval
 from howsure.tables import Attempts
 from howsure.tables.frames import write_frame
 
@@ -32,10 +36,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
 
+HUMAN_TIMES = ("stated", "people")
+"""Where the lengths of tasks come from: the column minutes, or the timed attempts of people."""
+
 MODELS = ("logistic", "joint")
 """``logistic``: one curve per model, as METR fits it; ``joint``: all models and tasks at once, with effects of tasks and families."""
 
-_FEW_FAMILIES = 20
 _POINT_DRAWS = 500  # of the joint model, where no interval is asked for
 _SHARES = ("share_below", "share_above", "share_failed")
 
@@ -113,9 +119,13 @@ class TimeHorizons(Result):
     @property
     def middle(self) -> float:
         """The share of replicates that intervals contain."""
-        if self.joint is not None:
-            return self.level
-        return middle_of(self.level, self.provenance.settings["resample"], _n_families(self.data))
+        return expanded_level(self.level, self.df)
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the replicates: families less 1, or infinite where they are draws from a posterior or count noise twice."""
+        is_family = self.joint is None and self.provenance.settings["resample"] == "families"
+        return max(_n_families(self.data) - 1, 1) if is_family else math.inf
 
     def minutes(self, model: str, success_rate: float = 0.5) -> Estimate:
         """A model's horizon.
@@ -153,7 +163,7 @@ class TimeHorizons(Result):
     def tables(self) -> dict[str, pl.DataFrame]:
         """``time_horizons`` (one row per model and success rate), ``sensitivity``, and ``task_counts`` (what was fitted).
 
-        The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) and ``spreads`` (how much tasks differ).
+        ``domains`` has the horizons by domain. The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) and ``spreads`` (how much tasks differ).
         ``share_below``, ``share_above`` and ``share_failed`` are shares of the replicates: without success, without failure, and without a falling curve.
         """
         rows = [
@@ -166,8 +176,47 @@ class TimeHorizons(Result):
             "time_horizons": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None),
             **self.sensitivity.tables,
             **({} if self.joint is None else _joint_tables(self)),
+            **self._by_domain(),
             "task_counts": self.data.counts.to_frame(),
         }
+
+    def _by_domain(self) -> dict[str, pl.DataFrame]:
+        """``domains``: the horizons on the tasks of each domain, where tasks have at least two."""
+        named = self.data.counts.tasks["domain"]
+        domains = named.drop_nulls().unique().sort().to_list()
+        if len(domains) < 2:
+            return {}
+        rows = []
+        for domain in domains:
+            chosen = (named == domain).fill_null(False).to_numpy()
+            if self.joint is not None and domain in self.joint.domains:
+                of_model = dict(enumerate(self.models))
+                drawn = self.joint.of_domain(domain)
+                own, data = middle_curves(drawn), self.data
+            else:
+                counts = self.data.counts.of_tasks(chosen)
+                settings = self.provenance.settings
+                noise = 0.0 if self.data.noise is None else self.data.noise[chosen]
+                data = timed(
+                    counts, weights=settings["weights"], regularisation=settings["regularisation"], noise=noise
+                )
+                own, drawn, of_model = fit_curves(data), None, dict(enumerate(counts.models))
+            for m, model in of_model.items():
+                tried = data.counts.n[m] > 0
+                n_runs = int(data.counts.n[m].sum())
+                for rate in self.success_rates:
+                    ends = (
+                        robust_ends(data, m, rate, self.level) if drawn is None and own.outcome[m] == FITTED else None
+                    )
+                    mine = None if drawn is None else drawn.of(m)
+                    found = horizon(own.of(m), mine, data.x[tried], rate, self.level, n_runs, ends=ends)
+                    rows.append(
+                        {"domain": domain, "model": model, "success_rate": rate}
+                        | columns_of(minutes=found)
+                        | {"n_runs": n_runs}
+                    )
+        kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high"), pl.Float64)
+        return {"domains": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)}
 
     def _shares(self, model: int, success_rate: float) -> dict[str, float | None]:
         """The shares of replicates below the range, above it, and failed."""
@@ -229,24 +278,30 @@ def time_horizons(
     success_rates: Sequence[float] = (0.5, 0.8),
     model: str = "logistic",
     minutes_noise: float | None = None,
+    estimate_noise: float | None = None,
+    human_times: str = "stated",
     has_ceiling: bool = False,
     limits: str = "scored",
+    errors: str = "scored",
+    flags: str = "scored",
+    minutes_policy: str = "median",
     weights: str = "invsqrt",
     regularisation: float = 1e-5,
     n_replicates: int = 1000,
-    resample: str = "hierarchy",
+    resample: str = "families",
     level: float = 0.95,
     seed: int = 0,
     kinds: Sequence[str] = ("model",),
     threshold: float | None = None,
     censored: Sequence[str] = (),
+    has_sensitivity: bool = True,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TimeHorizons:
     r"""The length of tasks, in expert minutes, at which each model's success falls to each of `success_rates`.
 
     ``logistic``: one curve of success on log₂ minutes per model, by weighted maximum likelihood with a penalty ½·regularisation·slope²;
-    intervals are the middle of refits to resampled data. ``joint``: all models and tasks at once, with an effect of each task and family and human
+    an interval has the lengths at which a test over families of tasks does not reject the success rate (`robust_ends`). ``joint``: all models and tasks at once, with an effect of each task and family and human
     times that may be measured with error; intervals are quantiles of the posterior, and horizons are averages over tasks.
 
     Parameters
@@ -258,22 +313,33 @@ def time_horizons(
     model : str
         ``logistic`` or ``joint``.
     minutes_noise : float, optional
-        Standard deviation of the measured human times around the true ones, in doublings (``joint``). Repeated baselines of a task
+        Standard deviation of the measured human times around the true ones, in doublings. Repeated baselines of a task
         show it; without them it cannot be estimated, and horizons at 0, ½ and 1 are compared in ``sensitivity``.
+    estimate_noise : float, optional
+        The same for tasks whose time was estimated and not measured (``human_source`` says estimate).
+    human_times : str
+        ``stated``: the column minutes; ``people``: the times of people in the same table (kind human, seconds), whose spread gives the error of each task's time.
     has_ceiling : bool
         Each model's success at the shortest tasks may stay below 1 (``joint``).
     limits : str
-        What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), or nothing (``drop``).
+        What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), nothing (``drop``), or a
+        success (``success``), the bound that no larger limit can exceed. ``sensitivity`` shows the others. `budget_horizons` treats it as censored.
+    errors : str
+        Runs that an error ended: ``scored`` or ``drop``.
+    flags : str
+        Runs that a reviewer or a monitor flagged: ``scored``, ``drop`` or ``failure``.
+    minutes_policy : str
+        Where the rows of a task disagree on its minutes: ``median``, ``first`` or ``geometric-mean``.
     weights : str
         ``invsqrt`` gives a run 1/(runs of the task · √tasks of its family that the model tried), ``task`` 1/(runs of the task), ``equal``
         1; the weights of each model add up to 1.
     regularisation : float
         The penalty on the squared slope.
     n_replicates : int
-        Bootstrap replicates; 0 for no intervals.
+        Bootstrap replicates, over which models are compared; the draws of the ``joint`` model, where 0 gives no intervals.
     resample : str
-        ``hierarchy`` resamples families, tasks in them and runs of those, which errs on the wide side; ``families`` resamples families
-        alone and is right where there are many.
+        ``families``: replicates resample families of tasks, and the intervals of horizons are those of the test. ``hierarchy``: replicates resample
+        families, tasks in them and runs of those as METR does, and intervals are their percentiles, which are too wide.
     level : float
         Coverage of the intervals.
     seed : int
@@ -284,6 +350,8 @@ def time_horizons(
         The score from which a run is a success, where scores lie between 0 and 1.
     censored : sequence of str
         Tasks whose minutes are only a lower bound, for the sensitivity analysis; by default the longest tenth.
+    has_sensitivity : bool
+        Also refit under other settings.
     scheduler : str, optional
         A Dask scheduler, such as ``tcp://host:8786``.
     progress : callable, optional
@@ -293,20 +361,27 @@ def time_horizons(
     check_success_rates(success_rates)
     if model not in MODELS:
         raise OptionError.unknown("model", model, MODELS)
-    if model == "logistic" and (minutes_noise is not None or has_ceiling):
-        raise OptionError("The noise of human times and a ceiling need the joint model. Ask for --model joint.")
-    counts = (
-        runs
-        if isinstance(runs, ModelCounts)
-        else model_counts(Attempts.of(runs), kinds=kinds, threshold=threshold, limits=limits)
+    if model == "logistic" and has_ceiling:
+        raise OptionError("A ceiling needs the joint model. Ask for --model joint.")
+    reading: dict[str, Any] = {
+        "kinds": kinds,
+        "threshold": threshold,
+        "limits": limits,
+        "errors": errors,
+        "flags": flags,
+        "minutes": minutes_policy,
+    }
+    counts = runs if isinstance(runs, ModelCounts) else model_counts(attempts := Attempts.of(runs), **reading)
+    others = {} if isinstance(runs, ModelCounts) or not has_sensitivity else _other_endings(attempts, reading)
+    counts, noise, said = _lengths(
+        None if isinstance(runs, ModelCounts) else attempts, counts, human_times, minutes_noise, estimate_noise
     )
-    data = timed(counts, weights=weights, regularisation=regularisation)
+    data = timed(counts, weights=weights, regularisation=regularisation, noise=noise)
     joint, drawn = None, None
     if model == "joint":
         joint = draw_joint(
             data,
             n_replicates or _POINT_DRAWS,
-            noise=minutes_noise or 0.0,
             has_ceiling=has_ceiling,
             seed=seed,
             scheduler=scheduler,
@@ -322,9 +397,16 @@ def time_horizons(
     settings = {
         "success_rates": list(dict.fromkeys(success_rates)),
         "model": model,
-        "minutes_noise": minutes_noise,
+        "minutes_noise": minutes_noise
+        if human_times == "stated" or data.noise is None
+        else float(np.sqrt((data.noise**2).mean())),
+        "estimate_noise": estimate_noise,
+        "human_times": human_times,
         "has_ceiling": has_ceiling,
         "limits": limits,
+        "errors": errors,
+        "flags": flags,
+        "minutes_policy": minutes_policy,
         "weights": weights,
         "regularisation": regularisation,
         "n_replicates": n_replicates,
@@ -334,8 +416,43 @@ def time_horizons(
         "censored": list(censored),
         "kinds": list(kinds),
     }
-    made = Provenance(settings, counts.digest, seed, (*counts.notes, *_left_out(counts, data)))
-    return assemble(data, curves, drawn, made, joint)
+    made = Provenance(settings, counts.digest, seed, (*counts.notes, *said, *_left_out(counts, data)))
+    return assemble(data, curves, drawn, made, joint, others, has_sensitivity=has_sensitivity)
+
+
+def _lengths(
+    attempts: Attempts | None, counts: ModelCounts, source: str, noise: float | None, estimate_noise: float | None
+) -> tuple[ModelCounts, Floats, list[str]]:
+    """The counts with the lengths that were asked for, the error of each length in doublings, and notes."""
+    if source not in HUMAN_TIMES:
+        raise OptionError.unknown("source of human times", source, HUMAN_TIMES)
+    each, said = np.full(len(counts.tasks), noise or 0.0), list[str]()
+    if attempts is not None and source == "people":
+        counts, each, said = with_human_times(counts, measure_people(attempts), noise)
+    if estimate_noise is not None:
+        if attempts is None or not attempts.has("human_source"):
+            raise OptionError("estimate_noise needs the column human_source, which says which times are estimates.")
+        is_estimate = pl.col("human_source").cast(pl.String).str.to_lowercase().str.contains("estimate")
+        names = attempts.lazy.filter(is_estimate).select(pl.col("task").unique()).collect()["task"].to_list()
+        chosen = counts.tasks["task"].is_in(names).to_numpy()
+        each = np.where(chosen, estimate_noise, each)
+        said.append(
+            f"The human times of {int(chosen.sum()):,} tasks are estimates, with an error of {estimate_noise:g} doublings."
+        )
+    return counts, each, said
+
+
+def _other_endings(attempts: Attempts, reading: Mapping[str, Any]) -> dict[tuple[str, str], ModelCounts]:
+    """The counts if runs that were cut, ended by an error or flagged counted otherwise, where there are such runs."""
+    others: dict[tuple[str, str], ModelCounts] = {}
+    for policy, column in (("limits", "limit"), ("errors", "error"), ("flags", "flag")):
+        if attempts.has(column) and attempts.lazy.select(pl.col(column).is_not_null().any()).collect().item():
+            others |= {
+                (policy, way): model_counts(attempts, **{**reading, policy: way})
+                for way in ENDINGS[policy]
+                if way != reading[policy]
+            }
+    return others
 
 
 def assemble(
@@ -344,15 +461,25 @@ def assemble(
     drawn: SuccessCurves | None,
     provenance: Provenance,
     joint: JointDraws | None = None,
+    others: Mapping[tuple[str, str], ModelCounts] | None = None,
+    *,
+    has_sensitivity: bool = True,
 ) -> TimeHorizons:
-    """The result of curves and their replicates; settings and seed are those of `provenance`."""
+    """The result of curves and their replicates; settings and seed are those of `provenance`; `others` are counts under other policies."""
     settings = provenance.settings
     rates, level = tuple(settings["success_rates"]), settings["level"]
-    middle = level if joint else middle_of(level, settings["resample"], _n_families(data))
-    fits = tuple(_model_fit(data, curves, drawn, m, rates, level, middle) for m in range(len(data.counts.models)))
+    is_robust = joint is None and settings["resample"] == "families"
+    fits = tuple(
+        _model_fit(data, curves, drawn, m, rates, level, is_robust=is_robust) for m in range(len(data.counts.models))
+    )
     seed = provenance.seed or 0
-    if joint is None:
-        varied = vary(data, rates, weights=settings["weights"], censored=settings["censored"], level=level, seed=seed)
+    if not has_sensitivity:
+        varied = Sensitivity(rows=(), censored=(), provenance=Provenance({}, data.counts.digest))
+    elif joint is None:
+        noise = settings["minutes_noise"] or 0.0
+        varied = vary(
+            data, rates, weights=settings["weights"], noise=noise, censored=settings["censored"], others=others or {}
+        )
     else:
         varied = vary_joint(
             data, curves, rates, noise=settings["minutes_noise"], has_ceiling=settings["has_ceiling"], seed=seed
@@ -377,7 +504,8 @@ def _model_fit(
     model: int,
     success_rates: Sequence[float],
     level: float,
-    middle: float,
+    *,
+    is_robust: bool,
 ) -> ModelFit:
     counts, own = data.counts, curves.of(model)
     tried = counts.n[model] > 0
@@ -386,7 +514,18 @@ def _model_fit(
     has_curve = bool(np.isfinite(own.slope))
     return ModelFit(
         counts.models[model],
-        {one: horizon(own, mine, data.x[tried], one, level, n_runs, middle) for one in success_rates},
+        {
+            one: horizon(
+                own,
+                mine,
+                data.x[tried],
+                one,
+                level,
+                n_runs,
+                ends=robust_ends(data, model, one, level) if is_robust and outcome == FITTED else None,
+            )
+            for one in success_rates
+        },
         float(own.intercept) if has_curve else None,
         float(own.slope) if has_curve else None,
         OUTCOMES[outcome],
@@ -413,22 +552,18 @@ def _left_out(counts: ModelCounts, data: Timed) -> list[str]:
 def _notes(data: Timed, fits: Sequence[ModelFit], settings: Mapping[str, Any]) -> list[str]:
     """What a reader should know of the numbers."""
     notes = []
-    n_families = _n_families(data)
-    is_joint = settings.get("model") == "joint"
-    if is_joint and settings["minutes_noise"] is None:
+    if settings["minutes_noise"] is None:
         notes.append(
             "The error of the human times is not known and taken as 0. Horizons change with it (see sensitivity); state it with --minutes-noise, in "
             "doublings."
         )
-    if not is_joint and settings["resample"] == "families" and n_families < _FEW_FAMILIES:
-        notes.append(f"{n_families} families of tasks: with so few, the intervals are somewhat too narrow.")
     lost = {fit.model: sum(fit.outcomes.get(kind, 0) for kind in FAILED) for fit in fits}
     if any(lost.values()):
         told = ", ".join(f"{model} {n:,}" for model, n in lost.items() if n)
         n = max(sum(fit.outcomes.values()) for fit in fits)
         notes.append(
-            f"Of {n:,} replicates some have no falling curve ({told}); they count beyond both ends of the interval, and with more than "
-            f"{MOST_FAILED:.0%} of them there is no interval."
+            f"Of {n:,} replicates some have no falling curve ({told}); they count beyond both ends of an interval over replicates, and with more "
+            f"than {MOST_FAILED:.0%} of them there is none."
         )
     beyond = [f"{fit.model} at {rate:.3g}" for fit in fits for rate, e in fit.horizons.items() if "extra" in e.reason]
     if beyond:

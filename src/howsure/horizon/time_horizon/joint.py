@@ -1,9 +1,9 @@
 r"""One model of all runs: models' abilities and slopes, tasks' and families' own difficulty, and human times that were measured with error.
 
-.. math:: \operatorname{logit} P(\text{success}_{mt}) = \alpha_m + \beta_m x_t + u_t + v_{f(t)} + e_{mt}, \qquad
-          \tilde x_t \sim N(x_t, s^2)
+.. math:: \operatorname{logit} P(\text{success}_{mt}) = \alpha_m + \beta_m x_t + \gamma_{d(t)} + u_t + v_{f(t)} + e_{mt}, \qquad
+          \tilde x_t \sim N(x_t, s_t^2)
 
-``x`` is log₂ of the human minutes of task t and ``x̃`` what was measured; ``u`` (tasks), ``v`` (families) and ``e`` (one model at one task) are normal with
+``x`` is log₂ of the human minutes of task t and ``x̃`` what was measured; ``γ`` (domains, where tasks have them), ``u`` (tasks), ``v`` (families) and ``e`` (one model at one task) are normal with
 variances that the data determine, the slopes are normal around a common mean, and success can have a ceiling below 1.
 The posterior is drawn by Gibbs sampling with Pólya–Gamma weights (Polson, Scott and Windle 2013): every step is a draw from a known distribution.
 """
@@ -12,26 +12,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from howsure.compiled import kernel
 from howsure.compute import replicate
-from howsure.errors import OptionError
 from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, fit_curves
 from howsure.horizon.time_horizon.kernels import FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS
 from howsure.stats._arrays import Floats, Ints
 
-__all__ = ["JointDraws", "draw_joint"]
+__all__ = ["JointDraws", "draw_joint", "middle_curves"]
 
-_CHAIN = 125
+_CHAIN = 250
 """Draws per chain: chains are independent, so that cores share the work and the numbers do not depend on how many there are."""
 _BURN_IN = 200
-_THIN = 6
+_THIN = 5
 _EXACT = 4  # runs of a cell from which its Pólya–Gamma weight is drawn as a gamma with the same mean and variance
-_SCALE = 2.5  # of the half-t priors of standard deviations (3 degrees of freedom), in log-odds
+_SCALE = 2.5  # of the half-t priors of standard deviations (3 degrees of freedom), and of domains, in log-odds
 _CEILING_PRIOR = 9.0, 1.0
 
 
@@ -40,32 +39,43 @@ class JointDraws:
     """Draws from the posterior: axis 0 is the draw.
 
     ``curves`` has each model's marginal curve over tasks (its ``spread`` is the standard deviation of what tasks add), ``task`` what
-    each task and its family add to the log-odds, ``spreads`` the standard deviations of tasks, families and cells, and ``cell`` the expected success of each
-    model at each task, averaged over the draws.
+    each task and its family add to the log-odds, ``spreads`` the standard deviations of tasks, families and cells, ``domain`` what each of ``domains`` adds, and
+    ``cell`` the expected success of each model at each task, averaged over the draws.
     """
 
     curves: SuccessCurves
     task: Floats
     spreads: Floats
     cell: Floats
+    domain: Floats
+    domains: tuple[str, ...] = ()
 
     @property
     def middle(self) -> SuccessCurves:
         """One curve per model that stands for its draws: their median slope, and the median of where they cross one half."""
-        drawn = self.curves
-        slope = np.median(drawn.slope, axis=0)
-        half = np.median(-drawn.intercept / drawn.slope, axis=0)
-        medians = [None if part is None else np.median(part, axis=0) for part in (drawn.spread, drawn.ceiling)]
-        outcome = np.where(drawn.outcome[0] == NO_SLOPE, FITTED, drawn.outcome[0])
-        outcome = np.where((outcome == FITTED) & (slope >= 0), NO_SLOPE, outcome)
-        return SuccessCurves(-half * slope, slope, outcome, *medians)
+        return middle_curves(self.curves)
+
+    def of_domain(self, domain: str) -> SuccessCurves:
+        """The marginal curves over the tasks of one domain."""
+        k = self.domains.index(domain)
+        spread = np.broadcast_to(np.sqrt((self.spreads**2).sum(axis=1))[:, None], self.curves.slope.shape)
+        return replace(self.curves, intercept=self.curves.intercept + self.domain[:, k, None], spread=spread.copy())
+
+
+def middle_curves(drawn: SuccessCurves) -> SuccessCurves:
+    """One curve per model that stands for its draws."""
+    slope = np.median(drawn.slope, axis=0)
+    half = np.median(-drawn.intercept / drawn.slope, axis=0)
+    medians = [None if part is None else np.median(part, axis=0) for part in (drawn.spread, drawn.ceiling)]
+    outcome = np.where(drawn.outcome[0] == NO_SLOPE, FITTED, drawn.outcome[0])
+    outcome = np.where((outcome == FITTED) & (slope >= 0), NO_SLOPE, outcome)
+    return SuccessCurves(-half * slope, slope, outcome, *medians)
 
 
 def draw_joint(
     data: Timed,
     n: int,
     *,
-    noise: float = 0.0,
     has_ceiling: bool = False,
     seed: int = 0,
     scheduler: str | None = None,
@@ -76,11 +86,9 @@ def draw_joint(
     Parameters
     ----------
     data : Timed
-        Counts on tasks of known length; their weights are not used.
+        Counts on tasks of known length, which may be measured with error; their weights are not used.
     n : int
         Number of draws.
-    noise : float
-        Standard deviation of the measured human times around the true ones, in doublings; 0 takes them as exact.
     has_ceiling : bool
         Each model's success at the shortest tasks may stay below 1.
     seed : int
@@ -90,68 +98,95 @@ def draw_joint(
     progress : callable, optional
         Called with the number of finished draws and their total.
     """
-    if not 0 <= noise < math.inf:
-        raise OptionError(f"noise {noise:g} is not a number of doublings from 0 up.")
     counts = data.counts
     start = fit_curves(data)
     begin = np.column_stack([np.nan_to_num(start.intercept), np.where(start.outcome == FITTED, start.slope, -0.5)])
     begin[:, 0] += begin[:, 1] * data.x.mean()  # the sampler's lengths are centred
+    domains, member = _domains(data)
     work = partial(
         _chain,
         counts.successes.astype(np.float64),
         counts.n.astype(np.float64),
         data.x - data.x.mean(),
+        np.zeros(len(data.x)) if data.noise is None else data.noise,
+        member - member.mean(axis=0),
         counts.family.astype(np.int64),
         begin,
-        float(noise),
         has_ceiling,
     )
-    a, b, ceiling, spreads, task, cell = replicate(
+    a, b, ceiling, spreads, task, cell, domain = replicate(
         work, n, seed=seed, batch=_CHAIN, scheduler=scheduler, progress=progress
     )
     outcome = np.where(b < 0, FITTED, NO_SLOPE)
     total = counts.n.sum(axis=1)
     outcome[:, counts.successes.sum(axis=1) == 0] = NO_SUCCESS
     outcome[:, counts.successes.sum(axis=1) == total] = NO_FAILURE
+    added = domain - domain @ member.mean(axis=0)[:, None] if len(domains) else domain
+    spread = np.sqrt((spreads**2).sum(axis=1) + (added @ member.T).var(axis=1))
     curves = SuccessCurves(
         a - b * data.x.mean(),
         b,
         outcome.astype(np.int64),
-        np.broadcast_to(np.sqrt((spreads**2).sum(axis=1))[:, None], b.shape).copy(),
+        np.broadcast_to(spread[:, None], b.shape).copy(),
         ceiling if has_ceiling else None,
     )
-    return JointDraws(curves, task, spreads, cell.mean(axis=0))
+    return JointDraws(curves, task, spreads, cell.mean(axis=0), added, domains)
+
+
+def _domains(data: Timed) -> tuple[tuple[str, ...], Floats]:
+    """The domains of the tasks, and which task is in which, where there are at least two and no task is without."""
+    named = data.counts.tasks["domain"]
+    domains = tuple(sorted(named.drop_nulls().unique()))
+    if len(domains) < 2 or named.null_count():
+        return (), np.zeros((len(named), 0))
+    return domains, np.column_stack([(named == one).to_numpy() for one in domains]).astype(np.float64)
+
+
+_Draws = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats]
 
 
 def _chain(
     successes: Floats,
     n: Floats,
     x: Floats,
+    noise: Floats,
+    domain: Floats,
     family: Ints,
     begin: Floats,
-    noise: float,
     has_ceiling: bool,  # noqa: FBT001
     rng: np.random.Generator,
     size: int,
-) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    found: tuple[Floats, Floats, Floats, Floats, Floats, Floats] = _sample(
-        successes, n, x, family, int(family.max()) + 1, begin, noise, has_ceiling, size, rng
+) -> _Draws:
+    found: _Draws = _sample(
+        successes,
+        n,
+        x,
+        noise,
+        np.ascontiguousarray(domain),
+        family,
+        int(family.max()) + 1,
+        begin,
+        has_ceiling,
+        size,
+        rng,
     )
     return found
 
 
 @kernel
 def _sample(  # noqa: PLR0912, PLR0915  one sweep of the sampler, from top to bottom
-    successes: Floats, n: Floats, measured: Floats, family: Ints, n_families: int, begin: Floats, noise: float,
+    successes: Floats, n: Floats, measured: Floats, noise: Floats, domain: Floats, family: Ints, n_families: int, begin: Floats,
     has_ceiling: bool, size: int, rng: np.random.Generator,  # noqa: FBT001
-) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:  # fmt: skip
-    """One chain: draws of intercepts, slopes, ceilings, standard deviations, tasks' effects, and success per cell."""
+) -> _Draws:  # fmt: skip
+    """One chain: draws of intercepts, slopes, ceilings, standard deviations, tasks' effects, success per cell, and domains' effects."""
     n_models, n_tasks = n.shape
-    n_wide = 2 * n_models + n_families
-    a, b = begin[:, 0].copy(), begin[:, 1].copy()
+    n_domains = domain.shape[1]
+    n_wide = 2 * n_models + n_domains
+    a, b, g = begin[:, 0].copy(), begin[:, 1].copy(), np.zeros(n_domains)
     u, v, e = np.zeros(n_tasks), np.zeros(n_families), np.zeros((n_models, n_tasks))
     x = measured.copy()
-    x_mean, x_var = measured.mean(), max(measured.var() - noise * noise, 0.1 * measured.var() + 1e-6)
+    noise_mean = (noise**2).mean()
+    x_mean, x_var = measured.mean(), max(measured.var() - noise_mean, 0.1 * measured.var() + 1e-6)
     good = successes.copy()
     ceiling = np.ones(n_models)
     mean_slope, slope_var = -0.5, 0.05
@@ -167,18 +202,23 @@ def _sample(  # noqa: PLR0912, PLR0915  one sweep of the sampler, from top to bo
     if not has_families:
         family_var = 0.0
 
-    kept_a, kept_b = np.empty((size, n_models)), np.empty((size, n_models))
+    kept_a, kept_b, kept_g = np.empty((size, n_models)), np.empty((size, n_models)), np.empty((size, n_domains))
     kept_ceiling, kept_spreads = np.empty((size, n_models)), np.empty((size, 3))
     kept_tasks, kept_cells = np.empty((size, n_tasks)), np.empty((size, n_models, n_tasks))
     weight, pull = np.zeros((n_models, n_tasks)), np.zeros((n_models, n_tasks))
+    added = np.zeros(n_tasks)  # by a task's domain, its family and itself
     for step in range(_BURN_IN + size * _THIN):
+        for t in range(n_tasks):
+            added[t] = u[t] + v[family[t]]
+            for k in range(n_domains):
+                added[t] += domain[t, k] * g[k]
         # runs that failed only because of the ceiling, then the ceilings
         if has_ceiling:
             for m in range(n_models):
                 n_reached, n_stopped = 0.0, 0.0
                 for t in range(n_tasks):
                     if n[m, t] > 0:
-                        p = _logistic(a[m] + b[m] * x[t] + u[t] + v[family[t]] + e[m, t])
+                        p = _logistic(a[m] + b[m] * x[t] + added[t] + e[m, t])
                         failed = n[m, t] - successes[m, t]
                         share = (1 - ceiling[m]) * p / (1 - ceiling[m] * p)
                         stopped = float(rng.binomial(int(failed), min(max(share, 0.0), 1.0))) if failed >= 1 else 0.0
@@ -189,62 +229,82 @@ def _sample(  # noqa: PLR0912, PLR0915  one sweep of the sampler, from top to bo
         # Pólya–Gamma weights; cell effects are integrated out of the weights that the block below uses
         for m in range(n_models):
             for t in range(n_tasks):
-                weight[m, t], pull[m, t] = 0.0, 0.0
                 if n[m, t] > 0:
-                    own = _polya_gamma(n[m, t], a[m] + b[m] * x[t] + u[t] + v[family[t]] + e[m, t], rng)
+                    own = _polya_gamma(n[m, t], a[m] + b[m] * x[t] + added[t] + e[m, t], rng)
                     weight[m, t] = own / (1 + cell_var * own)
                     pull[m, t] = (good[m, t] - n[m, t] / 2) / (1 + cell_var * own)
-        # abilities, slopes and families in one block, tasks eliminated from it and drawn after
+        # abilities, slopes and domains in one block; tasks, then families, are eliminated from it and drawn after
         wide, right = np.zeros((n_wide, n_wide)), np.zeros(n_wide)
-        cross, diagonal, task_right = np.zeros((n_wide, n_tasks)), np.empty(n_tasks), np.zeros(n_tasks)
+        cross, by_task = np.zeros((n_wide, n_tasks)), np.full(n_tasks, 1 / task_var)
+        family_cross, by_family = np.zeros((n_wide, n_families)), np.zeros(n_families)
+        task_right, family_right = np.zeros(n_tasks), np.zeros(n_families)
         for t in range(n_tasks):
-            diagonal[t] = 1 / task_var
-            f = 2 * n_models + family[t]
+            total = 0.0
             for m in range(n_models):
-                w, r = weight[m, t], pull[m, t]
-                if w == 0:
-                    continue
-                i, j = m, n_models + m
-                wide[i, i] += w
-                wide[i, j] += w * x[t]
-                wide[j, j] += w * x[t] * x[t]
-                wide[i, f] += w
-                wide[j, f] += w * x[t]
-                wide[f, f] += w
-                right[i] += r
-                right[j] += r * x[t]
-                right[f] += r
-                cross[i, t] += w
-                cross[j, t] += w * x[t]
-                cross[f, t] += w
-                diagonal[t] += w
+                w, r, j = weight[m, t], pull[m, t], n_models + m
+                total += w
                 task_right[t] += r
-        for m in range(n_models):
-            wide[m, m] += 0.01  # abilities: normal with standard deviation 10
-            wide[n_models + m, n_models + m] += 1 / slope_var
-            right[n_models + m] += mean_slope / slope_var
-            wide[n_models + m, m] = wide[m, n_models + m]
-        for k in range(n_families):
-            f = 2 * n_models + k
-            wide[f, f] += 1 / family_var if has_families else 1e12
-            for i in range(2 * n_models):
-                wide[f, i] = wide[i, f]
-        scaled = cross / diagonal
-        left = np.linalg.cholesky(wide - scaled @ cross.T)
-        half = np.linalg.solve(left, right - scaled @ task_right)
-        drawn = np.linalg.solve(left.T, half + rng.standard_normal(n_wide))
-        a[:], b[:], v[:] = drawn[:n_models], drawn[n_models : 2 * n_models], drawn[2 * n_models :]
+                wide[m, m] += w
+                wide[m, j] += w * x[t]
+                wide[j, j] += w * x[t] * x[t]
+                right[m] += r
+                right[j] += r * x[t]
+                cross[m, t] = w
+                cross[j, t] = w * x[t]
+                for k in range(n_domains):
+                    wide[m, 2 * n_models + k] += w * domain[t, k]
+                    wide[j, 2 * n_models + k] += w * x[t] * domain[t, k]
+            for k in range(n_domains):
+                i = 2 * n_models + k
+                right[i] += task_right[t] * domain[t, k]
+                cross[i, t] = total * domain[t, k]
+                for other in range(k, n_domains):
+                    wide[i, 2 * n_models + other] += total * domain[t, k] * domain[t, other]
+            by_task[t] += total
+            left = 1 / (task_var * by_task[t])  # of a task's weight, after its own effect took the rest
+            f = family[t]
+            by_family[f] += total * left
+            family_right[f] += task_right[t] * left
+            for i in range(n_wide):
+                family_cross[i, f] += cross[i, t] * left
+        for i in range(n_wide):
+            wide[i, i] += 0.01 if i < n_models else 1 / slope_var if i < 2 * n_models else 1 / _SCALE**2
+            if n_models <= i < 2 * n_models:
+                right[i] += mean_slope / slope_var
+            for j in range(i):
+                wide[i, j] = wide[j, i]
+        scaled = cross / by_task
+        wide -= scaled @ cross.T
+        right -= scaled @ task_right
+        if has_families:
+            by_family += 1 / family_var
+            scaled = family_cross / by_family
+            wide -= scaled @ family_cross.T
+            right -= scaled @ family_right
+        low = np.linalg.cholesky(wide)
+        drawn = np.linalg.solve(low.T, np.linalg.solve(low, right) + rng.standard_normal(n_wide))
+        a[:], b[:], g[:] = drawn[:n_models], drawn[n_models : 2 * n_models], drawn[2 * n_models :]
+        if has_families:
+            given = family_right - family_cross.T @ drawn
+            for k in range(n_families):
+                v[k] = given[k] / by_family[k] + rng.standard_normal() / math.sqrt(by_family[k])
         given = task_right - cross.T @ drawn
         for t in range(n_tasks):
-            u[t] = given[t] / diagonal[t] + rng.standard_normal() / math.sqrt(diagonal[t])
+            rest = given[t] - (by_task[t] - 1 / task_var) * v[family[t]]
+            u[t] = rest / by_task[t] + rng.standard_normal() / math.sqrt(by_task[t])
         # true human times together with the tasks' effects
-        if noise > 0:
+        if noise_mean > 0:
             for t in range(n_tasks):
-                q_uu, q_ux, q_xx = 1 / task_var, 0.0, 1 / (noise * noise) + 1 / x_var
-                r_u, r_x = 0.0, measured[t] / (noise * noise) + x_mean / x_var
+                if noise[t] == 0:
+                    continue
+                q_uu, q_ux, q_xx = 1 / task_var, 0.0, 1 / noise[t] ** 2 + 1 / x_var
+                r_u, r_x = 0.0, measured[t] / noise[t] ** 2 + x_mean / x_var
+                fixed = v[family[t]]
+                for k in range(n_domains):
+                    fixed += domain[t, k] * g[k]
                 for m in range(n_models):
                     w = weight[m, t]
-                    rest = pull[m, t] - w * (a[m] + v[family[t]])
+                    rest = pull[m, t] - w * (a[m] + fixed)
                     q_uu += w
                     q_ux += w * b[m]
                     q_xx += w * b[m] * b[m]
@@ -255,14 +315,18 @@ def _sample(  # noqa: PLR0912, PLR0915  one sweep of the sampler, from top to bo
                 u[t] = (r_u - q_ux * x[t]) / q_uu + rng.standard_normal() / math.sqrt(q_uu)
             x_mean = x.mean() + rng.standard_normal() * math.sqrt(x_var / n_tasks)
             x_var = ((x - x_mean) ** 2).sum() / rng.chisquare(n_tasks)
+        for t in range(n_tasks):
+            added[t] = u[t] + v[family[t]]
+            for k in range(n_domains):
+                added[t] += domain[t, k] * g[k]
         # one model at one task
-        n_cells, squares = 0, 0.0
         if has_cells:
+            n_cells, squares = 0, 0.0
             for m in range(n_models):
                 for t in range(n_tasks):
                     if n[m, t] > 0:
                         own = weight[m, t] / (1 - cell_var * weight[m, t])
-                        rest = pull[m, t] * (1 + cell_var * own) - own * (a[m] + b[m] * x[t] + u[t] + v[family[t]])
+                        rest = pull[m, t] * (1 + cell_var * own) - own * (a[m] + b[m] * x[t] + added[t])
                         q = own + 1 / cell_var
                         e[m, t] = rest / q + rng.standard_normal() / math.sqrt(q)
                         squares += e[m, t] ** 2
@@ -277,15 +341,15 @@ def _sample(  # noqa: PLR0912, PLR0915  one sweep of the sampler, from top to bo
         slope_var = max(slope_var, 1e-6)
         if step >= _BURN_IN and (step - _BURN_IN) % _THIN == _THIN - 1:
             row = (step - _BURN_IN) // _THIN
-            kept_a[row], kept_b[row], kept_ceiling[row] = a, b, ceiling
+            kept_a[row], kept_b[row], kept_g[row], kept_ceiling[row] = a, b, g, ceiling
             kept_spreads[row, 0], kept_spreads[row, 1] = math.sqrt(task_var), math.sqrt(family_var)
             kept_spreads[row, 2] = math.sqrt(cell_var)
             for t in range(n_tasks):
                 kept_tasks[row, t] = u[t] + v[family[t]]
                 for m in range(n_models):
                     off = e[m, t] if n[m, t] > 0 else math.sqrt(cell_var) * rng.standard_normal()
-                    kept_cells[row, m, t] = ceiling[m] * _logistic(a[m] + b[m] * x[t] + kept_tasks[row, t] + off)
-    return kept_a, kept_b, kept_ceiling, kept_spreads, kept_tasks, kept_cells
+                    kept_cells[row, m, t] = ceiling[m] * _logistic(a[m] + b[m] * x[t] + added[t] + off)
+    return kept_a, kept_b, kept_ceiling, kept_spreads, kept_tasks, kept_cells, kept_g
 
 
 @kernel

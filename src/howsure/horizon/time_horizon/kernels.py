@@ -12,6 +12,7 @@ r"""The arithmetic of time horizons, compiled: a weighted logistic curve with a 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,8 @@ __all__ = [
     "derive",
     "draw_cells",
     "fit",
+    "fit_weibull",
+    "flattening",
     "plain_cost",
     "refit",
     "refit_cells",
@@ -39,6 +42,10 @@ could bound the slope, and there is none; no run at all."""
 
 _MOST_STEPS = 200
 _FLAT = 1e-9  # a slope that is none but for rounding
+_PROBIT = (
+    2.89  # (1.7)²: a logistic curve that is averaged over normal noise of variance s² is flatter by √(1 + s²/2.89)
+)
+_STEEPEST = 0.9  # of 1: the largest share of a slope's flattening that noise in human times is allowed to explain
 _SMALL = 1e-7  # a step of the log-odds after which the next would be below rounding
 
 
@@ -192,12 +199,13 @@ def draw_cells(copies: Floats, runs: Ints, rng: np.random.Generator) -> Ints:
 
 @kernel
 def refit_cells(
-    copies: Floats, runs: Ints, kept: Bools, used: Bools, x: Floats, shift: Floats, weight: Floats, start: Floats, penalty: float,
+    copies: Floats, runs: Ints, kept: Bools, used: Bools, x: Floats, unknown: Floats, weight: Floats, start: Floats, penalty: float,
     curve: int, success_rate: float,
 ) -> tuple[Floats, Ints]:  # fmt: skip
     """Where each replicate's curve of each model crosses a success rate (log₂ minutes), and what became of the fit.
 
-    ``kept`` says which kinds of runs count, ``used`` which tasks; ``shift`` is added to log₂ minutes; ``curve`` is 0 for the logistic and 1 for the
+    ``kept`` says which kinds of runs count, ``used`` which tasks; ``x`` are expected true log₂ minutes and ``unknown`` is each model's mean variance
+    of the true ones around them, by which a logistic curve was flattened; ``curve`` is 0 for the logistic and 1 for the
     Weibull curve. Odd kinds are successes.
     """
     n_replicates, n_models, n_tasks, n_kinds = runs.shape
@@ -217,7 +225,7 @@ def refit_cells(
                 if n == 0:
                     continue
                 whole = copies[r, t] * weight[m, t]
-                places[count] = x[t] + shift[r, t]
+                places[count] = x[t]
                 a[count] = whole * good / n
                 b[count] = whole - a[count]
                 total += whole
@@ -228,15 +236,21 @@ def refit_cells(
             intercept, slope, state = fit(places, a, b, count, penalty, start[m, 0], start[m, 1])
             logit = math.log(success_rate / (1.0 - success_rate))
             if state == FITTED and curve == 0:
-                crossing[r, m] = (logit - intercept) / slope
+                crossing[r, m] = (logit * flattening(slope, unknown[m]) - intercept) / slope
             elif state == FITTED:
-                crossing[r, m], state = _fit_weibull(places, a, b, count, penalty, intercept, slope, success_rate)
+                crossing[r, m], state = fit_weibull(places, a, b, count, penalty, intercept, slope, success_rate)
             states[r, m] = state
     return crossing, states
 
 
 @kernel
-def _fit_weibull(
+def flattening(slope: Any, unknown: Any) -> Any:
+    """√(1 − β² v / 2.89): how much flatter a curve is that was averaged over errors of variance v than the curve over true lengths."""
+    return np.sqrt(np.maximum(1.0 - slope * slope * unknown / _PROBIT, 1.0 - _STEEPEST))  # of numbers or arrays
+
+
+@kernel
+def fit_weibull(
     x: Floats, a: Floats, b: Floats, n: int, penalty: float, intercept: float, slope: float, success_rate: float
 ) -> tuple[float, int]:
     """log₂ minutes at which P = exp(−exp(α + β x)) is the success rate: Fisher scoring with halved steps, from a logistic fit.

@@ -29,7 +29,7 @@ def success_paths(found: TimeHorizons) -> pl.DataFrame:
 
 
 def success_bins(found: TimeHorizons, doublings: float = 1.5) -> pl.DataFrame:
-    """Weighted success of each model in steps of length: model, minutes (the step's middle), success, n_runs, n_tasks."""
+    """Weighted success of each model in steps of length: model, minutes (the mean length of its tasks), success, n_runs, n_tasks."""
     data, n = found.data, found.data.counts.n
     step = np.floor((data.x - data.x.min()) / doublings).astype(np.int64)
     member = np.eye(step.max() + 1)[step]
@@ -38,7 +38,7 @@ def success_bins(found: TimeHorizons, doublings: float = 1.5) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "model": pl.Series(found.models, dtype=pl.String)[m],
-            "minutes": np.exp2(data.x.min() + (b + 0.5) * doublings),
+            "minutes": np.exp2(((data.weight * data.x) @ member)[m, b] / weight[m, b]),
             "success": good[m, b] / weight[m, b],
             "n_runs": (n @ member).astype(np.int64)[m, b],
             "n_tasks": ((n > 0) @ member).astype(np.int64)[m, b],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from howsure.stats._arrays import Floats, normal_quantile
 from howsure.tables.frames import Part, parts_of
 from howsure.yaml_files import read_yaml
 
-__all__ = ["DatedHorizons", "dated_horizons", "read_releases"]
+__all__ = ["DatedHorizons", "dated_horizons", "from_intervals", "read_releases"]
 
 _RELEASED = ("released", "release_date", "date")
 _ENDS = {"low": "minutes_low", "high": "minutes_high", "state": "minutes_state"}
@@ -36,13 +37,15 @@ class DatedHorizons:
     """Horizons of models whose release is known, the oldest first: model, released, minutes, minutes_low, minutes_high.
 
     ``drawn`` has log₂ minutes of each replicate (axis 0) and model (axis 1), and no row where nothing is known of the horizons' errors; ``edges`` log₂ minutes
-    of the shortest and longest task of each model, ±∞ where they are not known. ``success_rate`` lies between 0 and 1.
+    of the shortest and longest task of each model, ±∞ where they are not known. ``success_rate`` lies between 0 and 1; ``df`` is the number of families that replicates
+    resample, less 1.
     """
 
     frame: pl.DataFrame
     drawn: Floats
     edges: Floats
     success_rate: float
+    df: float = math.inf
     digest: str = ""
     seed: int | None = None
     notes: tuple[str, ...] = ()
@@ -76,9 +79,15 @@ def dated_horizons(
     rows = _read_yaml(path, success_rate) if is_yaml else _read_table(path, success_rate)
     digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
     frame, notes = _dated(rows, releases or {}, str(path))
-    drawn, told = _drawn_from_intervals(frame)
-    edges = np.tile([-np.inf, np.inf], (len(frame), 1))
-    return DatedHorizons(frame, drawn, edges, success_rate, digest, None, (*notes, told))
+    bare = np.empty((0, len(frame)))
+    return from_intervals(DatedHorizons(frame, bare, bare, success_rate, math.inf, digest, None, tuple(notes)))
+
+
+def from_intervals(horizons: DatedHorizons) -> DatedHorizons:
+    """The same horizons with errors from their intervals alone, as for published horizons."""
+    drawn, told = _drawn_from_intervals(horizons.frame)
+    edges = np.tile([-np.inf, np.inf], (len(horizons.frame), 1))
+    return replace(horizons, drawn=drawn, edges=edges, df=math.inf, notes=(*horizons.notes, told))
 
 
 def read_releases(path: str | Path) -> dict[str, datetime.date]:
@@ -111,7 +120,7 @@ def _of_fit(found: TimeHorizons, releases: Mapping[str, datetime.date], success_
     edges = np.array([[x[one].min(), x[one].max()] for one in tried])
     made = found.provenance
     return DatedHorizons(
-        frame, drawn, edges, success_rate, made.digest, made.seed, (*made.notes, *notes), made.settings
+        frame, drawn, edges, success_rate, found.df, made.digest, made.seed, (*made.notes, *notes), made.settings
     )
 
 

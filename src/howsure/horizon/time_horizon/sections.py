@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from howsure.estimates import chance
+from howsure.estimates import Estimate, chance
+from howsure.horizon.time_horizon.budgets import BudgetHorizons
 from howsure.horizon.time_horizon.comparison import HorizonComparison, compare_horizons
 from howsure.horizon.time_horizon.doubling import HorizonTrend
 from howsure.horizon.time_horizon.durations import duration, times, told
+from howsure.horizon.time_horizon.forecasting import HorizonForecast
 from howsure.horizon.time_horizon.held_out import HeldOutRuns
 from howsure.horizon.time_horizon.horizons import TimeHorizons
+from howsure.horizon.time_horizon.people_times import BaselinePlan
 from howsure.horizon.time_horizon.sensitivity import FACTORS, Sensitivity
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
 
-__all__ = ["comparison_sections", "held_out_sections", "time_sections", "trend_sections"]
+__all__ = [
+    "amount",
+    "baseline_sections",
+    "budget_sections",
+    "comparison_sections",
+    "forecast_sections",
+    "held_out_sections",
+    "row_estimate",
+    "time_sections",
+    "trend_sections",
+    "when",
+]
 
 _METHOD = (
     "P(success) = σ(intercept + slope · log2 minutes), one curve per model, by weighted maximum likelihood with the penalty ½ · {regularisation:g} · slope². "
     "Weights: {weights}. The horizon at success rate q is 2^((logit q − intercept)/slope) minutes.\n\n"
-    "{level:.0%} intervals are the middle of {n_replicates:,} refits. {resample} A replicate in which success does not fall with length has no horizon: it counts beyond both ends of the interval. Without "
+    "{resample} Without "
     "any success the horizon is below the shortest task, without failure above the longest.\n\n"
     "The horizon is a length of task in this collection at which success is so likely, not a time that the model works. It moves with how minutes were measured, with which tasks were chosen "
     "and, far from the tasks' own lengths, with the shape of the curve."
@@ -39,8 +55,8 @@ _WEIGHTS = {
     "equal": "every run has the same weight",
 }
 _RESAMPLE = {
-    "hierarchy": "Families of tasks are drawn with replacement, then tasks within them, then runs of each task. That counts the sampling error of tasks and runs twice, so the intervals are somewhat too wide.",
-    "families": "Families of tasks are drawn with replacement, with all their tasks and runs; quantiles are widened for a small number of families.",
+    "hierarchy": "{level:.0%} intervals are the middle of {n_replicates:,} refits, in which families of tasks are drawn with replacement, then tasks within them, then runs of each task. That counts the sampling error of tasks and runs twice, so the intervals are somewhat too wide. A replicate in which success does not fall with length has no horizon: it counts beyond both ends of the interval.",
+    "families": "A {level:.0%} interval has the lengths at which a test does not reject that success equals q. The test takes the covariance of intercept and slope over families of tasks and t with one degree of freedom less than there are families; an end is open where the slope may be 0. Comparisons use {n_replicates:,} refits to families drawn with replacement.",
 }
 
 
@@ -50,10 +66,8 @@ def time_sections(found: TimeHorizons) -> list[Section]:
     settings = found.provenance.settings
     method = _METHOD.format(
         weights=_WEIGHTS[settings["weights"]],
-        level=settings["level"],
         regularisation=settings["regularisation"],
-        n_replicates=settings["n_replicates"],
-        resample=_RESAMPLE[settings["resample"]],
+        resample=_RESAMPLE[settings["resample"]].format(level=settings["level"], n_replicates=settings["n_replicates"]),
     )
     if found.joint is not None:
         noise = settings["minutes_noise"] or 0
@@ -95,9 +109,9 @@ def trend_sections(found: HorizonTrend) -> list[Section]:
         f"(R² {found.line.r2 or 0:.2f}).\n\n" + "\n\n".join(found.provenance.notes)
     )
     method = (
-        "log2 minutes = a + b · days by least squares over the frontier at release; the doubling time is 1/b. Its interval is the inverse of the t interval of b. Where the horizons have replicates, "
-        "the variance of b over them is added: it includes the errors that models share through the same tasks. The points of a running maximum are not independent, so the interval is somewhat too narrow; "
-        "and it does not say whether the trend will continue."
+        "log2 minutes = a + b · days by least squares over the frontier at release; the doubling time is 1/b. Its interval is the inverse of that of b. The scatter of models around a trend comes from a "
+        "jackknife over all models, in which the frontier is chosen again without each. Where the horizons have replicates or intervals, "
+        "the variance of b over them is added: it includes the errors that models share through the same tasks. The interval does not say whether the trend will continue."
     )
     rows: list[list[Cell]] = [
         [row["model"], row["released"], duration(row["minutes"]), "yes" if row["is_used"] else "no"]
@@ -161,6 +175,128 @@ def held_out_sections(found: HeldOutRuns) -> list[Section]:
         )
     ]
     return [Section("How well are held-out runs predicted?", [Text(text), *tables])]
+
+
+def budget_sections(found: BudgetHorizons) -> list[Section]:
+    """Horizons by budget."""
+    text = "\n\n".join([
+        f"{found.n_runs:,} runs, of which {found.n_cut:,} were cut at a limit. With a larger budget the success rate, and with it the horizon, cannot fall.",
+        *found.provenance.notes,
+    ])  # fmt: skip
+    method = (
+        "With a budget b, a run has succeeded where it ended with a correct answer after spending at most b. A run that ended by itself with a wrong answer fails at every larger budget. "
+        "A run that was cut at a limit below b is censored: its weight goes to the runs of the same model and task that spent more (Aalen–Johansen). Where there are none, the outcome is unknown: the "
+        "estimate counts it as a failure, and the interval reaches to where all such runs succeed."
+    )
+    rows: list[list[Cell]] = [
+        [row["model"], amount(row["budget"], found.spending), f"{100 * row['success_rate']:g} %", told(row_estimate(row, found.level)),
+         row["success"], f"{row['share_unknown']:.0%}"]
+        for row in found.rows.rows(named=True)
+    ]  # fmt: skip
+    columns = ["Model", f"Budget ({found.spending})", "Success rate", "Horizon", "Success within the budget", "Unknown"]
+    table = TableBlock(columns, rows, f"Horizons with {found.level:.0%} intervals.")
+    charts = [ChartBlock(chart) for chart in found.charts().values()]
+    download = Download("horizon_by_budget.csv", csv_text(found.to_frame()))
+    return [
+        Section("How does the horizon grow with the budget?", [Text(text), *charts, table, Method(method), download])
+    ]
+
+
+def row_estimate(row: Mapping[str, Any], level: float, name: str = "minutes") -> Estimate:
+    """The estimate whose columns a row has."""
+    ends = {end: row[f"{name}_{end}"] for end in ("low", "high")}
+    has_any = row[f"{name}_state"] == "ok"
+    states: dict[str, Any] = {
+        f"{end}_state": "unbounded" if has_any and number is None else "ok" for end, number in ends.items()
+    }
+    return Estimate(row[name], ends["low"], ends["high"], level, row[f"{name}_state"], **states)
+
+
+def when(row: Mapping[str, Any]) -> str:
+    """A date with its interval, by month."""
+    if row.get("state") == "reached":
+        return f"reached on {row['date']}"
+    shown = [f"{one:%Y-%m}" if one else "later" for one in (row["date"], row["earliest"], row["latest"])]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]"
+
+
+def forecast_sections(found: HorizonForecast) -> list[Section]:
+    """When the frontier reaches a length."""
+    n, total = found.past_coverage
+    first = found.reached.row(0, named=True)
+    text = (
+        f"The {100 * found.success_rate:g} % horizon of the frontier reaches {duration(first['minutes'])} of working time at {when(first)} ({found.level:.0%} interval). "
+        f"In the back-test, {n} of {total} records lie in the interval that the models before them gave.\n\n"
+        + "\n\n".join(found.provenance.notes)
+    )
+    method = (
+        "log2 minutes of the models at the frontier are regressed on functions of their release: a line; a line with a break; a parabola that accelerates; growth that saturates. Each shape is fitted to the "
+        "models before each record and predicts it. Weights of the shapes are proportional to the product of their predictive densities. Dates come from draws of the coefficients (t distributions) that are "
+        "moved by the horizons' own errors. Lengths are working time: a month has 167 hours. The weights are chosen by the same back-test that is shown, so its coverage is somewhat optimistic. The interval assumes that one of these shapes goes on."
+    )
+    reached: list[list[Cell]] = [[duration(row["minutes"]), when(row)] for row in found.reached.rows(named=True)]
+    shapes: list[list[Cell]] = [
+        [row["shape"], row["weight"], row["log_density"], row["error"], when(row)]
+        for row in found.shapes.rows(named=True)
+    ]
+    past: list[list[Cell]] = [
+        [row["date"], row["n_before"], told(row_estimate(row, found.level, "predicted")), duration(row["minutes"]), "yes" if row["is_covered"] else "no"]
+        for row in found.backtest.rows(named=True)
+    ]  # fmt: skip
+    length = duration(first["minutes"])
+    blocks: list[Block] = [
+        Text(text),
+        *(ChartBlock(chart) for chart in found.charts().values()),
+        TableBlock(["Length", "Date"], reached, f"When lengths are reached, with {found.level:.0%} intervals."),
+        TableBlock(
+            ["Shape", "Weight", "Log density", "Error (doublings)", f"{length} reached"], shapes, "Shapes of growth."
+        ),
+        TableBlock(["Record", "Models before", "Predicted", "Came", "Covered"], past, "The back-test."),
+        Method(method),
+        Download("horizon_forecast.csv", csv_text(found.to_frame())),
+    ]
+    said = f"A {100 * found.success_rate:g} % time horizon of {length} is reached at {when(first)}, if past shapes of growth go on."
+    return [Section("When will the horizon reach a length?", blocks, found=[said])]
+
+
+def amount(budget: float, spending: str) -> str:
+    """A budget as people say it: 2 M tokens, $0.5, 30 min."""
+    if spending == "seconds":
+        return duration(budget / 60)
+    if spending == "cost":
+        return f"${budget:,.2g}" if budget < 100 else f"${budget:,.0f}"
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if budget >= size:
+            return f"{budget / size:.3g}{unit}"
+    return f"{budget:g}"
+
+
+def baseline_sections(found: BaselinePlan) -> list[Section]:
+    """Whose times to measure next."""
+    last = found.steps.row(-1, named=True)
+    text = (
+        f"The time of one person differs from the task's by {found.spread} doublings (standard deviation). {last['n_more']:,} more times, at the tasks below, would make the "
+        f"intervals of the horizons {last['factor']:.2f} times as wide as now.\n\n"
+        + "\n\n".join(found.provenance.notes)
+    )
+    steps: list[list[Cell]] = [list(row) for row in found.steps.rows()]
+    tasks: list[list[Cell]] = [list(row) for row in found.tasks.rows()]
+    method = (
+        "The error of a task's human time, of variance s²/n for n people, moves a horizon by its derivative with respect to the task's length. People are assigned one after another to "
+        "the task at which one more removes most of the variance, on average over models and success rates. The interval of the horizons includes this error already, as part of how families of tasks scatter."
+    )
+    return [
+        Section(
+            "How many more human times are needed, and for which tasks?",
+            [
+                Text(text),
+                TableBlock(["More times", "From human times", "All errors", "Width relative to now"], steps, "Standard deviation of log2 horizons, in doublings."),
+                TableBlock(["Task", "Minutes", "Times so far", "More", "Share removed"], tasks, "Where to measure, and the share of the variance from human times that is removed."),
+                Method(method),
+                Download("baseline_plan.csv", csv_text(found.to_frame())),
+            ],
+        )
+    ]  # fmt: skip
 
 
 def _summary(found: TimeHorizons) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import ClassVar
 
@@ -11,44 +11,46 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
-from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed
+from howsure.horizon.run_counts import ModelCounts
+from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed, weibull_minutes
 from howsure.horizon.time_horizon.joint import draw_joint
+from howsure.horizon.time_horizon.kernels import ABSENT
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import Bools, Floats
-from howsure.stats.replicates import replicate_differences, replicate_interval
+from howsure.stats.replicates import replicate_differences
 
 __all__ = ["FACTORS", "Sensitivity", "Variation", "vary"]
 
 FACTORS = {
+    "limits": "runs that were cut at a limit count otherwise",
+    "errors": "runs that an error ended count otherwise",
+    "flags": "runs that were flagged count otherwise",
     "regularisation": "another penalty on the slope",
     "weights": "other weights of runs",
     "model": "another model of success",
-    "noise": "random noise in the expert minutes; standard deviation in doublings",
+    "curve": "another curve: Weibull, with a hazard of failure per minute",
+    "noise": "another error of the human times; standard deviation in doublings",
     "censored": "minutes that are a lower bound, multiplied by a factor",
 }
 """What is varied, and how its settings read."""
 
 REGULARISATIONS = (0.0, 1e-5, 1e-3, 1e-2, 1e-1)
-_NOISES = (0.25, 0.5, 1.0)
+NOISES = (0.0, 0.5, 1.0)
+"""Errors of human times, in doublings, under which horizons are shown where the error is not known."""
 _TIMES = (1.5, 2.0, 4.0)
-_DRAWS = 200
+_DRAWS = 125  # of the joint model under each other setting
 _LONGEST = 0.9  # the share of tasks that are shorter than those taken as censored
 
 
 @dataclass(frozen=True)
 class Variation:
-    """A model's horizon under another setting, as a multiple of the horizon that is reported.
-
-    ``ratio_low`` and ``ratio_high`` contain the middle of the redrawn minutes, for noise alone. All are None where either horizon is none.
-    """
+    """A model's horizon under another setting, as a multiple of the horizon that is reported; None where either horizon is none."""
 
     model: str
     success_rate: float
     factor: str
     setting: str
     ratio: float | None
-    ratio_low: float | None = None
-    ratio_high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,9 +66,12 @@ class Sensitivity(Result):
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """``sensitivity``: one row per model, success rate, factor and setting, the horizon as a multiple of the reported one."""
-        kinds = dict.fromkeys(("ratio", "ratio_low", "ratio_high"), pl.Float64)
+        kinds = dict.fromkeys(("model", "factor", "setting"), pl.String) | dict.fromkeys(
+            ("success_rate", "ratio"), pl.Float64
+        )
+        order = [field.name for field in fields(Variation)]
         rows = [vars(row) for row in self.rows]
-        return {"sensitivity": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)}
+        return {"sensitivity": pl.DataFrame(rows, schema={name: kinds[name] for name in order})}
 
     def widest(self, factor: str, success_rate: float) -> Variation | None:
         """The variation of a factor that moves any model's horizon farthest."""
@@ -83,33 +88,47 @@ def vary(
     success_rates: Sequence[float],
     *,
     weights: str,
+    noise: float = 0.0,
     censored: Sequence[str] = (),
-    level: float = 0.95,
-    seed: int = 0,
+    others: Mapping[tuple[str, str], ModelCounts] | None = None,
 ) -> Sensitivity:
     """Refit under other settings, one at a time.
 
-    Noise multiplies each task's minutes by 2^(s·z), z standard normal, the same for all models. That adds to the noise which the minutes
-    have already, so the change shows the direction and size of what theirs did. ``censored`` tasks are made longer; by default the longest tenth.
+    ``noise`` is the error of the human times that the reported horizons take into account; others are tried. ``censored`` tasks are made longer; by
+    default the longest tenth. ``others`` are the counts where some runs count otherwise, by factor and setting.
     """
     base = fit_curves(data)
     is_censored = _censored(data, censored)
-    changed = [*_settings(data, weights), *_longer(data, is_censored)]
+    noises = [("noise", f"{spread:g}", fit_curves(with_noise(data, spread))) for spread in NOISES if spread != noise]
+    changed = [*_settings(data, weights), *noises, *_longer(data, is_censored)]
+    changed += [
+        (
+            factor,
+            setting,
+            _in_order(data, timed(counts, weights=weights, regularisation=data.regularisation, noise=noise)),
+        )
+        for (factor, setting), counts in (others or {}).items()
+    ]
     rows = [
         Variation(model, one, factor, setting, _times(ratio))
         for factor, setting, curves in changed
         for one in success_rates
         for model, ratio in zip(data.counts.models, _ratio(curves, base, one), strict=True)
     ]
-    rng = np.random.default_rng(seed)
-    rows += [row for spread in _NOISES for row in _noisy(data, base, success_rates, spread, level, rng)]
+    rows += [
+        Variation(model, one, "curve", "weibull", _times(ratio))
+        for one in success_rates
+        for model, ratio in zip(
+            data.counts.models, replicate_differences(weibull_minutes(data, one), base.log2_minutes(one)), strict=True
+        )
+    ]
     order = {factor: place for place, factor in enumerate(FACTORS)}
     names = data.counts.tasks["task"].filter(pl.Series(is_censored))
-    settings = {"weights": weights, "regularisation": data.regularisation, "level": level}
+    settings = {"weights": weights, "regularisation": data.regularisation, "noise": noise}
     return Sensitivity(
         rows=tuple(sorted(rows, key=lambda row: order[row.factor])),
         censored=tuple(names),
-        provenance=Provenance(settings, data.counts.digest, seed),
+        provenance=Provenance(settings, data.counts.digest),
     )
 
 
@@ -123,17 +142,17 @@ def vary_joint(
     seed: int = 0,
 ) -> Sensitivity:
     """The joint model's horizons with other errors of the human times and with the logistic model, beside those that are reported."""
-    joint = partial(draw_joint, data, 2 * _DRAWS, seed=seed)
+    joint = partial(draw_joint, n=_DRAWS, seed=seed)
     changed = [
-        ("noise", f"{spread:g}", joint(noise=spread, has_ceiling=has_ceiling).middle)
-        for spread in (0.0, 0.5, 1.0)
+        ("noise", f"{spread:g}", joint(with_noise(data, spread), has_ceiling=has_ceiling).middle)
+        for spread in NOISES
         if spread != (noise or 0.0)
     ]
     changed += [
         (
             "model",
             "ceiling of 1" if has_ceiling else "with a ceiling",
-            joint(noise=noise or 0.0, has_ceiling=not has_ceiling).middle,
+            joint(data, has_ceiling=not has_ceiling).middle,
         )
     ]
     changed += [("model", "logistic", fit_curves(data))]
@@ -147,7 +166,22 @@ def vary_joint(
     return Sensitivity(rows=tuple(rows), censored=(), provenance=Provenance(settings, data.counts.digest, seed))
 
 
+def with_noise(data: Timed, spread: float) -> Timed:
+    """The same data, with human times that have this error."""
+    return replace(data, noise=np.full(len(data.x), spread) if spread else None)
+
+
 _Changed = tuple[str, str, SuccessCurves]
+
+
+def _in_order(data: Timed, other: Timed) -> SuccessCurves:
+    """The curves fitted to other counts, for the models of `data`; one without any run there has none."""
+    curves, names = fit_curves(other), other.counts.models
+    places = [names.index(name) if name in names else None for name in data.counts.models]
+    chosen = [0 if place is None else place for place in places]
+    absent = np.array([place is None for place in places])
+    outcome = np.where(absent, ABSENT, curves.outcome[chosen])
+    return SuccessCurves(curves.intercept[chosen], curves.slope[chosen], outcome)
 
 
 def _settings(data: Timed, weights: str) -> Iterator[_Changed]:
@@ -162,7 +196,7 @@ def _settings(data: Timed, weights: str) -> Iterator[_Changed]:
 
 def _longer(data: Timed, is_censored: Bools) -> Iterator[_Changed]:
     for times in _TIMES:
-        yield "censored", f"×{times:g}", fit_curves(data, data.x + np.log2(times) * is_censored)
+        yield "censored", f"×{times:g}", fit_curves(data, data.lengths + np.log2(times) * is_censored)
 
 
 def _censored(data: Timed, tasks: Sequence[str]) -> Bools:
@@ -172,25 +206,6 @@ def _censored(data: Timed, tasks: Sequence[str]) -> Bools:
             raise OptionError.unknown("task", task, there.to_list())
     longest = data.x > np.quantile(data.x, _LONGEST)
     return np.asarray(there.is_in(list(tasks)).to_numpy() if tasks else longest)
-
-
-def _noisy(
-    data: Timed,
-    base: SuccessCurves,
-    success_rates: Sequence[float],
-    spread: float,
-    level: float,
-    rng: np.random.Generator,
-) -> Iterator[Variation]:
-    noise = spread * rng.standard_normal((_DRAWS, len(data.x)))
-    fits = [fit_curves(data, data.x + shift) for shift in noise]
-    for one in success_rates:
-        drawn = np.array([_ratio(curves, base, one) for curves in fits])
-        for m, model in enumerate(data.counts.models):
-            found, known = replicate_interval(drawn[:, m], level), drawn[~np.isnan(drawn[:, m]), m]
-            middle = float(np.quantile(known, 0.5, method="inverted_cdf")) if found.state == "ok" else np.nan
-            ends = _times(float(found.low)), _times(float(found.high))
-            yield Variation(model, one, "noise", f"{spread:g}", _times(middle), *ends)
 
 
 def _ratio(curves: SuccessCurves, base: SuccessCurves, success_rate: float) -> Floats:

@@ -1,6 +1,6 @@
 """Time horizons under many specifications at once, over common draws of families, tasks and runs.
 
-In every replicate the families, the tasks in them, the runs of each task and the errors of the human times are drawn once, and every
+In every replicate the families, the tasks in them and the runs of each task are drawn once, and every
 specification is refitted to that draw. So the difference between two specifications has an interval of its own.
 """
 
@@ -36,7 +36,6 @@ __all__ = [
 CURVES = ("logistic", "weibull")
 """``logistic``: σ(α + β log₂ minutes); ``weibull``: exp(−(minutes/scale)^shape), a hazard of failure that changes with the length."""
 
-_POINT_NOISES = 25  # draws of the human times' errors behind a point estimate
 _KWA = "Kwa et al. 2025, arXiv:2503.14499"
 _MARCH = "METR, note on time horizons, March 2026"
 
@@ -171,7 +170,7 @@ def time_choices(cells: HorizonCells) -> Choices:
             "How large is the error of human times, in doublings (standard deviation)?",
             (
                 o("0", "the times are taken as exact", _KWA),
-                o("1", "one person's time is a noisy measure; such noise is added, to see what it does", _MARCH),
+                o("1", "one person's time is a noisy measure; curves are corrected for it", _MARCH),
             ),
             is_number=True,
         ),
@@ -214,8 +213,8 @@ def time_choices(cells: HorizonCells) -> Choices:
 def fit_horizons(cells: HorizonCells, specifications: Sequence[Specification], success_rate: float) -> Floats:
     """log₂ minutes of each model's horizon under each specification, shape (specifications, models).
 
-    −inf without success, inf without failure, NaN where success does not fall with length. With the logistic curve and no added noise this is
-    what `time_horizons` reports. With noise in the minutes, the median over draws of it.
+    −inf without success, inf without failure, NaN where success does not fall with length. With the logistic curve this is
+    what `time_horizons` reports, also where the human times have an error.
 
     Parameters
     ----------
@@ -227,18 +226,13 @@ def fit_horizons(cells: HorizonCells, specifications: Sequence[Specification], s
         At which the horizons are read, between 0 and 1.
     """
     plans = [plan_of(cells, one) for one in specifications]
-    noise = np.random.default_rng(0).standard_normal((_POINT_NOISES, len(cells.x)))
-    every = np.ones((_POINT_NOISES, len(cells.x)))
-    whole = np.broadcast_to(cells.runs, (_POINT_NOISES, *cells.runs.shape))
+    every, whole = np.ones((1, len(cells.x))), np.ascontiguousarray(cells.runs[None])
     found = np.empty((len(plans), len(cells.models)))
     for place, plan in enumerate(plans):
-        if plan.curve == 0 and plan.noise == 0:
-            found[place] = plan.base.log2_minutes(success_rate)
-            continue
-        n = _POINT_NOISES if plan.noise else 1
-        drawn = plan.refit(cells, every[:n], np.ascontiguousarray(whole[:n]), noise[:n], success_rate)
-        # a middle that is not between two infinities of different sign
-        found[place] = np.quantile(drawn, 0.5, axis=0, method="inverted_cdf")
+        is_logistic = plan.curve == 0
+        found[place] = (
+            plan.base.log2_minutes(success_rate) if is_logistic else plan.refit(every, whole, success_rate)[0]
+        )
     return found
 
 
@@ -284,15 +278,16 @@ class SpecificationPlan:
     used: Bools
     weight: Floats
     penalty: float
-    noise: float
+    x: Floats
+    unknown: Floats
     curve: int
     base: SuccessCurves
     start: Floats
 
-    def refit(self, cells: HorizonCells, copies: Floats, runs: Ints, noise: Floats, success_rate: float) -> Floats:
+    def refit(self, copies: Floats, runs: Ints, success_rate: float) -> Floats:
         """log₂ minutes of each replicate and model."""
         crossing, outcome = refit_cells(
-            copies, runs, self.kept, self.used, cells.x, self.noise * noise, self.weight, self.start, self.penalty, self.curve,
+            copies, runs, self.kept, self.used, self.x, self.unknown, self.weight, self.start, self.penalty, self.curve,
             success_rate,
         )  # fmt: skip
         crossing = np.where(np.abs(crossing) > FARTHEST, np.copysign(np.inf, crossing), crossing)
@@ -310,14 +305,17 @@ def plan_of(cells: HorizonCells, specification: Specification) -> SpecificationP
         _weighable(cells.counts_under(specification)),
         weights=specification.get("weights", "invsqrt"),
         regularisation=float(specification.get("regularisation", "1e-05")),
+        noise=float(specification.get("minutes_noise", "0")),
     )
     is_empty = cells.counts_under(specification).n.sum(axis=1) == 0
     base = fit_curves(replace(data, counts=cells.counts_under(specification)))
     base = replace(base, outcome=np.where(is_empty, ABSENT, base.outcome))
     start = np.nan_to_num(np.column_stack([base.intercept, base.slope]))
     kept, used = _kept(specification), cells.tasks_under(specification)
-    noise = float(specification.get("minutes_noise", "0"))
-    return SpecificationPlan(kept, used, data.weight, data.regularisation, noise, CURVES.index(curve), base, start)
+    curve_number = CURVES.index(curve)
+    return SpecificationPlan(
+        kept, used, data.weight, data.regularisation, data.lengths, data.unknown, curve_number, base, start
+    )
 
 
 def _weighable(counts: ModelCounts) -> ModelCounts:
@@ -343,5 +341,4 @@ def _draw_all(
     """One batch of replicates, for all specifications."""
     copies = hierarchical_weights([cells.counts.family, np.arange(len(cells.x))], size, rng)
     runs = draw_cells(copies, cells.runs, rng)
-    noise = rng.standard_normal(copies.shape)
-    return np.stack([plan.refit(cells, copies, runs, noise, success_rate) for plan in plans], axis=1)
+    return np.stack([plan.refit(copies, runs, success_rate) for plan in plans], axis=1)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from howsure.estimates import Estimate, State
-from howsure.horizon.time_horizon.curves import SuccessCurves
+from howsure.horizon.time_horizon.curves import FARTHEST, SuccessCurves
 from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS, SEPARATED
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_interval
@@ -44,10 +44,12 @@ def horizon(
     level: float,
     n_runs: int,
     middle: float | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> Estimate:
     """One model's horizon at a success rate between 0 and 1.
 
-    ``x`` has log₂ minutes of its tasks; ``middle`` is the share of replicates that the interval contains, by default ``level``. Without success or without failure the value is the shortest or the longest task. A crossing beyond
+    ``x`` has log₂ minutes of its tasks; ``ends`` are those of its interval (`curves.robust_ends`), otherwise the replicates give them and ``middle`` is the share of
+    them that the interval contains, by default ``level``. Without success or without failure the value is the shortest or the longest task. A crossing beyond
     them is marked as extrapolated. Replicates without success or without failure lie below or above the range; those without a falling curve, and those
     that hold none of the model's runs, failed (see `stats.replicates`).
     """
@@ -60,6 +62,17 @@ def horizon(
     if np.isinf(crossing):
         return Estimate.without("unbounded", "the curve is almost flat", level=level)
     value = 2.0**crossing
+    if ends is not None:
+        if math.isnan(ends[0]):
+            few: State = "too_few"
+            reason = "; ".join(filter(None, (_beyond(value, edges), "fewer than 3 families; an interval needs 3")))
+            return Estimate(value, level=level, reason=reason, low_state=few, high_state=few)
+        low, high = (2.0**end if abs(end) <= FARTHEST else None for end in ends)
+        low_state: State = "unbounded" if low is None else "ok"
+        high_state: State = "unbounded" if high is None else "ok"
+        return Estimate(
+            value, low, high, level, reason=_beyond(value, edges), low_state=low_state, high_state=high_state
+        )
     if drawn is None:
         return Estimate(value, level=level, reason=_beyond(value, edges))
     interval = replicate_interval(drawn.log2_minutes(success_rate), middle or level)

@@ -2,13 +2,24 @@
 const PAUSE = 3000;
 const base = location.pathname.replace(/\/?$/, "/");
 
-const row = ({ label, state, done, of, minutes, signs }) =>
-  make("tr", {}, make("th", { scope: "row" }, label), ...[state, `${done} of ${of}`, minutes.toFixed(1), signs.join("; ")].map((text) => make("td", {}, text)));
+const cells = (head, rest) => make("tr", {}, make("th", { scope: "row" }, head), ...rest.map((text) => make("td", {}, String(text))));
 
-const draw = ({ title, finished, begun, invited, raters }) => {
+const draw = (told) => {
+  const { title, finished, begun, invited, screened, away, withdrawn, raters, quotas, decision } = told;
   find("title").textContent = title;
-  find("counts").textContent = `${finished} finished, ${begun} begun, ${invited} not yet begun.`;
-  find("raters").replaceChildren(...raters.map(row));
+  const more = [[screened, "screened out"], [away, "left and were replaced"], [withdrawn, "withdrawn"]].filter(([n]) => n).map(([n, what]) => `, ${n} ${what}`);
+  find("counts").textContent = `${finished} finished, ${begun} begun, ${invited} ${told.is_open ? "places free" : "not yet begun"}${more.join("")}.`;
+  const pace = told.median_minutes === null ? "" : ` A finished rater took ${told.median_minutes.toFixed(1)} minutes in the median; ${told.n_flagged} of ${raters.length} have something to look at.`;
+  find("rates").textContent = `${told.last_hour} finished in the last hour.${pace}`;
+  find("decision").hidden = !decision;
+  find("decision").textContent = decision;
+  find("quotas").hidden = !quotas;
+  if (quotas) {
+    find("quota-title").textContent = `Ratings per item: ${quotas.met} of ${quotas.of} items have ${quotas.wanted}`;
+    find("items").replaceChildren(...quotas.rows.map(({ item, done, under_way }) => cells(item, [`${done} of ${quotas.wanted}`, under_way])));
+  }
+  find("people-line").hidden = !told.is_open;
+  find("raters").replaceChildren(...raters.map(({ label, state, done, of, minutes, signs }) => cells(label, [told.is_open && state === "invited" ? "free" : state, `${done} of ${of}`, minutes.toFixed(1), signs.join("; ")])));
 };
 
 const look = async () => {
@@ -17,8 +28,30 @@ const look = async () => {
   } catch {
     find("counts").textContent = "The collector does not answer.";
   }
-  setTimeout(look, PAUSE);
+};
+
+const again = async () => {
+  await look();
+  setTimeout(again, PAUSE);
+};
+
+// Removing cannot be undone, so the button asks once more.
+const withdraw = async () => {
+  const field = find("who");
+  const name = field.value.trim();
+  if (!name) return;
+  if (find("withdraw").textContent === "Remove") return void (find("withdraw").textContent = `Press again to remove ${name}`);
+  find("withdraw").textContent = "Remove";
+  const options = { method: "POST", body: JSON.stringify({ rater: name }), headers: { "Content-Type": "application/json" } };
+  const response = await fetch(`${base}withdraw`, options);
+  const told = await response.json();
+  find("withdrawn").textContent = response.ok ? `The answers of ${told.withdrawn} are removed.` : told.error;
+  field.value = "";
+  await look();
 };
 
 find("export").href = `${base}results.jsonl`;
-look();
+find("people").href = `${base}people.csv`;
+find("withdraw").addEventListener("click", withdraw);
+find("who").addEventListener("input", () => (find("withdraw").textContent = "Remove"));
+again();

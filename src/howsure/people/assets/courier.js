@@ -25,10 +25,10 @@ class Courier {
       if (this.isFinal) return;
       const text = canonical(this.waiting);
       this.waiting = null;
-      const { status } = await this.insist("PUT", "draft", text, () => !this.isFinal && this.say(WORDS.savedHere));
+      const { status } = await this.insist("PUT", "draft", text, () => !this.isFinal && this.say(worded("saved_here")));
       if (this.isFinal) return;
-      if (status === 409) return this.stop(WORDS.elsewhere);
-      this.say(status === 200 ? WORDS.savedThere : WORDS.savedHere);
+      if (status === 409) return this.stop(worded("elsewhere"));
+      this.say(status === 200 ? worded("saved_there") : worded("saved_here"));
     }
     this.isBusy = false;
   }
@@ -36,11 +36,11 @@ class Courier {
   // Once the final answers are on their way, drafts no longer matter.
   async final(result, say) {
     this.isFinal = true;
-    say(WORDS.sending);
-    const { status, told } = await this.insist("POST", "result", canonical(result), () => say(WORDS.waiting));
-    if (status === 200) say(WORDS.received(told.receipt));
-    else say(WORDS.refused(told.error ?? status));
-    return status === 200;
+    say(worded("sending"));
+    const { status, told } = await this.insist("POST", "result", canonical(result), () => say(worded("waiting")));
+    if (status === 200) say(worded("received", told));
+    else say(worded("refused", { reason: told.error ?? status }));
+    return status === 200 ? told : null;
   }
 
   // One answer from the server, however long it takes; `wait` is told of each delay and ends the trying by returning false.

@@ -3,12 +3,12 @@
 // Asks for a name where the page was not made for one person.
 class NameScreen extends Screen {
   constructor(state, saved) {
-    super({ title: WORDS.who, text: WORDS.whoText }, null, saved);
+    super({ title: worded("who"), text: worded("who_text") }, null, saved);
     this.state = state;
   }
 
   elements() {
-    const question = { kind: "text", text: WORDS.whoLabel, required: true, max_chars: 60 };
+    const question = { kind: "text", text: worded("who_label"), required: true, max_chars: 60 };
     const named = ({ answer }) => {
       this.state.rater = (answer ?? "").trim();
       this.saved();
@@ -22,8 +22,8 @@ class NameScreen extends Screen {
 
 class ReadyScreen extends Screen {
   constructor() {
-    super({ title: WORDS.ready, text: WORDS.readyText }, null, () => {});
-    this.label = WORDS.finish;
+    super({ title: worded("ready"), text: worded("ready_text") }, null, () => {});
+    this.label = worded("finish");
   }
 
   elements() {
@@ -33,14 +33,21 @@ class ReadyScreen extends Screen {
   spend() {}
 }
 
+// What a platform that pays people asks for: a code, a way back, or both. It comes with the receipt, never before.
+const completion = (given) => [
+  ...(given?.code ? [make("p", { class: "code" }, worded("completion_code", given))] : []),
+  ...(given?.url ? [make("p", {}, make("a", { href: given.url, class: "way", rel: "noreferrer" }, worded("completion_link")))] : []),
+];
+
 // The answers, to be sent, downloaded or copied.
 class DoneScreen {
-  constructor(content, progress, courier) {
-    Object.assign(this, { content, progress, courier });
+  constructor(content, progress, courier, isRefused) {
+    Object.assign(this, { content, progress, courier, isRefused });
     this.result = progress.state.result;
     this.text = `${JSON.stringify(this.result, null, 1)}\n`;
     this.told = make("p", { class: "verdict", role: "status" });
-    this.area = make("textarea", { class: "result", readonly: true, rows: 6, "aria-label": WORDS.resultLabel, spellcheck: "false", dir: "ltr" });
+    this.way = make("div", {});
+    this.area = make("textarea", { class: "result", readonly: true, rows: 6, "aria-label": worded("result_label"), spellcheck: "false", dir: "ltr" });
     this.area.value = this.text;
   }
 
@@ -48,17 +55,21 @@ class DoneScreen {
     const { thanks, sending, rater } = this.content;
     const isOurs = !rater && !this.courier;
     return [
-      ...paragraphs(thanks),
-      ...(this.courier ? [] : paragraphs(sending)),
+      ...paragraphs(this.isRefused ? worded("screened_out_text") : thanks || worded("thanks_text")),
+      ...(this.courier ? [] : paragraphs(sending || worded("sending_text"))),
       this.told,
-      make("div", { class: "moves" }, button(WORDS.download, () => this.download(), { class: "next" }), button(WORDS.copy, () => this.copy())),
+      this.way,
+      make("div", { class: "moves" }, button(worded("download"), () => this.download(), { class: "next" }), button(worded("copy"), () => this.copy())),
       make("div", { class: "question" }, this.area),
       isOurs ? this.another() : null,
     ];
   }
 
   async deliver() {
-    if (await this.courier?.final(this.result, (text) => (this.told.textContent = text))) this.progress.forget();
+    const received = await this.courier?.final(this.result, (text) => (this.told.textContent = text));
+    if (!received) return;
+    this.progress.forget();
+    this.way.replaceChildren(...completion(received.completion));
   }
 
   download() {
@@ -71,21 +82,21 @@ class DoneScreen {
   async copy() {
     try {
       await navigator.clipboard.writeText(this.text);
-      this.told.textContent = WORDS.copied;
+      this.told.textContent = worded("copied");
     } catch {
       this.area.focus();
       this.area.select();
-      this.told.textContent = WORDS.copyByHand;
+      this.told.textContent = worded("copy_by_hand");
     }
   }
 
   another() {
     const press = () => {
-      if (again.textContent === WORDS.another) return void (again.textContent = WORDS.anotherSure);
+      if (again.textContent === worded("another")) return void (again.textContent = worded("another_sure"));
       this.progress.forget();
       location.reload();
     };
-    const again = button(WORDS.another, press, { class: "quiet" });
+    const again = button(worded("another"), press, { class: "quiet" });
     return again;
   }
 }

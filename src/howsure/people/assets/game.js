@@ -34,14 +34,14 @@ class GameScreen extends Screen {
     this.holds = isPlaying;
     this.intro.hidden = this.record.begun;
     this.shown.hidden = this.box.hidden = !isPlaying;
-    this.label = isPlaying ? (this.isTold ? WORDS.next : WORDS.send) : this.record.begun ? WORDS.next : WORDS.start;
+    this.label = isPlaying ? (this.isTold ? worded("next") : worded("send")) : this.record.begun ? worded("next") : worded("start");
     if (isPlaying && !this.isTold) this.show(this.record.steps.length);
     if (this.record.begun && !isPlaying) this.end();
   }
 
   show(number) {
     const { steps, unit } = this.screen;
-    this.counter.textContent = WORDS.step(unit, number + 1, steps.length);
+    this.counter.textContent = worded("step", { unit, number: number + 1, total: steps.length });
     this.value.textContent = steps[number].show;
     this.value.classList.toggle("short", steps[number].show.length <= 12);
     if (!this.asked.length || steps[number].answer || steps[number - 1]?.answer) this.askAnew(number);
@@ -63,7 +63,7 @@ class GameScreen extends Screen {
 
   end() {
     const marks = this.record.steps.map((_, number) => this.mark(number));
-    this.verdict.textContent = marks.includes(null) ? WORDS.played : WORDS.over(marks.filter(Boolean).length);
+    this.verdict.textContent = marks.includes(null) ? worded("played") : worded("over", { right: marks.filter(Boolean).length });
   }
 
   advance() {
@@ -92,7 +92,7 @@ class GameScreen extends Screen {
     const mark = this.mark(this.record.steps.length - 1);
     this.isTold = true;
     this.asked[0].freeze();
-    this.verdict.textContent = mark === null ? WORDS.noted : mark ? WORDS.right : WORDS.wrong;
+    this.verdict.textContent = mark === null ? worded("noted") : mark ? worded("right") : worded("wrong");
     this.saved();
     this.draw();
     this.verdict.focus();

@@ -16,7 +16,7 @@ class Flow {
     if (!content.rater && !session) this.steps.unshift(() => new NameScreen(this.state, () => this.saved()));
     this.clock = new Clock((ms) => this.spend(ms));
     this.listen();
-    if (session?.receipt) return void this.showReceived(session.receipt);
+    if (session?.receipt) return void this.showReceived(session);
     this.saved();
     if (this.state.result) this.showDone();
     else this.show(Math.min(this.state.at, this.steps.length), false);
@@ -26,7 +26,7 @@ class Flow {
     this.main.addEventListener("keydown", (event) => this.key(event));
     addEventListener("pagehide", () => this.pause());
     document.addEventListener("visibilitychange", () => this.pause());
-    addEventListener("storage", ({ key }) => key === this.progress.slot && this.progress.isBehind() && this.stop(WORDS.elsewhere));
+    addEventListener("storage", ({ key }) => key === this.progress.slot && this.progress.isBehind() && this.stop(worded("elsewhere")));
   }
 
   screenFor(screen) {
@@ -44,7 +44,7 @@ class Flow {
     if (this.view.record) this.view.record.visits += 1;
     this.atHand(at);
     this.draw(this.view.screen.title, this.view.elements(), this.moves(at));
-    find("place").textContent = WORDS.place(at + 1, this.steps.length + 1);
+    find("place").textContent = worded("place", { number: at + 1, total: this.steps.length + 1 });
     find("bar").value = at / this.steps.length;
     if (this.view.holds) this.view.asked[0].focus();
     if (isMove) this.saved();
@@ -60,7 +60,7 @@ class Flow {
 
   // Back and Next.
   moves(at) {
-    this.backward = button(WORDS.back, () => this.show(at - 1), { class: "back" });
+    this.backward = button(worded("back"), () => this.show(at - 1), { class: "back" });
     this.forward = button("", () => this.next(), { class: "next" });
     this.refresh();
     return make("div", { class: "moves" }, this.backward, this.forward);
@@ -75,6 +75,7 @@ class Flow {
     if (!this.view) return;
     this.clock.beat();
     if (!this.view.advance()) return this.refresh();
+    if (this.view.isRefused?.()) return this.finish(this.view.screen.id);
     if (this.state.at === this.steps.length) return this.finish();
     this.show(this.state.at + 1);
   }
@@ -141,8 +142,8 @@ class Flow {
     if (this.isStopped) return;
     this.clock.beat();
     const isKept = this.progress.save();
-    if (!isKept) this.say(WORDS.unsaved);
-    else if (!this.courier) this.say(WORDS.saved);
+    if (!isKept) this.say(worded("unsaved"));
+    else if (!this.courier) this.say(worded("saved"));
     if (!this.state.result && this.hasAgreed()) this.courier?.draft(this.state);
   }
 
@@ -169,9 +170,9 @@ class Flow {
 
   // The end
 
-  finish() {
+  finish(last = null) {
     this.clock.beat();
-    this.progress.finish();
+    this.progress.finish(last);
     this.showDone();
   }
 
@@ -180,16 +181,17 @@ class Flow {
     find("at-hand").hidden = true;
     find("place").textContent = "";
     find("bar").value = 1;
-    const done = new DoneScreen(this.content, this.progress, this.courier);
-    this.draw(WORDS.thanks, done.elements());
+    const isRefused = Object.keys(this.state.result.screens).length < this.content.screens.length;
+    const done = new DoneScreen(this.content, this.progress, this.courier, isRefused);
+    this.draw(worded(isRefused ? "screened_out" : "thanks"), done.elements());
     done.deliver();
   }
 
-  showReceived(receipt) {
+  showReceived({ receipt, completion: given }) {
     this.isStopped = true;
     this.progress.forget();
     find("bar").value = 1;
-    this.draw(WORDS.thanks, [...paragraphs(this.content.thanks), make("p", { class: "verdict" }, WORDS.received(receipt))]);
+    this.draw(worded("thanks"), [...paragraphs(this.content.thanks || worded("thanks_text")), make("p", { class: "verdict" }, worded("received", { receipt })), ...completion(given)]);
   }
 }
 
@@ -197,7 +199,7 @@ const begin = () => {
   const text = (id) => JSON.parse(find(id).textContent);
   const content = text("content");
   const digest = sha256(canonical(content));
-  if (digest !== document.documentElement.dataset.digest) return void find("screen").replaceChildren(make("h1", {}, content.title), make("p", { role: "alert" }, WORDS.damaged));
+  if (digest !== document.documentElement.dataset.digest) return void find("screen").replaceChildren(make("h1", {}, content.title), make("p", { role: "alert" }, worded("damaged")));
   new Flow(content, digest, text("session"));
 };
 

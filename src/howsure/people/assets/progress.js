@@ -77,9 +77,12 @@ class Progress {
     this.storage = null;
   }
 
-  // The final answers. Made once: the same file however often it is downloaded or sent.
-  finish() {
-    const { page, rater, started, reloads, screens } = this.state;
+  // The final answers. Made once: the same file however often it is downloaded or sent. A screening ends them with its screen.
+  finish(last) {
+    const { page, rater, started, reloads } = this.state;
+    const ids = this.content.screens.map(({ id }) => id);
+    const kept = last ? ids.slice(0, ids.indexOf(last) + 1) : ids;
+    const screens = Object.fromEntries(kept.map((id) => [id, this.state.screens[id]]));
     const result = { format: "howsure-result/1", page, rater, started, finished: new Date().toISOString(), reloads, screens };
     this.state.result ??= { ...result, digest: sha256(canonical(result)) };
     this.save();

@@ -6,7 +6,7 @@ class Screen {
     this.record = record;
     this.saved = saved;
     this.asked = [];
-    this.label = WORDS.next;
+    this.label = worded("next");
     this.holds = false;
   }
 
@@ -36,7 +36,9 @@ class Screen {
       else answers[name] = answer;
       this.saved();
     };
-    this.asked = list.map((question) => ask(question, answers[question.name], changed));
+    const text = ({ passage: place }) => this.screen.passages?.[place]?.text;
+    this.asked = list.map((question) => ask(question, answers[question.name], changed, text(question)));
+    this.asked.forEach((asked) => (asked.others = this.asked));
     return this.asked.map((asked) => asked.element);
   }
 }
@@ -61,15 +63,11 @@ class Tick extends Asked {
   }
 
   problem() {
-    return this.answer ? "" : WORDS.agree;
+    return this.answer ? "" : worded("agree");
   }
 
   focus() {
     this.inner.focus();
-  }
-
-  pick() {
-    return false;
   }
 }
 
@@ -81,9 +79,16 @@ class ReadingScreen extends Screen {
 
 class ItemScreen extends Screen {
   elements() {
-    const { text, prompt, passages: list, questions } = this.screen;
+    const { text, prompt, context, passages: list, questions } = this.screen;
     const asked = prompt && make("blockquote", { class: "prompt", dir: "auto" }, prompt);
-    return [...paragraphs(text), asked || null, passages(list), ...this.questions(questions)];
+    const first = questions[0].kind === "spans" ? questions[0].passage : null; // shown where it is marked
+    const shown = list.filter((_, place) => place !== first);
+    return [...paragraphs(text), asked || null, ...context.map((one) => make("div", { class: "passages" }, passage(one))), passages(shown), ...this.questions(questions)];
+  }
+
+  // A screening that this person does not pass ends the page.
+  isRefused() {
+    return Object.entries(this.screen.admits).some(([name, admitted]) => !admitted.includes(this.record.answers[name]));
   }
 }
 
@@ -92,7 +97,7 @@ class QuizScreen extends Screen {
     this.verdict = make("p", { class: "verdict", tabindex: -1 });
     const elements = [...paragraphs(this.screen.text), ...this.questions(this.screen.questions), this.verdict];
     if (this.isDone()) this.tell();
-    else this.label = WORDS.check;
+    else this.label = worded("check");
     return elements;
   }
 
@@ -109,7 +114,7 @@ class QuizScreen extends Screen {
 
   advance() {
     if (this.isDone()) return true;
-    if (this.label === WORDS.tryAgain) this.again();
+    if (this.label === worded("try_again")) this.again();
     else if (super.advance()) this.mark();
     return false;
   }
@@ -124,19 +129,19 @@ class QuizScreen extends Screen {
   tell() {
     const marks = this.marks();
     this.asked.forEach((asked, i) => {
-      asked.complain(marks[i] ? "" : WORDS.wrong);
-      if (marks[i]) asked.trouble.textContent = WORDS.right;
+      asked.complain(marks[i] ? "" : worded("wrong"));
+      if (marks[i]) asked.trouble.textContent = worded("right");
       asked.freeze();
     });
     const right = marks.filter(Boolean).length;
     const isPassed = right >= this.screen.pass_mark;
     const left = this.screen.tries - this.record.tries.length;
-    this.verdict.textContent = isPassed ? WORDS.passed(right, marks.length) : WORDS.failed(right, marks.length, left);
-    this.label = this.isDone() ? WORDS.next : WORDS.tryAgain;
+    this.verdict.textContent = worded(isPassed ? "passed" : left ? "failed_again" : "failed", { right, total: marks.length, count: left });
+    this.label = this.isDone() ? worded("next") : worded("try_again");
   }
 
   again() {
-    this.label = WORDS.check;
+    this.label = worded("check");
     this.verdict.textContent = "";
     const marks = this.marks();
     this.asked.forEach((asked, i) => {

@@ -1,53 +1,10 @@
-// Everything the page itself says, in one place. What it shows from the study comes from its content.
-const WORDS = {
-  place: (number, total) => `Step ${number} of ${total}`,
-  next: "Next",
-  back: "Back",
-  finish: "Finish",
-  start: "Start",
-  check: "Check answers",
-  tryAgain: "Try again",
-  send: "Enter",
+// Everything the page itself says, in its language; blanks in braces are filled in. What it shows from the study comes from its content.
+const WORDS = JSON.parse(document.getElementById("words").textContent);
+const plural = new Intl.PluralRules(document.documentElement.lang);
 
-  who: "Who are you?",
-  whoText: "Type a name or code by which your answers can be told from those of others. It need not be your real name.",
-  whoLabel: "Name or code",
-
-  agree: "Tick the box to go on, or close the page if you do not agree.",
-  answer: "Please answer this question.",
-  optional: "optional",
-  number: (decimals) => (decimals ? `Type a number with at most ${decimals} decimal${decimals > 1 ? "s" : ""}.` : "Type a whole number."),
-  between: (low, high) => (low == null ? `The number is at most ${high}.` : high == null ? `The number is at least ${low}.` : `The number lies between ${low} and ${high}.`),
-
-  right: "Right.",
-  wrong: "Not right.",
-  noted: "Noted.",
-  passed: (right, total) => `${right} of ${total} right: you have passed.`,
-  failed: (right, total, left) => `${right} of ${total} right.${left ? ` Read the text again; you have ${left} more ${left > 1 ? "tries" : "try"}.` : " Thank you, please go on."}`,
-  step: (unit, number, total) => `${unit} ${number} of ${total}`,
-  over: (right) => `This round is over. Right answers: ${right}.`,
-  played: "This round is over.",
-
-  ready: "You are at the end",
-  readyText: "After you press Finish, your answers can no longer be changed. You can still go back now.",
-  thanks: "Thank you",
-  sending: "Sending your answers…",
-  received: (receipt) => `Your answers have arrived. Receipt: ${receipt}`,
-  waiting: "The server cannot be reached just now. Your answers are kept on this device and sent as soon as it answers; leave this page open.",
-  refused: (reason) => `The server did not take the answers: ${reason} Download them and send them to the person who invited you.`,
-  download: "Download answers",
-  copy: "Copy answers",
-  copied: "Copied.",
-  copyByHand: "The text is selected: press Ctrl+C or ⌘C to copy it.",
-  resultLabel: "Your answers, as they are sent",
-  another: "Someone else wants to take part on this device",
-  anotherSure: "Press again to clear these answers from this device",
-
-  saved: "Saved on this device.",
-  savedThere: "Saved.",
-  savedHere: "Saved on this device; the server will have it when it can be reached.",
-  unsaved: "This browser keeps nothing between visits: please finish in one go.",
-  elsewhere: "These answers are being continued in another window or on another device. Reload this page to go on here.",
-  damaged: "This page is damaged and cannot be used. Please ask for it again.",
+const worded = (name, blanks = {}) => {
+  const text = WORDS[name];
+  const form = typeof text === "string" ? text : (text[plural.select(blanks.count ?? 0)] ?? text.other);
+  return form.replace(/\{([a-z]+)\}/g, (whole, blank) => blanks[blank] ?? whole);
 };
 

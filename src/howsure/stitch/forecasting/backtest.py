@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ from howsure.errors import InputError
 from howsure.stats._arrays import Floats
 from howsure.stats.means import mean
 from howsure.stitch.forecasting.frontier import DAYS_A_YEAR, Dated, Trend, dates_of, fit_trend, years_of
+from howsure.stitch.forecasting.frontier_process import horizon_errors, summarise_horizons
 from howsure.stitch.forecasting.shapes import FEWEST_POINTS, SHAPES
 from howsure.stitch.scale import Scale, fit
 from howsure.tables import Scores
@@ -33,7 +34,8 @@ class HeldOut:
     """The forecast of one cut-off: its trend, the frontier it knew, and what came later.
 
     ``known`` has model, date, capability as the refit saw them; ``errors`` one row per shape and later frontier model: cutoff, shape, model, date,
-    years_ahead, actual, forecast, error, forecast_low, forecast_high, is_covered, is_covered_ols. Bands are the line's prediction bands.
+    years_ahead, actual, forecast, error, forecast_low, forecast_high, is_covered, is_covered_ols. Bands are the line's prediction bands. ``at_horizons`` has the
+    frontier itself at fixed times after the cut-off (`howsure.stitch.forecasting.frontier_process.horizon_errors`).
     """
 
     cutoff: datetime.date
@@ -41,6 +43,7 @@ class HeldOut:
     known: pl.DataFrame
     errors: pl.DataFrame
     n_scores: int = 0
+    at_horizons: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def mean_absolute_error(self) -> float:
@@ -54,13 +57,14 @@ class Backtest:
 
     ``summary`` has a row for each shape and distance into the future: n_cutoffs, n_models, mae with interval, rmse, bias, coverage with
     interval (the line's alone) and that of plain least squares. Cut-offs share their later models, so the models and not the pairs count as
-    independent.
+    independent. ``horizons`` summarises forecasts of the frontier's level at fixed times: process, line and no change.
     """
 
     chosen: HeldOut | None
     errors: pl.DataFrame
     cutoffs: pl.DataFrame
     summary: pl.DataFrame
+    horizons: pl.DataFrame
     notes: tuple[str, ...]
 
 
@@ -93,6 +97,9 @@ def backtest(
         errors,
         pl.DataFrame([_told(one) for one in made], infer_schema_length=None),
         summarise_errors(errors, level),
+        summarise_horizons(
+            pl.concat([one.at_horizons for one in made if len(one.at_horizons)] or [pl.DataFrame()]), level
+        ),
         tuple(failed),
     )
 
@@ -172,10 +179,12 @@ def _attempt(scale: Scale, dated: Dated, cutoff: datetime.date, top_n: int, leve
         if not len(later):
             raise InputError("no frontier model came after it.")
         early = refit_before(scale, cutoff, n_replicates)
-        held = hold_out(_linked(early, dated), later, cutoff, top_n=top_n, level=level)
+        then = _linked(early, dated)
+        held = hold_out(then, later, cutoff, top_n=top_n, level=level)
+        at_horizons = horizon_errors(then, dated, cutoff, level=level)
     except InputError as error:
         return str(error)
-    return replace(held, n_scores=early.quality.n_observations)
+    return replace(held, n_scores=early.quality.n_observations, at_horizons=at_horizons)
 
 
 def _later(dated: Dated, cutoff: datetime.date, top_n: int) -> pl.DataFrame:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from howsure.estimates import Estimate
     from howsure.stitch.forecasting.frontier_forecast import Forecast
     from howsure.stitch.forecasting.horizon_map import HorizonMap
+    from howsure.stitch.forecasting.lags import Lags
     from howsure.stitch.forecasting.saturation import Saturation
     from howsure.stitch.forecasting.scaling import Progress
 
@@ -27,33 +28,48 @@ __all__ = [
     "draw_efficiency",
     "draw_forecast",
     "draw_gains",
+    "draw_group_frontiers",
     "draw_horizon_map",
+    "draw_lags",
     "draw_saturation",
+    "draw_scaling",
     "draw_validation",
 ]
 
+_MOST_GROUPS = 6
 _RELEASE = Field("date", "Release")
 _Y = Field("capability", "Capability", CAPABILITY)
 _TICKS = {1 / 60: "1 s", 1: "1 min", 15: "15 min", 60: "1 h", 240: "4 h", 960: "16 h", 2400: "1 week", 9600: "1 month"}
 
 
 def draw_forecast(found: Forecast) -> Chart:
-    """The frontier, its line, and the bands for the line and for one new model."""
+    """The frontier so far with its line, and from the last model on the band in which it will be."""
     ending = "" if found.trend.has_replicates else "_ols"
-    bands = [
-        roles(found.path, x="date", value="capability", low=f"{stem}{ending}_low", high=f"{stem}{ending}_high")
-        for stem in ("prediction", "capability")
-    ]
-    layers = [layer for rows in bands for layer in band(rows, _RELEASE, _Y, hue=LIGHT["muted"])]
+    line = roles(
+        found.path, x="date", value="capability", low=f"capability{ending}_low", high=f"capability{ending}_high"
+    )
+    layers = band(line, _RELEASE, _Y, hue=LIGHT["muted"])
+    ahead = found.path.drop_nulls("frontier")
     chosen = found.models.filter("is_frontier").sort("date", descending=True)
+    best = found.models.sort("capability")["capability"][-1]
+    if len(ahead):
+        start = {"date": found.models["date"].max(), "frontier": best, "frontier_low": best, "frontier_high": best}
+        band_rows = pl.concat([pl.DataFrame([start]), ahead.select(*start)], how="vertical_relaxed")
+        layers += band(
+            roles(band_rows, x="date", value="frontier", low="frontier_low", high="frontier_high"), _RELEASE, _Y
+        )
     layers += [*_dots(found.models.filter(~pl.col("is_frontier")), LIGHT["edge"], 24), *_dots(chosen, PALETTE[0], 70)]
-    spanned = found.path.select("date", pl.col(f"prediction{ending}_high").alias("capability"))
+    spanned = found.path.select(
+        "date", pl.max_horizontal("frontier_high", f"capability{ending}_high").alias("capability")
+    )
     within = pl.concat([spanned, found.models.select("date", "capability")])
     layers += _names(chosen, readable(chosen, "date", "capability", "model", within=within, most=6))
-    method = "inner for the line, outer for one new frontier model"
     kept = "least squares alone" if ending else "least squares and the uncertainty of the capabilities"
-    note = f"{found.trend.slope()} per year, R² {found.trend.line.r2 or 0:.2f}; {_told_coverage(found)}"
-    caption = Caption(found.trend.line.n, "frontier models", found.trend.level, f"{method}; {kept}", note)
+    method = f"blue for the best model by then, grey for the line; the line by {kept}"
+    note = (
+        f"The line rises by {found.trend.slope()} per year, R² {found.trend.line.r2 or 0:.2f}; {_told_coverage(found)}"
+    )
+    caption = Caption(found.trend.line.n, "frontier models", found.trend.level, method, note)
     return captioned(layered(layers), title="Forecast of the frontier", caption=caption, mark="Bands")
 
 
@@ -143,6 +159,66 @@ def draw_gains(found: Progress) -> Chart:
     return captioned(layered(layers), title="Capability at the same compute", caption=caption, mark="Bands")
 
 
+def draw_scaling(found: Progress) -> Chart:
+    """The scaling relation: capability over training compute, each model's year in colour, and the joint line at the middle of each year."""
+    x = Field("compute", "Training compute", "FLOP", scale="log10", format=".0e")
+    group = Field("group", "Year of release")
+    year = pl.col("date").dt.year().cast(pl.String).alias("group")
+    lines = roles(
+        found.scaling.with_columns(pl.col("year").cast(pl.String).alias("group")),
+        x="compute", value="capability", low="capability_low", high="capability_high", group="group",
+    )  # fmt: skip
+    shown = lines["group"].unique().to_list()
+    dots = roles(
+        found.models.with_columns(year).filter(pl.col("group").is_in(shown)).sort("group"),
+        x="compute", value="capability", group="group", label="model",
+    )  # fmt: skip
+    layers = [*band(lines, x, _Y, group), _marks(dots, lines, x, _Y, group)]
+    note = (
+        f"Ten times the compute add {found.rate('per_oom')}; a year adds {found.rate('per_year')} at the same compute"
+    )
+    caption = Caption(len(found.models), "models of known compute", found.rate("per_oom").level, _METHOD, note)
+    return captioned(layered(layers), title="Capability and training compute", caption=caption, mark="Bands")
+
+
+def draw_group_frontiers(found: Lags) -> Chart:
+    """The best capability so far of each group over time."""
+    named = found.groups["group"].to_list()[:_MOST_GROUPS]
+    group = Field("group", "Group")
+    last = found.groups["date"].max()
+    records = found.frontiers.filter(pl.col("group").is_in(named))
+    ends = records.group_by("group", maintain_order=True).agg(pl.lit(last).alias("date"), pl.col("capability").max())
+    steps = pl.concat([records.select("group", "date", "capability"), ends.select("group", "date", "capability")])
+    order = {name: i for i, name in enumerate(named)}
+    lines = roles(
+        steps.sort(pl.col("group").replace_strict(order, return_dtype=pl.Int64), "date", "capability"),
+        x="date", value="capability", group="group",
+    )  # fmt: skip
+    dots = roles(records, x="date", value="capability", group="group", label="model")
+    layers = [*band(lines, _RELEASE, _Y, group, is_step=True), _marks(dots, lines, _RELEASE, _Y, group)]
+    more = len(found.groups) - len(named)
+    note = f"The {_MOST_GROUPS} groups with the best models; {more} more in the tables" if more else ""
+    caption = Caption(int(found.groups["n_models"].sum()), "dated models", None, "best capability so far", note)
+    return captioned(layered(layers), title="The frontier of each group", caption=caption)
+
+
+def draw_lags(found: Lags) -> Chart:
+    """How many months each group is behind the group with the best model."""
+    leader = found.groups["group"][0]
+    rows = found.lags.filter(behind=leader).select(
+        pl.col("group").alias("label"), value="months", low="months_low", high="months_high", state="months_state"
+    )
+    note = "Mean over the capabilities that both reached"
+    return interval_plot(
+        rows.head(40),
+        title=f"Months behind {leader}",
+        caption=Caption(len(rows), "groups", found.level, "refits of the scale", note),
+        label=Field("label", "Group"),
+        value=Field("value", "Lag", "months"),
+        reference=Reference(0, "no lag"),
+    )
+
+
 def draw_horizon_map(found: HorizonMap) -> Chart:
     """Published time horizons over capability, with the line for one new model."""
     seen = found.points["capability"].to_numpy()
@@ -215,13 +291,14 @@ def _marks(dots: pl.DataFrame, lines: pl.DataFrame, x: Field, y: Field, group: F
 
 
 def _told_coverage(found: Forecast) -> str:
-    line = found.backtest.summary
-    if not len(line):
+    rows = found.backtest.horizons
+    rows = rows.filter(method="process", ahead="1 year") if len(rows) else rows
+    if not len(rows):
         return "no earlier forecast could be checked"
-    row = line.filter(shape="line", horizon="all").row(0, named=True)
+    row = rows.row(0, named=True)
     return (
-        f"earlier forecasts contained {100 * row['coverage']:.0f} % of later models in such a band "
-        f"({row['n_cutoffs']} cut-offs, {row['n_models']} models)"
+        f"earlier forecasts contained {100 * row['coverage']:.0f} % of the frontier one year later "
+        f"({row['n_cutoffs']} cut-offs, {row['n_levels']} levels)"
     )
 
 

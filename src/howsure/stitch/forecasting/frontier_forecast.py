@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from howsure.errors import OptionError
+from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import check_level
 from howsure.stitch.forecasting.backtest import Backtest, backtest
 from howsure.stitch.forecasting.breaks import BreakTest, find_break
 from howsure.stitch.forecasting.frontier import Dated, Trend, dates_of, fit_trend, frontier_frame, years_of
+from howsure.stitch.forecasting.frontier_process import draw_frontier
 from howsure.stitch.forecasting.saturation import Saturation, saturate, saturation_frame
 from howsure.stitch.scale import Scale
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Forecast", "forecast", "path_of"]
 
-_BANDS = ("confidence", "prediction")
+_BANDS = ("frontier", "confidence", "prediction")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,7 +42,7 @@ class Forecast(Result):
     trend : Trend
         The fitted trend.
     path : pl.DataFrame
-        The trend at each month's end: ``capability`` with the confidence band of the line, ``prediction`` with the prediction band for one new frontier model, and both by ordinary least squares under ``…_ols``.
+        At each month's end after the last model ``frontier``, the highest capability by then (`howsure.stitch.forecasting.frontier_process`), with its interval, and ``p_no_change``. At all months the trend: ``capability`` with the confidence band of the line, ``prediction`` with the prediction band for one new frontier model, and both by ordinary least squares under ``…_ols``.
     backtest : Backtest
         Forecasts made from earlier data, compared with what happened.
     break_test : BreakTest
@@ -69,17 +70,38 @@ class Forecast(Result):
             "forecast": self.path,
             "frontier": self.models.filter("is_frontier"),
             "saturation": saturation_frame(self.saturation),
+            "validation_horizons": self.backtest.horizons,
             "validation": self.backtest.summary,
             "validation_cutoffs": self.backtest.cutoffs,
             "validation_errors": self.backtest.errors,
         }
         return {name: table for name, table in tables.items() if table.width}
 
-    def at(self, date: str | datetime.date, band: str = "prediction", *, is_plain: bool = False) -> Estimate:
-        """The frontier's capability on a day; ``is_plain`` takes the capabilities as if they were known."""
+    def at(self, date: str | datetime.date, band: str = "frontier", *, is_plain: bool = False) -> Estimate:
+        """The frontier's capability on a day.
+
+        Parameters
+        ----------
+        date : str or date
+            For ``frontier`` a day after the last model and within the forecast.
+        band : {"frontier", "confidence", "prediction"}
+            The highest capability by then; the line; or one new frontier model around the line.
+        is_plain : bool
+            Bands of the line take the capabilities as if they were known.
+        """
         if band not in _BANDS:
             raise OptionError.unknown("band", band, _BANDS)
         year = years_of(_day(date, "date"))
+        if band == "frontier":
+            rows = self.path.drop_nulls("frontier")
+            years = np.array([years_of(day) for day in rows["date"]])
+            if not len(rows) or not years[0] <= year <= years[-1]:
+                span = f"{rows['date'][0]} to {rows['date'][-1]}" if len(rows) else "no month: the history is too short"
+                raise OptionError(f"date {date}: the frontier is forecast for {span}.")
+            middle, low, high = (
+                float(np.interp(year, years, rows[f"frontier{end}"].to_numpy())) for end in ("", "_low", "_high")
+            )
+            return Estimate(middle, low, high, self.trend.level)
         low, high = getattr(self.trend, band)(year, is_plain=is_plain)
         return Estimate(float(self.trend.line.predict(year)), float(low), float(high), self.trend.level)
 
@@ -151,7 +173,7 @@ def forecast(
         raise OptionError(f"years is {years:g}; forecast more than 0 and at most 100.")
     dated, day = Dated.of(scale), _day(cutoff, "cutoff")
     trend = fit_trend(dated, top_n=top_n, level=level)
-    path = path_of(trend, dated, years)
+    path = _with_frontier(path_of(trend, dated, years), dated, level, seed)
     told = {
         "top_n": top_n,
         "years": years,
@@ -189,6 +211,25 @@ def path_of(trend: Trend, dated: Dated, years: float) -> pl.DataFrame:
             bands |= {stem: height, **{f"{stem}_{end}": values for end, values in ends.items()}}
     columns = {"date": dates, "is_forecast": x > dated.years.max(), **bands}
     return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _with_frontier(path: pl.DataFrame, dated: Dated, level: float, seed: int) -> pl.DataFrame:
+    """The path with the frontier's own forecast in the months after the last model; empty where the history is too short for one."""
+    ahead = np.array([years_of(day) for day in path["date"]]) - float(dated.years.max())
+    is_ahead = ahead > 0
+    columns = {
+        name: np.full(len(path), np.nan) for name in ("frontier", "frontier_low", "frontier_high", "p_no_change")
+    }
+    try:
+        draws = draw_frontier(dated, ahead[is_ahead], seed=seed)
+    except InputError:
+        draws = None
+    if draws is not None:
+        found = (draws.middle, *draws.interval(level), draws.p_no_change)
+        for name, values in zip(columns, found, strict=True):
+            columns[name][is_ahead] = values
+    known = {"date": path["date"], "is_forecast": path["is_forecast"], **columns}
+    return pl.DataFrame(known).with_columns(pl.col(pl.Float64).fill_nan(None)).hstack(path.drop("date", "is_forecast"))
 
 
 def _day(date: str | datetime.date, name: str) -> datetime.date:

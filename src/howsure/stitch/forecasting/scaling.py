@@ -48,6 +48,7 @@ QUANTITIES = {
 _LEVELS = (0.25, 0.5, 0.75)  # of the capabilities, as shares of models below
 _SHOWN_BEYOND = 0.5  # orders of magnitude beyond the compute that was seen
 _STEPS = 24
+_MOST_YEARS = 4  # lines of the scaling relation
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class Progress(Result):
         Capability at fixed compute over time.
     gains : pl.DataFrame
         Its slope within each order of magnitude of compute.
+    scaling : pl.DataFrame
+        Capability over compute at the middle of some years: the scaling relation.
     r2 : float
         Share of variance explained.
     provenance : Provenance
@@ -91,6 +94,7 @@ class Progress(Result):
     cheapest: pl.DataFrame
     fixed: pl.DataFrame
     gains: pl.DataFrame
+    scaling: pl.DataFrame
     r2: float
     provenance: Provenance
 
@@ -110,6 +114,7 @@ class Progress(Result):
             "cheapest": self.cheapest,
             "fixed_compute": self.fixed,
             "gains": self.gains,
+            "scaling": self.scaling,
         }
 
     def rate(self, quantity: str, method: str = "joint") -> Estimate:
@@ -127,10 +132,10 @@ class Progress(Result):
         return [progress_section(self)]
 
     def charts(self) -> dict[str, Chart]:
-        """Compute for fixed capability, and capability at fixed compute, by file name."""
-        from howsure.stitch.forecasting.charts import draw_efficiency, draw_gains
+        """The scaling relation, compute for fixed capability, and capability at fixed compute, by file name."""
+        from howsure.stitch.forecasting.charts import draw_efficiency, draw_gains, draw_scaling
 
-        return {"efficiency": draw_efficiency(self), "gains": draw_gains(self)}
+        return {"scaling": draw_scaling(self), "efficiency": draw_efficiency(self), "gains": draw_gains(self)}
 
 
 def progress(
@@ -185,6 +190,7 @@ def separate(data: Computed, level: float, provenance: Provenance) -> Progress:
         cheapest=_cheapest(data),
         fixed=_fixed(data, joint),
         gains=_gains(data, level),
+        scaling=_scaling(data, joint),
         r2=explained(data, joint),
         provenance=provenance,
     )
@@ -321,6 +327,21 @@ def _gains(data: Computed, level: float) -> pl.DataFrame:
             }
         )
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _scaling(data: Computed, joint: Coefficients) -> pl.DataFrame:
+    """The joint line over the compute of a year's models, in the years that have most: year, compute, capability with its interval."""
+    year_of = (data.days.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970).tolist()
+    counts = pl.Series(year_of).value_counts().rows()
+    chosen = sorted(year for year, _ in sorted(counts, key=lambda one: -one[1])[:_MOST_YEARS])
+    rows = []
+    for year in chosen:
+        inside = np.array(year_of) == year
+        middle = float(data.years[inside].mean()) - data.years.mean()
+        for oom in np.linspace(data.compute[inside].min(), data.compute[inside].max(), _STEPS):
+            found = joint.combined([1.0, oom - data.compute.mean(), middle])
+            rows.append({"year": year, "compute": 10**oom, **columns_of(capability=found)})
+    return pl.DataFrame(rows, infer_schema_length=None).drop("capability_state")
 
 
 def _models(data: Computed) -> pl.DataFrame:

@@ -38,6 +38,7 @@ class Preset:
     uses_floors: bool = True
     needs_floors: bool = False
     drops_superseded: bool = False
+    left_out_scores: tuple[tuple[str, str], ...] = ()
 
 
 def preset_called(name: str) -> Preset:
@@ -91,6 +92,16 @@ PRESETS: dict[str, Preset] = {
             since="2022-11-01",
             duplicates="max",
             left_out=_left_out_by_the_paper,
+            uses_floors=False,
+        ),
+        Preset(
+            "seed",
+            "the paper's objective with the filtering rules of its first code: minimum of duplicates, all years, no OSUniverse, no o3-mini and o4-mini on SWE-Bench",
+            _solve_paper,
+            since="",
+            duplicates="min",
+            left_out=lambda: ("OSUniverse",),
+            left_out_scores=(("o3-mini*", "SWE-Bench*"), ("o4-mini*", "SWE-Bench*")),
             uses_floors=False,
         ),
         Preset(

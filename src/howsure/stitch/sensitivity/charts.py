@@ -39,11 +39,17 @@ def draw_robustness(found: Robustness) -> dict[str, Chart]:
     drawn = {"ranks": draw_ranks(found), "validation": draw_validation(found)}
     if found.slope.value is None:
         return drawn
-    parts = {
-        kind: draw_influence(found, kind) for kind in ("benchmark", "organisation", "anchor") if len(found.of(kind))
-    }
+    # in one unit an anchor may change nothing at all: equal dots say nothing
+    kinds = [kind for kind in ("benchmark", "organisation", "anchor") if len(found.of(kind)) and _varies(found, kind)]
+    parts = {kind: draw_influence(found, kind) for kind in kinds}
     slopes = {"factors": draw_factors(found), "dropped": draw_dropped(found), "prior": draw_path(found)}
     return slopes | parts | drawn
+
+
+def _varies(found: Robustness, kind: str) -> bool:
+    slopes = found.of(kind)["linked_slope"].drop_nulls()
+    low, high = slopes.min(), slopes.max()
+    return isinstance(low, float) and isinstance(high, float) and high - low > 1e-6 * max(abs(high), 1e-9)
 
 
 def draw_factors(found: Robustness) -> Chart:

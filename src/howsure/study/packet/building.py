@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,15 +18,27 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from howsure.errors import InputError, OptionError
 from howsure.people import BuiltPage, build_page, new_salt, read_pages, write_private
 from howsure.people.build import explain
+from howsure.people.fielding import Quotas
 from howsure.people.protocol import OpaqueId
 from howsure.results import Provenance, Result, write_json
 from howsure.safe_io import read_bytes
-from howsure.study.packet.design import AGAIN, ShownItem, arrange, design_frame
+from howsure.study.packet.design import AGAIN, ATTENTION, ShownItem, arrange, design_frame
 from howsure.study.packet.pages import guess_id, guessed, item_id, make_page
-from howsure.study.protocol import Study
+from howsure.study.planning.design import Balance, RatingDesign, balance_of, parse_design
+from howsure.study.protocol import BlockPlan, ItemStudy, Study, study_of
 from howsure.tables.frames import write_frame
 
-__all__ = ["EVERYONE", "KEY", "SUMMARY", "PlacedItem", "StudyKey", "StudyPacket", "build", "refuse_old_key"]
+__all__ = [
+    "EVERYONE",
+    "KEY",
+    "SUMMARY",
+    "PlacedItem",
+    "StudyKey",
+    "StudyPacket",
+    "build",
+    "quotas_of",
+    "refuse_old_key",
+]
 
 KEY, SUMMARY = "key.json", "packet.json"
 EVERYONE = ""
@@ -37,16 +50,17 @@ class _Part(BaseModel):
 
 
 class PlacedItem(_Part):
-    """What an opaque screen of a page stands for: the item, and the slot that holds the target."""
+    """What an opaque screen of a page stands for: the item, the slot that holds the target, and the systems by slot."""
 
     item: str
     target: int | None = Field(default=None, ge=1, le=2)
+    systems: tuple[str, ...] = ()
 
 
 class _Content(_Part):
     format: Literal["howsure-study-key/1"] = "howsure-study-key/1"
     salt: str = Field(min_length=16)
-    study: Study
+    study: Study | ItemStudy
     raters: dict[str, dict[OpaqueId, PlacedItem]]
 
 
@@ -61,7 +75,7 @@ class StudyKey:
     content: _Content
 
     @classmethod
-    def seal(cls, study: Study, raters: Mapping[str, Mapping[str, PlacedItem]], salt: str) -> StudyKey:
+    def seal(cls, study: Study | ItemStudy, raters: Mapping[str, Mapping[str, PlacedItem]], salt: str) -> StudyKey:
         """The key of pages that are about to be made."""
         content = _Content(salt=salt, study=study, raters={rater: dict(placed) for rater, placed in raters.items()})
         return cls(json.dumps(content.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n", content)
@@ -80,7 +94,7 @@ class StudyKey:
             ) from None
 
     @property
-    def study(self) -> Study:
+    def study(self) -> Study | ItemStudy:
         """What the pages show."""
         return self.content.study
 
@@ -127,28 +141,49 @@ class StudyPacket(Result):
         return cls(key=key, pages=tuple(pages), provenance=provenance)
 
     @property
-    def study(self) -> Study:
+    def study(self) -> Study | ItemStudy:
         """What the pages show."""
         return self.key.study
 
     @property
     def shown(self) -> list[list[ShownItem]]:
         """The items of each page in the order shown."""
-        return arrange(self.study, len(self.pages))
+        by_page = []
+        for page in self.pages:
+            placed = self.key.placed(page.page.rater)
+            asked = (placed[screen.id] for screen in page.page.screens if screen.id in placed)
+            by_item = {one.item: ShownItem(one.item, one.target, one.systems) for one in asked}
+            by_page.append(list(by_item.values()))
+        return by_page
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """One table, ``packet``."""
-        counts = len(self.study.pairs), self.study.repeats, len(self.study.attention)
-        rows = [(page.page.rater or "everyone", *counts, page.digest) for page in self.pages]
+        rows = []
+        for page, shown in zip(self.pages, self.shown, strict=True):
+            n_repeats = sum(one.item.endswith(AGAIN) for one in shown)
+            n_attention = sum(one.item.startswith(ATTENTION) for one in shown)
+            counts = len(shown) - n_repeats - n_attention, n_repeats, n_attention
+            rows.append((page.page.rater or "everyone", *counts, page.digest))
         return {"packet": pl.DataFrame(rows, ["rater", "n_pairs", "n_repeats", "n_attention", "digest"], orient="row")}
+
+    @property
+    def balance(self) -> Balance:
+        """How evenly the items are dealt over the pages."""
+        places = {unit.id: place for place, unit in enumerate(self.study.units)}
+        blocks = [[places[one.item] for one in shown if one.item in places] for shown in self.shown]
+        return balance_of(blocks, len(places))
 
     def unblinded(self) -> pl.DataFrame:
         """One row per item of a rater: rater, position, item, target (its slot). Keep it with the key."""
         return design_frame([page.page.rater or "everyone" for page in self.pages], self.shown)
 
     def as_dict(self) -> dict[str, Any]:
-        """The table, how balanced the slots are, and the SHA-256 of the key."""
+        """The table, how balanced the blocks and slots are, and the SHA-256 of the key."""
+        sealed = {"sealed": self.key.commitment}
+        counts = {"n_pages": len(self.pages), "n_items": len(self.study.units), "balance": vars(self.balance)}
+        if isinstance(self.study, ItemStudy):
+            return {**super().as_dict(), **counts, **sealed}
         first = self.unblinded().drop_nulls("target").filter(~pl.col("item").str.ends_with(AGAIN))
         is_first = pl.col("target") == 1
         by_pair = first.group_by("item").agg(is_first.mean().alias("share"))["share"]
@@ -157,7 +192,7 @@ class StudyPacket(Result):
             "slot_one_lowest": by_pair.min(),
             "slot_one_highest": by_pair.max(),
         }
-        return {**super().as_dict(), "n_pages": len(self.pages), **slot_one, "sealed": self.key.commitment}
+        return {**super().as_dict(), **counts, **slot_one, **sealed}
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:
         """Write the pages, packet.csv, packet.json, and key.json, which only its owner may read.
@@ -190,7 +225,12 @@ class StudyPacket(Result):
 
 
 def build(
-    study: Study | str | os.PathLike[str], *, n_raters: int = 7, one_page: bool = False, salt: str | None = None
+    study: Study | ItemStudy | str | os.PathLike[str],
+    *,
+    n_raters: int | None = None,
+    one_page: bool = False,
+    design: RatingDesign | str | None = None,
+    salt: str | None = None,
 ) -> StudyPacket:
     """The pages of a study with their key: ``build("study.yaml").save("packet")``.
 
@@ -198,25 +238,33 @@ def build(
 
     Parameters
     ----------
-    study : Study or path
+    study : Study, ItemStudy or path
         The study, or its YAML file.
-    n_raters : int
-        How many raters get a page of their own.
+    n_raters : int, optional
+        How many raters get a page of their own; by default as many as the design needs, or 7.
     one_page : bool
         One page for everyone: all see one order, and slots are balanced over pairs only.
+    design : RatingDesign or str, optional
+        How many ratings each item gets and how many items one rater rates, such as ``"50x8/12"``; by default the study's ``design``, or
+        all items for every rater. With `n_raters` too, so many blocks of that size are dealt.
     salt : str, optional
         What keeps anyone from guessing the key's content; resampled when it is not given.
 
     Returns
     -------
-    Packet
+    StudyPacket
         The pages and the key; ``save`` writes them to a folder.
     """
-    study = Study.of(study)
-    if not 1 <= n_raters <= _MOST_RATERS:
-        raise OptionError(f"{n_raters} raters; give 1 to {_MOST_RATERS:,}.")
+    study = study_of(study)
+    design = _design_of(study, design)
+    n_pages = n_raters if n_raters is not None else 7 if design is None else design.n_raters
+    if not 1 <= n_pages <= _MOST_RATERS:
+        raise OptionError(f"{n_pages} raters; give 1 to {_MOST_RATERS:,}.")
+    dealt = BlockPlan(ratings=design.raters, per_rater=design.block_size) if design and not one_page else None
+    study = study.model_copy(update={"design": dealt})  # the key says how the ratings were dealt
     salt = salt or new_salt()
-    raters = [EVERYONE] if one_page else [f"r{number:02d}" for number in range(1, n_raters + 1)]
+    digits = max(2, len(str(n_pages)))
+    raters = [EVERYONE] if one_page else [f"r{number:0{digits}d}" for number in range(1, n_pages + 1)]
     shown = arrange(study, len(raters))
     placed = {rater: _placed(study, salt, rater, row) for rater, row in zip(raters, shown, strict=True)}
     key = StudyKey.seal(study, placed, salt)
@@ -229,6 +277,30 @@ def build(
     )
 
 
+def _design_of(study: Study | ItemStudy, asked: RatingDesign | str | None) -> RatingDesign | None:
+    """The design that was asked for, or the study's own, for as many items as the study has."""
+    n_items = len(study.units)
+    if asked is None:
+        plan = study.design
+        return None if plan is None else RatingDesign(n_items, plan.ratings, min(plan.per_rater or 0, n_items))
+    design = parse_design(asked) if isinstance(asked, str) else asked
+    if design.pairs != n_items:
+        raise OptionError(f"The design {design} is for {design.pairs} items, and the study has {n_items} to rate.")
+    return design
+
+
+def quotas_of(key: StudyKey) -> Quotas:
+    """How many ratings each item wants and which items each page shows, for the collector's view; repeats and attention items aside."""
+    units = {unit.id for unit in key.study.units}
+    by_rater = {
+        rater: list(dict.fromkeys(one.item for one in placed.values() if one.item in units))
+        for rater, placed in key.raters.items()
+    }
+    counts = Counter(item for items in by_rater.values() for item in items)
+    fewest = min((counts[unit] for unit in units), default=0)
+    return Quotas(key.study.design.ratings if key.study.design else fewest, by_rater)
+
+
 def refuse_old_key(folder: Path) -> None:
     """Raise when a folder holds a key already: answers to its pages could never be read without it."""
     if (folder / KEY).exists():
@@ -237,8 +309,9 @@ def refuse_old_key(folder: Path) -> None:
         raise InputError(f"{folder}: holds other pages, which would be handed out with these. Build into a new folder.")
 
 
-def _placed(study: Study, salt: str, rater: str, shown: Sequence[ShownItem]) -> dict[str, PlacedItem]:
+def _placed(study: Study | ItemStudy, salt: str, rater: str, shown: Sequence[ShownItem]) -> dict[str, PlacedItem]:
     """What every screen that asks about an item stands for: those that rate it, and those that ask for a guess."""
     screens = {item_id(salt, rater, one): one for one in shown}
-    screens |= {guess_id(salt, rater, one): one for one in guessed(study, shown)}
-    return {name: PlacedItem(item=one.item, target=one.target) for name, one in screens.items()}
+    if isinstance(study, Study):
+        screens |= {guess_id(salt, rater, one): one for one in guessed(study, shown)}
+    return {name: PlacedItem(item=one.item, target=one.target, systems=one.systems) for name, one in screens.items()}

@@ -1,8 +1,13 @@
 """Who sees what in which order: settled from a seed before anyone rates, and balanced over raters.
 
+Where every rater rates everything:
+
 Orders are rows of Williams' Latin squares: over a square each pair stands once in each place, and follows each other pair equally
 often. Slots come in mirrored couples of raters: where one has the target first, the other has it second, so over an even
 number of raters each pair's target is in slot 1 for exactly half, and each rater has it there for half of the pairs.
+
+In blocks (`howsure.study.planning.design`), and with any number of systems: each item takes the order of systems that it had least often
+so far, among the rows of a Williams square, so that every system stands in every slot equally often, up to one.
 """
 
 from __future__ import annotations
@@ -14,7 +19,8 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
-from howsure.study.protocol import Study
+from howsure.study.planning.design import deal_blocks
+from howsure.study.protocol import ItemStudy, Study, Unit
 
 __all__ = ["AGAIN", "ATTENTION", "ShownItem", "arrange", "design_frame", "williams"]
 
@@ -24,26 +30,34 @@ AGAIN, ATTENTION = "/again", "attention/"
 
 @dataclass(frozen=True)
 class ShownItem:
-    """One item as one rater meets it: its name in tables, and the slot that holds the target (None: no pair)."""
+    """One item as one rater meets it: its name in tables, the slot that holds the target (None: no pair), and the systems by slot."""
 
     item: str
     target: int | None = None
+    systems: tuple[str, ...] = ()
 
     @property
     def pair(self) -> str:
-        """The pair's id."""
+        """The pair's (or other item's) id."""
         return self.item.removesuffix(AGAIN)
 
 
-def arrange(study: Study, n_raters: int) -> list[list[ShownItem]]:
+def arrange(study: Study | ItemStudy, n_raters: int) -> list[list[ShownItem]]:
     """The items of each rater in the order shown.
 
     The pairs a rater saw first are shown again at the end, slots swapped: as far apart as can be, and over raters each pair
-    takes its turn. Attention items stand between pairs.
+    takes its turn. Attention items stand between pairs. Where the study's design has raters rate only some of the items, these are dealt in blocks.
     """
     if n_raters < 1:
         raise OptionError(f"{n_raters} raters leave nobody to rate. Give at least 1.")
     rng = np.random.default_rng(study.seed)
+    n_units = len(study.units)
+    if study.n_units < n_units:
+        dealt = deal_blocks(n_units, n_raters, study.n_units, seed=study.seed)
+        return [_with_attention(rng, study, shown) for shown in _dealt(rng, study, dealt)]
+    if isinstance(study, ItemStudy):
+        orders = list(_orders(rng, n_units, n_raters))
+        return [_with_attention(rng, study, shown) for shown in _dealt(rng, study, orders)]
     n_pairs = len(study.pairs)
     rows = zip(_orders(rng, n_pairs, n_raters), _slots(rng, n_pairs, n_raters), strict=True)
     return [_with_attention(rng, study, _items(study, order, slots)) for order, slots in rows]
@@ -92,12 +106,52 @@ def _slots(rng: np.random.Generator, n_pairs: int, n_raters: int) -> list[list[i
     return [rows[place] for place in rng.permutation(n_raters)]
 
 
+def _dealt(
+    rng: np.random.Generator, study: Study | ItemStudy, blocks: Sequence[Sequence[int]]
+) -> Iterator[list[ShownItem]]:
+    """The items of each block, systems in balanced order, with the repeats at the end."""
+    squares = {n: williams(n) for n in {len(unit.systems) for unit in study.units} if n}
+    used = {unit.id: np.zeros(len(squares.get(len(unit.systems), [0]))) for unit in study.units}
+    for block in blocks:
+        first: dict[str, int] = {}  # how often this rater had a system in slot 1
+        shown = []
+        for unit in _apart([study.units[place] for place in block]):
+            systems: tuple[str, ...] = ()
+            if unit.systems:
+                rows = squares[len(unit.systems)]
+                leads = np.array([first.get(unit.systems[row[0]], 0) for row in rows])
+                row = int(np.lexsort((rng.random(len(rows)), leads, used[unit.id]))[0])
+                used[unit.id][row] += 1
+                systems = tuple(unit.systems[place] for place in rows[row])
+                first[systems[0]] = first.get(systems[0], 0) + 1
+            shown.append(_shown(study, unit.id, systems))
+        yield shown + [_shown(study, one.item + AGAIN, one.systems[::-1]) for one in shown[: study.repeats]]
+
+
+def _shown(study: Study | ItemStudy, item: str, systems: tuple[str, ...]) -> ShownItem:
+    return ShownItem(item, systems.index("target") + 1 if isinstance(study, Study) else None, systems)
+
+
+def _apart(units: Sequence[Unit]) -> list[Unit]:
+    """The units in the same order, but no two of one item in a row where that can be avoided."""
+    left = list(units)
+    ordered: list[Unit] = []
+    while left:
+        last = ordered[-1].item if ordered else None
+        most = max((unit.item for unit in left), key=[unit.item for unit in left].count)
+        n_most = sum(unit.item == most for unit in left)
+        must = most if most != last and 2 * n_most > len(left) else None  # else its units would end up side by side
+        place = next((n for n, unit in enumerate(left) if unit.item != last and must in (None, unit.item)), 0)
+        ordered.append(left.pop(place))
+    return ordered
+
+
 def _items(study: Study, order: Sequence[int], slots: Sequence[int]) -> list[ShownItem]:
     first = [ShownItem(study.pairs[place].id, slots[place]) for place in order]
     return first + [ShownItem(one.item + AGAIN, 3 - (one.target or 0)) for one in first[: study.repeats]]
 
 
-def _with_attention(rng: np.random.Generator, study: Study, items: Sequence[ShownItem]) -> list[ShownItem]:
+def _with_attention(rng: np.random.Generator, study: Study | ItemStudy, items: Sequence[ShownItem]) -> list[ShownItem]:
     """Attention items in gaps drawn between the first item and the last, two in one gap only when there is no other way."""
     n_items, gaps = len(study.attention), range(1, max(len(items), 2))
     drawn = [int(gap) for _ in range(-(-n_items // len(gaps))) for gap in rng.permutation(gaps)]

@@ -1,46 +1,66 @@
-"""The same study in a form builder: questions as a csv to build the form from, and the form's exported csv back to ratings."""
+"""The same study in a form builder: a Google Apps Script or a Qualtrics file that builds the form, or its questions as a csv; and the form's
+exported csv back to ratings.
+"""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import io
+import json
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.people import (
     BuiltPage,
     ChoiceQuestion,
     Consent,
     Item,
+    LabelsQuestion,
     QuizScreen,
+    RankingQuestion,
     ReadingScreen,
     Refusal,
     ScaleQuestion,
+    SliderQuestion,
+    SpansQuestion,
+    TextQuestion,
     write_private,
 )
 from howsure.people.build import explain
-from howsure.people.protocol import Question, Screen
+from howsure.people.protocol import Answer, Question, Screen
+from howsure.people.words import Words
 from howsure.safe_io import read_bytes, write_atomic
 from howsure.study.packet.building import KEY, PlacedItem, StudyKey, StudyPacket, refuse_old_key
 from howsure.study.packet.design import AGAIN, ATTENTION
-from howsure.study.packet.pages import COMMENTS, item_question, option_value
-from howsure.study.protocol import Study
+from howsure.study.packet.pages import ANSWER, COMMENTS, item_question, item_questions, option_value
+from howsure.study.protocol import ItemStudy, Study
 from howsure.study.scoring.collection import Answered, AnswerSet, CollectedRatings, collect_answers, joined
 from howsure.tables.frames import write_frame
 from howsure.yaml_files import read_yaml
 
-__all__ = ["FormMapping", "Mapped", "collect_forms", "form_frame", "read_mapping", "save_forms"]
+__all__ = [
+    "FormMapping",
+    "Mapped",
+    "apps_script",
+    "collect_forms",
+    "form_frame",
+    "qualtrics_text",
+    "read_mapping",
+    "save_forms",
+]
 
 _NAME = "Your name or code"
+_NONE = "None of these"
 
 
 class _Part(BaseModel):
@@ -79,20 +99,125 @@ class FormMapping(_Part):
     """Columns of the items."""
 
 
-def save_forms(packet: StudyPacket, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write one csv of questions a form, its mapping beside it, and key.json, which only its owner may read."""
+FormKind = Literal["csv", "google", "qualtrics"]
+
+
+def save_forms(packet: StudyPacket, folder: str | os.PathLike[str], kind: FormKind = "csv") -> list[Path]:
+    """Write what builds each form, its mapping beside it, and key.json, which only its owner may read.
+
+    Parameters
+    ----------
+    packet : StudyPacket
+        The pages; each becomes a form.
+    folder : str or path
+        An empty folder.
+    kind : {"csv", "google", "qualtrics"}
+        The questions as a table (form-1.csv), a Google Apps Script (form-1.gs), or a text file that Qualtrics imports (form-1.txt).
+    """
     folder = Path(folder)
     refuse_old_key(folder)
     written = []
     for number, page in enumerate(packet.pages, 1):
         frame = form_frame(page, number)
-        written += [write_frame(frame.drop("screen", "name"), folder / f"form-{number}.csv")]
-        written += [write_atomic(folder / f"form-{number}.yaml", _mapping_text(page, frame))]
+        if kind == "google":
+            written.append(write_atomic(folder / f"form-{number}.gs", apps_script(page, frame)))
+        elif kind == "qualtrics":
+            written.append(write_atomic(folder / f"form-{number}.txt", qualtrics_text(frame)))
+        else:
+            written.append(write_frame(frame.drop("screen", "name"), folder / f"form-{number}.csv"))
+        written.append(write_atomic(folder / f"form-{number}.yaml", _mapping_text(page, frame, kind)))
     return [*written, write_private(folder / KEY, packet.key.text)]
 
 
+def apps_script(page: BuiltPage, frame: pl.DataFrame) -> str:
+    """A Google Apps Script whose function ``createForm`` makes the form of `form_frame`, one section per screen."""
+    blocks = frame.select("section", "kind", "text", "options", "required").to_dicts()
+    for block in blocks:
+        block["options"] = block["options"].split("\n") if block["options"] else []
+    thanks = page.page.thanks or Words.of(page.page.language, page.page.words)["thanks_text"]
+    values = {"TITLE": page.page.title, "THANKS": thanks, "BLOCKS": blocks}
+    # a text of the study cannot leave its string: JSON has no line ends in it, and < is spelt out
+    told = {name: json.dumps(value, indent=1).replace("<", "\\u003c") for name, value in values.items()}
+    return re.sub("%(TITLE|THANKS|BLOCKS)%", lambda match: told[match[1]], _SCRIPT)
+
+
+_SCRIPT = """// Builds the form of one study page. Open script.google.com, make a new project, paste this file, and run createForm.
+// The log then shows the links of the form. The mapping beside this file reads its exported answers.
+const TITLE = %TITLE%;
+const THANKS = %THANKS%;
+const BLOCKS = %BLOCKS%;
+
+function createForm() {
+  const form = FormApp.create(TITLE);
+  form.setConfirmationMessage(THANKS);
+  form.setProgressBar(true);
+  let section = BLOCKS[0].section;
+  BLOCKS.forEach(function (block) {
+    if (block.section !== section) form.addPageBreakItem().setTitle(block.section);
+    section = block.section;
+    if (block.kind === "read") {
+      form.addSectionHeaderItem().setTitle("").setHelpText(block.text);
+    } else if (block.kind === "choice") {
+      form.addMultipleChoiceItem().setTitle(block.text).setChoiceValues(block.options).setRequired(block.required);
+    } else if (block.kind === "checkboxes") {
+      form.addCheckboxItem().setTitle(block.text).setChoiceValues(block.options).setRequired(block.required);
+    } else if (block.kind === "number") {
+      const range = block.options.map(Number);
+      const rule = FormApp.createTextValidation().requireNumberBetween(range[0], range[1]).build();
+      form.addTextItem().setTitle(block.text).setValidation(rule).setRequired(block.required);
+    } else if (block.kind === "short_text") {
+      form.addTextItem().setTitle(block.text).setRequired(block.required);
+    } else {
+      form.addParagraphTextItem().setTitle(block.text).setRequired(block.required);
+    }
+  });
+  Logger.log("Answer: " + form.getPublishedUrl());
+  Logger.log("Edit: " + form.getEditUrl());
+  return form;
+}
+"""
+
+
+def qualtrics_text(frame: pl.DataFrame) -> str:
+    """A survey in the text format that Qualtrics imports: one block, one page per screen, questions with ids of their own."""
+    kinds = {
+        "read": "DB",
+        "choice": "MC:SingleAnswer:Vertical",
+        "checkboxes": "MC:MultipleAnswer:Vertical",
+        "short_text": "TE:SingleLine",
+        "number": "TE:SingleLine",
+        "long_text": "TE:Essay",
+    }
+    lines, section = ["[[AdvancedFormat]]", "", "[[Block:Study]]", ""], ""
+    for row in frame.iter_rows(named=True):
+        if section not in ("", row["section"]):
+            lines += ["[[PageBreak]]", ""]
+        heading = f"<strong>{_html_line(row['section'])}</strong><br><br>" if row["section"] != section else ""
+        section = row["section"]
+        lines.append(f"[[Question:{kinds[row['kind']]}]]")
+        if row["kind"] != "read" and row["text"][:1].isdigit():
+            lines.append(f"[[ID:{_export_tag(row['text'])}]]")
+        lines.append(heading + _html_line(row["text"]))
+        if row["options"] and row["kind"] != "number":
+            lines += ["[[Choices]]", *(_html_line(option) for option in row["options"].split("\n"))]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _html_line(text: str) -> str:
+    """A text on one line of HTML; brackets that would open a command are spelt out."""
+    from markupsafe import escape
+
+    return str(escape(text)).replace("[[", "&#91;&#91;").replace("\r", "").replace("\n", "<br>")
+
+
+def _export_tag(text: str) -> str:
+    """The name of a question in an export: its number, such as Q1_07."""
+    return "Q" + text.partition(" ")[0].replace(".", "_")
+
+
 def form_frame(page: BuiltPage, number: int = 1) -> pl.DataFrame:
-    """One row per block of the form: section, kind (read, choice, long_text, short_text), text, options (one a line), required.
+    """One row per block of the form: section, kind (read, choice, checkboxes, number, long_text, short_text), text, options (one a line), required.
 
     Texts of questions begin with a number, so that every column of the export has a name of its own.
     """
@@ -130,7 +255,7 @@ def collect_forms(
     mappings: Sequence[FormMapping],
     *,
     key: StudyKey | None = None,
-    study: Study | None = None,
+    study: Study | ItemStudy | None = None,
     strict: bool = False,
 ) -> CollectedRatings:
     """Ratings from the exported csv files of forms.
@@ -159,7 +284,8 @@ def _texts(screen: Screen) -> Iterator[str]:
     if isinstance(screen, Item) and screen.prompt:
         yield screen.prompt
     if isinstance(screen, Item | ReadingScreen):
-        yield from (f"{passage.label}\n\n{passage.text}" for passage in screen.passages)
+        above = screen.context if isinstance(screen, Item) else ()
+        yield from (f"{passage.label}\n\n{passage.words}" for passage in (*above, *screen.passages))
 
 
 def _questions(screen: Screen) -> Sequence[Question]:
@@ -167,30 +293,45 @@ def _questions(screen: Screen) -> Sequence[Question]:
 
 
 def _question_row(code: str, screen: Screen, question: Question) -> tuple[Any, ...]:
+    if isinstance(question, RankingQuestion | SpansQuestion):
+        raise OptionError(
+            f"Forms cannot ask {question.kind} ({question.name}). Use the pages, or leave the question out."
+        )
     options = "\n".join(_labels(question))
-    kind = "choice" if options else "long_text"
+    kind = "checkboxes" if isinstance(question, LabelsQuestion) else "choice" if options else "long_text"
+    if isinstance(question, SliderQuestion):
+        kind, options = "number", f"{question.low}\n{question.high}"
+        question = question.model_copy(
+            update={"text": f"{question.text} ({question.low} = {question.left}, {question.high} = {question.right})"}
+        )
     return screen.title, kind, f"{code} {question.text}", options, question.required, screen.id, question.name
 
 
 def _labels(question: Question) -> tuple[str, ...]:
     if isinstance(question, ChoiceQuestion):
         return tuple(option.label for option in question.options)
+    if isinstance(question, LabelsQuestion):
+        return (*(option.label for option in question.options), *(() if question.at_least else (_NONE,)))
     return question.labels if isinstance(question, ScaleQuestion) else ()
 
 
-def _mapping_text(page: BuiltPage, frame: pl.DataFrame) -> str:
+def _mapping_text(page: BuiltPage, frame: pl.DataFrame, kind: FormKind) -> str:
     import yaml
 
     asked = frame.filter(pl.col("name") != "")
-    kinds = {screen.id: screen.kind for screen in page.page.screens}
-    told: dict[str, Any] = {"rater": frame["text"][1], "quiz": {}, "columns": {}}
+    screens = {screen.id: screen for screen in page.page.screens}
+    column = _export_tag if kind == "qualtrics" else str
+    told: dict[str, Any] = {"rater": column(frame["text"][1])}
+    told |= {"seconds": "Duration (in seconds)", "skip_rows": 2} if kind == "qualtrics" else {}
+    told |= {"quiz": {}, "columns": {}}
     for text, screen, name in asked.select("text", "screen", "name").iter_rows():
+        shown = screens[screen]
         if name == COMMENTS:
-            told["comments"] = text
-        elif kinds[screen] == "quiz":
-            told["quiz"][text] = name
-        else:
-            told["columns"][text] = {"item": screen, "question": name}
+            told["comments"] = column(text)
+        elif shown.kind == "quiz":
+            told["quiz"][column(text)] = name
+        elif not isinstance(shown, Item) or shown.passages or shown.context or name == ANSWER:
+            told["columns"][column(text)] = {"item": screen, "question": name}
     return _ABOUT + yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=1000)
 
 
@@ -223,7 +364,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Reader:
-    study: Study
+    study: Study | ItemStudy
     placed: Mapping[str, PlacedItem]
 
     def read_all(self, path: Path, mappings: Sequence[FormMapping]) -> list[AnswerSet | Refusal]:
@@ -247,7 +388,7 @@ class _Reader:
                 yield Refusal.of(row.where, error)
 
     def _answer_set(self, rater: str, row: _Row) -> AnswerSet:
-        given: dict[str, dict[str, int | str]] = defaultdict(dict)
+        given: dict[str, dict[str, Answer]] = defaultdict(dict)
         placed: dict[str, PlacedItem] = {}
         for column, mapped in row.mapping.columns.items():
             placed[mapped.item] = self._place(mapped, row)
@@ -269,7 +410,8 @@ class _Reader:
     def _place(self, mapped: Mapped, row: _Row) -> PlacedItem:
         if mapped.item in self.placed:
             return self.placed[mapped.item]
-        items = [*(pair.id for pair in self.study.pairs), *(ATTENTION + one.id for one in self.study.attention)]
+        pairs = [pair.id for pair in self.study.pairs] if isinstance(self.study, Study) else []
+        items = [*pairs, *(ATTENTION + one.id for one in self.study.attention)]
         if mapped.item.removesuffix(AGAIN) not in items:
             raise InputError(
                 f"{row.where}: the mapping names item {mapped.item!r}, which is neither in the key nor in the study."
@@ -280,8 +422,8 @@ class _Reader:
             )
         return PlacedItem(item=mapped.item, target=mapped.target)
 
-    def _answer(self, placed: PlacedItem, name: str, text: str, column: str, row: _Row) -> int | str:
-        question = item_question(self.study, placed.item, name)
+    def _answer(self, placed: PlacedItem, name: str, text: str, column: str, row: _Row) -> Answer:
+        question = _question_of(self.study, placed, name)
         if question is None:
             raise InputError(f"{row.where}: the mapping names question {name!r}, which {placed.item!r} does not have.")
         found = _recognised(question, self.study, text)
@@ -340,8 +482,24 @@ def _fitting(path: Path, header: Sequence[str], mappings: Sequence[FormMapping])
     raise InputError(f"{path} line 1: column {missing[0]!r} of the mapping {how}. Columns: {', '.join(header[:8])}…")
 
 
-def _recognised(question: Question, study: Study, text: str) -> int | str | None:
+def _question_of(study: Study | ItemStudy, placed: PlacedItem, name: str) -> Question | None:
+    """The question called `name` of an item, or None when it has none."""
+    if isinstance(study, Study) or placed.item.startswith(ATTENTION):
+        return item_question(study, placed.item, name)
+    return next((one for _, _, one in item_questions(study, placed.systems) if one.name == name), None)
+
+
+def _recognised(question: Question, study: Study | ItemStudy, text: str) -> Answer | None:
     """An answer as the page would have recorded it: by its label, or by its number."""
+    if isinstance(question, LabelsQuestion):
+        parts = [part.strip().casefold() for part in re.split("[,;]", text)]
+        known = {option.label.casefold(): option.value for option in question.options}
+        if parts == [_NONE.casefold()]:
+            return ()
+        chosen = tuple(value for label, value in known.items() if label in parts)
+        return chosen if len(chosen) == len(set(parts)) else None
+    if isinstance(question, TextQuestion):
+        return text
     labels = [label.casefold() for label in _labels(question)]
     if text.casefold() in labels:
         place = labels.index(text.casefold())
@@ -350,8 +508,10 @@ def _recognised(question: Question, study: Study, text: str) -> int | str | None
         number = float(text)
     except ValueError:
         return None
-    if isinstance(question, ScaleQuestion):
+    if isinstance(question, ScaleQuestion | SliderQuestion):
         return int(number) if number == int(number) and question.accepts(int(number)) else None
+    if isinstance(study, ItemStudy):
+        return None
     codes = {dimension.name: dimension.codes for dimension in study.dimensions}.get(question.name, ())
     return option_value(codes.index(number)) if number in codes else None
 

@@ -15,15 +15,17 @@ import polars as pl
 
 from howsure.results import Provenance, Result
 from howsure.study.packet.design import AGAIN, arrange, design_frame
-from howsure.study.protocol import Study
+from howsure.study.planning.design import RatingDesign, balance_of
+from howsure.study.protocol import DEFAULT_DIMENSIONS, ItemStudy, Study, StudyItem, plain_text, study_of
 
-__all__ = ["CHECKS", "Preflight", "PreflightCheck", "check"]
+__all__ = ["CHECKS", "ITEM_CHECKS", "Preflight", "PreflightCheck", "check"]
 
 State = Literal["pass", "warn", "fail"]
 
 _SHARED_RUN = 8  # words in a row that two texts do not share by chance
 _LENGTH_WARN, _LENGTH_FAIL = 1.25, 2.0
 _SHORT_GOLD = 30
+_FEWEST_TARGETS = 3  # that make a range
 _LONG_SITTING = 30  # minutes
 _DIGITS = 9
 
@@ -96,28 +98,34 @@ class Preflight(Result):
         return {**super().as_dict(), "is_ready": self.is_ready, "minutes": self.minutes}
 
 
-def check(study: Study | str | os.PathLike[str], *, n_raters: int = 7) -> Preflight:
+def check(study: Study | ItemStudy | str | os.PathLike[str], *, n_raters: int | None = None) -> Preflight:
     """Check a study before anyone rates: what would reveal the conditions, bias the comparison or tire raters.
 
     Parameters
     ----------
-    study : Study or path
+    study : Study, ItemStudy or path
         The study, or its YAML file.
-    n_raters : int
-        How many people will rate.
+    n_raters : int, optional
+        How many people will rate; by default as many as the study's design needs, or 7.
 
     Returns
     -------
     Preflight
         One row per check, each with the state pass, warn or fail.
     """
-    study = Study.of(study)
-    checks = tuple(check for look in CHECKS for check in look(study, n_raters))
+    study = study_of(study)
+    if n_raters is None:
+        plan = study.design
+        n_raters = 7 if plan is None else RatingDesign(len(study.units), plan.ratings, plan.per_rater or 0).n_raters
+    if isinstance(study, Study):
+        checks = tuple(check for look in CHECKS for check in look(study, n_raters))
+    else:
+        checks = tuple(check for item_look in ITEM_CHECKS for check in item_look(study, n_raters))
     provenance = Provenance({"n_raters": n_raters}, digest=study.digest, seed=study.seed)
     return Preflight(checks=checks, minutes=round(study.expected_minutes, 1), provenance=provenance)
 
 
-# the checks, in the order of the list
+# the checks of pairs, in the order of the list
 
 
 def _gold(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
@@ -144,10 +152,43 @@ def _gold(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
         )
     else:
         yield PreflightCheck(name, "pass", f"{n_words} words, and no response repeats it.")
+    yield from _representative(study)
     if not study.characteristics:
         yield PreflightCheck(
             "characteristics", "warn", "none are given. Say in a line or two what raters should look for."
         )
+
+
+def _representative(study: Study) -> Iterator[PreflightCheck]:
+    """Whether the gold standard looks like the targets: by length, and by the letters that texts are made of."""
+    name = "gold is representative"
+    if len(study.pairs) < _FEWEST_TARGETS:
+        return
+    lengths = [_n_words(pair.target) for pair in study.pairs]
+    n_words, usual = _n_words(study.gold), fmean(lengths)
+    if not min(lengths) / _LENGTH_FAIL <= n_words <= max(lengths) * _LENGTH_FAIL:
+        yield PreflightCheck(
+            name,
+            "warn",
+            f"it has {n_words} words, and targets have {usual:.0f} on average; raters compare like with like.",
+        )
+    targets = [pair.target for pair in study.pairs]
+    others = [pair.comparison for pair in study.pairs]
+    among = [_alike(text, targets[:place] + targets[place + 1 :]) for place, text in enumerate(targets)]
+    to_targets, to_others = _alike(study.gold, targets), _alike(study.gold, others)
+    told = f"its wording is {to_targets:.2f} alike to the targets (they among each other: {min(among):.2f} to {max(among):.2f})"
+    if to_targets < to_others:
+        yield PreflightCheck(
+            name,
+            "warn",
+            f"its wording is closer to the comparisons ({to_others:.2f}) than to the targets ({to_targets:.2f}). Is it the right text?",
+        )
+    elif to_targets < min(among) - (max(among) - min(among)):
+        yield PreflightCheck(
+            name, "warn", f"{told}. Choose a text that is more like them, or say in characteristics what they share."
+        )
+    else:
+        yield PreflightCheck(name, "pass", f"{told}.")
 
 
 def _balance(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
@@ -242,7 +283,7 @@ def _repetition(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
         )
 
 
-def _time(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
+def _time(study: Study | ItemStudy, n_raters: int) -> Iterator[PreflightCheck]:
     minutes = study.expected_minutes
     told = f"about {minutes:.1f} min to read and answer"
     if study.target_minutes is None:
@@ -296,6 +337,140 @@ def _scores(study: Study, n_raters: int) -> Iterator[PreflightCheck]:
         )
 
 
+def _language(study: Study | ItemStudy, n_raters: int) -> Iterator[PreflightCheck]:
+    words = study.worded
+    if not words.is_bundled and len(study.words) < len(words.texts) / 2:
+        yield PreflightCheck(
+            "language",
+            "warn",
+            f"the page's own words are in English, not in {study.language!r}. Translate them: `words: words.yaml`.",
+        )
+    if isinstance(study, Study) and study.dimensions == DEFAULT_DIMENSIONS and not study.language.startswith("en"):
+        yield PreflightCheck(
+            "language", "warn", "the default dimensions are in English. Write them in the study's language."
+        )
+
+
+# the checks of any other study
+
+
+def _items(study: ItemStudy, n_raters: int) -> Iterator[PreflightCheck]:
+    texts = Counter(_plain(text) for item in study.items for text in _rated(item))
+    twice = [item.id for item in study.items if any(texts[_plain(text)] > 1 for text in _rated(item))]
+    if twice:
+        yield PreflightCheck("repetition", "warn", f"items {_some(twice)} share a text with another response.")
+    else:
+        yield PreflightCheck(
+            "items", "pass", f"{len(study.items)} items, {len(study.units)} screens to rate, no text twice."
+        )
+    gaps = [item.id for item in study.items if study.systems and len(item.responses) < len(study.systems)]
+    if gaps:
+        yield PreflightCheck(
+            "systems", "warn", f"not every system has a response to {_some(gaps)}; their means are over other items."
+        )
+
+
+def _dealing(study: ItemStudy, n_raters: int) -> Iterator[PreflightCheck]:
+    shown = arrange(study, n_raters)
+    places = {unit.id: place for place, unit in enumerate(study.units)}
+    balance = balance_of([[places[one.item] for one in row if one.item in places] for row in shown], len(places))
+    told = (
+        f"{n_raters} raters with {study.n_units} of {len(places)}: each has {balance.fewest} to {balance.most} ratings"
+    )
+    if not balance.fewest:
+        yield PreflightCheck("design", "fail", f"{told}. Take more raters, or more items per rater.")
+    elif not balance.is_connected:
+        yield PreflightCheck(
+            "design", "warn", f"{told}; some share no rater with the others, so severity cannot be told from quality."
+        )
+    else:
+        yield PreflightCheck("design", "pass", f"{told}, and shared raters link all of them.")
+    slots = Counter(
+        (one.item, one.systems[0]) for row in shown for one in row if len(one.systems) > 1 and one.item in places
+    )
+    by_item: dict[str, list[int]] = {}
+    for unit in study.units:
+        if len(unit.systems) > 1:
+            by_item[unit.id] = [slots[unit.id, system] for system in unit.systems]
+    if by_item:
+        most = max(max(counts) - min(counts) for counts in by_item.values())
+        state: State = "pass" if most <= 1 else "warn"
+        yield PreflightCheck(
+            "slots", state, f"within an item, how often a system stands first differs by at most {most}."
+        )
+    if not study.seed:
+        yield PreflightCheck(
+            "seed", "warn", "0 is the default, so anyone can work out the order. Choose another number."
+        )
+
+
+def _item_texts(study: ItemStudy, n_raters: int) -> Iterator[PreflightCheck]:
+    """What gives systems away: names, and typography that differs between them."""
+    found = []
+    for item in study.items:
+        for system, response in item.responses.items():
+            text = plain_text(response)
+            marks = [match[0] for match in _MACHINE.finditer(text)]
+            marks += [system] if len(system) > 3 and re.search(rf"\b{re.escape(system)}\b", text, re.IGNORECASE) else []
+            found += [f"{item.id} ({system}): {mark!r}" for mark in dict.fromkeys(marks)]
+    if found:
+        yield PreflightCheck("self-identification", "fail", f"{_some(found)}. Take the words out of the texts.")
+    elif study.systems:
+        yield PreflightCheck("self-identification", "pass", "no response says what wrote it.")
+    by_system = {
+        system: [plain_text(item.responses[system]) for item in study.items if system in item.responses]
+        for system in study.systems
+    }
+    if len(by_system) < 2:
+        return
+    lengths = {
+        system: math.exp(fmean(math.log(_n_words(text)) for text in texts)) for system, texts in by_system.items()
+    }
+    longest, shortest = max(lengths, key=lambda name: lengths[name]), min(lengths, key=lambda name: lengths[name])
+    ratio = lengths[longest] / lengths[shortest]
+    told = f"{longest} writes {ratio:.1f} times the words of {shortest}"
+    yield PreflightCheck(
+        "length",
+        "warn" if ratio > _LENGTH_FAIL else "pass",
+        f"{told}{'; raters may prefer length' if ratio > _LENGTH_FAIL else ''}.",
+    )
+    tilted = []
+    for mark, pattern in _MARKDOWN.items():
+        shares = {system: fmean(bool(pattern.search(text)) for text in texts) for system, texts in by_system.items()}
+        if max(shares.values()) - min(shares.values()) >= 0.5:
+            tilted.append(f"{mark} ({min(shares.values()):.0%} to {max(shares.values()):.0%} of a system's texts)")
+    if tilted:
+        yield PreflightCheck("markdown and typography", "warn", f"differs between systems: {'; '.join(tilted)}.")
+
+
+def _item_questions(study: ItemStudy, n_raters: int) -> Iterator[PreflightCheck]:
+    many = [f"{one.name} ({len(one.labels)} answers)" for one in study.questions if len(one.labels) > _DIGITS]
+    if many:
+        yield PreflightCheck(
+            "keyboard", "warn", f"{_some(many)}: digits reach {_DIGITS}, the rest only the arrow keys."
+        )
+    if not (study.attention or study.repeats or study.quiz):
+        yield PreflightCheck(
+            "attention", "warn", "neither quiz, attention items nor repeats: careless raters cannot be detected."
+        )
+    else:
+        told = f"{len(study.attention)} attention items, {study.repeats} repeats, {'a' if study.quiz else 'no'} quiz."
+        yield PreflightCheck("attention", "pass", told)
+    if study.consent is None:
+        yield PreflightCheck(
+            "consent", "warn", "there is none. Raters should know what is kept and that they may stop."
+        )
+
+
+ITEM_CHECKS: tuple[Callable[[ItemStudy, int], Iterator[PreflightCheck]], ...] = (
+    _items,
+    _dealing,
+    _item_texts,
+    _item_questions,
+    _time,
+    _language,
+)
+
 CHECKS: tuple[Callable[[Study, int], Iterator[PreflightCheck]], ...] = (
     _gold,
     _balance,
@@ -307,7 +482,27 @@ CHECKS: tuple[Callable[[Study, int], Iterator[PreflightCheck]], ...] = (
     _keyboard,
     _attention,
     _scores,
+    _language,
 )
+
+
+def _rated(item: StudyItem) -> list[str]:
+    return [plain_text(one) for one in (item.text, *item.responses.values()) if one is not None]
+
+
+def _alike(text: str, others: Sequence[str]) -> float:
+    """Mean cosine of a text's letters (runs of three) with those of others, 0 to 1."""
+    own = _letters(text)
+    return fmean(
+        sum(count * other[run] for run, count in own.items())
+        / math.sqrt(sum(n * n for n in own.values()) * sum(n * n for n in other.values()) or 1)
+        for other in map(_letters, others)
+    )
+
+
+def _letters(text: str) -> Counter[str]:
+    plain = _plain(text)
+    return Counter(plain[start : start + 3] for start in range(max(len(plain) - 2, 1)))
 
 
 def _both(pair: Any) -> tuple[tuple[str, str], tuple[str, str]]:

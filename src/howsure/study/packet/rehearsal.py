@@ -14,10 +14,10 @@ from howsure.people.protocol import Screen
 from howsure.safe_io import write_atomic
 from howsure.study.packet.building import KEY, PlacedItem, StudyKey
 from howsure.study.packet.pages import ANSWER, GUESS, option_value
-from howsure.study.protocol import Study
+from howsure.study.protocol import ItemStudy, Study
 from howsure.tables import Ratings
 
-__all__ = ["fill_in"]
+__all__ = ["fill_in", "seen_record", "signed_answers"]
 
 _BEGUN = datetime(2000, 1, 1, 9, tzinfo=UTC)  # no time at which anyone rates
 _READING = 30_000
@@ -61,36 +61,46 @@ def _by_rater(ratings: Ratings) -> dict[str, dict[str, _Rated]]:
 
 
 def _result(key: StudyKey, page: BuiltPage, rated: Mapping[str, _Rated]) -> dict[str, Any] | None:
-    placed = key.placed(page.page.rater)
+    placed, study = key.placed(page.page.rater), key.study
+    if not isinstance(study, Study):
+        raise InputError("These pages are no study of pairs against a gold standard; `rate_items` fills them in.")
     if any(not rated.get(one.item) for one in placed.values()):
         return None
-    screens = {screen.id: _record(key.study, screen, placed.get(screen.id), rated) for screen in page.page.screens}
-    who = {"format": "howsure-result/1", "page": page.digest, "rater": page.page.rater}
+    screens = {screen.id: _record(study, screen, placed.get(screen.id), rated) for screen in page.page.screens}
+    return signed_answers(page, page.page.rater, screens)
+
+
+def signed_answers(page: BuiltPage, rater: str, screens: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """A rater's answers to a page as the page would send them: begun at a fixed time, ended when all screens were seen."""
     ended = _BEGUN + timedelta(milliseconds=sum(record["ms"] for record in screens.values()))
-    body = {**who, "started": _instant(_BEGUN), "finished": _instant(ended), "reloads": 0, "screens": screens}
+    begun, finished = (time.isoformat(timespec="milliseconds").replace("+00:00", "Z") for time in (_BEGUN, ended))
+    who = {"format": "howsure-result/1", "page": page.digest, "rater": rater}
+    body = {**who, "started": begun, "finished": finished, "reloads": 0, "screens": dict(screens)}
     return {**body, "digest": digest(body)}
 
 
-def _instant(time: datetime) -> str:
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _record(study: Study, screen: Screen, placed: PlacedItem | None, rated: Mapping[str, _Rated]) -> dict[str, Any]:
+def seen_record(study: Study | ItemStudy, screen: Screen) -> dict[str, Any]:
+    """What a willing rater leaves on any screen before the questions of an item: time, consent, the quiz done right."""
     seen = {"kind": screen.kind, "ms": _READING, "visits": 1}
     if isinstance(screen, Consent):
         return {**seen, "agreed": True}
     if isinstance(screen, QuizScreen) and study.quiz:
         rights = {f"q{n}": option_value(one.options.index(one.right)) for n, one in enumerate(study.quiz.questions, 1)}
         return {**seen, "answers": rights, "tries": [rights]}
-    if not isinstance(screen, Item):
+    if isinstance(screen, Item):
+        return {**seen, "answers": {name: admitted[0] for name, admitted in screen.admits.items()}, "revisions": {}}
+    return seen
+
+
+def _record(study: Study, screen: Screen, placed: PlacedItem | None, rated: Mapping[str, _Rated]) -> dict[str, Any]:
+    seen = seen_record(study, screen)
+    if placed is None or not isinstance(screen, Item):
         return seen
-    if placed is None:
-        return {**seen, "answers": {}, "revisions": {}}
     given = rated[placed.item]
     asked = {question.name for question in screen.questions}
     answers = {name: answer for name, answer in _answers(study, placed, given) if name in asked}
     seconds = next(iter(given.values()))[1] * (_GUESSING if GUESS in asked else 1.0)
-    return {**seen, "ms": round(seconds * 1000), "answers": answers, "revisions": {}}
+    return {**seen, "ms": round(seconds * 1000), "answers": answers}
 
 
 def _answers(study: Study, placed: PlacedItem, given: _Rated) -> Iterator[tuple[str, int | str]]:

@@ -103,12 +103,16 @@ def select(
     n_pairs: int = 5,
     score: str | None = None,
     domain: str | None = None,
+    where: Mapping[str, str] | None = None,
+    score_levels: Mapping[str, str] | None = None,
+    is_critical: bool = False,
     divide_by: float = 1.0,
     seed: int = 0,
 ) -> Selection:
     """Select pairs without replacement, balanced over domains and over high, middle and low scores as far as the rows allow.
 
-    A score level is a third of the usable rows by score. Rows without a score, copies of other rows, and rows with the same measured
+    With ``score_levels`` each domain gives pairs of its own level only, such as easy, moderate and hard cases; with ``is_critical`` the pairs are the ones with
+    the lowest, the highest and evenly spaced scores between, whatever their domain. A score level is a third of the usable rows by score. Rows without a score, copies of other rows, and rows with the same measured
     numbers as rows of other prompts are refused and named.
 
     Parameters
@@ -119,6 +123,12 @@ def select(
         How many pairs to select.
     score, domain : str, optional
         The columns of scores and domains; by default the ones called so, or the usual names of a score.
+    where : Mapping[str, str], optional
+        Column → value: only such rows are candidates, for example those of one persona.
+    score_levels : Mapping[str, str], optional
+        Domain → ``low``, ``mid`` or ``high``; other domains give no pair.
+    is_critical : bool
+        Select critical cases by score alone.
     divide_by : float
         The largest possible score, so that scores divided by it lie between 0 and 1.
     seed : int
@@ -138,12 +148,27 @@ def select(
     place = _domain_column(frame, domain, path)
     lines = _lines(part, len(frame))
     suspects = find_suspects(frame, scores, column, lines)
-    usable = np.array([row for row in range(len(frame)) if row not in suspects.reasons], dtype=np.int64)
-    _refuse_too_few(path, n_pairs, usable, suspects, len(frame))
+    is_candidate = _candidates(frame, where or {}, path)
+    rows_left = [row for row in range(len(frame)) if row not in suspects.reasons and is_candidate[row]]
+    usable = np.array(rows_left, dtype=np.int64)
+    _refuse_too_few(path, n_pairs, usable, suspects, int(is_candidate.sum()))
     _refuse_constant(path, column, scores[usable])
     rows = _Rows(frame, scores, lines, _domains(frame, place), _levels(scores, usable), _labels(frame, {column, place}))
-    chosen = _draw(usable, rows, n_pairs, np.random.default_rng(seed))
-    settings = {"source": Path(path).name, "score": column, "domain": place, "n_pairs": n_pairs, "divide_by": divide_by}
+    rng = np.random.default_rng(seed)
+    if is_critical and score_levels:
+        raise OptionError("Critical cases are selected by score alone; leave out the levels of domains.")
+    if is_critical:
+        chosen = _extremes(usable, rows, n_pairs, rng)
+    else:
+        chosen = _draw(_of_level(usable, rows, n_pairs, score_levels or {}), rows, n_pairs, rng)
+    settings: dict[str, Any] = {
+        "source": Path(path).name,
+        "score": column,
+        "domain": place,
+        "n_pairs": n_pairs,
+        "divide_by": divide_by,
+    }
+    settings |= {"where": dict(where or {}), "score_levels": dict(score_levels or {}), "is_critical": is_critical}
     digest = hashlib.sha256(frame.write_csv().encode()).hexdigest()[:16]
     return Selection(
         pairs=_chosen_frame(rows, chosen),
@@ -239,6 +264,50 @@ class _Rows:
     def about(self, row: int) -> str:
         """What names a row in its file, on one line."""
         return ", ".join(f"{name} {' '.join(str(self.frame[name][row]).split())[:60]}" for name in self.labels)
+
+
+def _candidates(frame: pl.DataFrame, where: Mapping[str, str], path: str) -> np.ndarray:
+    """Which rows have the values that were asked for, spelt in any case."""
+    is_in = np.ones(len(frame), dtype=bool)
+    for column, value in where.items():
+        if column not in frame.columns:
+            raise OptionError.unknown(f"column in {path}", column, frame.columns)
+        text = frame[column].cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
+        if not (text == value.strip().casefold()).any():
+            raise OptionError.unknown(
+                f"value of {column} in {path}", value, sorted({*frame[column].cast(pl.String).drop_nulls()})
+            )
+        is_in &= (text == value.strip().casefold()).to_numpy()
+    return is_in
+
+
+def _of_level(usable: np.ndarray, rows: _Rows, n_pairs: int, score_levels: Mapping[str, str]) -> np.ndarray:
+    """The usable rows that are of the level asked of their domain; all of them where none is asked."""
+    if not score_levels:
+        return usable
+    known = {str(rows.domains[row]) for row in usable}
+    for domain, level in score_levels.items():
+        if domain not in known:
+            raise OptionError.unknown("domain", domain, sorted(known))
+        if level not in LEVELS:
+            raise OptionError.unknown("level", level, LEVELS)
+    fitting = [row for row in usable.tolist() if score_levels.get(str(rows.domains[row])) == rows.levels[row]]
+    for domain, level in score_levels.items():
+        if not any(rows.domains[row] == domain for row in fitting):
+            there = sorted(
+                {rows.levels[row] for row in usable.tolist() if rows.domains[row] == domain}, key=LEVELS.index
+            )
+            raise InputError(f"No usable row of {domain} has a {level} score; its scores are {' and '.join(there)}.")
+    if len(fitting) < n_pairs:
+        raise InputError(f"{len(fitting)} usable rows have the levels asked for, and {n_pairs} pairs are wanted.")
+    return np.array(fitting, dtype=np.int64)
+
+
+def _extremes(usable: np.ndarray, rows: _Rows, n: int, rng: np.random.Generator) -> list[int]:
+    """Rows whose scores are nearest to n evenly spaced ranks, from the lowest to the highest; chance decides between equals."""
+    order = usable[np.lexsort((rng.random(len(usable)), rows.scores[usable]))]
+    places = np.unique(np.round(np.linspace(0, len(order) - 1, n)).astype(int))
+    return [int(row) for row in order[places]]
 
 
 def _draw(usable: np.ndarray, rows: _Rows, n: int, rng: np.random.Generator) -> list[int]:

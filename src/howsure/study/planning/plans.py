@@ -16,11 +16,11 @@ from howsure.results import Provenance, Result, plain
 from howsure.stats.correlation import critical_r, power_of_correlation
 from howsure.stats.proportions import wilson
 from howsure.stats.reliability import cronbach_alpha, intraclass, noise_ceiling, raters_needed, spearman_brown
+from howsure.study.planning.design import RatingDesign
 from howsure.study.planning.sentences import sentences
 from howsure.study.planning.simulated_studies import (
     PEARSON,
     Assumptions,
-    RatingDesign,
     SimulatedVerdicts,
     VerdictRates,
     draw_ratings,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.results.blocks import Section
 
-__all__ = ["DESIGNS", "TRUE_R", "CorrelationPower", "DesignRow", "Pace", "StudyPlan", "parse_design", "plan"]
+__all__ = ["DESIGNS", "TRUE_R", "CorrelationPower", "DesignRow", "Pace", "StudyPlan", "plan"]
 
 DESIGNS = tuple(
     RatingDesign(*one)
@@ -66,18 +66,23 @@ class Pace:
 
     def minutes(self, design: RatingDesign) -> float:
         """What one rater needs, in all sittings."""
-        return self.before * self.sittings(design) + self.pair * design.pairs
+        return self.before * self.sittings(design) + self.pair * design.block_size
 
     def sittings(self, design: RatingDesign) -> int:
         """How often a rater must sit down."""
-        return math.ceil(design.pairs / math.floor((self.sitting - self.before) / self.pair + 1e-9))
+        return math.ceil(design.block_size / self.per_sitting)
+
+    @property
+    def per_sitting(self) -> int:
+        """How many pairs fit into one sitting."""
+        return math.floor((self.sitting - self.before) / self.pair + 1e-9)
 
 
 @dataclass(frozen=True)
 class DesignRow:
     """What one design gives.
 
-    ``reliability`` is ICC(3,k) of the mean rating and ``ceiling`` its root, the highest correlation that a perfect score could be
+    ``reliability`` is ICC(3,k) of the mean rating (in blocks ICC(1,k), because severity is noise there) and ``ceiling`` its root, the highest correlation that a perfect score could be
     expected to show; severity does no harm to a correlation over pairs that all raters rate. Widths are those of the intervals of ICC(2,1),
     ICC(2,k) and alpha, in the median. The three scenarios: ``as_assumed``; ``unrelated`` (the model's scores are unrelated
     to fidelity, all else is as assumed); ``no_effect`` (pairs do not differ, nobody prefers the target, and scores are unrelated).
@@ -99,7 +104,7 @@ class DesignRow:
     @property
     def person_minutes(self) -> float:
         """Of all raters together."""
-        return self.minutes * self.design.raters
+        return self.minutes * self.design.n_raters
 
 
 @dataclass(frozen=True)
@@ -233,6 +238,7 @@ def plan(
     pairs: int = 5,
     raters: int = 7,
     *,
+    per_rater: int | None = None,
     assumptions: Assumptions | None = None,
     criteria: Sequence[Criterion] = CRITERIA,
     pace: Pace | None = None,
@@ -252,7 +258,9 @@ def plan(
     pairs : int
         Number of pairs.
     raters : int
-        Number of raters.
+        Number of ratings per pair: the number of raters, unless ``per_rater`` is given.
+    per_rater : int, optional
+        Number of pairs that one rater rates. All designs compared are then dealt in blocks of this size, and take more raters.
     assumptions : Assumptions | None
         Assumed true values.
     criteria : Sequence[Criterion]
@@ -275,8 +283,9 @@ def plan(
     assumptions, pace = assumptions or Assumptions(), pace or Pace()
     if not 0 < power < 1 or n_simulations < 100:
         raise OptionError("power must be between 0 and 1, and at least 100 simulations are needed.")
-    asked = RatingDesign(pairs, raters)
-    listed = sorted({asked, *designs})
+    asked = RatingDesign(pairs, raters, per_rater or 0)
+    in_blocks = (replace(one, per_rater=one.per_rater or per_rater or 0) for one in designs)
+    listed = sorted({asked, *in_blocks})
     rows = []
     for design in listed:
         rows.append(_row(design, assumptions, criteria, pace, n_simulations, level, seed))
@@ -287,7 +296,9 @@ def plan(
     best, is_enough = _recommend(rows, power)
     single = Estimate(assumptions.consistency)
     needed = {target: int(raters_needed(single, target).value or 0) for target in TARGETS}
-    told = sentences(own, rows, best, chances, assumptions, criteria, wanted=power, level=level, is_enough=is_enough)
+    told = sentences(
+        own, rows, best, chances, assumptions, criteria, pace, wanted=power, level=level, is_enough=is_enough
+    )
     settings = {
         **vars(assumptions),
         **vars(pace),
@@ -295,6 +306,7 @@ def plan(
         "simulations": n_simulations,
         "pairs": pairs,
         "raters": raters,
+        "per_rater": per_rater,
     }
     return StudyPlan(
         asked=own,
@@ -313,14 +325,6 @@ def plan(
     )
 
 
-def parse_design(text: str) -> RatingDesign:
-    """A design as people write it: ``20x4``, ``20×4`` or ``20*4``, pairs before raters."""
-    first, _, last = text.casefold().replace("×", "x").replace("*", "x").partition("x")
-    if not (first.strip().isdigit() and last.strip().isdigit()):
-        raise OptionError(f"--design {text}: write pairs and raters as in 20x4.")
-    return RatingDesign(int(first), int(last))
-
-
 def _row(
     design: RatingDesign,
     assumptions: Assumptions,
@@ -330,7 +334,8 @@ def _row(
     level: float,
     seed: int,
 ) -> DesignRow:
-    reliability = spearman_brown(assumptions.consistency, design.raters)
+    # in blocks other raters rate other pairs, so severity is noise
+    reliability = spearman_brown(assumptions.consistency if design.is_crossed else assumptions.icc, design.raters)
     unrelated = replace(assumptions, correlation=0.0)
     empty = replace(unrelated, fidelity=0.5, has_domains=False)
     single, mean, alpha = _widths(design, assumptions, level, seed)
@@ -357,10 +362,11 @@ def _row(
 def _widths(
     design: RatingDesign, assumptions: Assumptions, level: float, seed: int
 ) -> tuple[float | None, float | None, float | None]:
-    """How wide the intervals of ICC(2,1), ICC(2,k) and alpha are, in the median."""
+    """How wide the intervals of ICC(2,1), ICC(2,k) and alpha are, in the median; in blocks of ICC(1,1), ICC(1,k) and the latter again."""
     scores, _ = draw_ratings(design, assumptions, _DRAWS_FOR_WIDTHS, np.random.default_rng(seed))
     drawn = [intraclass(table, level=level) | {"alpha": cronbach_alpha(table, level=level)} for table in scores]
-    single, mean, alpha = (_median([one[name].width for one in drawn]) for name in ("icc_2_1", "icc_2_k", "alpha"))
+    names = ("icc_2_1", "icc_2_k", "alpha") if design.is_crossed else ("icc_1_1", "icc_1_k", "icc_1_k")
+    single, mean, alpha = (_median([one[name].width for one in drawn]) for name in names)
     return single, mean, alpha
 
 
@@ -406,5 +412,6 @@ def _flat(row: DesignRow) -> dict[str, Any]:
     }
     told = {name: value for name, value in vars(row).items() if name not in ("design", *SCENARIOS)}
     judgements = row.design.pairs * row.design.raters
-    size = {"pairs": row.design.pairs, "raters": row.design.raters, "judgements": judgements}
+    size = {"pairs": row.design.pairs, "raters": row.design.raters, "per_rater": row.design.block_size}
+    size |= {"n_raters": row.design.n_raters, "judgements": judgements}
     return {**size, **told, "person_minutes": row.person_minutes, **chances}

@@ -10,8 +10,9 @@ from howsure.stats.correlation import disattenuate
 from howsure.study.planning.simulated_studies import ALPHA, COMBINED, DIFFERENCE, FIDELITY, PEARSON
 
 if TYPE_CHECKING:
-    from howsure.study.planning.plans import CorrelationPower, DesignRow
-    from howsure.study.planning.simulated_studies import Assumptions, RatingDesign
+    from howsure.study.planning.design import RatingDesign
+    from howsure.study.planning.plans import CorrelationPower, DesignRow, Pace
+    from howsure.study.planning.simulated_studies import Assumptions
     from howsure.study.verdict import Criterion
 
 __all__ = ["sentences", "share"]
@@ -26,6 +27,7 @@ def sentences(
     power: Sequence[CorrelationPower],
     assumptions: Assumptions,
     criteria: Sequence[Criterion],
+    pace: Pace,
     *,
     wanted: float,
     level: float,
@@ -41,14 +43,18 @@ def sentences(
     told += [_mean(asked, by_statistic[name]) for name in (FIDELITY, COMBINED) if name in by_statistic]
     if DIFFERENCE in by_statistic:
         told.append(_domains(asked, by_statistic[DIFFERENCE]))
-    told += [_advice(asked, best, wanted, is_enough=is_enough), _by_estimates(rows, best, wanted)]
+    told += [
+        _advice(asked, best, wanted, is_enough=is_enough),
+        _in_blocks(best, pace),
+        _by_estimates(rows, best, wanted),
+    ]
     return tuple(sentence for sentence in told if sentence)
 
 
 def _joint(row: DesignRow, assumptions: Assumptions, n_criteria: int, level: float) -> str:
     joint = row.as_assumed.joint
     return (
-        f"{row.design} (pairs × raters): if all is as assumed (true r {assumptions.correlation:g}, one rater's reliability {assumptions.icc:g}, mean fidelity "
+        f"{row.design} (pairs × raters{'' if row.design.is_crossed else ' per pair / pairs per rater'}): if all is as assumed (true r {assumptions.correlation:g}, one rater's reliability {assumptions.icc:g}, mean fidelity "
         f"{assumptions.fidelity:g}), the estimates meet all {n_criteria} criteria in {share(joint.met)} of such studies, and all pass with their "
         f"{level:.0%} intervals in {share(joint.passed)}."
     )
@@ -128,6 +134,23 @@ def _advice(asked: DesignRow, best: DesignRow, wanted: float, *, is_enough: bool
     return (
         f"None of the designs compared passes all criteria in {wanted:.0%} of studies even if all is as assumed. The best of them is {best.design} "
         f"({share(joint.passed)}; {cost}). Ask for less, or compare larger designs with --design."
+    )
+
+
+def _in_blocks(best: DesignRow, pace: Pace) -> str:
+    """How the recommended design is fielded."""
+    design = best.design
+    if not design.is_crossed:
+        return (
+            f"In the field: {design.n_raters} raters with {design.block_size} of the {design.pairs} pairs each, in balanced blocks. Build it: "
+            f"howsure study build study.yaml --design {design.pairs}x{design.raters}/{design.block_size} -o packet."
+        )
+    if best.sittings < 2 or pace.per_sitting < 2:
+        return ""
+    n_raters = -(-design.pairs * design.raters // pace.per_sitting)
+    return (
+        f"With one sitting per rater the same number of ratings takes {n_raters} raters with {pace.per_sitting} pairs each; severity is noise there. "
+        f"What that can show: --per-rater {pace.per_sitting}."
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import fdtri, stdtrit
@@ -16,7 +17,8 @@ from howsure.errors import OptionError
 from howsure.stats._arrays import Bools, Floats, Ints, normal_quantile
 from howsure.stats.correlation import critical_r
 from howsure.stats.proportions import score_bounds
-from howsure.study.simulator import DOMAIN_SHARE, DOMAINS, MODEL_MEAN, MODEL_SD, domain_levels
+from howsure.study.planning.design import RatingDesign
+from howsure.study.simulator import DOMAIN_SHARE, MODEL_MEAN, MODEL_SD, domain_levels
 from howsure.study.verdict import CRITERIA, Criterion
 
 __all__ = [
@@ -27,13 +29,13 @@ __all__ = [
     "PEARSON",
     "STATISTICS",
     "Assumptions",
-    "RatingDesign",
     "SimulatedStatistic",
     "SimulatedVerdicts",
     "VerdictRates",
     "draw_ratings",
     "simulate_verdicts",
     "statistics_of_studies",
+    "who_rates",
 ]
 
 STATISTICS = ALPHA, PEARSON, FIDELITY, DIFFERENCE, COMBINED = (
@@ -44,34 +46,6 @@ STATISTICS = ALPHA, PEARSON, FIDELITY, DIFFERENCE, COMBINED = (
     "pfi_combined",
 )
 """The statistics of an analysis that a plan can foretell."""
-
-
-@dataclass(frozen=True, order=True)
-class RatingDesign:
-    """Number of pairs and of raters; each rater rates all pairs.
-
-    Parameters
-    ----------
-    pairs : int
-        Number of pairs.
-    raters : int
-        Number of raters.
-    """
-
-    pairs: int
-    raters: int
-
-    def __post_init__(self) -> None:
-        if self.pairs < 3 or self.raters < 2:
-            raise OptionError(f"{self}: a study needs 3 pairs for a correlation and 2 raters for their agreement.")
-
-    @property
-    def domain(self) -> Ints:
-        """The number of each pair's domain: pairs are dealt over five, or as many as there are pairs."""
-        return np.arange(self.pairs) % min(self.pairs, len(DOMAINS))
-
-    def __str__(self) -> str:
-        return f"{self.pairs} × {self.raters}"
 
 
 @dataclass(frozen=True)
@@ -160,10 +134,11 @@ def simulate_verdicts(
 
     For a correlation to be met it must also differ from 0.
     """
+    if design.pairs < 3 or design.raters < 2:
+        raise OptionError(f"{design}: a study needs 3 pairs for a correlation and 2 raters for their agreement.")
     rng = np.random.default_rng(seed)
-    found = statistics_of_studies(
-        *draw_ratings(design, assumptions, n_simulations, rng, is_empty=is_empty), design.domain, level=level
-    )
+    scores, model = draw_ratings(design, assumptions, n_simulations, rng, is_empty=is_empty)
+    found = statistics_of_studies(scores, model, design.domain, who=who_rates(design), level=level)
     critical = critical_r(design.pairs, level=level)
     met, passed, failed = zip(*(_judged(one, found, critical) for one in criteria), strict=True)
     chances = [VerdictRates(*(float(one.mean()) for one in three)) for three in zip(met, passed, failed, strict=True)]
@@ -191,26 +166,54 @@ def _judged(
 def draw_ratings(
     design: RatingDesign, assumptions: Assumptions, n: int, rng: np.random.Generator, *, is_empty: bool = False
 ) -> tuple[Floats, Floats]:
-    """Scores of ``n`` studies by pair and rater, and the model's score of each pair in standard deviations."""
+    """Scores of ``n`` studies by pair and rating, and the model's score of each pair in standard deviations.
+
+    Where a rater rates every pair, ratings are in the order of raters; in blocks, `who_rates` says who gave them.
+    """
     share = DOMAIN_SHARE if assumptions.has_domains else 0.0
     own = rng.standard_normal((n, design.pairs))
     standing = math.sqrt(share) * domain_levels(design.domain) + math.sqrt(1 - share) * own
     rest = rng.standard_normal((n, design.pairs))
     model = assumptions.correlation * standing + math.sqrt(1 - assumptions.correlation**2) * rest
     pairs = assumptions.fidelity + (0.0 if is_empty else assumptions.spread) * standing
-    severity = math.sqrt(assumptions.severity * assumptions.noise) * rng.standard_normal((n, 1, design.raters))
+    who = who_rates(design)
+    drawn = rng.standard_normal((n, 1, design.raters) if who is None else (n, design.n_raters))
+    severity = math.sqrt(assumptions.severity * assumptions.noise) * (drawn if who is None else drawn[:, who])
     error = math.sqrt((1 - assumptions.severity) * assumptions.noise) * rng.standard_normal(
         (n, design.pairs, design.raters)
     )
     return pairs[:, :, None] + severity + error, model
 
 
+@cache
+def who_rates(design: RatingDesign) -> Ints | None:
+    """The rater of each pair's first, second, … rating in a design with blocks; None where every rater rates every pair."""
+    if design.is_crossed:
+        return None
+    by_pair: list[list[int]] = [[] for _ in range(design.pairs)]
+    for rater, block in enumerate(design.blocks()):
+        for pair in block:
+            by_pair[pair].append(rater)
+    return np.array([raters[: design.raters] for raters in by_pair])
+
+
 def statistics_of_studies(
-    scores: Floats, model: Floats, domain: Ints, *, level: float = 0.95
+    scores: Floats, model: Floats, domain: Ints, *, who: Ints | None = None, level: float = 0.95
 ) -> dict[str, SimulatedStatistic]:
-    """What an analysis would find in each study: each of `STATISTICS` by name."""
+    """What an analysis would find in each study: each of `STATISTICS` by name. ``who`` says who gave each rating, in blocks."""
     means = scores.mean(axis=2)
     joined = (scores + (MODEL_MEAN + MODEL_SD * model)[:, :, None]) / 2
+    if who is not None:
+        everything, ends = np.zeros(len(domain), dtype=np.int64), np.full(len(domain), -1)
+        ends[domain == 0], ends[domain == domain.max()] = 0, 1
+        in_blocks = (
+            _one_way_reliability(scores, level),
+            _correlation(means, model, level),
+            _within_scale(*_clustered(scores, who, everything), level),
+            _far_apart(*_clustered(scores, who, ends), level),
+            _within_scale(*_clustered(joined, who, everything), level),
+        )
+        return dict(zip(STATISTICS, in_blocks, strict=True))
     found = (
         _alpha(scores, level),
         _correlation(means, model, level),
@@ -256,10 +259,57 @@ def _mean(scores: Floats, level: float) -> SimulatedStatistic:
     item, rater, error = _mean_squares(scores)
     parts = [(item, n - 1, 1 / (n * k)), (rater, k - 1, 1 / (n * k))]
     se, df = _combined(parts, (error, (n - 1) * (k - 1), 1 / (n * k)))
-    mean = scores.mean(axis=(1, 2))
+    return _within_scale(scores.mean(axis=(1, 2)), se, df, level)
+
+
+def _within_scale(mean: Floats, se: Floats, df: Floats | float, level: float) -> SimulatedStatistic:
+    """A mean with a score interval that stays between 0 and 1."""
     share = np.clip(mean, 1e-9, 1 - 1e-9)
     low, high = score_bounds(share, share * (1 - share) / se**2, stdtrit(df, (1 + level) / 2))
     return mean, low, high
+
+
+def _far_apart(value: Floats, se: Floats, df: Floats | float, level: float) -> SimulatedStatistic:
+    """A difference with its t interval."""
+    if np.any(np.asarray(df) < 1):
+        return _open(value)
+    far = stdtrit(df, (1 + level) / 2) * se
+    return value, value - far, value + far
+
+
+def _clustered(scores: Floats, who: Ints, group: Ints) -> tuple[Floats, Floats, float]:
+    """The mean of group 0 minus that of group 1 (or the mean, with one group), its standard error and degrees of freedom.
+
+    Errors are clustered by pair and by rater: squared sums over pairs, plus those over raters, minus those of single ratings.
+    """
+    _, n_pairs, k = scores.shape
+    weights, means = np.zeros(n_pairs), np.zeros((len(scores), n_pairs))
+    value = np.zeros(len(scores))
+    for number, sign in ((0, 1.0), (1, -1.0)):
+        is_in = group == number
+        if is_in.any():
+            mean = scores[:, is_in].mean(axis=(1, 2))
+            weights[is_in] = sign / (is_in.sum() * k)
+            means[:, is_in] = mean[:, None]
+            value = value + sign * mean
+    parts = (scores - means[:, :, None]) * weights[None, :, None]
+    n_raters, n_used = int(who.max()) + 1, int((weights != 0).sum())
+    n_groups = len({*group.tolist()} & {0, 1})
+    is_of = np.zeros((n_pairs * k, n_raters))
+    is_of[np.arange(n_pairs * k), who.ravel()] = 1.0
+    by_pair = (parts.sum(axis=2) ** 2).sum(axis=1) * n_used / max(n_used - n_groups, 1)
+    by_rater = ((parts.reshape(len(parts), -1) @ is_of) ** 2).sum(axis=1) * n_raters / (n_raters - 1)
+    alone = (parts**2).sum(axis=(1, 2))
+    return value, np.sqrt(np.maximum(by_pair + by_rater - alone, by_pair)), min(n_used - n_groups, n_raters - 1)
+
+
+def _one_way_reliability(scores: Floats, level: float) -> SimulatedStatistic:
+    """Reliability of a pair's mean when other raters rate other pairs: ICC(1,k) with its F interval."""
+    _, n, k = scores.shape
+    item = k * scores.mean(axis=2).var(axis=1, ddof=1)
+    ratio = scores.var(axis=2, ddof=1).mean(axis=1) / item
+    low, high = (1 - ratio * fdtri(n - 1, n * (k - 1), tail) for tail in ((1 + level) / 2, (1 - level) / 2))
+    return 1 - ratio, low, high
 
 
 def _difference(first: Floats, last: Floats, level: float) -> SimulatedStatistic:
@@ -274,8 +324,7 @@ def _difference(first: Floats, last: Floats, level: float) -> SimulatedStatistic
     h, df = 1 / n_first + 1 / n_last, n_first + n_last - 2
     rater = (first.mean(axis=1) - last.mean(axis=1)).var(axis=1, ddof=1) / h
     se, df_all = _combined([(item, df, h / k), (rater, k - 1, h / k)], (error, df * (k - 1), h / k))
-    far = stdtrit(df_all, (1 + level) / 2) * se
-    return value, value - far, value + far
+    return _far_apart(value, se, df_all, level)
 
 
 def _open(value: Floats) -> SimulatedStatistic:

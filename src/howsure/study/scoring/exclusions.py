@@ -83,6 +83,7 @@ class CheckedRater:
     slot_one: float | None
     exclusions: tuple[Exclusion, ...]
     flags: tuple[str, ...]
+    comments: str | None = None
 
     @property
     def is_excluded(self) -> bool:
@@ -153,7 +154,9 @@ def check_raters(
         is_straight = _is_straight(mine, parts, facts["slot_one"])
         broken = tuple(_broken(rater, facts, rules, is_straight=is_straight))
         n_pairs = max((len(items) for items in mine.values()), default=0)
-        checked.append(CheckedRater(rater, n_pairs, **facts, is_straight=is_straight, exclusions=broken, flags=flags))
+        said = {"comments": told.get("comments") or None}
+        facts_and_words = {**facts, "is_straight": is_straight, "exclusions": broken, "flags": flags, **said}
+        checked.append(CheckedRater(rater, n_pairs, **facts_and_words))
     return Quality(tuple(checked), rules)
 
 
@@ -174,7 +177,7 @@ def _complete(ratings: Ratings, study: Study | None) -> dict[str, float]:
     asked = ratings.frame.filter(is_pair(), pl.col("dimension") != "guess")
     counts = asked.group_by("rater").agg(pl.len().alias("n"), pl.col("item").n_unique().alias("items"))
     if study is not None:
-        total = len(study.pairs) * sum(len(dimension.rated) for dimension in study.dimensions)
+        total = study.n_units * sum(len(dimension.rated) for dimension in study.dimensions)
         return {rater: min(n / total, 1.0) for rater, n, _ in counts.iter_rows()}
     n_dimensions = asked["dimension"].n_unique()
     return {rater: n / (items * n_dimensions) for rater, n, items in counts.iter_rows()}

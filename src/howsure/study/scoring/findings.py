@@ -94,6 +94,11 @@ class Findings:
     raters: tuple[str, ...]
     settings: ScoringSettings
 
+    @property
+    def p_values(self) -> dict[str, float | None]:
+        """Of the correlations of model and people, against 0."""
+        return {name: one.p for name, one in self.model.correlations.items()} if self.model else {}
+
 
 def without_raters(everyone: Findings) -> Findings:
     """The findings where the exclusion rules leave nobody: every statistic is a state, and no table holds a number of the raters."""

@@ -1,0 +1,126 @@
+"""How often the intervals of horizons contain the true value, by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from howsure.errors import OptionError
+from howsure.estimates import Estimate
+from howsure.horizon.time_horizon.interval_coverage import draw_comparisons, draw_time_horizons, draw_trends
+from howsure.results import Provenance, Result
+from howsure.stats._arrays import check_level
+
+__all__ = ["HORIZONS", "HorizonCoverage", "coverage"]
+
+Simulation = Callable[[Mapping[str, Any], float, int], dict[str, list[tuple[Estimate, float]]]]
+"""One simulated data set: (design, level, seed) → for each quantity the estimates with their true values."""
+
+HORIZONS: dict[str, tuple[Simulation, Sequence[Mapping[str, Any]]]] = {
+    "time": draw_time_horizons,
+    "compare": draw_comparisons,
+    "trend": draw_trends,
+}
+"""What is measured, by name: a function that simulates one data set of a design, and the designs. Another kind of horizon is one more entry."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HorizonCoverage(Result):
+    """Coverage of the intervals of horizons, in simulations.
+
+    Parameters
+    ----------
+    rows : pl.DataFrame
+        quantity, design, n_simulations, level, coverage (should equal ``level``), monte_carlo_se, median_width and share_open
+        (intervals with an open end).
+    provenance : Provenance
+        Settings, seed, version and notes.
+    """
+
+    name: ClassVar[str] = "horizon_coverage"
+
+    rows: pl.DataFrame
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``horizon_coverage``: one row per quantity and design."""
+        return {"horizon_coverage": self.rows}
+
+
+def coverage(
+    of: str = "time",
+    *,
+    n_simulations: int = 200,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> HorizonCoverage:
+    """How often intervals of horizons contain the true value, in simulated data sets.
+
+    Parameters
+    ----------
+    of : str
+        A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``trend`` (doubling times).
+    n_simulations : int
+        Simulated data sets per design; several models in one data set share its tasks.
+    level : float
+        Nominal coverage, between 0 and 1.
+    seed : int
+        The same seed gives the same numbers.
+    progress : callable, optional
+        Called with the number of data sets done and their total.
+
+    Returns
+    -------
+    HorizonCoverage
+        Its Monte Carlo standard errors count data sets, not intervals.
+
+    Examples
+    --------
+    >>> found = coverage("compare", n_simulations=2)
+    >>> found.rows["level"].unique().to_list()
+    [0.95]
+    """
+    check_level(level)
+    if of not in HORIZONS:
+        raise OptionError.unknown("horizon to simulate", of, HORIZONS)
+    if n_simulations < 2:
+        raise OptionError(f"n_simulations is {n_simulations}; give at least 2.")
+    simulate, designs = HORIZONS[of]
+    rows, done = [], 0
+    for design in designs:
+        drawn: dict[str, list[list[tuple[Estimate, float]]]] = {}
+        for k in range(n_simulations):
+            for quantity, pairs in simulate(design, level, seed + k).items():
+                drawn.setdefault(quantity, []).append(pairs)
+            done += 1
+            if progress:
+                progress(done, n_simulations * len(designs))
+        rows += [_row(quantity, design, level, sets) for quantity, sets in drawn.items()]
+    settings = {"of": of, "n_simulations": n_simulations, "level": level}
+    return HorizonCoverage(
+        rows=pl.DataFrame(rows, infer_schema_length=None), provenance=Provenance(settings, seed=seed)
+    )
+
+
+def _row(
+    quantity: str, design: Mapping[str, Any], level: float, sets: Sequence[Sequence[tuple[Estimate, float]]]
+) -> dict[str, Any]:
+    held = np.array([np.mean([one.covers(truth) for one, truth in pairs]) for pairs in sets if pairs])
+    found = [one for pairs in sets for one, _ in pairs]
+    widths = [np.log2(one.high / one.low) for one in found if one.low and one.high]
+    return {
+        "quantity": quantity,
+        "design": ", ".join(f"{name.removeprefix('n_').replace('_', ' ')} {value}" for name, value in design.items()),
+        "n_simulations": len(held),
+        "level": level,
+        "coverage": float(held.mean()),
+        "monte_carlo_se": float(held.std(ddof=1) / np.sqrt(len(held))) if len(held) > 1 else None,
+        "median_width": float(np.median(widths)) if widths else None,
+        "share_open": float(np.mean([one.low is None or one.high is None for one in found])),
+    }

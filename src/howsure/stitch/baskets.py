@@ -1,0 +1,175 @@
+"""Indices of domains: capabilities from some benchmarks alone, with the benchmarks' curves as the whole scale has them."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from howsure.errors import InputError, OptionError
+from howsure.results import Provenance, Result
+from howsure.stitch.cleaning import listed
+from howsure.stitch.placing import score
+from howsure.stitch.scale import Scale
+from howsure.tables import Scores
+
+if TYPE_CHECKING:
+    from howsure.charts.drawing import Chart
+    from howsure.results.blocks import Section
+
+__all__ = ["Baskets", "DomainIndices", "domains", "read_baskets"]
+
+Baskets = Mapping[str, Sequence[str] | Mapping[str, float]]
+"""Domains with their benchmarks: a list of names, or names with their weights; ``*`` stands for any text."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DomainIndices(Result):
+    """Capabilities by domain.
+
+    Parameters
+    ----------
+    models : pl.DataFrame
+        One row per model and domain: domain, rank, model, capability with interval and states, n_benchmarks, overall (its capability on all benchmarks).
+    baskets : pl.DataFrame
+        One row per domain and benchmark: domain, benchmark, weight, n_models.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    provenance : Provenance
+        Settings, seed, digest of the input, version and notes.
+    """
+
+    name: ClassVar[str] = "domains"
+
+    models: pl.DataFrame
+    baskets: pl.DataFrame
+    level: float
+    provenance: Provenance
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Models by domain (main), and the benchmarks of each domain."""
+        return {"domains": self.models, "baskets": self.baskets}
+
+    def sections(self) -> list[Section]:
+        """What a report says about it."""
+        from howsure.stitch.sections import domain_section
+
+        return [domain_section(self)]
+
+    def charts(self) -> dict[str, Chart]:
+        """The best models by domain."""
+        from howsure.stitch.charts import draw_domains
+
+        return {"domains": draw_domains(self)}
+
+
+def domains(
+    scale: Scale, baskets: Baskets | str | os.PathLike[str] | None = None, *, min_benchmarks: int = 2, seed: int = 0
+) -> DomainIndices:
+    """Capabilities of the scale's models from the benchmarks of each domain alone.
+
+    The benchmarks' difficulties and slopes stay as they are on the whole scale; only the capabilities are fitted again, to the scores of the domain. All domains are
+    therefore in the unit of the scale, and a model that is higher in maths than overall does better on maths benchmarks than its other scores suggest. Models with few
+    scores in a domain are drawn towards what is expected of their date.
+
+    Parameters
+    ----------
+    scale : Scale
+        A finished scale.
+    baskets : mapping or path, optional
+        Domains with their benchmarks, or a YAML file of the same form; weights say how much a benchmark counts beside its precision. By default Epoch's benchmarks by
+        name: maths, coding, agents, knowledge, reading and common sense.
+    min_benchmarks : int
+        Models with fewer benchmarks in a domain are excluded there.
+    seed : int
+        The same seed gives the same intervals.
+
+    Raises
+    ------
+    InputError
+        If no domain has a benchmark of the scale.
+    OptionError
+        If a weight is not a positive number, or a name in a given basket is not on the scale.
+    """
+    if min_benchmarks < 1:
+        raise OptionError(f"min_benchmarks is {min_benchmarks}; it must be at least 1.")
+    is_given = baskets is not None
+    if baskets is None:
+        from howsure.sources.epoch import domains as epochs
+
+        baskets = epochs()
+    elif isinstance(baskets, str | os.PathLike):
+        baskets = read_baskets(Path(baskets))
+    rows = scale.problem.to_frame()
+    counts = dict(rows.group_by("benchmark").len().iter_rows())
+    overall = scale.models.select("model", pl.col("capability").alias("overall"))
+    parts, members, notes = [], [], []
+    for number, (domain, entries) in enumerate(baskets.items()):
+        weights = _matched(domain, entries, scale.problem.benchmarks, is_given=is_given)
+        members += [(domain, name, weight, counts[name]) for name, weight in weights.items()]
+        own = rows.filter(
+            pl.col("benchmark").is_in(list(weights)),
+        ).filter(pl.col("benchmark").n_unique().over("model") >= min_benchmarks)
+        if not len(own):
+            notes.append(f"{domain}: no model has {min_benchmarks} of its benchmarks, so it has no index.")
+            continue
+        placed = score(scale, Scores(own), weights=weights, seed=seed + number).models
+        parts.append(
+            placed.drop("unmatched")
+            .join(overall, on="model", how="left", maintain_order="left")
+            .select(pl.lit(domain).alias("domain"), pl.int_range(1, pl.len() + 1).alias("rank"), pl.all())
+        )
+    if not parts:
+        raise InputError(
+            f"No domain has an index: {' '.join(notes) or 'none has a benchmark of the scale'} The benchmarks are {listed(scale.problem.benchmarks)}."
+        )
+    told = {name: {n: w for d, n, w, _ in members if d == name} for name in baskets}
+    settings = {"baskets": told, "min_benchmarks": min_benchmarks, "scale": scale.provenance.settings}
+    return DomainIndices(
+        models=pl.concat(parts, how="diagonal_relaxed"),
+        baskets=pl.DataFrame(members, schema=["domain", "benchmark", "weight", "n_models"], orient="row"),
+        level=scale.level,
+        provenance=Provenance(settings, scale.provenance.digest, seed, (*scale.provenance.notes, *notes)),
+    )
+
+
+def read_baskets(path: Path) -> Baskets:
+    """Domains with their benchmarks, from a YAML file."""
+    from howsure.yaml_files import read_yaml
+
+    document = read_yaml(path)
+    if not isinstance(document.value, dict) or not document.value:
+        raise InputError(f"{path}: a list of domains is needed, each with its benchmarks: 'maths: [AIME, MATH]'.")
+    for domain, entries in document.value.items():
+        is_weighed = isinstance(entries, dict) and all(
+            isinstance(one, int | float) and not isinstance(one, bool) for one in entries.values()
+        )
+        is_listed = isinstance(entries, list) and all(isinstance(one, str) for one in entries)
+        if not entries or not (is_weighed or is_listed):
+            where = document.line_of([domain])
+            raise InputError(
+                f"{path}{where}: {domain} needs a list of benchmarks, or benchmarks with their weights ('MATH: 2')."
+            )
+    return {str(domain): entries for domain, entries in document.value.items()}
+
+
+def _matched(
+    domain: str, entries: Sequence[str] | Mapping[str, float], known: Sequence[str], *, is_given: bool
+) -> dict[str, float]:
+    """The benchmarks of the scale that a basket names, with their weights."""
+    weighed: Mapping[str, Any] = entries if isinstance(entries, Mapping) else dict.fromkeys(entries, 1.0)
+    found: dict[str, float] = {}
+    for entry, weight in weighed.items():
+        if not 0 < float(weight) < float("inf"):
+            raise OptionError(f"{domain}: the weight {weight} of {entry} is not a number above 0.")
+        names = [name for name in known if fnmatch.fnmatchcase(name.casefold(), entry.casefold())]
+        if not names and is_given:
+            raise OptionError.unknown(f"benchmark for {domain}", entry, known)
+        found |= {name: float(weight) for name in names if name not in found}
+    return found
