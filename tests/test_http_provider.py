@@ -182,14 +182,32 @@ def test_a_model_without_service_or_address_is_refused(monkeypatch):
         HttpAPI("nowhere/m-1")
 
 
-def test_one_client_serves_one_event_loop():
-    """Inspect starts an event loop per eval and keeps the model."""
+def test_one_client_serves_one_event_loop_and_is_closed_with_it():
+    """Inspect starts an event loop per eval, keeps the model and does not close it."""
+    clients = []
     with ChatServer(lambda _: "pong") as server:
         api = HttpAPI("test/m-1", base_url=server.base_url)
 
-        async def once():
-            output = await api.generate(hello(), [], "auto", GenerateConfig())
-            await api._client().aclose()
-            return output.completion
+        async def twice():
+            for _ in range(2):
+                assert (await api.generate(hello(), [], "auto", GenerateConfig())).completion == "pong"
+                clients.append(await api._client())
+            assert not clients[-1].is_closed
 
-        assert [anyio.run(once), anyio.run(once)] == ["pong", "pong"]
+        anyio.run(twice)
+        anyio.run(twice)
+    first, again, second, _ = clients
+    assert first is again is not second
+    assert all(client.is_closed for client in clients)
+
+
+def test_a_client_that_was_closed_is_made_anew():
+    async def work():
+        await api.aclose()
+        for _ in range(2):
+            assert (await api.generate(hello(), [], "auto", GenerateConfig())).completion == "pong"
+            await api.aclose()
+
+    with ChatServer(lambda _: "pong") as server:
+        api = HttpAPI("test/m-1", base_url=server.base_url)
+        anyio.run(work)

@@ -11,10 +11,11 @@ import json
 import os
 import re
 from collections import OrderedDict
-from typing import Any
+from collections.abc import AsyncGenerator
+from typing import Any, NamedTuple
 
-import anyio
 import httpx
+from anyio.lowlevel import RunVar
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
@@ -102,7 +103,8 @@ class _Http(ModelAPI):
                 f"{PROVIDER}/{model_name}: no address. Give the server's (--base-url) or set {variable}_BASE_URL."
             )
         self._name = name
-        self._clients: dict[Any, httpx.AsyncClient] = {}
+        # one per event loop: connections cannot move to another, and Inspect starts one per eval
+        self._lifetime: RunVar[_Lifetime | None] = RunVar("client", None)
         # by the first message of a conversation: each message's content as it was, and its bytes
         self._written: OrderedDict[str | int, list[tuple[Any, str, bytes]]] = OrderedDict()
 
@@ -147,7 +149,8 @@ class _Http(ModelAPI):
         headers = {"Content-Type": "application/json", **(config.extra_headers or {})}
         if self.api_key:
             headers["Authorization"] = f"Bearer {self.api_key}"
-        reply = await self._client().post(self.path, content=body, headers=headers)
+        client = await self._client()
+        reply = await client.post(self.path, content=body, headers=headers)
         if reply.status_code != 200:
             return self._failed(reply.status_code, reply.text, reply.headers.get("retry-after"))
         said = reply.json()
@@ -185,20 +188,21 @@ class _Http(ModelAPI):
 
     async def aclose(self) -> None:
         """Drop the connections."""
-        for client in self._clients.values():
-            await client.aclose()
-        self._clients.clear()
+        if lifetime := self._lifetime.get():
+            self._lifetime.set(None)
+            await lifetime.ends.aclose()
 
-    def _client(self) -> httpx.AsyncClient:
-        """The client of this event loop: connections cannot move to another, and Inspect starts one per eval."""
-        loop = anyio.lowlevel.current_token()
-        if loop not in self._clients:
+    async def _client(self) -> httpx.AsyncClient:
+        lifetime = self._lifetime.get()
+        if lifetime is None:
             # Inspect's attempt_timeout ends an attempt; a connection that nobody accepts is given up earlier
-            self._clients.clear()
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
             timeout = httpx.Timeout(None, connect=30)
-            self._clients[loop] = httpx.AsyncClient(base_url=str(self.base_url), limits=limits, timeout=timeout)
-        return self._clients[loop]
+            client = httpx.AsyncClient(base_url=str(self.base_url), limits=limits, timeout=timeout)
+            lifetime = _Lifetime(client, _closed_at_the_end(client))
+            self._lifetime.set(lifetime)
+            await anext(lifetime.ends)
+        return lifetime.client
 
     async def _bytes(self, messages: list[ChatMessage]) -> list[bytes]:
         """Every message as JSON; those that were in the conversation before are not serialised again."""
@@ -246,6 +250,21 @@ class _Http(ModelAPI):
                 return ModelOutput.from_content(self._name, said, "content_filter")
         seconds = float(retry_after) if retry_after and re.fullmatch(r"\d+(\.\d+)?", retry_after) else None
         raise ServerError(status, said, seconds)
+
+
+class _Lifetime(NamedTuple):
+    """A client, and what ends it."""
+
+    client: httpx.AsyncClient
+    ends: AsyncGenerator[None, None]
+
+
+async def _closed_at_the_end(client: httpx.AsyncClient) -> AsyncGenerator[None, None]:
+    """An event loop ends its generators before it closes, and so the client: Inspect closes no model."""
+    try:
+        yield
+    finally:
+        await client.aclose()
 
 
 def _is_plain(choice: dict[str, Any]) -> bool:
