@@ -62,7 +62,7 @@ MODELS = {
     "cut-off": (lambda _: completion("\n".join(truths("mode")[:2]), finish="length"), job(variant="mode", setting=ONE_SHOT)),
     "recovers": (by_turn(wrong(truths("median"), 1, 2)), job(setting=CONTINUE)),
     "silent-once": (by_turn(["", *truths("median")[1:]]), job(setting=CONTINUE)),
-    "planted": (by_turn(truths("ledger")), job(variant="ledger", setting=CONTINUE | {"planted": 1.0})),
+    "replaced": (by_turn(truths("ledger")), job(variant="ledger", setting=CONTINUE | {"replaced": 1.0})),
     "several": (by_turn(truths("automaton-5", updates=3)), job(variant="automaton-5", setting={"updates": 3})),
     "cot": (
         by_turn([f"Sorted: 1, 2, 3, 4. {text}" for text in truths("median")]),
@@ -97,7 +97,7 @@ def played(tmp_path_factory):
         ("cut-off", 2, None, "cut", "11"),
         ("recovers", 1, "other", None, "100111"),
         ("silent-once", 0, "format", None, "x11111"),
-        ("planted", 6, None, None, "111111"),
+        ("replaced", 6, None, None, "111111"),
         ("several", 6, None, None, None),
         ("cot", 6, None, None, None),
         ("base", 6, None, None, None),
@@ -117,8 +117,8 @@ def test_one_prompt_has_all_turns(played):
     assert shown.count("In which box") == LENGTH
 
 
-def test_planted_errors_are_what_the_model_reads(played):
-    _, bodies = played["planted"]
+def test_replaced_answers_are_what_the_model_reads(played):
+    _, bodies = played["replaced"]
     told = [message["content"] for message in bodies[-1]["messages"] if message["role"] == "assistant"]
     assert len(told) == LENGTH - 1
     assert not set(told) & set(truths("ledger")) or all(a != b for a, b in zip(told, truths("ledger"), strict=False))
@@ -169,13 +169,13 @@ def test_a_budget_ends_a_run_that_more_continues(tmp_path):
 
 
 def test_a_limit_of_cost_needs_prices():
-    from howsure.running import Asking, Budget, BudgetSpentError, Prices
+    from howsure.running import Asking, BudgetSpentError, Prices, RunBudget
 
     with pytest.raises(OptionError, match="needs prices"):
         Asking("mockllm/model", max_cost=1.0)
     from inspect_ai.model import ModelUsage
 
-    budget = Budget(max_cost=1.0, prices=Prices(1.0, 10.0, 0.1))
+    budget = RunBudget(max_cost=1.0, prices=Prices(1.0, 10.0, 0.1))
     budget.add(ModelUsage(input_tokens=400_000, input_tokens_cache_read=1_000_000, output_tokens=40_000))
     assert budget.cost == pytest.approx(0.4 + 0.1 + 0.4)
     budget.check()

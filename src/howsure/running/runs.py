@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MANNER",
     "Asking",
-    "Budget",
     "BudgetSpentError",
     "Failure",
     "GarbledReplyError",
@@ -38,6 +37,7 @@ __all__ = [
     "GivenUpError",
     "InspectRun",
     "Prices",
+    "RunBudget",
     "Tokens",
     "digest",
     "error_counts",
@@ -91,7 +91,7 @@ class Prices:
 
 
 @dataclass
-class Budget:
+class RunBudget:
     """What a run may spend, over all its resumptions; `Gate` asks nothing more once it is spent.
 
     Replies that are on their way when it is spent still come in, so that it can be exceeded by as many replies as are open at a time.
@@ -119,7 +119,7 @@ class Budget:
             raise BudgetSpentError(f"not asked: {self.cost:,.2f} of {self.max_cost:,.2f} are spent")
 
 
-_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+_budget: ContextVar[RunBudget | None] = ContextVar("budget", default=None)
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class InspectRun:
         """What is left of the budget after the run's earlier logs."""
         from inspect_ai.log import read_eval_log
 
-        budget = Budget(asking.max_tokens_total, asking.max_cost, asking.prices)
+        budget = RunBudget(asking.max_tokens_total, asking.max_cost, asking.prices)
         if asking.max_tokens_total is not None or asking.max_cost is not None:
             for log in self.logs():
                 for usage in read_eval_log(str(log.path), header_only=True).stats.model_usage.values():

@@ -98,7 +98,7 @@ class TrackRow:
 
     @property
     def headline(self) -> Estimate:
-        """The average; where that rests on an assumption, the restricted mean, which does not."""
+        """The average; where that needs an assumption, the restricted mean, which does not."""
         return self.survival.restricted_mean if self.survival and self.rests_on_assumption else self.average
 
     def metrics(self) -> dict[str, Any]:

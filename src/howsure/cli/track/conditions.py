@@ -48,7 +48,7 @@ class Conditions:
         str,
         _option("turns (to the first error), one-shot (all turns in one prompt), or continue (after errors too)."),
     ] = "turns"
-    planted: Annotated[
+    replaced: Annotated[
         float,
         _option("With --mode continue: probability that an answer is replaced by a wrong one in the conversation."),
     ] = 0.0
@@ -91,6 +91,6 @@ class Conditions:
             updates=self.updates,
             interference=self.interference,
             mode=self.mode,  # type: ignore[arg-type]
-            planted=self.planted,
+            replaced=self.replaced,
             is_original=self.prompt == "original-like",
         )

@@ -56,7 +56,7 @@ class Setting:
     >>> Setting(distractors=0.5).label
     'distractors=0.5'
     >>> Setting.of("distractors=0.5", length=50)
-    Setting(length=50, low=0, high=100, distractors=0.5, is_brief=False, keeps_reasoning=False, takes_first=False, updates=1, interference=0.0, mode='turns', planted=0.0, is_original=False)
+    Setting(length=50, low=0, high=100, distractors=0.5, is_brief=False, keeps_reasoning=False, takes_first=False, updates=1, interference=0.0, mode='turns', replaced=0.0, is_original=False)
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Setting:
         Probability that a turn also shows an update of another game, which must be ignored.
     mode : {"turns", "one-shot", "continue"}
         Turn by turn to the first error; all turns in one prompt; or turn by turn to the end, whatever is answered.
-    planted : float
+    replaced : float
         In the mode ``continue``: probability that the model's answer is replaced by a wrong one in the conversation that it reads afterwards.
     is_original : bool
         Whether the instructions have the order of the eval's first implementation: task, rule, example, format.
@@ -96,7 +96,7 @@ class Setting:
     updates: int = 1
     interference: float = 0.0
     mode: Mode = "turns"
-    planted: float = 0.0
+    replaced: float = 0.0
     is_original: bool = False
 
     def __post_init__(self) -> None:
@@ -106,15 +106,15 @@ class Setting:
             raise OptionError(
                 f"Numbers from {self.low} up to {self.high}: answers have no minus sign. Give 0 ≤ low < high."
             )
-        for name in ("distractors", "interference", "planted"):
+        for name in ("distractors", "interference", "replaced"):
             if not 0 <= getattr(self, name) <= 1:
                 raise OptionError(f"{name} {getattr(self, name):g} is not a probability. Give a number from 0 to 1.")
         if self.updates < 1:
             raise OptionError(f"updates {self.updates} is too few. Give at least 1.")
         if self.mode not in MODES:
             raise OptionError.unknown("mode", self.mode, MODES)
-        if self.planted and self.mode != "continue":
-            raise OptionError("Planted errors stay in a conversation that goes on after an error: use mode continue.")
+        if self.replaced and self.mode != "continue":
+            raise OptionError("Replaced errors stay in a conversation that goes on after an error: use mode continue.")
         if self.mode == "one-shot" and self.keeps_reasoning:
             raise OptionError("In one prompt there is no earlier reasoning to keep. Choose one of the two.")
         if self.is_brief and self.keeps_reasoning:
@@ -130,7 +130,7 @@ class Setting:
             return cls(length, **{name: _KINDS[name](value) for name, _, value in pairs})
         except (KeyError, ValueError):
             raise OptionError(
-                f"Setting {label!r} is not known. Write {STANDARD!r}, or what differs: low=0 high=10 distractors=0.5 is_brief=1 keeps_reasoning=1 takes_first=1 updates=2 interference=0.5 mode=one-shot planted=0.1 is_original=1."
+                f"Setting {label!r} is not known. Write {STANDARD!r}, or what differs: low=0 high=10 distractors=0.5 is_brief=1 keeps_reasoning=1 takes_first=1 updates=2 interference=0.5 mode=one-shot replaced=0.1 is_original=1."
             ) from None
 
     @property
@@ -178,6 +178,6 @@ _KINDS: dict[str, Callable[[str], Any]] = {
     "updates": _count,
     "interference": float,
     "mode": str,
-    "planted": float,
+    "replaced": float,
     "is_original": _flag,
 }

@@ -86,7 +86,7 @@ async def _play_turns(state: TaskState, record: Record, ask: _Asking, state_role
     """Turn after turn, to the first error or, where the setting says so, to the end."""
     told, setting, kind = state.metadata, record.setting, type(record.referee.statistic)
     steps, lines = setting.steps(told["variant"], told["seed"]), setting.lines(told["variant"], told["seed"])
-    planting = np.random.default_rng([told["seed"], 2])
+    replacing = np.random.default_rng([told["seed"], 2])
     history = list(state.messages)  # what the model reads; the log's messages have all that was said
     for step, line in zip(steps, lines, strict=True):
         record.show(step)
@@ -96,9 +96,9 @@ async def _play_turns(state: TaskState, record: Record, ask: _Asking, state_role
         said = [choice.message for choice in state.output.choices[:1]]
         state.messages.extend([shown, *said])
         kept = said if setting.keeps_reasoning else [without_reasoning(one) for one in said]
-        if setting.planted and planting.random() < setting.planted:
-            wrong = bracketed(kind, record.referee.truth + int(planting.integers(1, 10)))
-            kept = [_message(ChatMessageAssistant, wrong, record, is_planted=True)]
+        if setting.replaced and replacing.random() < setting.replaced:
+            wrong = bracketed(kind, record.referee.truth + int(replacing.integers(1, 10)))
+            kept = [_message(ChatMessageAssistant, wrong, record, is_replaced=True)]
         history.extend([shown, *kept])
         if not record.judge(state.output, takes_first=True if ask.is_completion else None):
             break

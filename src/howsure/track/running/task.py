@@ -34,7 +34,7 @@ def track_the_stat(
     updates: int = 1,
     interference: float = 0.0,
     mode: Mode = "turns",
-    planted: float = 0.0,
+    replaced: float = 0.0,
     is_original: bool = False,  # noqa: FBT001, FBT002
     state_role: Literal["user", "assistant"] = "user",
     seed: int = 0,
@@ -57,7 +57,7 @@ def track_the_stat(
         updates: Numbers, or other updates, per turn.
         interference: The chance of an update of another game before a turn, which must be ignored.
         mode: ``turns`` to the first error, ``one-shot`` for all turns in one prompt, or ``continue`` after errors.
-        planted: In the mode ``continue``, the chance that an answer is replaced by a wrong one in the conversation.
+        replaced: In the mode ``continue``, the chance that an answer is replaced by a wrong one in the conversation.
         is_original: The instructions have the order of the eval's first implementation.
         state_role: Who says the explicit state. ``assistant`` adds a message that many servers take for the start of the reply.
         seed: For players that draw; sequences do not depend on it.
@@ -81,7 +81,7 @@ def track_the_stat(
         updates=updates,
         interference=interference,
         mode=mode,
-        planted=planted,
+        replaced=replaced,
         is_original=is_original,
     )
     is_explicit, is_cot, is_completion = (word in solver.split("+") for word in (EXPLICIT, COT, COMPLETION))
