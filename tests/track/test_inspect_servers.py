@@ -3,7 +3,7 @@
 import contextlib
 import importlib.util
 import re
-import time
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from howsure.track.running.logs import samples_from_logs
 from servers.inspect_process import inspect
 from servers.openai_server import (
     ChatServer,
-    Reply,
     completion,
     cut,
     failure,
@@ -364,18 +363,24 @@ def state(variant, *shown):
 
 @pytest.mark.heavy
 def test_a_killed_run_goes_on_from_the_replies_it_had(tmp_path):
-    def slowly(request):
-        whole = completion(right(request))(request)
-        return Reply(whole.body, wait=0.02, usage=whole.usage)
+    held, killed = threading.Event(), threading.Event()
 
-    with ChatServer(slowly) as server:
+    def then_nothing(request):
+        if request.number >= 5 * LENGTH + 3 and not killed.is_set():
+            held.set()
+            killed.wait(600)
+        return right(request)
+
+    with ChatServer(then_nothing) as server:
         task = job(server, tmp_path, n_samples=8, max_samples=2)
         program = start(task)
-        while len(server.requests) < 5 * LENGTH + 3:
-            time.sleep(0.002)
-            assert program.poll() is None, program.stderr.read()
+        while not held.wait(0.2) and program.poll() is None:
+            pass
+        is_running = program.poll() is None
         program.kill()
-        program.communicate()
+        _, errors = program.communicate()
+        killed.set()
+        assert is_running, errors
         asked = len(server.requests)
         kept = sum(path.read_text().count("\n") for path in (tmp_path / "cache").rglob("*.jsonl"))
         assert 0 <= asked - kept <= 2, "all but what was on its way is kept"

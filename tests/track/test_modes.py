@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import threading
 
 import pytest
 
@@ -186,24 +187,23 @@ def test_a_limit_of_cost_needs_prices():
 
 @pytest.mark.heavy
 def test_a_run_is_not_continued_by_two_at_a_time(tmp_path):
-    import threading
-
-    opened = threading.Event()
+    came, opened = threading.Event(), threading.Event()
 
     def slowly(request):
-        opened.wait(60)
+        came.set()
+        opened.wait(600)
         return truths("median")[request.turn]
 
     with ChatServer(slowly) as server:
         asked = job(model="openai-http/test/m", base_url=server.base_url, out=tmp_path)
         first = start(asked)
-        while not server.requests:
-            assert first.poll() is None, first.stderr.read()
+        while not came.wait(0.2) and first.poll() is None:
+            pass
         (second,) = run(asked)
         opened.set()
-        told, errors = first.communicate(timeout=120)
-    assert "under way in another process" in second["error"]
+        told, errors = first.communicate()
     assert '"status": "complete"' in told, errors
+    assert "under way in another process" in second["error"]
     assert len(server.requests) == LENGTH
 
 

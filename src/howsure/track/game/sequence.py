@@ -114,7 +114,7 @@ class Setting:
         if self.mode not in MODES:
             raise OptionError.unknown("mode", self.mode, MODES)
         if self.replaced and self.mode != "continue":
-            raise OptionError("Replaced errors stay in a conversation that goes on after an error: use mode continue.")
+            raise OptionError("Replaced answers stay in a conversation that goes on after an error: use mode continue.")
         if self.mode == "one-shot" and self.keeps_reasoning:
             raise OptionError("In one prompt there is no earlier reasoning to keep. Choose one of the two.")
         if self.is_brief and self.keeps_reasoning:
