@@ -32,7 +32,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 NOTEBOOKS = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
-ASKING = ("openai/", "openai-api/")  # models that a test server stands for
+ASKING = ("openai/", "openai-api/", "openai-http/")  # models that a test server stands for
 COMMAND = re.compile(r"^\s*([A-Z_]+=\S+ )*(\.venv/bin/)?(howsure|inspect|make|pip|python|git|docker|curl|uv) \S")
 
 

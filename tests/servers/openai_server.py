@@ -6,7 +6,7 @@
 
 What it says is up to a function from a `ChatRequest` to a text or a `Reply`; `faulty` makes such a function that answers
 rightly up to a turn and then misbehaves. It runs in threads of this process, on a port that the system chooses, and
-answers ``/v1/chat/completions``, ``/v1/responses`` (whole replies only) and ``/v1/models``.
+answers ``/v1/chat/completions``, ``/v1/completions``, ``/v1/responses`` (whole replies only) and ``/v1/models``.
 """
 
 import contextlib
@@ -250,6 +250,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(
                 _as_response(self.server.owner.reply_to(body | {"messages": messages}, dict(self.headers)))
             )
+        if self.path == "/v1/completions":
+            prompt = [{"role": "user", "content": body["prompt"]}]
+            return self._send(_as_text(self.server.owner.reply_to(body | {"messages": prompt}, dict(self.headers))))
         if self.path != "/v1/chat/completions":
             return self._send(_json({"error": {"message": f"no {self.path} here"}}, status=404))
         if body.get("stream"):
@@ -277,6 +280,16 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _json(data: Any, **rest: Any) -> Reply:
     return Reply(json.dumps(data).encode(), **rest)
+
+
+def _as_text(reply: Reply) -> Reply:
+    """A whole chat completion as the protocol for base models has it; anything else as it is."""
+    if reply.status != 200:
+        return reply
+    said = json.loads(reply.body)
+    for choice in said["choices"]:
+        choice["text"] = choice.pop("message")["content"]
+    return _json(said, usage=reply.usage)
 
 
 def _as_response(reply: Reply) -> Reply:

@@ -105,9 +105,9 @@ def _result(page, rater):
 def _played(settings, game, n_right):
     """So many correct turns of Track the Stat, then a wrong one."""
     state, right = statistic(str(settings["variant"]))(), []
-    numbers = Setting.of(str(settings["setting"]), int(settings["length"])).numbers(int(settings["first_seed"]) + game)
-    for number in numbers[:n_right]:
-        state.update(number)
+    setting = Setting.of(str(settings["setting"]), int(settings["length"]))
+    for step in setting.steps(str(settings["variant"]), int(settings["first_seed"]) + game)[:n_right]:
+        state.take(step)
         right.append(shown(state.answer()))
     return [*right, "-1"]
 

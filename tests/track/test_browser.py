@@ -15,7 +15,7 @@ SHORT = Setting(length=8)
 
 def answers(variant, seed, length):
     state = statistic(variant)()
-    for number in SHORT.numbers(seed)[:length]:
+    for number in SHORT.steps("median", seed)[:length]:
         state.update(number)
         yield shown(state.answer())
 
@@ -85,7 +85,7 @@ def test_played_by_keyboard_reloaded_half_way_collected_and_reported(browser_pag
 def test_the_page_holds_no_answer_and_no_history(tmp_path):
     built = make_page("median", n_games=1, setting=SHORT)
     steps = built.page.screens[2].steps
-    assert [int(step.show) for step in steps] == SHORT.numbers(0)
+    assert [int(step.show) for step in steps] == SHORT.steps("median", 0)
     assert all(len(step.rights[0]) == 16 for step in steps)  # hashes only
 
 

@@ -202,9 +202,9 @@ class TestDifferences:
 
 
 class TestKindsOfErrors:
-    @pytest.mark.parametrize("variant", ["median", "mode", "recall", "inversions", "spread"])
+    @pytest.mark.parametrize("variant", ["median", "mode", "lookback", "inversions", "spread", "boxes", "sums"])
     def test_the_chance_level_is_what_guesses_show(self, variant):
-        numbers, seen = Setting(length=6, high=10).numbers(3), {}
+        numbers, seen = Setting(length=6, high=10).steps(variant, 3), {}
         for seed in range(1000):
             guesser = player("random", variant, seed=seed)
             oracle = player("oracle", variant)

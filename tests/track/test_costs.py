@@ -60,7 +60,7 @@ def test_the_price_adds_up():
     assert found.cost(Prices(2, 8, 0.5)) == pytest.approx((2 * (read - again) + 0.5 * again + 8 * written) / 1e6)
 
 
-@pytest.mark.parametrize("wrong", [{"turns": 301}, {"turns": -1}, {"turns": 5, "solver": "cot"}])
+@pytest.mark.parametrize("wrong", [{"turns": 301}, {"turns": -1}, {"turns": 5, "solver": "clever"}])
 def test_what_cannot_be_is_refused(wrong):
     with pytest.raises(OptionError):
         estimate_tokens("mode", n_samples=1, **wrong)

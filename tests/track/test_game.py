@@ -73,11 +73,12 @@ def test_the_opening_tells_task_format_rule_and_an_example_that_is_right(variant
     told, kind = instructions(variant), statistic(variant)
     assert kind.task in told
     assert kind.rule in told
+    assert kind.intro() in told
     assert f"[{variant}: <answer>]" in told
     state = kind()
-    for number in kind.example:
-        state.update(number)
-        assert f"Number: {number}\nYou: {bracketed(kind, state.answer())}" in told
+    for update in kind.example:
+        state.update(update)
+        assert f": {turn_message(kind, update)}\nYou: {bracketed(kind, state.answer())}" in told
 
 
 def test_the_opening_fits_the_conditions():
@@ -90,8 +91,10 @@ def test_the_opening_fits_the_conditions():
 
 
 def test_a_turn_shows_the_number_last():
-    assert turn_message(7) == "7"
-    assert turn_message(7, "A heron waits.").splitlines() == ["A heron waits.", "7"]
+    kind = statistic("median")
+    assert turn_message(kind, 7) == "7"
+    assert turn_message(kind, [7, 9]) == "7, 9"
+    assert turn_message(kind, 7, "A heron waits.").splitlines() == ["A heron waits.", "7"]
 
 
 def test_the_state_is_told_in_words_and_numbers():

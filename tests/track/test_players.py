@@ -60,7 +60,7 @@ def test_the_exact_expectation_is_the_references(variant, reference):
     assert first == pytest.approx(told["per_sample_expected_first5"], abs=1e-9)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", VARIANTS[:5])
 def test_random_averages_what_is_expected(variant):
     n_runs = 20 if variant in ("median", "mode") else 8
     averages = [turns("random", variant, seed=run).mean() for run in range(n_runs)]

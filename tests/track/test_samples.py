@@ -44,7 +44,7 @@ def test_a_game_becomes_a_sample():
         ({"max_length": 11, "error_kind": None}, "contradict each other"),
         ({"error_kind": None}, "3 of 10 turns right"),
         ({"max_length": 10}, "error rank"),
-        ({"variant": "mean"}, "variant mean is not one of median, mode"),
+        ({"variant": "mean"}, "No variant called 'mean'"),
         ({"failure": "api"}, "error rank, failure api"),
         ({"error_kind": None, "failure": "weather"}, "failure weather is not one of api"),
         ({"kind": "robot"}, "kind robot is not one of"),

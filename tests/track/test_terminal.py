@@ -124,7 +124,7 @@ def test_each_game_takes_the_next_sequence_and_all_are_kept(tmp_path):
 def test_distractors_are_shown_to_people_too(tmp_path):
     setting = Setting(4, distractors=1)
     _, screen = play(tmp_path, *answers("median", 0, 4), setting=setting)
-    assert setting.lines(0)[0] in screen.screens[1]
+    assert setting.lines("median", 0)[0] in screen.screens[1]
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "../x", "a b"])

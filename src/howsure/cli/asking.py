@@ -6,14 +6,17 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
 from howsure.cli.options import Output
 from howsure.errors import OptionError, need
 
-__all__ = ["AskingOptions", "asking_option", "tell_errors"]
+if TYPE_CHECKING:
+    from howsure.running import Prices
+
+__all__ = ["AskingOptions", "asking_option", "prices_of", "tell_errors"]
 
 
 def asking_option(text: str, *names: str, **more: Any) -> Any:
@@ -31,6 +34,34 @@ class AskingOptions:
         list[str] | None, asking_option("Inspect's generation settings, e.g. temperature=0.", show_default=False)
     ] = None
 
+    max_tokens_total: Annotated[
+        int | None,
+        asking_option(
+            "End the run once it has used so many tokens; the same command with more continues.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        asking_option("End the run once it has cost so much; needs the prices.", min=0, show_default=False),
+    ] = None
+    input_price: Annotated[
+        float | None, asking_option("Price per million input tokens.", min=0, show_default=False)
+    ] = None
+    output_price: Annotated[
+        float | None, asking_option("Price per million output tokens.", min=0, show_default=False)
+    ] = None
+    cached_price: Annotated[
+        float | None,
+        asking_option("Price per million cached input tokens, where that is lower.", min=0, show_default=False),
+    ] = None
+
+    @property
+    def prices(self) -> Prices | None:
+        """The prices, if they were given."""
+        return prices_of(self.input_price, self.output_price, self.cached_price)
+
     def into(self, output: Output) -> dict[str, Any]:
         """The same for a run in the folder that was named, which it cannot do without."""
         need("inspect_ai", "run", "Asking a model")
@@ -38,7 +69,19 @@ class AskingOptions:
             raise OptionError("A model's run needs a folder for its logs: add -o DIR.")
         told = {field.name: getattr(self, field.name) for field in fields(self)}
         told["config"] = dict(_setting(text) for text in self.config or [])
+        told |= {"prices": self.prices}
+        for name in ("input_price", "output_price", "cached_price"):
+            del told[name]
         return told | {"out": output.out, "display": _display(output)}
+
+
+def prices_of(reading: float | None, writing: float | None, cached: float | None) -> Prices | None:
+    """Prices from the options of a verb."""
+    from howsure.running import Prices
+
+    if (reading is None) != (writing is None):
+        raise OptionError("--input-price and --output-price are used together; give both or neither.")
+    return None if reading is None or writing is None else Prices(reading, writing, cached)
 
 
 class Run(Protocol):

@@ -7,6 +7,7 @@ spelt out because a browser's and Python's differ.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from howsure.people.blinding import SPACES, normal_number, normal_text
 
@@ -15,26 +16,34 @@ __all__ = ["bare", "plain_form", "plain_forms", "readings"]
 _LONGEST_REPLY = 10_000
 _ANY = re.IGNORECASE | re.ASCII
 _MARK = re.compile(r"\banswer\b[ *_`]{0,4}(?:is[ *_`]{0,4})?:[ *_`]{0,4}", _ANY)
-_SAID = re.compile(
+_TAG = re.compile(r"<answer>(.*?)</answer>", _ANY | re.DOTALL)
+_SUBJECT = (
     r"(?:(?:so|thus|hence|therefore|then)[ ,:]+)?(?:(?:the|my) +)?(?:(?:final|correct|right|missing|next) +)?"
-    r"(?:answer|result|blank|piece|expression|value|number|term|letter|letters|digits|order) +"
-    r"(?:is|are|should be|must be|would be)[ :]+(.+)",
+    r"(?:answer|result|blank|piece|expression|value|number|term|letter|letters|digits|order)"
+)
+_SAID = re.compile(rf"{_SUBJECT} +(?:is|are|should be|must be|would be)[ :]+(.+)", _ANY | re.DOTALL)
+_NAMED = re.compile(
+    rf"(?:{_SUBJECT} *:|it +(?:should|must|has to) +be[ :])(.+)"
+    r"|(.+?) (?:belongs|goes|fits|should go|must go) +(?:in|into) +the +(?:blank|gap)",
     _ANY | re.DOTALL,
 )
 _BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _FENCE = re.compile(rf"[{SPACES}]*(?:```|~~~)[A-Za-z0-9_+-]*[{SPACES}]*")
 _COMMAND = re.compile(r"\\(?:boxed|text|mathrm|mathbf|texttt)\{(.*)\}", re.DOTALL)
-_EDGES = re.compile(f"^[{SPACES}]+|[{SPACES}]+$")
+_EDGES = re.compile(
+    f"^[{SPACES}]+|(?<![{SPACES}])[{SPACES}]+$"
+)  # a long gap is looked at once, not from each of its spaces
 _WRAPPING = "\"'`*_$“”‘’«»"
-_LEFT, _RIGHT = re.compile(f"^[{SPACES}{_WRAPPING}]+"), re.compile(f"[{SPACES}{_WRAPPING}]+$")
+_LEFT, _RIGHT = re.compile(f"^[{SPACES}{_WRAPPING}]+"), re.compile(f"(?<![{SPACES}{_WRAPPING}])[{SPACES}{_WRAPPING}]+$")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 
 
 def readings(text: str) -> tuple[str, ...]:
     r"""The ways to read the final answer off a reply, the likelier first.
 
-    What follows the last ``Answer:`` counts: the rest of its line, or all that is left. Without one it is the whole reply, or its last line.
-    "The answer is" and the like may stand before it.
+    What stands between tags ``<answer>`` counts; without them what follows the last ``Answer:``, the rest of its line or all that is left; without one the whole
+    reply, or its last line. "The answer is" and the like may stand before it, "belongs in the blank" after it. Tags that differ name no answer, nor does a last line
+    such as "It should be 42" where an earlier one names another.
 
     >>> readings("Answer: 3? No.\n**Answer:** 42.")
     ('42',)
@@ -42,15 +51,33 @@ def readings(text: str) -> tuple[str, ...]:
     ('So it must be\n42', '42')
     >>> readings("The blank should be `x`.")
     ('The blank should be `x', 'x')
+    >>> readings("<answer>x</answer>, I think."), readings("<answer>x</answer> or <answer>y</answer>")
+    (('x',), ())
     """
-    parts = _MARK.split(text[-_LONGEST_REPLY:])
-    lines = [line for line in _BREAK.split(parts[-1]) if not _FENCE.fullmatch(line) and _EDGES.sub("", line)]
+    text = text[-_LONGEST_REPLY:]
+    tagged, parts = _TAG.findall(text), _MARK.split(_TAG.sub(r"\1", text))
+    lines, is_marked = _lines(parts[-1]), len(parts) > 1
+    if tagged:
+        named = {*map(bare, tagged), *map(bare, lines[:is_marked])}
+        lines = _lines(tagged[0]) if len(named) == 1 else []
     if not lines:
         return ()
     left = "\n".join(lines)
-    found = [bare(one) for one in ((lines[0], left) if len(parts) > 1 else (left, lines[-1]))]
-    said = [bare(match[1]) for one in found if (match := _SAID.fullmatch(one))]
+    found = [bare(one) for one in ((left,) if tagged else (lines[0], left) if is_marked else (left, lines[-1]))]
+    said = _matched(_SAID, found)
+    if len({one for form in (_SAID, _NAMED) for one in _matched(form, map(bare, lines))}) <= 1:
+        said += _matched(_NAMED, found)
     return tuple(dict.fromkeys(one for one in (*found, *said) if one))
+
+
+def _lines(text: str) -> list[str]:
+    """Those that are neither empty nor the edge of a block of code."""
+    return [line for line in _BREAK.split(text) if not _FENCE.fullmatch(line) and _EDGES.sub("", line)]
+
+
+def _matched(form: re.Pattern[str], texts: Iterable[str]) -> list[str]:
+    """What is left of texts that have this form."""
+    return [bare(match[match.lastindex or 0]) for text in texts if (match := form.fullmatch(text))]
 
 
 def bare(text: str) -> str:

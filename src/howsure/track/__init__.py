@@ -3,7 +3,7 @@
 Numbers are shown one at a time; after each, the player says the median (or the mode, …) of all numbers so far. The first wrong
 or malformed answer ends the game, and the score is the number of correct answers before it.
 
-The verbs of ``howsure track`` are functions of the same names here: `estimate`, `run`, `human`, `page`, `collect` and `report`.
+The verbs of ``howsure track`` are functions of the same names here: `estimate`, `run`, `length`, `human`, `page`, `collect` and `report`.
 """
 
 from typing import TYPE_CHECKING
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from howsure._lazy import lazily
 
 if TYPE_CHECKING:
+    from howsure.track.adaptive import MedianLength as MedianLength
+    from howsure.track.adaptive import find_median_length as find_median_length
     from howsure.track.browser import collect_page as collect_page
     from howsure.track.browser import make_page as make_page
     from howsure.track.game.sequence import Setting as Setting
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
     from howsure.track.samples import Samples as Samples
     from howsure.track.terminal import play_human as play_human
 
-    estimate, run, human = estimate_run, play_all, play_human
+    estimate, run, length, human = estimate_run, play_all, find_median_length, play_human
     page, collect, report = make_page, collect_page, report_games
 
 _HOMES = {
+    "MedianLength": "adaptive",
     "Prices": "running.costs",
     "RunEstimate": "running.costs",
     "Samples": "samples",
@@ -42,7 +45,9 @@ _HOMES = {
     "estimate": "running.costs:estimate_run",
     "estimate_run": "running.costs",
     "estimate_tokens": "running.costs",
+    "find_median_length": "adaptive",
     "human": "terminal:play_human",
+    "length": "adaptive:find_median_length",
     "make_page": "browser",
     "measure": "results",
     "page": "browser:make_page",

@@ -21,10 +21,10 @@ from howsure.people import (
     step_rows,
 )
 from howsure.people.protocol import Screen
-from howsure.track.game.prompts import turn_message
+from howsure.track.game.prompts import for_people, turn_message
 from howsure.track.game.rules import Referee
 from howsure.track.game.sequence import Setting
-from howsure.track.game.statistics import shown, statistic
+from howsure.track.game.statistics import shown, statistic, usual_name
 from howsure.track.running.playing import SAMPLES
 from howsure.track.samples import GameSample, Samples
 
@@ -53,10 +53,14 @@ def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: S
     if n_games < 1:
         raise OptionError(f"{n_games} games are too few. Give at least 1.")
     setting = setting or Setting()
+    variant = usual_name(variant)
     kind = statistic(variant)
     practice = replace(setting, length=min(PRACTICE_LENGTH, setting.length))
     games = [_game(f"Game {n + 1} of {n_games}", variant, first_seed + n, setting) for n in range(n_games)]
-    text = f"Numbers come one at a time. After each, type {kind.task}. {kind.rule}\n\nYou cannot see a number again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends a game. A short practice round comes first; it shows after each answer whether it was right."
+    text = (
+        "\n\n".join(for_people(kind))
+        + "\n\nYou cannot see a turn again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends a game. A short practice round comes first; it shows after each answer whether it was right."
+    )
     told: dict[str, str | int] = {
         "variant": variant,
         "setting": setting.label,
@@ -100,11 +104,13 @@ def collect_page(page: BuiltPage | str | os.PathLike[str], results: Iterable[str
 
 
 def _game(title: str, variant: str, seed: int, setting: Setting, *, is_practice: bool = False) -> GameScreen:
-    state, steps = statistic(variant)(), []
-    for number, line in zip(setting.numbers(seed), setting.lines(seed), strict=True):
-        state.update(number)
-        steps.append((turn_message(number, line), [shown(state.answer())]))
-    answer = NumberQuestion(name="answer", text=f"{variant.capitalize()} of all numbers so far", decimals=1)
+    kind = statistic(variant)
+    state, steps = kind(), []
+    for step, line in zip(setting.steps(variant, seed), setting.lines(variant, seed), strict=True):
+        state.take(step)
+        steps.append((turn_message(kind, step, line), [shown(state.answer())]))
+    asked = "Your answer" if kind.intro() else f"{kind.name.capitalize()} of all numbers so far"
+    answer = NumberQuestion(name="answer", text=asked, decimals=1)
     ending = {"stop": "end", "tells": True} if is_practice else {"stop": "wrong"}
     return GameScreen.hiding(steps, answer=answer, id=opaque_id(_INSTRUMENT, seed), title=title, **ending)
 
@@ -124,11 +130,18 @@ def _samples(received: Received) -> list[GameSample]:
 
 def _sample(rater: str, variant: str, seed: int, setting: Setting, played: Sequence[dict[str, object]]) -> GameSample:
     referee = Referee(variant, setting.length)
-    for number, row in zip(setting.numbers(seed), played, strict=False):
-        referee.show(number)
+    for step, row in zip(setting.steps(variant, seed), played, strict=False):
+        referee.show(step)
         if not referee.judge(float(str(row["answer"]))):
             break
-    seconds = sum(float(str(row["seconds"])) for row in played)
+    turn_ms = [round(1000 * float(str(row["seconds"]))) for row in played]
     return GameSample.of(
-        referee.game, model=f"human/{rater}", variant=variant, seed=seed, setting=setting, kind="human", seconds=seconds
+        referee.game,
+        model=f"human/{rater}",
+        variant=variant,
+        seed=seed,
+        setting=setting,
+        kind="human",
+        seconds=sum(turn_ms) / 1000,
+        turn_ms=turn_ms,
     )

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from howsure.charts import Caption, Field, captioned, line_with_band, points_with_trend
 from howsure.charts.drawing import Chart, layered, nominal, quantitative
 from howsure.charts.encodings import NAMES, ON_TOP, position, roles, tooltips
 from howsure.charts.theme import DASHES, LIGHT, PALETTE, ROW
+from howsure.track.adaptive import posterior_of
 from howsure.track.game.error_kinds import BROKEN_OFF, COMPLETE, NO_ANSWER
 from howsure.track.game.sequence import Setting
 from howsure.track.samples import DIRECT
 
 if TYPE_CHECKING:
     from howsure.estimates import Estimate
+    from howsure.track.adaptive import MedianLength
     from howsure.track.baselines import Board
     from howsure.track.results import TrackResult, TrackRow
 
-__all__ = ["ERROR_WORDS", "draw_averages", "draw_errors", "draw_reasoning", "draw_survival"]
+__all__ = ["ERROR_WORDS", "draw_averages", "draw_errors", "draw_lengths", "draw_reasoning", "draw_survival"]
 
 ERROR_WORDS = {
     "format": "wrong format",
@@ -73,6 +76,23 @@ def draw_survival(results: TrackResult, board: Board) -> Chart:
         y=Field("survival", "Games without an error so far", "0–1", domain=(0, 1)),
         group=Field("group", "Player"),
         is_step=True,
+    )
+
+
+def draw_lengths(found: MedianLength) -> Chart:
+    """The probability of a correct last answer by the length of the sequence."""
+    told = found.provenance.settings
+    lengths = np.unique(np.geomspace(1, told["longest"], 120).round())
+    posterior = posterior_of(found.trials, told["chance"], told["longest"])
+    share, low, high = posterior.curve(lengths, told["level"])
+    rows = pl.DataFrame({"length": lengths, "share": share, "low": low, "high": high})
+    note = f"Median length: {found.median} turns"
+    return line_with_band(
+        rows,
+        title=f"Correct last answers by length: {found.model}, {found.variant}",
+        caption=Caption(len(found.trials), "calls", told["level"], "credible, of a logistic curve in log length", note),
+        x=Field("length", "Length of the sequence", "turns", scale="log10"),
+        y=Field("share", "Probability of a correct last answer", "0–1", domain=(0, 1)),
     )
 
 

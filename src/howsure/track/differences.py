@@ -16,7 +16,7 @@ from howsure.estimates import Estimate
 from howsure.stats.means import Mean, paired_difference, unpaired_difference
 from howsure.stats.multiplicity import holm
 from howsure.stats.survival import log_rank
-from howsure.track.samples import DIRECT, Samples
+from howsure.track.samples import DIRECT, EXPLICIT, Samples
 from howsure.track.survival import GameEnds, mean_turns
 
 __all__ = ["Contrast", "Gain", "PlayerDifference", "contrast", "differences", "gains"]
@@ -82,16 +82,16 @@ def differences(samples: Samples, *, level: float = 0.95) -> tuple[PlayerDiffere
 
 
 def gains(samples: Samples, *, level: float = 0.95) -> tuple[Gain, ...]:
-    """Every solver that was shown the state compared with the same model without it, on each board."""
-    keys = ["model", *_BOARD]
-    direct = dict(_parts(samples.frame.filter(pl.col("solver") == DIRECT), keys))
-    shown = _parts(samples.frame.filter(pl.col("solver") != DIRECT), [*keys, "solver"])
-    return tuple(
-        Gain(model, solver, variant, setting, length, contrast(part, direct[key], level=level))
-        for (*key_, solver), part in shown
-        if (key := tuple(key_)) in direct
-        for model, variant, setting, length in [key]
-    )
+    """Every solver that was shown the state compared with the same model and solver without it, on each board."""
+    parts = dict(_parts(samples.frame, ["model", *_BOARD, "solver"]))
+    found = []
+    for (model, variant, setting, length, solver), part in parts.items():
+        if solver.startswith(EXPLICIT):
+            without = solver.removesuffix(" (assistant)").removeprefix(EXPLICIT).removeprefix("+") or DIRECT
+            other = parts.get((model, variant, setting, length, without))
+            if other is not None:
+                found.append(Gain(model, solver, variant, setting, length, contrast(part, other, level=level)))
+    return tuple(found)
 
 
 def contrast(first: pl.DataFrame, second: pl.DataFrame, *, level: float = 0.95) -> Contrast:

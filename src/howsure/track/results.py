@@ -13,6 +13,7 @@ import polars as pl
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats.means import clustered_mean
+from howsure.track.accuracy import Accuracy, accuracy_of
 from howsure.track.baselines import Baseline, Board, baselines, boards
 from howsure.track.differences import Contrast, Gain, PlayerDifference, differences, gains
 from howsure.track.game.endings import IS_CENSORED
@@ -62,6 +63,7 @@ class TrackRow:
     malformed reply ends. Of ``n`` games ``n_censored`` were interrupted, and ``n_no_answer`` ended without an answer, which counts as an error. Where that leaves something open,
     ``bounds`` are the least and the most that the average can be (`howsure.track.survival.average_turns`). ``failures`` counts the reasons.
     ``reasoning`` is the number of reasoning tokens per turn.
+    ``accuracy`` is the share of correct answers by turn: where the answer changes, and after errors where games go on (`howsure.track.accuracy`).
     ``errors`` counts the ways in which games ended, and ``chance_errors`` has the shares of the kinds of errors among wrong guesses in the same turns.
     """
 
@@ -87,6 +89,17 @@ class TrackRow:
     chance_errors: Mapping[str, float]
     usage: Usage
     reasoning: Estimate
+    accuracy: Accuracy
+
+    @property
+    def rests_on_assumption(self) -> bool:
+        """Whether the average is not identified, or more than a small part of it is beyond the turns that were observed."""
+        return self.average.state != "ok" or "constant hazard is assumed" in self.average.reason
+
+    @property
+    def headline(self) -> Estimate:
+        """The average; where that needs an assumption, the restricted mean, which does not."""
+        return self.survival.restricted_mean if self.survival and self.rests_on_assumption else self.average
 
     def metrics(self) -> dict[str, Any]:
         """The eval's metrics under their published names, each with its interval and state."""
@@ -283,11 +296,16 @@ def _row(part: pl.DataFrame, level: float, seed: int) -> TrackRow:
         chance_errors=chance_kinds(part),
         usage=_usage(part),
         reasoning=_reasoning(part, level),
+        accuracy=accuracy_of(part, level=level),
     )
 
 
-_ASKED = pl.min_horizontal(pl.col("max_length") + 1, "length")
-"""Turns that were asked."""
+def _asked(part: pl.DataFrame) -> pl.Expr:
+    """Turns that were asked."""
+    to_first_error = pl.min_horizontal(pl.col("max_length") + 1, "length")
+    if "marks" not in part.columns:
+        return to_first_error
+    return pl.max_horizontal(pl.col("marks").str.len_chars().cast(pl.Int64), to_first_error)
 
 
 def _reasoning(part: pl.DataFrame, level: float) -> Estimate:
@@ -295,13 +313,15 @@ def _reasoning(part: pl.DataFrame, level: float) -> Estimate:
     if not _total(part, "output_tokens"):
         return Estimate.without("undefined", "the tokens of these games were not counted", level=level)
     counted = part.filter(pl.col("reasoning_tokens").is_not_null())
-    sums = counted.group_by("seed", maintain_order=True).agg(pl.col("reasoning_tokens").sum(), _ASKED.sum().alias("n"))
+    sums = counted.group_by("seed", maintain_order=True).agg(
+        pl.col("reasoning_tokens").sum(), _asked(counted).sum().alias("n")
+    )
     found = clustered_mean(sums["reasoning_tokens"], sums["n"], level=level, bounds=None).estimate
     return found if found.low is None else replace(found, low=max(found.low, 0.0))
 
 
 def _usage(part: pl.DataFrame) -> Usage:
-    asked = part.select(_ASKED.sum()).item()
+    asked = part.select(_asked(part).sum()).item()
     read, written, reasoned = (_total(part, name) for name in ("input_tokens", "output_tokens", "reasoning_tokens"))
     return Usage(read, written, reasoned, asked)
 
@@ -322,7 +342,7 @@ def _notes(row: TrackRow) -> list[str]:
         )
     if row.average.state == "above_range":
         notes.append(f"{name}: {row.average.reason}.")
-    elif "constant hazard is assumed" in row.average.reason:
+    elif row.rests_on_assumption:
         notes.append(
             f"{name}: {row.average.reason}. If the hazard changes, the interval is too narrow: read restricted_mean."
         )
@@ -362,6 +382,10 @@ def _row_columns(row: TrackRow) -> dict[str, Any]:
         **{name: getattr(row.usage, name) for name in ("input_tokens", "output_tokens", "reasoning_tokens")},
         "total_tokens": row.usage.total_tokens,
         **columns_of(reasoning_per_turn=row.reasoning),
+        "share_changed": row.accuracy.share_changed,
+        **columns_of(accuracy_changed=row.accuracy.changed, accuracy_unchanged=row.accuracy.unchanged),
+        **columns_of(accuracy=row.accuracy.overall),
+        **columns_of(accuracy_after_right=row.accuracy.after_right, accuracy_after_wrong=row.accuracy.after_wrong),
     }
 
 

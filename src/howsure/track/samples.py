@@ -13,14 +13,16 @@ from howsure.tables import Attempts, Column, Table
 from howsure.track.game.endings import ENDINGS, FAILURES, IS_CENSORED, ended_by
 from howsure.track.game.rules import ERROR_KINDS, ErrorKind, Game
 from howsure.track.game.sequence import STANDARD, Setting
-from howsure.track.game.statistics import VARIANTS
+from howsure.track.game.statistics import statistic
 
 if TYPE_CHECKING:
     from howsure.tables.frames import Part, Source
 
-__all__ = ["DIRECT", "EXPLICIT", "GROUP", "GameSample", "Samples", "load_samples"]
+__all__ = ["COMPLETION", "COT", "DIRECT", "EXPLICIT", "GROUP", "SOLVERS", "GameSample", "Samples", "load_samples"]
 
-DIRECT, EXPLICIT = "direct", "explicit"
+DIRECT, EXPLICIT, COT, COMPLETION = "direct", "explicit", "cot", "completion"
+SOLVERS = (DIRECT, EXPLICIT, COT, f"{EXPLICIT}+{COT}", COMPLETION, f"{EXPLICIT}+{COMPLETION}")
+"""How a model is asked: nothing else, the state shown, reasoning asked for, as one text to continue; the state shown in addition to these."""
 
 GROUP = ("model", "solver", "variant", "setting", "length")
 """What makes games comparable: figures are of one player with one solver on one board."""
@@ -31,7 +33,8 @@ class GameSample:
     """How one game went, and who played it under which conditions.
 
     ``max_length`` counts correct answers, of ``length`` possible. ``failure`` says why a game was interrupted
-    (`howsure.track.game.endings.FAILURES`). Tokens are those of the whole game.
+    (`howsure.track.game.endings.FAILURES`). Tokens are those of the whole game. ``marks`` has every turn where a game did not stop at the first error,
+    ``turn_ms`` how many milliseconds a person took for each.
     """
 
     model: str
@@ -49,6 +52,8 @@ class GameSample:
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     seconds: float | None = None
+    marks: str | None = None
+    turn_ms: str | None = None
 
     @property
     def violation(self) -> int:
@@ -67,6 +72,7 @@ class GameSample:
         solver: str = DIRECT,
         kind: str = "model",
         seconds: float | None = None,
+        turn_ms: Sequence[int] | None = None,
     ) -> GameSample:
         """The sample of a game that was played to its end."""
         return cls(
@@ -80,6 +86,7 @@ class GameSample:
             kind,
             setting.label,
             seconds=seconds,
+            turn_ms=" ".join(map(str, turn_ms)) if turn_ms else None,
         )
 
 
@@ -92,8 +99,12 @@ class Samples(Table):
 
     columns = (
         Column("model", "who played", required=True),
-        Column("solver", "direct, or explicit where the state was shown", required=True),
-        Column("variant", "what was tracked", required=True, choices=VARIANTS),
+        Column(
+            "solver",
+            "how the model was asked: direct, explicit where the state was shown, cot, completion",
+            required=True,
+        ),
+        Column("variant", "what was tracked", required=True),
         Column("setting", "what differs from the original conditions", required=True),
         Column("seed", "which sequence", "whole", required=True, low=0),
         Column("attempt", "1 for the first game with this sequence, then 2, …", "whole", required=True, low=1),
@@ -107,6 +118,8 @@ class Samples(Table):
         _count("output_tokens", "tokens written"),
         _count("reasoning_tokens", "of these, hidden reasoning"),
         Column("seconds", "how long the game took", "number", low=0),
+        Column("marks", "of games that went on after an error: 1 right, 0 wrong, x no answer, by turn"),
+        Column("turn_ms", "of people: milliseconds of each turn, separated by spaces"),
         Column("kind", "human, model or baseline", required=True, choices=("human", "model", "baseline")),
     )
     key = (*GROUP, "seed", "attempt")
@@ -187,6 +200,11 @@ class Samples(Table):
 
     def _check_groups(self, parts: Sequence[Part]) -> None:
         super()._check_groups(parts)
+        for variant in self.lazy.select(pl.col("variant").unique()).collect()["variant"]:
+            try:
+                statistic(variant)
+            except OptionError as error:
+                raise InputError(str(error)) from None
         failed = pl.col("failure").is_not_null()
         is_complete = pl.col("max_length") == pl.col("length")
         format_error = (pl.col("error_kind") == "format").fill_null(False)

@@ -8,6 +8,7 @@ from howsure.estimates import chance
 from howsure.outside_text import csv_text
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
+from howsure.track.adaptive import MedianLength
 from howsure.track.baselines import Board
 from howsure.track.charts import (
     ERROR_WORDS,
@@ -21,7 +22,7 @@ from howsure.track.differences import Contrast
 from howsure.track.results import TrackResult, TrackRow
 from howsure.track.samples import DIRECT
 
-__all__ = ["track_sections"]
+__all__ = ["length_section", "track_sections"]
 
 
 def track_sections(results: TrackResult) -> list[Section]:
@@ -35,6 +36,34 @@ def track_sections(results: TrackResult) -> list[Section]:
     return sections
 
 
+def length_section(found: MedianLength) -> Section:
+    """The length at which half of a model's last answers are correct."""
+    told = found.provenance.settings
+    n_right = sum(one.is_right for one in found.trials)
+    cells: list[list[Cell]] = [[found.model, found.variant, found.median, len(found.trials), n_right, told["longest"]]]
+    columns = ["Model", "Variant", "Median length (turns)", "Calls", "Correct", "Longest possible"]
+    caption = "The number of turns after which half of the last answers are correct, above chance."
+    calls: list[list[Cell]] = [[one.run, one.call, one.length, "yes" if one.is_right else "no"] for one in found.trials]
+    notes = [Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []
+    return Section(
+        "At which length half of the last answers are correct",
+        [
+            *notes,
+            *map(ChartBlock, found.charts().values()),
+            TableBlock(columns, cells, caption),
+            TableBlock(["Run", "Call", "Length", "Correct"], calls, "Every call."),
+            Method(_LENGTH_METHOD.format(chance=told["chance"], level=told["level"])),
+        ],
+    )
+
+
+_LENGTH_METHOD = (
+    "A call shows a whole sequence in one prompt and asks for the last answer. The probability of a correct answer is c + (1 − c)/(1 + (L/M)^s) at length L, with the chance level c = {chance:.2g}, "
+    "the median length M and the slope s. The prior is uniform in log M and log s; the next length is near the expected M. The interval is credible, of level {level:.0%}. Calls of all "
+    "runs are put together. A refusal, an empty reply or one that was cut off counts as wrong."
+)
+
+
 def _board_section(results: TrackResult, board: Board, *, has_notes: bool) -> Section:
     notes = [Text("\n\n".join(results.provenance.notes))] if has_notes and results.provenance.notes else []
     blocks: list[Block] = [
@@ -45,6 +74,7 @@ def _board_section(results: TrackResult, board: Board, *, has_notes: bool) -> Se
         ChartBlock(draw_survival(results, board)),
         _survival(results, board),
         _hazards(results, board),
+        _accuracy(results, board),
         ChartBlock(draw_errors(results, board)),
         _errors(results, board),
         Method(_METHOD.format(level=results.level)),
@@ -53,7 +83,7 @@ def _board_section(results: TrackResult, board: Board, *, has_notes: bool) -> Se
     section = Section(f"For how many turns: {board.title}", blocks)
     baselines = {one.name for one in results.baselines if one.board == board}
     for solver in dict.fromkeys(row.solver for row in results.on(board)):
-        rows = [(row.model, row.average) for row in results.on(board) if row.solver == solver]
+        rows = [(row.model, row.headline) for row in results.on(board) if row.solver == solver]
         players = [row for row in rows if row[0] not in baselines]
         how = "" if solver == DIRECT else f", {solver} state"
         what = f"Correct answers before the first error ({board.title}{how})"
@@ -140,6 +170,18 @@ def _hazards(results: TrackResult, board: Board) -> TableBlock:
     ]
     columns = ["Player", "Solver", "Turns", "Hazard (probability of an error per turn)", "Errors", "Turns played"]
     return TableBlock(columns, rows, "Hazard by range of turns, among the games that reached them.")
+
+
+def _accuracy(results: TrackResult, board: Board) -> TableBlock:
+    rows: list[list[Cell]] = []
+    goes_on = any(row.accuracy.overall.value is not None for row in results.on(board))
+    for row in results.on(board):
+        one = row.accuracy
+        rest: list[Cell] = [one.overall, one.after_right, one.after_wrong] if goes_on else []
+        rows.append([row.model, row.solver, one.share_changed, one.changed, one.unchanged, *rest])
+    columns = ["Player", "Solver", "Share of turns with a new answer", "Accuracy there", "Accuracy in other turns"]
+    columns += ["Accuracy of all turns", "After a correct answer", "After a wrong answer"] if goes_on else []
+    return TableBlock(columns, rows, "Accuracy by turn, of the turns that were answered.")
 
 
 def _gain_section(results: TrackResult) -> Section:

@@ -17,9 +17,10 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.safe_io import read_bytes, write_atomic
+from howsure.track.game.prompts import for_people, turn_message
 from howsure.track.game.rules import Game, Referee
 from howsure.track.game.sequence import Setting
-from howsure.track.game.statistics import shown, statistic
+from howsure.track.game.statistics import Step, shown, statistic, usual_name
 from howsure.track.running.playing import SAMPLES
 from howsure.track.running.reading import FILE, kept_in, locked
 from howsure.track.samples import GameSample, Samples
@@ -50,6 +51,7 @@ class Paused:
     length: int
     n_right: int = 0
     seconds: float = 0.0
+    turn_ms: tuple[int, ...] = ()
 
     @classmethod
     def load(cls, path: Path) -> Paused | None:
@@ -67,16 +69,16 @@ class Paused:
         """Keep the game in `path`."""
         write_atomic(path, json.dumps(asdict(self)) + "\n")
 
-    def numbers(self) -> list[int]:
-        """All numbers of the game."""
-        return Setting.of(self.setting, self.length).numbers(self.seed)
+    def steps(self) -> list[Step]:
+        """All turns of the game."""
+        return Setting.of(self.setting, self.length).steps(self.variant, self.seed)
 
     def referee(self) -> Referee:
         """The referee as he stood when the game was left."""
         referee = Referee(self.variant, self.length)
-        for number in self.numbers()[: self.n_right]:
-            referee.show(number)
-            referee.judge(referee.statistic.answer())
+        for step in self.steps()[: self.n_right]:
+            referee.show(step)
+            referee.judge(referee.truth)
         return referee
 
 
@@ -118,7 +120,7 @@ def play_human(
             return play_human(name, variant, folder, terminal, setting=setting, seed=seed, clock=clock)
     if not re.fullmatch(r"[\w.-]+", name):
         raise OptionError(f"The name {name!r} may have letters, digits, points, hyphens and underscores only.")
-    statistic(variant)  # says now if there is none
+    variant = usual_name(variant)  # says now if there is none
     paused_in = folder / f"paused-{name}-{variant}.json"
     game = Paused.load(paused_in) or _new_game(name, variant, folder, setting or Setting(), seed)
     screen.show(_welcome(game))
@@ -127,9 +129,9 @@ def play_human(
     ended = _turns(game, paused_in, screen, clock)
     if ended is None:
         return None
-    played, seconds = ended
+    played, timed = ended
     with locked(folder):
-        samples = _with_sample(folder, game, played, seconds)
+        samples = _with_sample(folder, timed, played)
         samples.write(folder / FILE)
     paused_in.unlink(missing_ok=True)
     screen.show(_goodbye(game, played))
@@ -156,30 +158,35 @@ def _new_game(name: str, variant: str, folder: Path, setting: Setting, seed: int
     return Paused(name, variant, seed, setting.label, setting.length)
 
 
-def _turns(game: Paused, paused_in: Path, screen: Screen, clock: Callable[[], float]) -> tuple[Game, float] | None:
+def _turns(game: Paused, paused_in: Path, screen: Screen, clock: Callable[[], float]) -> tuple[Game, Paused] | None:
     """Number after number; what was reached is kept after every right answer, so that nothing can be lost."""
-    referee, started = game.referee(), clock()
-    numbers, lines = game.numbers(), Setting.of(game.setting, game.length).lines(game.seed)
+    referee, began, timed = game.referee(), clock(), game
+    steps, lines = game.steps(), Setting.of(game.setting, game.length).lines(game.variant, game.seed)
     for turn in range(game.n_right, game.length):
-        referee.show(numbers[turn])
-        answer = _answer(screen, turn, game, numbers[turn], lines[turn])
-        seconds = game.seconds + clock() - started
-        if answer is None:
-            replace(game, n_right=turn, seconds=seconds).save(paused_in)
+        referee.show(steps[turn])
+        answer = _answer(screen, turn, game, steps[turn], lines[turn])
+        ended = clock()
+        timed = replace(timed, seconds=timed.seconds + ended - began)
+        if answer is None:  # the turn is shown again, and its time begins anew
+            timed.save(paused_in)
             return None
+        timed = replace(timed, turn_ms=(*timed.turn_ms, round(1000 * (ended - began))))
+        began = ended
         if not referee.judge(answer):
             break
-        replace(game, n_right=turn + 1, seconds=seconds).save(paused_in)
-    return referee.game, game.seconds + clock() - started
+        timed = replace(timed, n_right=turn + 1)
+        timed.save(paused_in)
+    return referee.game, timed
 
 
-def _answer(screen: Screen, turn: int, game: Paused, number: int, line: str) -> float | None:
+def _answer(screen: Screen, turn: int, game: Paused, step: Step, line: str) -> float | None:
     """The number that was typed, asked for until there is one; None to leave."""
-    trouble = ""
+    trouble, kind = "", statistic(game.variant)
     while True:
         above = f"{line}\n\n" if line else ""
-        screen.show(f"Turn {turn + 1} of {game.length}\n\n{above}    {number}\n\n{trouble}")
-        text = _ask(screen, f"{game.variant.capitalize()} of all so far ({QUIT} to stop): ")
+        shown = turn_message(kind, step).replace("\n", "\n    ")
+        screen.show(f"Turn {turn + 1} of {game.length}\n\n{above}    {shown}\n\n{trouble}")
+        text = _ask(screen, f"{kind.name.capitalize()} ({QUIT} to stop): ")
         answer = None if text is None else typed(text)
         if text is None or answer is not None:
             return answer
@@ -194,9 +201,8 @@ def _ask(screen: Screen, prompt: str) -> str | None:
 def _welcome(game: Paused) -> str:
     kind = statistic(game.variant)
     told = [
-        f"Numbers come one at a time. After each, type {kind.task}.",
-        kind.rule,
-        "You cannot see a number again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends the game.",
+        *for_people(kind),
+        "You cannot see a turn again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends the game.",
         f"Type {QUIT} to stop; the same command continues from there.",
     ]
     if game.n_right:
@@ -211,7 +217,7 @@ def _goodbye(game: Paused, played: Game) -> str:
     return f"Wrong: the {game.variant} was {shown(played.truth)}. You had {played.max_length} turns right.\n\n"
 
 
-def _with_sample(folder: Path, game: Paused, played: Game, seconds: float) -> Samples:
+def _with_sample(folder: Path, game: Paused, played: Game) -> Samples:
     past, setting = kept_in(folder), Setting.of(game.setting, game.length)
     told = {"model": _player(game.name), "variant": game.variant, "seed": game.seed}
     sample = GameSample.of(
@@ -221,7 +227,8 @@ def _with_sample(folder: Path, game: Paused, played: Game, seconds: float) -> Sa
         seed=game.seed,
         setting=setting,
         kind="human",
-        seconds=round(seconds, 3),
+        seconds=round(game.seconds, 3),
+        turn_ms=game.turn_ms,
     )
     if not past:
         return Samples.from_games([sample])

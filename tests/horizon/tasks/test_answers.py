@@ -25,6 +25,9 @@ from howsure.people.typed import readings
             r"Answer: $\boxed{42}$.",
         ),
         *("Answer: 41 answer: 42", "４２", "Answer:\u00a042"),
+        *("It should be 42.", "It has to be: 42", "The missing number: **42**", "`42` belongs in the gap."),
+        *("<answer>42</answer>", "17?\n<Answer> 42 </Answer>\nSurely.", "Answer: <answer>42</answer>."),
+        *("<answer>42</answer> Again: <answer>42.</answer>", "<answer>It should be 42</answer>"),
     ],
 )
 def test_forms_that_are_right(text):
@@ -36,6 +39,10 @@ def test_forms_that_are_right(text):
     [
         *("", " ", "...", "43", "-42", "4.2", "42 or 43", "not 42", "42\n43", "Answer: 42\nAnswer: 43"),
         *("Answer: 43\n42", "Answer:", "42\nAnswer:", "421", "forty-two", "42%", "42 apples"),
+        *("It should be 43.", "It should not be 42.", "It should be 42 or 43.", "42 or 43 belongs in the gap."),
+        *("It should be 43.\nIt should be 42.", "The number is 43.\nThe missing number: 42", "<answer>43</answer> 42"),
+        *("<answer>42</answer> <answer>43</answer>", "<answer>43</answer>\n<answer>42</answer>", "<answer></answer>42"),
+        *("Answer: 43\n<answer>42</answer>", "<answer>42</answer>\nAnswer: 43", "<answer>42"),
     ],
 )
 def test_forms_that_are_wrong(text):

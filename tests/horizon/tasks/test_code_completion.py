@@ -96,6 +96,9 @@ BLANK = FilledBlank(SUM, SUM.source.replace("x * x", "____"), ("total", "x", "xs
             "total = total + x * x  # sum",
             r"\boxed{x * x}",
         ),
+        *("It should be x * x.", "It must be: `x * x`", "The missing piece: `x * x`", "**Missing piece:** `x * x`"),
+        *("`x * x` belongs in the blank.", "x*x goes into the blank", "<answer>x * x</answer>", "It should be:\nx * x"),
+        *("I square x.\n<answer>\n```python\nx * x\n```\n</answer>", "Add squares.\nIt should be `x * x`."),
     ],
 )
 def test_a_blank_may_be_filled_by_anything_that_works(text):
@@ -108,6 +111,12 @@ def test_a_blank_may_be_filled_by_anything_that_works(text):
         *("", "x", "x + x", "total", "y * y", "x * x; total = 0", "# x * x", "x *", "x * x\nreturn 5", "x * x)"),
         *("__import__('os').system('true')", "x.real * x", "[].append(1)", "while True: pass", "x * x \\", "x" * 9_999),
         *("9 ** 9 ** 9", "f(xs)", "x\r* x", "x *\fx; pass", "lambda: x * x", "x * x,", "print(x * x)", "[x * x]"),
+        *("It should be x + x.", "It should not be x * x.", "The missing piece: `x + x`", "<answer>x + x</answer>"),
+        *("`x + x` belongs in the blank.", "`x * x` does not belong in the blank.", "x * x <answer>x</answer>"),
+        *("x * x or x + x", "x + x and x * x", "It should be x * x or x + x.", "It should be x * x, not x + x."),
+        *("`x + x` or `x * x` belongs in the blank.", "<answer>x * x or x</answer>"),
+        *("<answer>x * x</answer>\n<answer>x + x</answer>", "<answer>x + x</answer> <answer>x * x</answer>"),
+        *("It should be x + x.\nIt should be x * x.", "The missing piece: `x + x`\n`x * x` belongs in the blank."),
     ],
 )
 def test_a_blank_is_wrong_otherwise(text):
@@ -157,6 +166,11 @@ BUG = MendedLine(SUM, SUM.source.replace("x * x", "x + x"))
             "4: total=total+x*x # (was x + x)",
         ),
         "The answer is 4: total = total + x * x.",
+        *("L4: total = total + x * x", "l4 - total += x * x", "The wrong line is 4: total = total + x * x"),
+        *("Wrong line: 4: total = total + x * x", "The wrong line is line 4: `total = total + x * x`"),
+        *("The bug is on line 4. It should be: total = total + x * x", "The bug is in line 4: total = total + x * x"),
+        "The error is on line 4.\nIt should be:\n```python\ntotal = total + x * x\n```",
+        "<answer>4: total = total + x * x</answer>",
     ],
 )
 def test_a_line_may_be_mended_in_any_way_that_works(text):
@@ -188,6 +202,18 @@ def test_a_line_may_be_mended_in_any_way_that_works(text):
             "4: return",
             "-4: x",
         ),
+        *("L3: total = total + x * x", "L4: total = total + x + x", "The wrong line is 3: total = total + x * x"),
+        *(
+            "The wrong line is not 4: total = total + x * x",
+            "The bug is on line 3. It should be: total = total + x * x",
+        ),
+        *(
+            "The bug is on line 4. It should be: total = total + x",
+            "The bug is on line 3. Line 4 should be total += x * x",
+        ),
+        *("The bug is not on line 4. It should be: total = total + x * x", "<answer>3: total = total + x * x</answer>"),
+        *("L3 or L4: total = total + x * x", "4: total = total + x * x or total + x + x"),
+        "<answer>4: total = total + x * x</answer><answer>3: total = total + x * x</answer>",
     ],
 )
 def test_a_line_is_wrong_otherwise(text):

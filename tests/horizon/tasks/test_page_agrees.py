@@ -35,6 +35,10 @@ RIGHT = (
         "'{}'",
         "\u00a0{}",
         "My answer is **{}**",
+        "It should be {}.",
+        "The missing piece: `{}`",
+        "`{}` belongs in the blank.",
+        "I think <answer>{}</answer>.",
     ),
 )
 WRONG = (
@@ -49,6 +53,7 @@ WRONG = (
         "no",
     ),
     *("- {}!", "Anything but {} is right", "Is it {}?", "..", "```", "Answer:"),
+    *("It should be none.\nIt should be {}.", "<answer>{}</answer><answer>none</answer>", "It should be {} or none."),
 )
 
 

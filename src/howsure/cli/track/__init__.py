@@ -10,6 +10,10 @@ VERBS: Panels = {
     },
     "Playing": {
         "run": ("howsure.cli.track.run", "Run models or scripted baselines."),
+        "length": (
+            "howsure.cli.track.length",
+            "The length at which half of a model's last answers are correct, with few calls.",
+        ),
         "human": ("howsure.cli.track.human", "Play it yourself in the terminal."),
         "page": ("howsure.cli.track.page", "The same game as a page for a browser."),
         "collect": ("howsure.cli.track.collect", "Read the files that players sent back."),

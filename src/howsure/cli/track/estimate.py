@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from howsure.cli.asking import prices_of
 from howsure.cli.options import Output, verb
 from howsure.cli.track.conditions import Conditions, NSamples, Solvers, Variants
-from howsure.errors import OptionError
 
 __all__ = ["app"]
 
@@ -51,11 +51,9 @@ def estimate(
 
     Writes estimate.csv and estimate.json.
     """
-    from howsure.track.running.costs import Prices, estimate_run
+    from howsure.track.running.costs import estimate_run
 
-    if (input_price is None) != (output_price is None):
-        raise OptionError("--input-price and --output-price are used together; give both or neither.")
-    prices = None if input_price is None or output_price is None else Prices(input_price, output_price, cached_price)
+    prices = prices_of(input_price, output_price, cached_price)
     result = estimate_run(
         variant,
         solver,

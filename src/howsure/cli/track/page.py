@@ -16,7 +16,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command(epilog="Example: howsure track page --variant mode -o play.html")
+@app.command(epilog="Example: howsure track page --games 3 -o play.html")
 @verb
 def page(
     conditions: Conditions,

@@ -28,6 +28,7 @@ def print_result(results: TrackResult, output: Output) -> None:
     rows: list[tuple[Any, ...]] = [
         (
             *_who(r),
+            _restricted(r),
             r.average,
             _bounds(r),
             r.stddev,
@@ -40,16 +41,19 @@ def print_result(results: TrackResult, output: Output) -> None:
         )
         for r in results.rows
     ]
-    figures: tuple[str, ...] = (f"average [{results.level:.0%}]", "average, bounds", "SD", "median", "max", "min")
-    figures += ("violations", "games", "interrupted")
+    level = f"[{results.level:.0%}]"
+    figures: tuple[str, ...] = (f"restricted mean {level}", f"average {level}", "average, bounds", "SD", "median")
+    figures += ("max", "min", "violations", "games", "interrupted")
     if not any(row.bounds or row.n_censored for row in results.rows):
-        figures = tuple(name for name in figures if name not in ("average, bounds", "interrupted"))
-        rows = [(*row[:4], *row[5:-1]) for row in rows]
+        figures = tuple(name for name in figures if name not in (figures[0], "average, bounds", "interrupted"))
+        rows = [(*row[:3], row[4], *row[6:-1]) for row in rows]
     exact = [one for one in results.baselines if one.name == GUESSING]
     told = "; ".join(f"{one.name} on {one.board.variant} {one.average}" for one in exact)
     console.table(
         "Correct answers before the first error", ("player", "solver", "variant", *figures), rows, f"Baseline: {told}."
     )
+    if any(row.accuracy.share_changed is not None for row in results.rows):
+        _print_accuracy(results, output)
     if results.gains:
         gained = [(g.model, g.solver, _board(g), *_contrast(g.contrast)) for g in results.gains]
         titles = ("model", "solver", "variant", "explicit − implicit", "up to turn", "p", "sequences")
@@ -75,6 +79,33 @@ def print_result(results: TrackResult, output: Output) -> None:
         )
         console.table("Kinds of wrong answers", ("player", "solver", "variant", *_KINDS.values()), kinds, caption)
     console.json(results.as_dict())
+
+
+def _print_accuracy(results: TrackResult, output: Output) -> None:
+    rows = [(*_who(r), r.accuracy) for r in results.rows]
+    changed = [
+        (*who, f"{a.share_changed:.0%}", a.changed, a.unchanged) for *who, a in rows if a.share_changed is not None
+    ]
+    heads = ("player", "solver", "variant")
+    caption = (
+        "Of turns that were answered. Who only repeats the last answer is correct where the answer stays the same."
+    )
+    output.console.table(
+        "Accuracy by turn",
+        (*heads, "turns with a new answer", "accuracy there", "in the other turns"),
+        changed,
+        caption,
+    )
+    on = [(*who, a.overall, a.after_right, a.after_wrong) for *who, a in rows if a.overall.value is not None]
+    if on:
+        columns = (*heads, "accuracy", "after a correct answer", "after a wrong answer")
+        output.console.table(
+            "Games that went on after errors", columns, on, "After a wrong answer: the rate of recovery."
+        )
+
+
+def _restricted(row: TrackRow) -> str | None:
+    return f"{row.survival.restricted_mean} to turn {row.survival.reach}" if row.survival else None
 
 
 def _who(row: TrackRow) -> tuple[str, str, str]:

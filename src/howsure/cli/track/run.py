@@ -83,6 +83,9 @@ def run(
     if player and solver != ["direct"]:
         raise OptionError("--solver is for models: a scripted player knows its own state. Leave it out.")
     exit_codes = [0]
+    asking = playing.into(output) if model else {"out": output.out}
+    if model:
+        _tell_estimate(output, variant, solver, samples, conditions, playing, model)
 
     def after_model(name: str, of: str, found: ModelRun) -> None:
         tell_errors(found, output, f"{name} on {of}: not every game was played.")
@@ -101,7 +104,7 @@ def run(
             seed=seed,
             after_model=after_model,
             progress=progress,
-            **(playing.into(output) if model else {"out": output.out}),
+            **asking,
         )
     print_result(result, output)
     if output.out:
@@ -109,3 +112,45 @@ def run(
         output.console.wrote([output.out / name for name in (*names, "track.json")])
     if max(exit_codes):
         raise SystemExit(max(exit_codes))
+
+
+def _tell_estimate(
+    output: Output,
+    variants: list[str],
+    solvers: list[str],
+    n_samples: int,
+    conditions: Conditions,
+    playing: PlayingOptions,
+    models: list[str],
+) -> None:
+    """What the run will use, before anything is asked; reasoning is not known beforehand."""
+    from howsure.track.running.costs import estimate_run
+
+    setting, prices = conditions.setting, playing.prices
+    found = estimate_run(variants, solvers, n_samples=n_samples * playing.epochs, setting=setting, prices=prices)
+    by_turns: dict[float, tuple[int, float]] = {}
+    for row in found.rows:
+        tokens, cost = by_turns.get(row.turns, (0, 0.0))
+        by_turns[row.turns] = (
+            tokens + row.total_tokens * len(models),
+            cost + (row.cost(prices) if prices else 0) * len(models),
+        )
+    cases = [
+        f"{tokens / 1e6:,.1f} million"
+        + (f", cost {cost:,.2f}" if prices else "")
+        + f" (games of {turns:g} correct answers)"
+        for turns, (tokens, cost) in by_turns.items()
+    ]
+    limits = [
+        f"{name} {value:g}"
+        for name, value in (("--max-tokens-total", playing.max_tokens_total), ("--max-cost", playing.max_cost))
+        if value is not None
+    ]
+    told = [f"Tokens, estimated without reasoning: {'; '.join(cases)}."]
+    told += [f"Each run ends at {' or '.join(limits)}; the same command with more continues."] if limits else []
+    told += [
+        f"{name}: asked through Inspect's provider; openai-http/{name.partition('/')[2]} asks the same server with less CPU time per turn."
+        for name in models
+        if name.startswith("openai-api/")
+    ]
+    output.console.notes(told)

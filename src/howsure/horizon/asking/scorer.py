@@ -12,7 +12,7 @@ from inspect_ai.solver import TaskState
 
 from howsure.horizon.task_bank import Instance, Task
 from howsure.horizon.task_bank.rubric import ask_judge, combined, read_score
-from howsure.running import Tokens, failure_of, keep_reply
+from howsure.running import Gate, Tokens, failure_of, keep_reply
 
 __all__ = ["JUDGE", "task_score"]
 
@@ -23,10 +23,10 @@ _LONGEST = 300  # of a reply, in characters; the whole one is in the log's messa
 @scorer(metrics=[mean(), stderr(cluster="task")])
 def task_score(tasks: Sequence[Task], *, is_judged: bool = False, cache: bool = False) -> Scorer:
     """0 to 1. A reply that is none, or that nobody judged, has no score; why is in the sample's metadata."""
-    by_id = {task.id: task for task in tasks}
+    by_id, gate = {task.id: task for task in tasks}, Gate() if is_judged else None
 
     async def score(state: TaskState, target: Target) -> Score:
-        verdict = await _verdict(state, by_id[state.metadata["task"]], is_judged=is_judged, cache=cache)
+        verdict = await _verdict(state, by_id[state.metadata["task"]], gate, cache=cache)
         state.metadata["failure"] = verdict.failure
         said: dict[str, Any] = {"answer": state.output.completion[-_LONGEST:], "explanation": verdict.words}
         if verdict.value is None:
@@ -45,7 +45,7 @@ class _Verdict:
     words: str | None = None
 
 
-async def _verdict(state: TaskState, task: Task, *, is_judged: bool, cache: bool) -> _Verdict:
+async def _verdict(state: TaskState, task: Task, gate: Gate | None, *, cache: bool) -> _Verdict:
     if state.metadata["failure"]:
         return _Verdict(failure=state.metadata["failure"])
     instance = task.instance(state.metadata["seed"])
@@ -57,13 +57,13 @@ async def _verdict(state: TaskState, task: Task, *, is_judged: bool, cache: bool
         return _Verdict(value)
     if task.verification_type == "expert_review":
         return _Verdict(failure="expert", words=instance.rubric)
-    return await _judged(state, instance, cache=cache) if is_judged else _Verdict(failure="unjudged")
+    return await _judged(state, instance, gate, cache=cache) if gate else _Verdict(failure="unjudged")
 
 
-async def _judged(state: TaskState, instance: Instance, *, cache: bool) -> _Verdict:
+async def _judged(state: TaskState, instance: Instance, gate: Gate, *, cache: bool) -> _Verdict:
     asked = ask_judge(instance, state.output.completion)
     policy = keep_reply(state.sample_id, JUDGE) if cache else False
-    output = await get_model(role=JUDGE, required=True).generate(asked, cache=policy)
+    output = await gate.ask(lambda: get_model(role=JUDGE, required=True).generate(asked, cache=policy))
     if output.usage:
         state.metadata |= {f"judge_{name}_tokens": n for name, n in asdict(Tokens.of(output.usage)).items()}
     value = read_score(output.completion)

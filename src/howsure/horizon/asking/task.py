@@ -17,7 +17,7 @@ from howsure.horizon.asking.scorer import JUDGE, task_score
 from howsure.horizon.asking.worked_examples import worked_examples
 from howsure.horizon.task_bank import Task, read_tasks
 from howsure.horizon.task_bank.instances import instance_seed, sample_id
-from howsure.running import Tokens, keep_reply
+from howsure.running import Gate, Tokens, keep_reply
 
 __all__ = ["attempt_task", "make_task", "name_tasks"]
 
@@ -79,10 +79,13 @@ def make_task(
 def attempt_task(*, cache: bool = False) -> Solver:
     """Ask once. What the reply cost is in the sample's metadata."""
 
+    gate = Gate()
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.metadata["failure"] = "limit"  # what stops it here without an error is one of Inspect's limits
         # not `generate`, which fails on a reply without choices
-        state.output = await get_model().generate(state.messages, cache=keep_reply(state.sample_id) if cache else False)
+        policy = keep_reply(state.sample_id) if cache else False
+        state.output = await gate.ask(lambda: get_model().generate(state.messages, cache=policy))
         state.messages.extend(choice.message for choice in state.output.choices[:1])
         state.metadata["failure"] = None
         if state.output.usage:

@@ -104,7 +104,7 @@ class FilledBlank(Checker):
         return any(passes(source, self.sample) for source in self._fillings(_code_alone(reading)))
 
     def _fillings(self, piece: str) -> Iterator[str]:
-        if not _is_one_piece(piece):
+        if not _is_one_piece(piece, self.source):
             return
         # what a page calls right: it knows answers by their letters alone, without spaces and case
         yield from (self._filled(one) for one in self._asked_for() if plain_form(one) == plain_form(piece))
@@ -141,7 +141,7 @@ class MendedLine(Checker):
         if not said or not 1 <= int(said["number"]) <= len(lines):
             return
         number, piece = int(said["number"]), _code_alone(said["line"])
-        if not _is_one_piece(piece):
+        if not _is_one_piece(piece, self.source):
             return
         # what a page calls right: it knows answers by their letters alone, without spaces and case
         told = plain_form(f"{number}: {piece}")
@@ -152,12 +152,13 @@ class MendedLine(Checker):
 
 
 _LINE = re.compile(
-    r"(?:(?:change|correct|fix|replace) +)?(?:the +)?(?:line *)?(?:number +|no\. *|# *)?(?P<number>[0-9]{1,2})"
-    r"(?: +(?:should|must|has to) +(?:be|read|say)| +becomes| +to| +with| +is)?(?!\w)"
+    r"(?:(?:change|correct|fix|replace) +|(?:the +)?(?:bug|error|fault|mistake|problem) +is +(?:in|on|at) +)?"
+    r"(?:the +)?(?:(?:wrong|faulty|incorrect) +)?(?:line *(?:(?:is|:) +(?:line +)?)?|l)?(?:number +|no\. *|# *)?(?P<number>[0-9]{1,2})"
+    r"(?:[.,:;]?\s+(?:it +)?(?:should|must|has to) +(?:be|read|say)| +becomes| +to| +with| +is)?(?!\w)"
     r"\s*(?:[:.)|]|-+>?|[–—→])?\s*(?P<line>.+)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A line with its number before it: ``3: line``, ``3 - line``, ``Line 3 should be: line``, ``Change line 3 to line``."""
+"""A line with its number before it: ``3: line``, ``L3 - line``, ``Line 3 should be: line``, ``Change line 3 to line``, ``The bug is on line 3. It should be: line``."""
 
 
 def _code_alone(text: str) -> str:
@@ -181,9 +182,11 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _is_one_piece(text: str) -> bool:
-    """Short, on one line, and neither a second statement nor a way to comment out what follows."""
-    return len(text) <= _LONGEST_ANSWER and len(text.splitlines()) == 1 and not set(text) & set(";#\\")
+def _is_one_piece(text: str, source: str) -> bool:
+    """Short, on one line, and neither a second statement nor a way to comment out what follows; nor two answers, as in "x + 1 or x - 1"."""
+    is_short = len(text) <= _LONGEST_ANSWER and len(text.splitlines()) == 1
+    joined = {"or", "and"} & set(re.findall(r"\w+", text.lower()))
+    return is_short and not set(text) & set(";#\\") and joined <= set(re.findall(r"\w+", source))
 
 
 def _drawn_blank(rng: random.Random, source: str, difficulty: float) -> ast.expr:

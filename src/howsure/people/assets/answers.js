@@ -27,12 +27,16 @@ const normalText = (text) => text.normalize("NFKC").replace(SPACES, "").toLowerC
 
 const EDGES = new RegExp(`^${SPACES.source}|${SPACES.source}$`, "g");
 const WRAPPED = `[${SPACES.source.slice(1, -2)}"'\`*_$“”‘’«»]+`;
-const SAID = new RegExp(
-  "^(?:(?:so|thus|hence|therefore|then)[ ,:]+)?(?:(?:the|my) +)?(?:(?:final|correct|right|missing|next) +)?" +
-    "(?:answer|result|blank|piece|expression|value|number|term|letter|letters|digits|order) +" +
-    "(?:is|are|should be|must be|would be)[ :]+(.+)$",
+const SUBJECT =
+  "(?:(?:so|thus|hence|therefore|then)[ ,:]+)?(?:(?:the|my) +)?(?:(?:final|correct|right|missing|next) +)?" +
+  "(?:answer|result|blank|piece|expression|value|number|term|letter|letters|digits|order)";
+const SAID = new RegExp(`^${SUBJECT} +(?:is|are|should be|must be|would be)[ :]+(.+)$`, "is");
+const NAMED = new RegExp(
+  `^(?:(?:${SUBJECT} *:|it +(?:should|must|has to) +be[ :])(.+)` +
+    "|(.+?) (?:belongs|goes|fits|should go|must go) +(?:in|into) +the +(?:blank|gap))$",
   "is",
 );
+const TAG = /<answer>(.*?)<\/answer>/gis;
 const FENCE = new RegExp(`^(?:${SPACES.source})?(?:\`\`\`|~~~)[A-Za-z0-9_+-]*(?:${SPACES.source})?$`);
 
 const unwrapped = (text) => {
@@ -48,16 +52,29 @@ const bare = (text) => {
   return inner || all;
 };
 
-// The ways to read the final answer off a text: what follows the last "Answer:", or the whole text, or its last line.
+// The ways to read the final answer off a text: what stands in tags or follows the last "Answer:", or the whole text, or its last line.
 const readings = (text) => {
-  const parts = [...text].slice(-10000).join("").split(/\banswer\b[ *_`]{0,4}(?:is[ *_`]{0,4})?:[ *_`]{0,4}/i);
-  const lines = parts.at(-1).split(/[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/).filter((line) => !FENCE.test(line) && !isBlank(line));
+  const end = [...text].slice(-10000).join("");
+  const tagged = [...end.matchAll(TAG)].map((match) => match[1]);
+  const parts = end.replace(TAG, "$1").split(/\banswer\b[ *_`]{0,4}(?:is[ *_`]{0,4})?:[ *_`]{0,4}/i);
+  let lines = linesOf(parts.at(-1));
+  const isMarked = parts.length > 1;
+  if (tagged.length) {
+    const named = new Set([...tagged, ...(isMarked ? lines.slice(0, 1) : [])].map(bare));
+    lines = named.size === 1 ? linesOf(tagged[0]) : [];
+  }
   if (!lines.length) return [];
   const left = lines.join("\n");
-  const found = (parts.length > 1 ? [lines[0], left] : [left, lines.at(-1)]).map(bare);
-  const said = found.map((one) => SAID.exec(one)).filter(Boolean).map((match) => bare(match[1]));
-  return [...found, ...said].filter(Boolean);
+  const found = (tagged.length ? [left] : isMarked ? [lines[0], left] : [left, lines.at(-1)]).map(bare);
+  const isOne = new Set([SAID, NAMED].flatMap((form) => matched(form, lines.map(bare)))).size <= 1;
+  return [...found, ...matched(SAID, found), ...(isOne ? matched(NAMED, found) : [])].filter(Boolean);
 };
+
+// Lines that are neither empty nor the edge of a block of code.
+const linesOf = (text) => text.split(/[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/).filter((line) => !FENCE.test(line) && !isBlank(line));
+
+// What is left of texts that have this form.
+const matched = (form, texts) => texts.map((text) => form.exec(text)).filter(Boolean).map((match) => bare(match[1] ?? match[2]));
 
 const plainForm = (text) => {
   const one = text.replace(EDGES, "").replaceAll("{,}", ",").replaceAll("\\,", "");

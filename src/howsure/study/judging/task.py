@@ -12,7 +12,7 @@ from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from howsure.running import failure_of
+from howsure.running import Gate, failure_of
 from howsure.study.judging.questions import ask, asked, oriented, read_reply, sample_id
 from howsure.study.protocol import Dimension, Study
 
@@ -51,9 +51,11 @@ def judge_pairs(study: str | Study, only: Collection[str] | None = None, repeats
 def rate_pair(dimensions: Sequence[Dimension]) -> Solver:
     """Ask once, and read the reply; what it chose, or why it gave no rating, is in the sample's metadata."""
 
+    gate = Gate()
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         # not `generate`, which fails on a reply without choices
-        state.output = await get_model().generate(state.messages)
+        state.output = await gate.ask(lambda: get_model().generate(state.messages))
         state.messages.extend(choice.message for choice in state.output.choices[:1])
         chosen = read_reply(state.output.completion, dimensions)
         failure = failure_of(state.output, has_answer=chosen is not None) or ("format" if chosen is None else None)

@@ -26,6 +26,7 @@ FAILURES: dict[str, Ending] = {
     "working_limit": "interrupted",
     "cost_limit": "interrupted",
     "operator_limit": "interrupted",
+    "budget": "interrupted",
     "context": "limit",
     "token_limit": "limit",
     "message_limit": "limit",

@@ -38,4 +38,4 @@ def chance_kinds(games: pl.DataFrame) -> dict[str, float]:
 
 @lru_cache(maxsize=100_000)
 def _kinds_at(variant: str, setting: str, length: int, seed: int, n_right: int) -> Mapping[ErrorKind, float]:
-    return guess_kinds(variant, Setting.of(setting, length).numbers(seed)[: n_right + 1])
+    return guess_kinds(variant, Setting.of(setting, length).steps(variant, seed)[: n_right + 1])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure.track.game.sequence import Setting
-from howsure.track.game.statistics import statistic
+from howsure.track.game.statistics import Step, statistic
 
 __all__ = ["GuessingTurns", "expected_random"]
 
@@ -36,17 +36,17 @@ def expected_random(variant: str, seeds: Iterable[int], setting: Setting | None 
     with p_i the probability that the guess in turn i is correct, given the numbers shown until then.
     """
     setting = setting or Setting()
-    moments = {seed: _moments(variant, setting.numbers(seed)) for seed in seeds}
+    moments = {seed: _moments(variant, setting.steps(variant, seed)) for seed in seeds}
     means = np.array([mean for mean, _ in moments.values()])
     variances = np.array([square - mean**2 for mean, square in moments.values()])
     run_sd = math.sqrt(variances.sum()) / len(means)
     return GuessingTurns(float(means.mean()), run_sd, {seed: mean for seed, (mean, _) in moments.items()})
 
 
-def _moments(variant: str, numbers: list[int]) -> tuple[float, float]:
+def _moments(variant: str, steps: list[Step]) -> tuple[float, float]:
     state, survival, mean, square = statistic(variant)(), 1.0, 0.0, 0.0
-    for turn, number in enumerate(numbers, 1):
-        state.update(number)
+    for turn, step in enumerate(steps, 1):
+        state.take(step)
         survival *= state.chance()
         mean += survival
         square += (2 * turn - 1) * survival

@@ -6,7 +6,7 @@ import re
 import sys
 from functools import cache
 
-__all__ = ["is_right", "parse", "split_reasoning"]
+__all__ = ["is_right", "parse", "parse_all", "split_reasoning"]
 
 # how models mark reasoning in the text of a reply: what opens it, and what closes it
 _MARKS = (
@@ -86,8 +86,14 @@ def parse(text: str, variant: str, *, takes_first: bool = False) -> float | None
     >>> parse("[median:40.5]", "median") is None
     True
     """
-    said = _pattern(variant).findall(text)
-    return min(float(said[0 if takes_first else -1]), sys.float_info.max) if said else None
+    said = parse_all(text, variant)
+    return said[0 if takes_first else -1] if said else None
+
+
+def parse_all(text: str, variant: str) -> list[float]:
+    """The numbers in all ``[variant: number]``, in their order."""
+    word = variant.partition("-")[0]  # the size of a state is not in the brackets
+    return [min(float(said), sys.float_info.max) for said in _pattern(word).findall(text)]
 
 
 def is_right(answer: float, truth: float) -> bool:

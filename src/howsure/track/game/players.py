@@ -12,7 +12,7 @@ import numpy as np
 from howsure.errors import OptionError
 from howsure.track.game.prompts import bracketed
 from howsure.track.game.rules import Player
-from howsure.track.game.statistics import Statistic, statistic
+from howsure.track.game.statistics import Statistic, Step, Update, statistic
 
 __all__ = ["PLAYERS", "player"]
 
@@ -25,7 +25,7 @@ def player(name: str, variant: str, *, seed: Seed = 0) -> Player:
     """The player called `name`, ready for one sequence of `variant`.
 
     ``oracle`` is always right. ``random`` says one of the numbers seen (see the statistic's `guess`). ``largest`` says the
-    largest so far. ``window-20`` tracks the last 20 numbers and has forgotten the rest. ``noisy-0.05`` is right, but
+    largest number so far. ``window-20`` tracks the last 20 turns from the start's state and has forgotten the rest. ``noisy-0.05`` is right, but
     errs with chance 0.05 in each turn. ``seed`` matters to ``random`` and ``noisy``: give a run's seed and the sample's, ``(run, sample)``.
     """
     word, _, number = name.partition("-")
@@ -41,8 +41,8 @@ class _Oracle:
     def __init__(self, kind: type[Statistic], name: str, seed: Seed) -> None:
         self._kind, self._state = kind, kind()
 
-    def reply(self, number: int) -> str:
-        self._state.update(number)
+    def reply(self, step: Step) -> str:
+        self._state.take(step)
         return bracketed(self._kind, self._state.answer())
 
 
@@ -54,8 +54,8 @@ class _Noisy:
         self._chance = _number(name, "a probability from 0 to 1", r"0|1|0?\.\d+|1\.0+", "noisy-0.05")
         self._rng = np.random.default_rng(seed)
 
-    def reply(self, number: int) -> str:
-        self._state.update(number)
+    def reply(self, step: Step) -> str:
+        self._state.take(step)
         return bracketed(self._kind, self._state.answer() + (self._rng.random() < self._chance))
 
 
@@ -65,15 +65,15 @@ class _Window:
     def __init__(self, kind: type[Statistic], name: str, seed: Seed) -> None:
         self._kind, self._state = kind, kind()
         self._size = int(_number(name, "a whole number, at least 1", r"[1-9]\d{0,8}", "window-20"))
-        self._last: deque[int] = deque(maxlen=self._size)
+        self._last: deque[Step] = deque(maxlen=self._size)
 
-    def reply(self, number: int) -> str:
+    def reply(self, step: Step) -> str:
         is_full = len(self._last) == self._size
-        self._last.append(number)
+        self._last.append(step)
         if is_full:
             self._state = self._kind()
-        for one in self._last if is_full else (number,):
-            self._state.update(one)
+        for one in self._last if is_full else (step,):
+            self._state.take(one)
         return bracketed(self._kind, self._state.answer())
 
 
@@ -81,10 +81,12 @@ class _Largest:
     """Remembers one number."""
 
     def __init__(self, kind: type[Statistic], name: str, seed: Seed) -> None:
+        if kind.intro() or kind.name == "lookback":
+            raise OptionError(f"largest plays statistics of numbers, not {kind.name}. Choose another player.")
         self._kind, self._largest = kind, 0
 
-    def reply(self, number: int) -> str:
-        self._largest = max(self._largest, number)
+    def reply(self, step: Step) -> str:
+        self._largest = max(self._largest, *map(int, step if isinstance(step, list) else [step]))
         return bracketed(self._kind, self._largest)
 
 
@@ -93,10 +95,10 @@ class _Random:
 
     def __init__(self, kind: type[Statistic], name: str, seed: Seed) -> None:
         self._kind, self._rng = kind, np.random.default_rng(seed)
-        self._seen: list[int] = []
+        self._seen: list[Update] = []
 
-    def reply(self, number: int) -> str:
-        self._seen.append(number)
+    def reply(self, step: Step) -> str:
+        self._seen += step if isinstance(step, list) else [step]
         return bracketed(self._kind, self._kind.guess(self._seen, self._rng))
 
 

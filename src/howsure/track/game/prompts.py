@@ -2,38 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from howsure.track.game.sequence import Setting
-from howsure.track.game.statistics import Statistic, shown, statistic
+from howsure.track.game.sequence import OTHER, Setting
+from howsure.track.game.statistics import Statistic, Step, shown, statistic
 from howsure.yaml_files import read_yaml
 
-__all__ = ["bracketed", "instructions", "state_message", "turn_message"]
+__all__ = ["all_turns", "bracketed", "for_people", "instructions", "state_message", "turn_message"]
 
 
-def instructions(variant: str, setting: Setting | None = None) -> str:
+def instructions(
+    variant: str, setting: Setting | None = None, *, asks_for_reasoning: bool = False, asks_for_last: bool = False
+) -> str:
     """The opening message.
 
-    Where the setting has distractors it says that they are to be ignored; where it is brief, that a reply holds nothing but the answer, so that
+    Where the setting has distractors or updates of another game it says that they are to be ignored; where it is brief, that a reply holds nothing but the answer, so that
     no scratchpad makes the state explicit.
     """
     kind, setting = statistic(variant), setting or Setting()
-    names = [
-        "numbers",
-        "task",
-        "answer",
-        *(["distractors"] if setting.distractors else []),
-        *(["brief"] if setting.is_brief else []),
+    is_numbers, is_several = not kind.intro(), setting.updates > 1
+    filled = {
+        "low": setting.low,
+        "high": setting.high - 1,
+        "task": kind.task,
+        "rule": kind.rule,
+        "variant": kind.name,
+        "updates": setting.updates,
+        "other": OTHER,
+        "answer": bracketed(kind, "<answer>"),
+    }
+
+    def told(*names: str) -> list[str]:
+        return [_texts()[name].format(**filled).strip() for name in names]
+
+    shown = told("several_numbers" if is_several else "numbers") if is_numbers else [kind.intro()]
+    if is_several and not is_numbers:
+        shown += told("several")
+    one_shot = ["one_shot_last" if asks_for_last else "one_shot"] if setting.mode == "one-shot" else []
+    asides = [
+        name
+        for name, is_due in {
+            "distractors": setting.distractors,
+            "interference": setting.interference,
+            "brief": setting.is_brief,
+            "continue": setting.mode == "continue",
+            "reasoning": asks_for_reasoning,
+        }.items()
+        if is_due
     ]
-    filled = {"low": setting.low, "high": setting.high - 1, "task": kind.task, "rule": kind.rule, "variant": variant}
-    told = [_texts()[name].format(**filled, answer=bracketed(kind, "<answer>")) for name in names]
-    return "\n\n".join([*told, _worked(kind)])
+    task = "task" if is_numbers and not is_several else "task_of_messages"
+    if setting.is_original:
+        parts = [*shown, *told(task), _worked(kind), *told("original_answer", *one_shot, *asides)]
+    else:
+        answer = "answer_only" if setting.mode == "continue" else "answer"
+        parts = [*shown, *told(task, answer, *one_shot, *asides), _worked(kind)]
+    return "\n\n".join(parts)
 
 
-def turn_message(number: int, distractor: str = "") -> str:
-    """What is shown in one turn."""
-    return f"{distractor}\n{number}" if distractor else str(number)
+def for_people(kind: type[Statistic]) -> list[str]:
+    """What a person is told of the task, in paragraphs."""
+    shown = [kind.intro()] if kind.intro() else ["Numbers come one at a time."]
+    return [" ".join(filter(None, [*shown, f"After each, type {kind.task}."])), *filter(None, [kind.rule])]
+
+
+def turn_message(kind: type[Statistic], step: Step, line: str = "") -> str:
+    """What is shown in one turn: lines to ignore, the updates, and what is asked.
+
+    >>> turn_message(statistic("ledger"), "0 1 5 1")
+    'Anna gives Ben 5 coins.\\nHow many coins does Ben have?'
+    """
+    updates = step if isinstance(step, list) else [step]
+    events = [kind.event(one) for one in updates]
+    shown = "\n".join(events) if kind.intro() else ", ".join(events)
+    return "\n".join(filter(None, [line, shown, kind.question(updates[-1])]))
+
+
+def all_turns(kind: type[Statistic], steps: Sequence[Step], lines: Sequence[str]) -> str:
+    """All turns in one message, numbered."""
+    turns = [turn_message(kind, step, line) for step, line in zip(steps, lines, strict=True)]
+    return "\n\n".join(f"{n}.\n{text}" for n, text in enumerate(turns, 1))
 
 
 def state_message(state: Statistic) -> str:
@@ -58,7 +107,9 @@ def _worked(kind: type[Statistic]) -> str:
     state, lines = kind(), []
     for number in kind.example:
         state.update(number)
-        lines.append(_texts()["turn"].format(number=number, answer=bracketed(kind, state.answer())))
+        word = "message" if kind.intro() or kind.question(number) else "turn"
+        shown = turn_message(kind, number)
+        lines.append(_texts()[word].format(number=shown, answer=bracketed(kind, state.answer())))
     return "\n".join([_texts()["example"], *lines])
 
 

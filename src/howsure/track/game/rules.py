@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from howsure.track.game.parsing import is_right, parse
-from howsure.track.game.statistics import statistic
+from howsure.track.game.statistics import Step, statistic
 
 __all__ = ["ERROR_KINDS", "ErrorKind", "Game", "Player", "Referee", "guess_kinds", "play"]
 
@@ -24,8 +24,8 @@ rank or one count beside; ``other`` anything else. An answer that fits several c
 class Player(Protocol):
     """Somebody who plays one sequence."""
 
-    def reply(self, number: int) -> str:
-        """What is said after a number."""
+    def reply(self, step: Step) -> str:
+        """What is said after a turn's number, or its other updates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +70,27 @@ class Referee:
         self._n_right = 0
         self._before = self._truth = math.nan
         self._error: tuple[ErrorKind, float | None, float] | None = None
+        self.marks = ""  # of each turn that was judged: 1 right, 0 wrong, x without an answer
 
-    def show(self, number: int) -> None:
-        """The next number is on the table."""
-        self.statistic.update(number)
+    def show(self, step: Step) -> None:
+        """The next number, or what else the turn shows, is on the table."""
+        self.statistic.take(step)
         self._before, self._truth = self._truth, self.statistic.answer()
 
     def judge(self, answer: float | None) -> bool:
         """Whether the answer to the number shown is right; None stands for a reply without one."""
-        if answer is not None and is_right(answer, self._truth):
-            self._n_right += 1
-            return True
-        self._error = self._kind(answer), answer, self._truth
-        return False
+        is_correct = answer is not None and is_right(answer, self._truth)
+        self.marks += "1" if is_correct else "x" if answer is None else "0"
+        if self._error is None:  # where the game goes on after an error, the first one counts
+            self._n_right += is_correct
+            if not is_correct:
+                self._error = self._kind(answer), answer, self._truth
+        return is_correct
+
+    @property
+    def truth(self) -> float:
+        """The right answer to what was shown last."""
+        return self._truth
 
     @property
     def game(self) -> Game:
@@ -114,23 +122,23 @@ class Referee:
         return [("stale", stale), ("tie", self.statistic.by_another_rule()), ("rank", self.statistic.one_off())]
 
 
-def play(player: Player, variant: str, numbers: Sequence[int]) -> Game:
+def play(player: Player, variant: str, steps: Sequence[Step]) -> Game:
     """Play one sequence to its end or to the first error."""
-    referee = Referee(variant, len(numbers))
-    for number in numbers:
-        referee.show(number)
-        if not referee.judge(parse(player.reply(number), variant)):
+    referee = Referee(variant, len(steps))
+    for step in steps:
+        referee.show(step)
+        if not referee.judge(parse(player.reply(step), variant)):
             break
     return referee.game
 
 
-def guess_kinds(variant: str, numbers: Sequence[int]) -> dict[ErrorKind, float]:
+def guess_kinds(variant: str, steps: Sequence[Step]) -> dict[ErrorKind, float]:
     """The kinds of errors of a wrong guess after these numbers, as shares: exact, for the player ``random``.
 
     >>> guess_kinds("median", [10, 20])
     {'stale': 0.5, 'tie': 0.5, 'rank': 0.0, 'other': 0.0}
     """
-    referee = Referee(variant, len(numbers))
-    for number in numbers:
-        referee.show(number)
+    referee = Referee(variant, len(steps))
+    for step in steps:
+        referee.show(step)
     return referee.guess_kinds()

@@ -16,35 +16,16 @@ from scipy.optimize import brentq
 
 from howsure.errors import OptionError
 from howsure.results import Provenance, Result
+from howsure.running import Prices
 from howsure.track.game.prompts import bracketed, instructions, state_message, turn_message
 from howsure.track.game.sequence import Setting
 from howsure.track.game.statistics import statistic
-from howsure.track.samples import DIRECT, EXPLICIT
+from howsure.track.samples import COT, DIRECT, EXPLICIT, SOLVERS
 
-__all__ = ["SOLVERS", "Prices", "RunEstimate", "TokenEstimate", "count_tokens", "estimate_run", "estimate_tokens"]
+__all__ = ["Prices", "RunEstimate", "TokenEstimate", "count_tokens", "estimate_run", "estimate_tokens"]
 
-SOLVERS = (DIRECT, EXPLICIT)
 _ENVELOPE = 4  # tokens around each message: its role and its ends
 _TOKEN = re.compile(r"\d{1,3}|[^\W\d]{1,7}|[^\w\s]")
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Prices per million tokens, in any currency.
-
-    Parameters
-    ----------
-    reading : float
-        Price of input tokens.
-    writing : float
-        Price of output tokens.
-    cached : float | None
-        Price of input tokens that were already sent in the turn before; None: no discount.
-    """
-
-    reading: float
-    writing: float
-    cached: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,9 +50,7 @@ class TokenEstimate:
 
     def cost(self, prices: Prices) -> float:
         """The cost of the run."""
-        cached = prices.reading if prices.cached is None else prices.cached
-        fresh = self.input_tokens - self.repeated_tokens
-        return (fresh * prices.reading + self.repeated_tokens * cached + self.output_tokens * prices.writing) / 1e6
+        return prices.cost(self.input_tokens - self.repeated_tokens, self.repeated_tokens, self.output_tokens)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -106,7 +85,7 @@ class RunEstimate(Result):
 
 def estimate_run(
     variants: Sequence[str] = ("median", "mode"),
-    solvers: Sequence[str] = SOLVERS,
+    solvers: Sequence[str] = (DIRECT, EXPLICIT),
     *,
     turns: Sequence[float] | None = None,
     n_samples: int = 250,
@@ -121,9 +100,9 @@ def estimate_run(
     Parameters
     ----------
     variants : sequence of str
-        Statistics to track: median, mode, recall, inversions, spread.
+        What to track: median, mode, boxes, ….
     solvers : sequence of str
-        ``direct``, ``explicit`` (the state is shown), or both.
+        ``direct``, ``explicit`` (the state is shown), ``cot``, ….
     turns : sequence of float, optional
         Correct answers before the first error, on average; without it 10, 50 and all.
     n_samples : int
@@ -176,18 +155,23 @@ def estimate_tokens(
     setting : Setting, optional
         Conditions of the games.
     extra_output : float
-        Tokens written per turn beside the answer, such as reasoning; they are read again only where the setting keeps reasoning.
+        Tokens written per turn beside the answer, such as reasoning (in one prompt: per game). They are read again where the setting keeps reasoning or the reply contains it.
     """
     setting = setting or Setting()
     if solver not in SOLVERS:
         raise OptionError.unknown("solver", solver, SOLVERS)
+    length = setting.length
     shown, states, replies = _messages(variant, setting)
-    opening = count_tokens(instructions(variant, setting)) + _ENVELOPE
-    kept = replies + (extra_output if setting.keeps_reasoning else 0)
+    opening = count_tokens(instructions(variant, setting, asks_for_reasoning=COT in solver)) + _ENVELOPE
+    kept = replies + (extra_output if setting.keeps_reasoning or COT in solver else 0)
     told = opening + np.cumsum(shown) + np.concatenate([[0], np.cumsum(kept + _ENVELOPE)[:-1]])
-    asked = _still_playing(turns, setting.length) * n_samples
-    read = asked @ (told + (states if solver == EXPLICIT else 0))
-    repeated, written = asked[1:] @ told[:-1], asked @ (replies + extra_output)
+    asked = _still_playing(length if setting.mode == "continue" else turns, length) * n_samples
+    if setting.mode == "one-shot":  # every number is read once, and all answers are written whatever happens
+        read, repeated = n_samples * (opening + shown.sum()), 0.0
+        written = n_samples * ((replies + _ENVELOPE).sum() + extra_output)
+    else:
+        read = asked @ (told + (states if EXPLICIT in solver else 0))
+        repeated, written = asked[1:] @ told[:-1], asked @ (replies + extra_output)
     return TokenEstimate(variant, solver, n_samples, turns, *(round(float(n)) for n in (read, repeated, written)))
 
 
@@ -202,13 +186,12 @@ def count_tokens(text: str) -> int:
 
 def _messages(variant: str, setting: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Tokens of what is shown, of the state, and of the answer in each turn of the first sequence."""
-    state = statistic(variant)()
-    counts = []
-    for number, line in zip(setting.numbers(0), setting.lines(0), strict=True):
-        state.update(number)
-        shown, explicit = (
-            count_tokens(text) + _ENVELOPE for text in (turn_message(number, line), state_message(state))
-        )
+    kind = statistic(variant)
+    state, counts = kind(), []
+    for step, line in zip(setting.steps(variant, 0), setting.lines(variant, 0), strict=True):
+        state.take(step)
+        texts = turn_message(kind, step, line), state_message(state)
+        shown, explicit = (count_tokens(text) + _ENVELOPE for text in texts)
         counts.append((shown, explicit, count_tokens(bracketed(state, state.answer()))))
     numbers, states, replies = np.array(counts).T
     return numbers, states, replies

@@ -31,7 +31,8 @@ class HumanAPI(FreeAPI):
         if variant is None:
             raise OptionError(f"{PERSON}/{self.model_name} plays track_the_stat only. Choose another model.")
         instructions = messages[0].text if len(messages) == 2 else ""
-        return f"[{variant}: {_ask(instructions, messages[-1].text, variant):g}]"
+        word = variant.partition("-")[0]
+        return f"[{word}: {_ask(instructions, messages[-1].text, word):g}]"
 
 
 def _ask(instructions: str, shown: str, variant: str) -> float:
@@ -40,7 +41,7 @@ def _ask(instructions: str, shown: str, variant: str) -> float:
     while True:
         above = [f"{text}\n\n" for text in (instructions, shown, trouble) if text]
         with input_screen(record_event=False):
-            _show(_WIPE, *above, f"{variant.capitalize()} of all so far ({QUIT} to stop): ")
+            _show(_WIPE, *above, f"{variant.capitalize()} ({QUIT} to stop): ")
             text = input()
             _show(_WIPE)
         if text.strip().lower() == QUIT:

@@ -84,6 +84,7 @@ class _Game:
                 max_length=told.get("max_length", 0),
                 error_kind=told.get("error_kind"),
                 failure=failure,
+                marks=told.get("marks"),
                 input_tokens=self._tokens("input"),
                 output_tokens=self._tokens("output"),
                 reasoning_tokens=self._tokens("reasoning"),

@@ -11,13 +11,14 @@ from typing import Any, Literal
 from howsure.errors import InputError, OptionError
 from howsure.running import Asking, InspectRun, error_counts
 from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import usual_name
 from howsure.track.running.logs import samples_of
 from howsure.track.running.playing import SAMPLES
 from howsure.track.samples import Samples
 
 __all__ = ["ModelRun", "run_model"]
 
-_UNFINISHED = ("api", "error", "cancelled")
+_UNFINISHED = ("api", "error", "cancelled", "budget")
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def run_model(
     variant : str
         The statistic to track.
     solver : str
-        ``direct``, or ``explicit`` (the state is shown).
+        ``direct``, ``explicit`` (the state is shown), ``cot``, ``completion``, ``explicit+cot`` or ``explicit+completion``.
     setting : Setting | None
         Length, range and distractors of the sequences.
     n_samples : int
@@ -86,6 +87,7 @@ def run_model(
         )
     if model.startswith("human/"):  # who plays one game at a time and has the screen to himself
         asked = replace(asked, max_samples=1, display="none")
+    variant = usual_name(variant)
     task_args = {"variant": variant, "solver": solver, "samples": n_samples, "state_role": state_role, "seed": seed}
     task_args |= asdict(setting or Setting())
     run = InspectRun.of(out, asked, task_args | {"epochs": epochs})

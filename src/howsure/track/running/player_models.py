@@ -43,12 +43,13 @@ class PlayerAPI(FreeAPI):
         if "player_seed" not in opening:
             raise OptionError(f"{PROVIDER}/{self.model_name} plays track_the_stat only. Choose another model.")
         told, playing = self._seats.pop(messages[0].id, (0, None))
-        newest = messages[-2:]  # the number, and before it the last reply, or after it the state
+        newest = messages[-2:]  # the turn, and before it the last reply, or after it the state
         if playing is None or told + 2 != len(messages):
             playing, newest = player(self.model_name, opening["variant"], seed=opening["player_seed"]), messages
-        numbers = [one.metadata["number"] for one in newest if one.metadata and "number" in one.metadata]
-        said = [playing.reply(number) for number in numbers][-1]
+        shown = [one.metadata for one in newest if one.metadata]
+        said = [playing.reply(one["step"]) for one in shown if "step" in one][-1:]
+        said += [playing.reply(step) for one in shown for step in one.get("steps", ())]  # all turns at once
         self._seats[messages[0].id] = len(messages), playing
         if len(self._seats) > _SEATS:
             self._seats.popitem(last=False)
-        return said
+        return "\n".join(said)

@@ -12,6 +12,7 @@ from howsure.errors import OptionError
 from howsure.track.game.players import player
 from howsure.track.game.rules import play
 from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import usual_name
 from howsure.track.results import TrackResult, measure
 from howsure.track.running.reading import kept_in, locked
 from howsure.track.samples import DIRECT, GameSample, Samples
@@ -50,9 +51,9 @@ def play_all(
     players : sequence of str
         Scripted players: oracle, random, largest, window-K, noisy-P.
     variants : sequence of str
-        Statistics to track: median, mode, recall, inversions, spread.
+        What to track: median, mode, inversions, spread, lookback, permutation, boxes, sums, automaton, repl, ledger; with a size, as in ``boxes-12``.
     solvers : sequence of str
-        For models: ``direct``, ``explicit`` (the state is shown), or both.
+        For models: ``direct``, ``explicit`` (the state is shown), ``cot``, ``completion``, ``explicit+cot``, ``explicit+completion``.
     setting : Setting, optional
         Conditions of the games: length, range of the numbers, distractors.
     n_samples : int
@@ -131,12 +132,14 @@ def run_players(
     if n_samples < 1:
         raise OptionError(f"{n_samples} samples: give at least 1.")
     setting = setting or Setting()
-    sequences = [setting.numbers(sample) for sample in range(n_samples)]
-    matches = [(name, variant) for variant in variants for name in names]
+    if setting.mode != "turns":
+        raise OptionError(f"Scripted players play turn by turn to the first error, not in the mode {setting.mode}.")
+    matches = [(name, usual_name(variant)) for variant in variants for name in names]
+    sequences = {variant: [setting.steps(variant, one) for one in range(n_samples)] for _, variant in matches}
     samples: list[GameSample] = []
     for done, (name, variant) in enumerate(matches, 1):
-        for sample, numbers in enumerate(sequences):
-            game = play(player(name, variant, seed=(seed, sample)), variant, numbers)
+        for sample, steps in enumerate(sequences[variant]):
+            game = play(player(name, variant, seed=(seed, sample)), variant, steps)
             samples.append(
                 GameSample.of(game, model=name, variant=variant, seed=sample, setting=setting, kind="baseline")
             )

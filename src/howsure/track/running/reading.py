@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from howsure.errors import InputError
+from howsure.running import locked
 from howsure.sources import inspect_logs
 from howsure.track.running.logs import samples_from_logs
 from howsure.track.samples import Samples, load_samples
@@ -39,37 +38,6 @@ def kept_in(folder: Path) -> Samples | None:
     """The games in a folder's samples.csv, if it has one."""
     path = folder / FILE
     return load_samples(path) if path.exists() else None
-
-
-@contextmanager
-def locked(folder: Path | None) -> Iterator[None]:
-    """Whoever reads a folder's games, adds to them and writes them back does it alone; others wait. Without a folder nothing is locked.
-
-    The lock is the operating system's, on the hidden file ``.lock``: it ends with the process that has it.
-    """
-    if folder is None:
-        yield
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        stream = (folder / ".lock").open("a")
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another output.") from None
-    with stream:
-        _lock(stream.fileno())
-        yield
-
-
-def _lock(handle: int) -> None:
-    """Wait until the file is ours; closing it gives it back."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 def _read(path: Path) -> Samples:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import zip_longest
 from typing import Any
 
 from inspect_ai.model import ChatMessageAssistant, ContentReasoning, ContentText, ModelOutput
 
 from howsure.running import Tokens, failure_of
-from howsure.track.game.parsing import parse, split_reasoning
+from howsure.track.game.parsing import parse, parse_all, split_reasoning
 from howsure.track.game.rules import Referee
 from howsure.track.game.sequence import Setting
+from howsure.track.game.statistics import Step
 
 __all__ = ["Record", "without_reasoning"]
 
 _TAG = re.compile(r"\[\s*\w+\s*:[^\]]{0,40}\]")
 _LONG = 200  # characters; nobody needs them to say one number
+_STOPS = ("context",)  # what no later turn can be better than
 _MANY = 3  # numbers beside the answer: the one just shown may be repeated, a list may not
 
 
@@ -36,10 +40,10 @@ class Record:
         """What tells this turn's messages from those of others."""
         return {"turn": self.n_turns}
 
-    def show(self, number: int) -> None:
-        """The next number is on the table."""
+    def show(self, step: Step) -> None:
+        """The next turn is on the table."""
         self.n_turns += 1
-        self.referee.show(number)
+        self.referee.show(step)
 
     def count(self, output: ModelOutput, *, is_charged: bool) -> None:
         """Add a reply's tokens; a reply from Inspect's cache was charged in an earlier run.
@@ -59,26 +63,50 @@ class Record:
         if is_charged:
             self._charged += used
 
-    def judge(self, output: ModelOutput) -> bool:
+    def judge(self, output: ModelOutput, *, takes_first: bool | None = None) -> bool:
         """Whether the game goes on after this reply."""
         _, said = _reasoning_and_rest(output)
-        answer = parse(said, self.referee.variant, takes_first=self.setting.takes_first)
+        first = self.setting.takes_first if takes_first is None else takes_first
+        answer = parse(said, self.referee.variant, takes_first=first)
         has_notes = answer is not None and _has_notes(said)
         self.n_notes += has_notes
-        self.failure = failure_of(output, has_answer=answer is not None)
-        if self.failure == "length":
-            self.failure = "context" if output.stop_reason == "model_length" else "cut"
+        failure = self._failure(output, has_answer=answer is not None)
         if has_notes and self.setting.is_brief:
-            self.failure = self.failure or "notes"
+            failure = failure or "notes"
+        if self.setting.mode == "continue" and failure not in _STOPS:
+            self.referee.judge(None if failure else answer)
+            return True
+        self.failure = failure
         return self.failure is None and self.referee.judge(answer)
+
+    def judge_all(self, output: ModelOutput, steps: Sequence[Step]) -> None:
+        """Judge the answers of a reply to all turns at once, in their order; after one that is missing the rest is not known."""
+        _, said = _reasoning_and_rest(output)
+        answers = parse_all(said, self.referee.variant)
+        self.failure = self._failure(output, has_answer=len(answers) >= len(steps))
+        for step, answer in zip_longest(steps, answers[: len(steps)]):
+            if answer is None and self.failure:
+                break
+            self.show(step)
+            self.referee.judge(answer)
+
+    def _failure(self, output: ModelOutput, *, has_answer: bool) -> str | None:
+        found = failure_of(output, has_answer=has_answer)
+        if found == "length":
+            return "context" if output.stop_reason == "model_length" else "cut"
+        return found
 
     def as_dict(self) -> dict[str, Any]:
         """Flat and short, so that Inspect's summaries keep it."""
         game = self.referee.game
         is_over = game.is_complete or game.error_kind
         failure = self.failure or (None if is_over else "error")
+        if game.error_kind:  # where the game went on after an error, what stopped it later changes nothing
+            failure = None
         told = asdict(game) | {"failure": failure, "n_turns": self.n_turns, "n_notes": self.n_notes}
         told |= {"n_reasoned": self.n_reasoned, "n_estimated": self.n_estimated}
+        if self.setting.mode != "turns":
+            told["marks"] = self.referee.marks
         if self._is_counted:
             told |= {f"{name}_tokens": n for name, n in asdict(self._all).items()}
             told |= {f"charged_{name}_tokens": n for name, n in asdict(self._charged).items()}

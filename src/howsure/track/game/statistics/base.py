@@ -1,41 +1,55 @@
-"""What every statistic offers: it follows the numbers, answers, shows its state, and knows the likely mistakes."""
+"""What everything that can be tracked offers: it follows the updates, answers, shows its state, and knows the likely mistakes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-__all__ = ["Statistic", "shown"]
+__all__ = ["Statistic", "Step", "Update", "shown"]
+
+Update: TypeAlias = int | str
+"""One change of the state: a number, or a short code that `Statistic.event` puts into words."""
+Step: TypeAlias = Update | list[Update]
+"""What one turn shows: an update, or a list of several."""
 
 
 class Statistic(ABC):
-    """A statistic of all numbers so far.
+    """A statistic of all numbers so far; `howsure.track.game.statistics.worlds` has states of other kinds.
 
     ``name`` stands in the answer's brackets, ``task`` says in the prompt what to keep track of, ``rule`` what to do where that is not
-    unique, ``state`` what `render` shows, and ``example`` are numbers on which the prompt works it out.
+    unique, ``state`` what `render` shows, and ``example`` are updates on which the prompt works it out. ``explicit`` says what it is good for to show the state:
+    it ``helps``, it is ``useless`` because the conversation shows as much, or it is ``impossible`` to write down what would help. ``size`` is the size of the
+    state where that is a dial, else 0.
     """
 
     name: ClassVar[str]
     task: ClassVar[str]
     rule: ClassVar[str]
     state: ClassVar[str]
-    example: ClassVar[tuple[int, ...]]
+    example: ClassVar[tuple[Update, ...]]
+    explicit: ClassVar[Literal["helps", "useless", "impossible"]]
+    size: ClassVar[int] = 0
+    sizes: ClassVar[tuple[int, int]] = (0, 0)
+
+    def take(self, step: Step) -> None:
+        """Take all updates of a turn."""
+        for one in step if isinstance(step, list) else (step,):
+            self.update(one)
 
     @abstractmethod
-    def update(self, number: int) -> None:
-        """Take the next number."""
+    def update(self, update: Update) -> None:
+        """Take the next update."""
 
     @abstractmethod
     def answer(self) -> float:
-        """The statistic of the numbers so far."""
+        """What is right now."""
 
     @abstractmethod
     def render(self) -> str:
-        """The state as plain text: all that is needed to go on without the numbers so far."""
+        """The state as plain text: all that is needed to go on without the updates so far."""
 
     def by_another_rule(self) -> Collection[float]:
         """What would be right under another rule for ties or even lengths."""
@@ -53,10 +67,30 @@ class Statistic(ABC):
         """The probability that `guess` is right now."""
         return self.probability(self.answer())
 
-    @staticmethod
-    def guess(seen: Sequence[int], rng: np.random.Generator) -> float:
+    @classmethod
+    def guess(cls, seen: Sequence[Update], rng: np.random.Generator) -> float:
         """What somebody says who knows which numbers there were and tracks nothing: one of them."""
-        return seen[int(rng.integers(len(seen)))]
+        return float(seen[int(rng.integers(len(seen)))])
+
+    @classmethod
+    def updates(cls, seed: int, n: int, low: int, high: int) -> list[Update]:
+        """The first `n` updates of the sequence called `seed`; numbers are drawn from `low` up to, but not including, `high`."""
+        return list(np.random.default_rng(seed).integers(low, high, size=n).tolist())
+
+    @classmethod
+    def event(cls, update: Update) -> str:
+        """An update as it is shown."""
+        return str(update)
+
+    @classmethod
+    def question(cls, update: Update) -> str:
+        """What a turn asks at its end, where that is not the same in each."""
+        return ""
+
+    @classmethod
+    def intro(cls) -> str:
+        """What is shown, and how it begins; empty where the numbers of the setting are shown."""
+        return ""
 
 
 def shown(answer: float) -> str:

@@ -12,7 +12,7 @@ from bisect import bisect_right, insort
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from howsure.track.game.statistics.base import Statistic
+from howsure.track.game.statistics.base import Statistic, Update
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,13 +28,15 @@ class Tracker(Statistic):
     rule = "Every pair counts, not only neighbours. Two equal numbers are in order."
     state = "how many pairs are out of order so far, and the numbers so far, sorted"
     example = (4, 7, 2, 4)
+    explicit = "useless"
 
     def __init__(self) -> None:
         self._sorted: list[int] = []
         self._pairs = 0
 
-    def update(self, number: int) -> None:
+    def update(self, update: Update) -> None:
         """Count the larger ones by halving, O(log n)."""
+        number = int(update)
         self._pairs += len(self._sorted) - bisect_right(self._sorted, number)
         insort(self._sorted, number)
 
@@ -55,7 +57,7 @@ class Tracker(Statistic):
         most = len(self._sorted) * (len(self._sorted) - 1) // 2
         return 1 / (most + 1) if 0 <= said <= most and said == int(said) else 0.0
 
-    @staticmethod
-    def guess(seen: Sequence[int], rng: np.random.Generator) -> float:
+    @classmethod
+    def guess(cls, seen: Sequence[Update], rng: np.random.Generator) -> float:
         """Any count that so many numbers can have."""
         return int(rng.integers(len(seen) * (len(seen) - 1) // 2 + 1))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from howsure.track.game.statistics.base import Statistic
+from howsure.track.game.statistics.base import Statistic, Update
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,13 +23,14 @@ class Tracker(Statistic):
     rule = "When the count of numbers is even, the median is the mean of the two in the middle, which may end in .5."
     state = "the numbers so far, sorted"
     example = (8, 3, 10, 3)
+    explicit = "helps"
 
     def __init__(self) -> None:
         self._sorted: list[int] = []
 
-    def update(self, number: int) -> None:
+    def update(self, update: Update) -> None:
         """Find the place by halving, O(log n)."""
-        insort(self._sorted, number)
+        insort(self._sorted, int(update))
 
     def answer(self) -> float:
         """The middle, or the mean of the two in the middle."""
@@ -60,8 +61,8 @@ class Tracker(Statistic):
             return counts[said] / n
         return sum(times * counts[twice - number] for number, times in counts.items()) / (n * n)
 
-    @staticmethod
-    def guess(seen: Sequence[int], rng: np.random.Generator) -> float:
+    @classmethod
+    def guess(cls, seen: Sequence[Update], rng: np.random.Generator) -> float:
         """One of the numbers, or for an even count the mean of two, each drawn from all."""
-        drawn = [seen[int(place)] for place in rng.integers(len(seen), size=2 - len(seen) % 2)]
+        drawn = [int(seen[int(place)]) for place in rng.integers(len(seen), size=2 - len(seen) % 2)]
         return sum(drawn) / len(drawn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from howsure.track.game.statistics.base import Statistic
+from howsure.track.game.statistics.base import Statistic, Update
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,13 +21,15 @@ class Tracker(Statistic):
     rule = "When several numbers were shown equally often, the mode is the largest of them."
     state = "how often each number was shown so far"
     example = (4, 9, 4, 9)
+    explicit = "helps"
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
         self._best = (0, 0)
 
-    def update(self, number: int) -> None:
+    def update(self, update: Update) -> None:
         """Only the new number can overtake, so one comparison is enough."""
+        number = int(update)
         count = self._counts[number] = self._counts.get(number, 0) + 1
         self._best = max(self._best, (count, number))
 
@@ -54,8 +56,8 @@ class Tracker(Statistic):
         """One of the different numbers."""
         return 1 / len(self._counts) if said in self._counts else 0.0
 
-    @staticmethod
-    def guess(seen: Sequence[int], rng: np.random.Generator) -> float:
+    @classmethod
+    def guess(cls, seen: Sequence[Update], rng: np.random.Generator) -> float:
         """One of the different numbers, each as likely as the other."""
-        different = sorted(set(seen))
+        different = sorted({int(one) for one in seen})
         return different[int(rng.integers(len(different)))]

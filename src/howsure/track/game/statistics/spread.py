@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from howsure.track.game.statistics.base import Statistic
+from howsure.track.game.statistics.base import Statistic, Update
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,14 +31,16 @@ class Tracker(Statistic):
     )
     state = "the numbers so far, sorted"
     example = (8, 3, 10, 3)
+    explicit = "impossible"
 
     def __init__(self) -> None:
         self._counts: NDArray[np.int64] = np.zeros(100, dtype=np.int64)
         self._distances = self._counts.copy()
         self._n = 0
 
-    def update(self, number: int) -> None:
+    def update(self, update: Update) -> None:
         """Add its distance to every other number: work that grows with the range, not with n."""
+        number = int(update)
         self._make_room(number)
         below, above = self._counts[number::-1], self._counts[number:]
         self._distances[: len(below)] += below
@@ -88,8 +90,8 @@ class Tracker(Statistic):
         if more > 0:
             self._counts, self._distances = np.pad(self._counts, (0, more)), np.pad(self._distances, (0, more))
 
-    @staticmethod
-    def guess(seen: Sequence[int], rng: np.random.Generator) -> float:
+    @classmethod
+    def guess(cls, seen: Sequence[Update], rng: np.random.Generator) -> float:
         """The distance between two of the numbers, each drawn from all."""
-        first, second = (seen[int(place)] for place in rng.integers(len(seen), size=2))
+        first, second = (int(seen[int(place)]) for place in rng.integers(len(seen), size=2))
         return abs(first - second)

@@ -1,6 +1,6 @@
 """Runs of models through Inspect: how a model is asked, which logs and kept replies are a run's, what a reply cost, and why one failed.
 
-The same for every instrument. Inspect is an optional package and is imported only when something is asked.
+Inspect is an optional package and is imported only when something is asked.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,15 +28,22 @@ if TYPE_CHECKING:
     from inspect_ai.model import CachePolicy, Model, ModelOutput, ModelUsage
 
 __all__ = [
+    "MANNER",
     "Asking",
+    "BudgetSpentError",
     "Failure",
+    "GarbledReplyError",
     "Gate",
     "GivenUpError",
     "InspectRun",
+    "Prices",
+    "RunBudget",
     "Tokens",
+    "digest",
     "error_counts",
     "failure_of",
     "keep_reply",
+    "locked",
     "plain_errors",
     "read_logs",
 ]
@@ -45,9 +54,9 @@ _REQUEST = re.compile(
     r"^ModelGenerateError\(.*(?:\\n|\n){2}(?=\S)", re.DOTALL
 )  # the whole conversation stands before the reason
 _GIVEN_UP = re.compile(r"^GivenUpError\((['\"])(.*)\1\)$", re.DOTALL)
-_MANNER = ("max_retries", "timeout", "attempt_timeout", "max_connections")  # generation settings that change no reply
+MANNER = ("max_retries", "timeout", "attempt_timeout", "max_connections")  # generation settings that change no reply
 _TOKENIZER = "openaipublic"  # in the address that tiktoken fetches its words from
-_MOST_GIVEN_UP = 10  # questions in a row
+_MOST_GIVEN_UP = 20  # questions in a row: as many as are open at a time
 _GARBLED = 3  # times that a question is asked again whose reply is no JSON
 
 Failure = Literal["length", "null", "refusal"]
@@ -58,13 +67,69 @@ Failure = Literal["length", "null", "refusal"]
 
 
 @dataclass(frozen=True)
+class Prices:
+    """Prices per million tokens, in any currency.
+
+    Parameters
+    ----------
+    reading : float
+        Price of input tokens.
+    writing : float
+        Price of output tokens.
+    cached : float | None
+        Price of input tokens that the provider has from an earlier request; None: no discount.
+    """
+
+    reading: float
+    writing: float
+    cached: float | None = None
+
+    def cost(self, fresh: float, cached: float, written: float) -> float:
+        """What so many tokens cost: input that is new, input from the provider's cache, and output."""
+        discount = self.reading if self.cached is None else self.cached
+        return (fresh * self.reading + cached * discount + written * self.writing) / 1e6
+
+
+@dataclass
+class RunBudget:
+    """What a run may spend, over all its resumptions; `Gate` asks nothing more once it is spent.
+
+    Replies that are on their way when it is spent still come in, so that it can be exceeded by as many replies as are open at a time.
+    """
+
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    prices: Prices | None = None
+    tokens: int = 0
+    cost: float = 0.0
+
+    def add(self, usage: Any) -> None:
+        """Count a reply, or what an earlier part of the run used, as Inspect tells it."""
+        cached = usage.input_tokens_cache_read or 0
+        fresh = usage.input_tokens + (usage.input_tokens_cache_write or 0)
+        self.tokens += fresh + cached + usage.output_tokens
+        if self.prices:
+            self.cost += self.prices.cost(fresh, cached, usage.output_tokens)
+
+    def check(self) -> None:
+        """Raise `BudgetSpentError` when it is spent."""
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            raise BudgetSpentError(f"not asked: {self.tokens:,} of {self.max_tokens:,} tokens are spent")
+        if self.max_cost is not None and self.cost >= self.max_cost:
+            raise BudgetSpentError(f"not asked: {self.cost:,.2f} of {self.max_cost:,.2f} are spent")
+
+
+_budget: ContextVar[RunBudget | None] = ContextVar("budget", default=None)
+
+
+@dataclass(frozen=True)
 class Asking:
     """How a model is asked.
 
     ``model`` is ``provider/name``, as Inspect spells it; ``config`` are Inspect's generation settings (``temperature``, ``max_tokens``,
     ``reasoning_effort``, …), ``model_args`` the provider's own. A server that fails, or is silent for ``attempt_timeout`` seconds, is asked again up to
     ``max_retries`` times (after 3, 6, 12, … seconds), and given up after ``timeout`` seconds; in ``config`` these win. ``max_samples`` questions are open at
-    a time. ``display`` is Inspect's.
+    a time. ``display`` is Inspect's. The run ends, and can be continued, once it has spent ``max_tokens_total`` tokens or ``max_cost``, which needs ``prices``.
     """
 
     model: str
@@ -76,8 +141,13 @@ class Asking:
     attempt_timeout: int = 300
     timeout: int = 900
     display: str = "none"
+    max_tokens_total: int | None = None
+    max_cost: float | None = None
+    prices: Prices | None = None
 
     def __post_init__(self) -> None:
+        if self.max_cost is not None and self.prices is None:
+            raise OptionError("A limit of cost needs prices: give the prices of a million input and output tokens.")
         need("inspect_ai", "run", "Asking a model")
         from inspect_ai.model import GenerateConfig
         from pydantic import ValidationError
@@ -97,7 +167,7 @@ class Asking:
     def identity(self) -> dict[str, Any]:
         """What can change a reply, as Inspect's ``eval`` takes it."""
         asked = {"model": self.model, "model_base_url": self.base_url, "model_args": dict(self.model_args)}
-        return asked | {name: value for name, value in self.config.items() if name not in _MANNER}
+        return asked | {name: value for name, value in self.config.items() if name not in MANNER}
 
     @property
     def manner(self) -> dict[str, Any]:
@@ -108,7 +178,7 @@ class Asking:
     def _patience(self) -> dict[str, Any]:
         """How long a server is waited for: what the user set, and our defaults for the rest."""
         ours = {name: getattr(self, name) for name in ("max_retries", "attempt_timeout", "timeout")}
-        return ours | {name: value for name, value in self.config.items() if name in _MANNER}
+        return ours | {name: value for name, value in self.config.items() if name in MANNER}
 
     def made(self) -> Model:
         """The model, for a role beside the one that is evaluated."""
@@ -133,7 +203,7 @@ class InspectRun:
     @classmethod
     def of(cls, out: str | os.PathLike[str], asking: Asking, settings: Any) -> InspectRun:
         """The run in which a model is asked in this way, under these other settings."""
-        return cls(Path(out), _digest([asking.identity, settings]), _digest(asking.identity))
+        return cls(Path(out), digest([asking.identity, settings]), digest(asking.identity))
 
     @property
     def folder(self) -> Path:
@@ -170,14 +240,14 @@ class InspectRun:
         from inspect_ai import eval as run_eval
 
         whole: dict[str, Any] = asking.identity | self._manner(asking) | {"metadata": {_MARK: self.mark}} | options
-        with self._keeping_replies(), plain_errors():
+        with self._alone(), self._keeping_replies(), self._spending(asking), plain_errors():
             run_eval(task, **whole)
 
     def retry(self, log: Path, asking: Asking, **options: Any) -> None:
         """Go on with a log of the run as Inspect does: finished samples are taken over; ``options`` are more of ``eval_retry``."""
         from inspect_ai import eval_retry
 
-        with self._keeping_replies(), plain_errors():
+        with self._alone(), self._keeping_replies(), self._spending(asking), plain_errors():
             eval_retry(str(log), **self._manner(asking), **options)
 
     def forget_replies(self) -> None:
@@ -188,6 +258,32 @@ class InspectRun:
 
     def _manner(self, asking: Asking) -> dict[str, Any]:
         return asking.manner | {"log_dir": str(self.folder), "fail_on_error": False}
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two processes that continue one run would ask everything twice."""
+        with locked(self.folder, f".{self.mark}.lock", waits=False) as is_ours:
+            if not is_ours:
+                raise InputError(
+                    f"{self.out}: this run is under way in another process. Wait for it, or choose another folder."
+                )
+            yield
+
+    @contextmanager
+    def _spending(self, asking: Asking) -> Iterator[None]:
+        """What is left of the budget after the run's earlier logs."""
+        from inspect_ai.log import read_eval_log
+
+        budget = RunBudget(asking.max_tokens_total, asking.max_cost, asking.prices)
+        if asking.max_tokens_total is not None or asking.max_cost is not None:
+            for log in self.logs():
+                for usage in read_eval_log(str(log.path), header_only=True).stats.model_usage.values():
+                    budget.add(usage)
+        token = _budget.set(budget)
+        try:
+            yield
+        finally:
+            _budget.reset(token)
 
     @contextmanager
     def _keeping_replies(self) -> Iterator[None]:
@@ -207,11 +303,19 @@ class GivenUpError(Exception):
     """A question that was not answered, or not asked, because of the server; the text says why."""
 
 
+class BudgetSpentError(GivenUpError):
+    """A question that was not asked because the run has spent what it may."""
+
+
+class GarbledReplyError(Exception):
+    """A reply with the status of success and a body that is none."""
+
+
 class Gate:
     """Stands between a run and a server, so that one that refuses or is gone is not asked hundreds of times.
 
-    Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403), after the first
-    question was given up, or after ten in a row were. A reply that is no JSON is the server's failure, and the question is asked again.
+    Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403) or the first
+    question was given up, or after twenty in a row were given up. A reply that is no JSON is the server's failure, and the question is asked again.
     """
 
     def __init__(self) -> None:
@@ -233,13 +337,17 @@ class Gate:
 
     async def _asked(self, question: Callable[[], Awaitable[ModelOutput]]) -> ModelOutput:
         import anyio
-        from inspect_ai.util import LimitExceededError
+        from inspect_ai.util import LimitExceededError, token_limit
 
+        budget = _budget.get()
         for again in range(_GARBLED + 1):
             if self._closed:
                 raise GivenUpError(f"not asked: {self._closed}")
+            if budget:
+                budget.check()
             try:
-                output = await question()
+                with token_limit(None) as charged:  # sees only what was asked now, not what came from Inspect's cache
+                    output = await question()
             except LimitExceededError:  # set by whoever runs the eval: the server did not fail
                 raise
             except Exception as error:
@@ -249,12 +357,14 @@ class Gate:
                 self._failed(error)
                 raise GivenUpError(_reason(error)) from error
             self._has_answered, self._n_given_up = True, 0
+            if budget and charged.usage and output.usage:
+                budget.add(output.usage)
             return output
         raise AssertionError("the last time is answered or given up")
 
     def _failed(self, error: Exception) -> None:
         self._n_given_up += 1
-        if getattr(error, "status_code", None) in (401, 403):
+        if getattr(error, "status_code", None) in (401, 403) and not self._has_answered:
             self._closed = f"the server refused the key ({_reason(error)})"
         elif not self._has_answered or self._n_given_up >= _MOST_GIVEN_UP:
             self._closed = f"the server kept failing ({_reason(error)})"
@@ -277,6 +387,24 @@ class Tokens:
     def __add__(self, other: Tokens) -> Tokens:
         """Those of both."""
         return Tokens(self.input + other.input, self.output + other.output, self.reasoning + other.reasoning)
+
+
+@contextmanager
+def locked(folder: Path | None, name: str = ".lock", *, waits: bool = True) -> Iterator[bool]:
+    """Whoever reads a folder's files, adds to them and writes them back does it alone; others wait, or learn that it is not theirs. Without a folder nothing is locked.
+
+    The lock is the operating system's, on a hidden file: it ends with the process that has it.
+    """
+    if folder is None:
+        yield True
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = (folder / name).open("a")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another output.") from None
+    with stream:
+        yield _lock(stream.fileno(), waits=waits)
 
 
 def read_logs(paths: Sequence[str | os.PathLike[str]], task: str) -> list[Log]:
@@ -338,12 +466,15 @@ def plain_errors() -> Iterator[None]:
 
 def _is_garbled(error: BaseException | None) -> bool:
     """Whether a reply had the status of success and a body that is none."""
-    kinds = {"JSONDecodeError", "APIResponseValidationError", "ValidationError"}
+    kinds = {"JSONDecodeError", "APIResponseValidationError", "ValidationError", "GarbledReplyError"}
     return error is not None and (type(error).__name__ in kinds or _is_garbled(error.__cause__))
 
 
 def _reason(error: Exception) -> str:
     """What a server said, without the request that Inspect puts before it."""
+    last = error.last_attempt.exception() if hasattr(error, "last_attempt") else None
+    if said := getattr(last, "provider_message", None):
+        return f"{said}, also when asked again"
     told = getattr(error, "provider_message", None) or repr(error)
     if _TOKENIZER in told:
         return (
@@ -351,6 +482,24 @@ def _reason(error: Exception) -> str:
             "Use a model whose server counts them, or play without a model: --player oracle"
         )
     return next(iter(error_counts([told])), told)
+
+
+def _lock(handle: int, *, waits: bool) -> bool:
+    """Whether the file is ours; closing it gives it back."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_LOCK if waits else msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except OSError:
+        if waits:
+            raise
+        return False
+    return True
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -377,7 +526,7 @@ def _is_refusal(output: ModelOutput) -> bool:
     return not isinstance(content, str) and any(getattr(part, "refusal", None) for part in content)
 
 
-def _digest(settings: Any) -> str:
+def digest(settings: Any) -> str:
     """Short, and the same for the same settings; an object that is no JSON is told by its kind."""
     text = json.dumps(settings, sort_keys=True, default=lambda value: type(value).__qualname__)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
