@@ -166,7 +166,7 @@ PINNED = {
     "triage": "ce6a16b0ab69",
     "fee_form": "5586011b3fb9",
     "beliefs": "50d7e06f375d",
-    "first_mistake": "27452d85a848",
+    "first_mistake": "c6a482ddb3dd",
 }
 
 
