@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from howsure import compute
 from howsure.compute import Stopped, replicate
 from howsure.errors import HowsureError, MissingExtraError, OptionError
+from howsure.interruptions import interruption_notes, keep_finished
 
 SEED = 20
 
@@ -242,6 +243,21 @@ def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(workers):
     done, total, told, finished = interrupt({"workers": workers}, quick=3, seconds=60)
     assert (done, total, told) == (30, 1000, "stopped after 30 of 1000 replicates")
     assert finished == replicate(lambda rng, size: rng.normal(size=size), 30, seed=SEED, batch=10).tolist()
+
+
+def test_after_an_interruption_later_steps_are_short():
+    def stop(done, total):
+        if done >= 150:
+            raise KeyboardInterrupt
+
+    with keep_finished():
+        first = replicate(normals, 300, seed=SEED, batch=50, workers=1, progress=stop)
+        later = replicate(normals, 300, seed=SEED, batch=50)
+        part = replicate(normals, 300, seed=SEED, batch=50, keep=False)
+        assert interruption_notes() == (
+            "Interrupted: 150 of 300 replicates were computed, and the intervals use only these.",
+        )
+    assert (len(first), len(later), len(part)) == (150, 100, 300)
 
 
 def test_only_the_leading_batches_are_kept():

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from howsure._version import __version__
 from howsure.errors import HowsureError, OptionError, need
-from howsure.interruptions import cut_short
+from howsure.interruptions import cut_short, still_wanted
 
 __all__ = ["Stopped", "n_cluster_workers", "replicate"]
 
@@ -92,9 +92,10 @@ def replicate(
     ``progress(done, n)`` is called in the calling thread.
 
     What ``work`` raises comes out at once; Ctrl-C raises `Stopped`, or, within `howsure.interruptions.keep_finished`, gives
-    fewer than `n` replicates, unless ``keep`` is False: then they are a part of more work, which is to stop as a whole. Neither waits for batches under way.
+    fewer than `n` replicates, at this and at every later call, unless ``keep`` is False: then they are a part of more work, which is to stop as a whole. Neither waits for batches under way.
     """
     _check(n, seed, batch, workers, scheduler)
+    n = still_wanted(n) if keep else n
     job = _Job(work, n, batch, seed)
     collected = _Collected(job)
     batches = _on_threads(job, workers or _count_cores()) if scheduler is None else _on_cluster(job, scheduler)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["cut_short", "interruption_notes", "keep_finished"]
+__all__ = ["cut_short", "interruption_notes", "keep_finished", "still_wanted"]
 
 _FEWEST = 100  # replicates that still give an interval
 _notes: ContextVar[list[str] | None] = ContextVar("interruptions", default=None)
@@ -39,6 +39,11 @@ def cut_short(n_done: int, n_wanted: int) -> bool:
         return False
     notes.append(f"Interrupted: {n_done:,} of {n_wanted:,} replicates were computed, and the intervals use only these.")
     return True
+
+
+def still_wanted(n: int) -> int:
+    """How many of `n` replicates to compute: few after an interruption, so that a command of several steps ends soon."""
+    return min(n, _FEWEST) if _notes.get() else n
 
 
 def interruption_notes() -> tuple[str, ...]:

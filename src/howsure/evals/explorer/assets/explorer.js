@@ -446,7 +446,12 @@ const element = (tag, properties = {}, ...inside) => {
   return made;
 };
 
-const number = (x, digits = 3) => (x === null || x === undefined || x !== x ? "–" : x.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "−"));
+// a number half-way between two is rounded to the even one, as in the tables: 0.625 → 0.62
+const fixed = (x, digits) => {
+  const scaled = x * 10 ** digits, low = Math.floor(scaled);
+  return scaled - low === 0.5 && Number.isInteger(x * 2 ** (digits + 1)) ? ((low % 2 ? low + 1 : low) / 10 ** digits).toFixed(digits) : x.toFixed(digits);
+};
+const number = (x, digits = 3) => (x === null || x === undefined || x !== x ? "–" : fixed(x, digits).replace(/^-(?=[0.]*$)/, "").replace("-", "−"));
 const count = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
 const short = (x) => (x === null || x === undefined || x !== x ? "–" : Math.abs(x) >= 1000 ? count(x) : String(Number(x.toPrecision(3))));
 
