@@ -34,7 +34,7 @@ def finals(drawn):
 
 @pytest.mark.parametrize(
     ("text", "bounds"),
-    [("q > 3", (1, 5)), ("q[a] > 2.5", (1, 5)), ("q[a] - q[b] > 0", (-4, 4))],
+    [("mean:q >= 3", (1, 5)), ("mean:q:a <= 2.5", (1, 5)), ("difference:q:a:b >= 0", (-4, 4))],
 )
 def test_criteria_are_read_with_the_bounds_of_their_scale(text, bounds):
     assert parse_stop_rule(text, study()).bounds == bounds
@@ -43,20 +43,22 @@ def test_criteria_are_read_with_the_bounds_of_their_scale(text, bounds):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("q", "write NAME > NUMBER"),
-        ("z > 1", "No rated dimension called 'z'"),
-        ("q[c] > 3", "No system called 'c'"),
-        ("q > 9", "not inside the scale"),
-        ("q[a:b] > 0.5", "No pairwise question"),
+        ("q", "no criterion. Write a statistic, >= or <=, and a number"),
+        ("q >= 3", "write mean:DIMENSION"),
+        ("mean:z >= 1", "No rated dimension called 'z'"),
+        ("mean:q:c >= 3", "No system called 'c'"),
+        ("difference:q:a >= 0", "a difference names 2 systems, as in difference:q:A:B"),
+        ("mean:q >= 9", "not inside the scale"),
+        ("votes:q:a:b >= 0.5", "No pairwise question"),
     ],
 )
 def test_what_is_no_criterion_is_refused(text, told):
     with pytest.raises(OptionError, match=told):
         parse_stop_rule(text, study())
-    assert parse_stop_rule("voice > 0", small_study()).bounds == (-2, 2)
+    assert parse_stop_rule("mean:voice >= 0", small_study()).bounds == (-2, 2)
 
 
-@pytest.mark.parametrize(("kind", "rule"), [("rating", "q[a] - q[b] > 0"), ("pairwise", "q[a:b] > 0.5")])
+@pytest.mark.parametrize(("kind", "rule"), [("rating", "difference:q:a:b >= 0"), ("pairwise", "votes:q:a:b >= 0.5")])
 def test_a_clear_difference_ends_the_study_and_none_does_not(tmp_path, kind, rule):
     told = study(kind)
     packet = build(told, n_raters=60, salt="0123456789abcdef")

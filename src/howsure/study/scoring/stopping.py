@@ -1,8 +1,8 @@
-"""When a live study has its answer: a criterion that may be looked at after every rater.
+"""When a live study has its answer: a criterion, written as for `howsure study stop`, that may be looked at after every rater.
 
-``faithful[alder] > 3.5``                       a system's mean rating
-``faithful[alder] - faithful[cedar] > 0``       the difference of two systems
-``better[oak:pine] > 0.5``                      the share of pairwise votes for one of two systems, a tie is half a vote
+``mean:faithful:alder >= 3.5``               a system's mean rating
+``difference:faithful:alder:cedar >= 0``     the difference of two systems
+``votes:better:oak:pine >= 0.5``             the share of pairwise votes for one of two systems, a tie is half a vote
 
 Raters are the independent units: each counts with the mean of their own answers, in the order in which they finished. The interval is a
 confidence sequence (`howsure.stats.sequences`), valid at all looks together, so that stopping when it excludes the threshold keeps its level. It speaks of
@@ -11,7 +11,6 @@ raters like these on these items.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -29,14 +28,11 @@ from howsure.study.packet.building import StudyKey
 from howsure.study.packet.design import AGAIN
 from howsure.study.protocol import ItemStudy, Study
 from howsure.study.scoring.collection import CollectedRatings, answer_set, collect_answers
+from howsure.study.verdict import require_criterion
 
 __all__ = ["StopRule", "decide_live", "parse_stop_rule", "rater_values"]
 
-_NAME = r"[a-z][a-z0-9_]*(?::[^\[\]<>]+)?"
-_SYSTEM = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-_MEAN = rf"({_NAME})(?:\[({_SYSTEM})\])?"
-_RULE = re.compile(rf"\s*{_MEAN}(?:\s*-\s*{_MEAN})?\s*>\s*(-?\d+(?:\.\d+)?)\s*")
-_VOTE = re.compile(rf"\s*([a-z][a-z0-9_]*)\[({_SYSTEM}):({_SYSTEM})\]\s*>\s*(0?\.\d+)\s*")
+_SYSTEMS = {"mean": (0, 1), "difference": (2, 2), "votes": (2, 2)}  # fewest and most that a statistic names
 
 
 @dataclass(frozen=True)
@@ -102,10 +98,8 @@ class StopRule:
         return mean_sequence(ordered, n_planned=n_planned, level=self.level, bounds=self.bounds).estimate
 
     def __str__(self) -> str:
-        if self.is_vote:
-            return f"{self.dimension}[{self.system}:{self.other}]"
-        first = f"{self.dimension}[{self.system}]" if self.system else self.dimension
-        return f"{first} - {self.dimension}[{self.other}]" if self.other else first
+        what = "votes" if self.is_vote else "difference" if self.other else "mean"
+        return ":".join(one for one in (what, self.dimension, self.system, self.other) if one)
 
 
 def rater_values(rows: pl.DataFrame, system: str = "", other: str = "") -> pl.DataFrame:
@@ -132,28 +126,33 @@ def rater_values(rows: pl.DataFrame, system: str = "", other: str = "") -> pl.Da
 
 def parse_stop_rule(text: str, study: Study | ItemStudy, *, level: float = 0.95) -> StopRule:
     """A criterion as people write it, checked against the study's questions and systems."""
-    vote, mean = _VOTE.fullmatch(text), _RULE.fullmatch(text)
-    if vote:
-        dimension, system, other, threshold = vote[1], vote[2], vote[3], float(vote[4])
-        low, high = 0.0, 1.0
-        known = [one.name for one in study.questions if one.type == "pairwise"] if isinstance(study, ItemStudy) else []
-        if dimension not in known:
-            raise OptionError.unknown("pairwise question", dimension, known)
-    elif mean and mean[3] in (None, mean[1]):
-        dimension, system, other, threshold = mean[1], mean[2] or "", mean[4] or "", float(mean[5])
-        scales = _scales(study)
-        if dimension not in scales:
-            raise OptionError.unknown("rated dimension", dimension, scales)
-        low, high = scales[dimension]
+    criterion = require_criterion(text)
+    what, _, rest = criterion.statistic.partition(":")
+    if isinstance(study, ItemStudy):
+        pairwise, systems = [one.name for one in study.questions if one.type == "pairwise"], study.systems
     else:
+        pairwise, systems = [], ()
+    scales = dict.fromkeys(pairwise, (0.0, 1.0)) if what == "votes" else _scales(study)
+    # the longest dimension that fits: a label's name has a colon of its own
+    dimension = max((one for one in scales if f"{rest}:".startswith(f"{one}:")), key=len, default="")
+    named = [one for one in rest.removeprefix(dimension).split(":") if one]
+    if what not in _SYSTEMS:
         raise OptionError(
-            f"--stop-when {text!r}: write NAME > NUMBER, NAME[SYSTEM] > NUMBER, NAME[A] - NAME[B] > NUMBER, or NAME[A:B] > 0.5 for votes."
+            f"--stop-when {text!r}: write mean:DIMENSION[:SYSTEM], difference:DIMENSION:A:B or votes:QUESTION:A:B, then >= and a number."
         )
-    systems = study.systems if isinstance(study, ItemStudy) else ()
-    for one in (system, other):
-        if one and one not in systems:
+    if not dimension:
+        asked = "pairwise question" if what == "votes" else "rated dimension"
+        raise OptionError.unknown(asked, rest.partition(":")[0], scales)
+    if not _SYSTEMS[what][0] <= len(named) <= _SYSTEMS[what][1]:
+        raise OptionError(
+            f"--stop-when {text!r}: a {what} names {_SYSTEMS[what][1]} systems, as in {what}:{dimension}:A:B."
+        )
+    for one in named:
+        if one not in systems:
             raise OptionError.unknown("system", one, systems)
-    rule = StopRule(dimension, system, other, threshold, bool(vote), low, high, level)
+    system, other = [*named, "", ""][:2]
+    threshold = criterion.threshold
+    rule = StopRule(dimension, system, other, threshold, what == "votes", *scales[dimension], level)
     if not rule.bounds[0] < threshold < rule.bounds[1]:
         raise OptionError(
             f"--stop-when {text!r}: {threshold:g} is not inside the scale, {rule.bounds[0]:g} to {rule.bounds[1]:g}."
