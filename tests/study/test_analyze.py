@@ -271,9 +271,10 @@ def coverage(study, n):
 def test_the_interval_of_pfi_covers_at_five_pairs():
     over_domains = placeholder_study(5)
     at_random = tuple(pair.model_copy(update={"domain": None}) for pair in over_domains.pairs)
-    assert 0.92 <= coverage(over_domains.model_copy(update={"pairs": at_random}), 300) <= 0.98
+    # within three standard errors of 120 studies
+    assert 0.89 <= coverage(over_domains.model_copy(update={"pairs": at_random}), 120) <= 0.995
     # one pair of each domain: their means stray less than those of pairs at random, and no interval of one a domain can know
-    assert coverage(over_domains, 100) >= 0.95
+    assert coverage(over_domains, 40) >= 0.95
 
 
 @pytest.fixture(scope="module")
