@@ -1,9 +1,7 @@
 """Our own provider for servers that speak OpenAI's protocol, on a real server that misbehaves."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
-import anyio
 import pytest
 
 pytest.importorskip("inspect_ai")
@@ -22,13 +20,8 @@ from inspect_ai.model import (
 from howsure.errors import OptionError
 from howsure.running.http_provider import HttpAPI, ServerError
 from howsure.running.runs import GarbledReplyError
+from servers.event_loops import in_a_loop
 from servers.openai_server import ChatServer, completion, cut, failure, no_choices, raw
-
-
-def in_a_loop(work):
-    """What it returns; in a thread of its own, because a browser's loop may be running in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(anyio.run, work).result()
 
 
 def ask(server, *conversations, **config):
@@ -45,7 +38,7 @@ def ask(server, *conversations, **config):
         await api.aclose()
         return found
 
-    return in_a_loop(work)
+    return in_a_loop(work())
 
 
 def hello():
@@ -100,7 +93,7 @@ def test_a_growing_conversation_is_sent_as_it_is():
         await api.aclose()
 
     with ChatServer(lambda _: "pong") as server:
-        in_a_loop(work)
+        in_a_loop(work())
     assert [[one["content"] for one in request.messages] for request in server.requests] == sent
     assert n_written == [1, 1, 1, 1]
 
@@ -201,8 +194,8 @@ def test_one_client_serves_one_event_loop_and_is_closed_with_it():
                 clients.append(await api._client())
             assert not clients[-1].is_closed
 
-        in_a_loop(twice)
-        in_a_loop(twice)
+        in_a_loop(twice())
+        in_a_loop(twice())
     first, again, second, _ = clients
     assert first is again is not second
     assert all(client.is_closed for client in clients)
@@ -217,4 +210,4 @@ def test_a_client_that_was_closed_is_made_anew():
 
     with ChatServer(lambda _: "pong") as server:
         api = HttpAPI("test/m-1", base_url=server.base_url)
-        in_a_loop(work)
+        in_a_loop(work())

@@ -2,10 +2,8 @@
 
 import errno
 import json
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
-import anyio
 import pytest
 
 from howsure.errors import InputError
@@ -19,6 +17,7 @@ from howsure.running import (
     failure_of,
     plain_errors,
 )
+from servers.event_loops import in_a_loop
 
 
 def output(text="", *, stop="stop", parts=None, empty=False):
@@ -130,8 +129,7 @@ class TestGate:
                     found.append(str(error))
 
         found = []
-        with ThreadPoolExecutor(1) as pool:  # a browser's loop may be running in this thread
-            pool.submit(anyio.run, play).result()
+        in_a_loop(play())
         return found, len(asked)
 
     def test_a_server_that_never_answered_is_given_up_at_once(self):

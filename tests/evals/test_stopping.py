@@ -1,6 +1,5 @@
 """Evals that stop when they know, in real Inspect runs, and what `howsure watch` shows of their logs."""
 
-import asyncio
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +9,7 @@ import pytest
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.stopping import Question, StopWhenKnown, watch
+from servers.event_loops import in_a_loop
 from servers.inspect_process import run
 
 pytest.importorskip("inspect_ai")
@@ -72,8 +72,7 @@ def test_a_unit_is_an_item_with_all_its_epochs(runs):
 
 def completed(stopper, item, value):
     score = SimpleNamespace(score=SimpleNamespace(value=value))
-    with asyncio.Runner() as runner:
-        runner.run(stopper.complete_sample(item, 1, {"known": score}))
+    in_a_loop(stopper.complete_sample(item, 1, {"known": score}))
 
 
 @pytest.mark.parametrize("is_shuffled", [True, False])
@@ -81,8 +80,7 @@ def test_later_units_wait_for_earlier_ones(is_shuffled):
     stopper = StopWhenKnown(threshold=0.5)
     spec = SimpleNamespace(dataset=SimpleNamespace(shuffled=is_shuffled))
     samples = [SimpleNamespace(id=i, metadata=None) for i in range(60)]
-    with asyncio.Runner() as runner:
-        runner.run(stopper.start_task(spec, samples, 1))
+    in_a_loop(stopper.start_task(spec, samples, 1))
     order = stopper._units.order
     assert (order == [str(i) for i in range(60)]) == is_shuffled
     for item in order[1:]:

@@ -351,7 +351,7 @@ def test_tables_of_a_result(fitted, tmp_path):
     names = {path.name for path in found.save(tmp_path)}
     assert names == {
         *("curves.csv", "curve_points.csv", "families.csv", "base_rates.csv"),
-        *("attrition.csv", "presence.csv", "curves.json", "curves.result.zip"),
+        *("attrition.csv", "presence.csv", "refinement.csv", "curves.json", "curves.result.zip"),
     }
     assert json.loads((tmp_path / "curves.json").read_text())["provenance"]["seed"] == 1
 

@@ -1,21 +1,10 @@
 """Asks the collector without a network between."""
 
-import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-
-def run(coroutine):
-    """What a coroutine returns. In a thread of its own, for the browser's loop may be running in this one."""
-
-    def alone():
-        with asyncio.Runner() as runner:
-            return runner.run(coroutine)
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(alone).result()
+from servers.event_loops import in_a_loop
 
 
 class Asker:
@@ -26,7 +15,7 @@ class Asker:
         self.packet = collector.packet
 
     def __call__(self, method, path, body=None, **options):
-        return run(self.ask(method, path, body, **options))
+        return in_a_loop(self.ask(method, path, body, **options))
 
     async def ask(self, method, path, body=None, **options):
         if body is not None and not isinstance(body, bytes):
@@ -48,7 +37,7 @@ class Asker:
 
         scope = {"type": "http", "method": method, "path": path, "raw_path": b"", "query_string": b"", "scheme": "http"}
         told = [(name.encode(), value.encode(errors="surrogatepass")) for name, value in headers.items()]
-        run(self.collector.app(scope | {"headers": told, "client": None, "server": None}, receive, send))
+        in_a_loop(self.collector.app(scope | {"headers": told, "client": None, "server": None}, receive, send))
         return statuses[0]
 
     def link(self, number=0, end=""):

@@ -15,8 +15,9 @@ from howsure.people.limits import Limits, RateLimit
 from howsure.people.packet import open_packet
 from howsure.people.results import read_results
 from howsure.people.store import ANSWERS, Store
+from servers.event_loops import in_a_loop
 
-from .asking import Asker, run
+from .asking import Asker
 from .page_examples import answered, draft, signed, study_page, track_page
 
 FREE = Limits(per_link=(1e9, 10**9), per_stranger=(1e9, 10**9))
@@ -197,7 +198,7 @@ def test_a_body_without_a_stated_size_is_cut_off_at_the_limit(ask):
                 ask.link(end="result"), content=endless(), headers={"content-type": "application/json"}
             )
 
-    assert run(post()).status_code == 413
+    assert in_a_loop(post()).status_code == 413
     assert sent < 1_500_000
 
 

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from howsure.people import read_pages, read_results
+from servers.event_loops import in_a_loop
 
-from .asking import run
 from .page_examples import answered, draft, study_page
 
 pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
@@ -193,7 +193,7 @@ def test_two_hundred_people_at_once_and_a_sudden_death_lose_no_acknowledged_answ
         async with httpx.AsyncClient(limits=limits, timeout=60) as client:
             await asyncio.gather(*(person(client, rater) for rater in pages))
 
-    run(everyone())
+    in_a_loop(everyone())
     process.wait(timeout=120)
     process.communicate()
     assert n_people // 2 <= len(receipts) < n_people

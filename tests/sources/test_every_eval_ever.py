@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from howsure import sources
-from howsure.errors import OptionError
+from howsure.errors import InputError, OptionError
 from howsure.tables import Attempts, Ratings, Scores
 
 jsonschema = pytest.importorskip("jsonschema", reason="no jsonschema")
@@ -154,7 +154,7 @@ def test_scores_are_written_and_read_back(tmp_path):
 
 def test_ratings_have_no_place_there(tmp_path):
     table = Ratings(pl.DataFrame({"rater": ["r"], "item": ["i"], "dimension": ["d"], "value": [1.0]}))
-    with pytest.raises(OptionError, match="Ratings cannot be written"):
+    with pytest.raises(InputError, match="every-eval-ever takes attempts or scores; these are ratings"):
         sources.write_as(table, tmp_path, "every-eval-ever")
 
 

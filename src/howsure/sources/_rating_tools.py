@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.safe_io import write_atomic
+from howsure.safe_io import read_bytes, write_atomic
 from howsure.sources import Progress
 from howsure.sources._account import leave_out, saw
 from howsure.sources._reading import read_each
@@ -110,8 +110,12 @@ def json_lines(path: Path) -> Iterable[dict[str, Any]]:
     if path.suffix == ".json":
         held = load_json(path)
         return [one for one in (held if isinstance(held, list) else [held]) if isinstance(one, dict)]
+    try:
+        lines = read_bytes(path).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text. Save it as UTF-8.") from None
     found = []
-    for number_of_line, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+    for number_of_line, line in enumerate(lines, 1):
         if line.strip():
             try:
                 held = json.loads(line, parse_constant=lambda word: None)

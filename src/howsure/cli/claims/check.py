@@ -32,7 +32,9 @@ Most = Annotated[int, typer.Option(min=1, help="The most specifications per clai
 _SLOW = 20  # seconds from which the estimated time is told
 
 
-@app.command(epilog="Example: howsure claims check examples/claims/claims.yaml examples/claims/runs.csv -o claims")
+@app.command(
+    epilog="Example: howsure claims check examples/claims/claims.yaml examples/claims/runs.csv --certificate certificate.json -o claims"
+)
 @verb
 def check(
     claims: ClaimsFile,

@@ -31,7 +31,7 @@ def coverage(
 
     Time horizons: 15 to 100 families, one run per task, tasks whose difficulty varies much, human times that are exact or have an error of one doubling
     of known size. The true value is the length at which the average over all tasks of that true length equals the success rate.
-    Attempts: 40 or 100 tasks, 20 or 50 novices, models as good as novices on attempts 1.5, 3 and 6. Writes horizon_coverage.csv.
+    Attempts: models as good as novices on attempts 1.5, 3 and 6; everybody at all tasks, tasks dealt out, and learners who leave a task when they can do it. Writes horizon_coverage.csv.
     """
     from howsure.horizon.interval_coverage import coverage as measure
 

@@ -237,11 +237,11 @@ def first_mistake(rng: random.Random, difficulty: float) -> Instance:
         lines.append(f"{k}. {value} {kind} {other} = {told}".replace("-", "−"))
         value, right = told, true if k == wrong else right
     found = f"{wrong}:{right}"
-    prompt = f"""A pupil works through a sum. Each line starts from the result of the line before.
+    prompt = f"""A pupil works through a sum. Each line begins with the result of the line before.
 
 {chr(10).join(lines)}
 
-In which line is the first mistake, and what should that line's result have been? Later lines that go on with a wrong result are not mistakes by themselves.
+In which line is the first mistake, and what should that line's result have been? Later lines that begin with a wrong result are not mistakes by themselves.
 
 Answer with the number of the line, a colon and the right result, for instance 2:57. {_ENDING.format(what="the two numbers")}"""
     return Instance(prompt, found, None, Exact((found, f"line {wrong}: {right}")))
