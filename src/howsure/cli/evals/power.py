@@ -79,7 +79,7 @@ def power(
         "attempts per item": [row.epochs for row in result.rows],
         "items needed": [f"{row.items_needed:,}" for row in result.rows],
         "attempts in total": [f"{row.attempts_needed:,}" for row in result.rows],
-        "tokens": [None if row.tokens_needed is None else f"{row.tokens_needed:,.0f}" for row in result.rows],
+        "tokens": [f"{row.tokens_needed:,.0f}" if row.tokens_needed else None for row in result.rows],
         "dollars": [None if row.cost_needed is None else f"{row.cost_needed:,.2f}" for row in result.rows],
         "detectable": [decimals(row.detectable, 3) for row in result.rows],
         "power": [decimals(row.power, 2) for row in result.rows],
