@@ -13,7 +13,7 @@ from howsure.claims.multiverse import Fits, assess
 from howsure.claims.simulator import CAUSES, claim_errors, simulate_runs
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.horizon import time_horizons
+from howsure.horizon import compare_horizons, time_horizons
 from howsure.horizon.time_horizon.specifications import draw_horizons, fit_horizons, horizon_cells, time_choices
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, OptionExclusion
 
@@ -59,17 +59,18 @@ def test_january_the_second_claim_is_open_where_its_interval_includes_one(found)
     assert verdict.low > 1  # o1 is ahead in every specification's estimate
 
 
-def test_the_default_is_what_horizon_time_reports(january):
-    cells = horizon_cells(january, ["o1", "GPT-4o"])
-    default = time_choices(cells).default
-    reported = time_horizons(january, n_replicates=400, resample="hierarchy")
-    points = fit_horizons(cells, [default, {**default, "weights": "task"}], 0.5)
-    assert np.exp2(points[0]) == pytest.approx([reported.minutes(m).value for m in ("o1", "GPT-4o")], rel=1e-9)
-    other = time_horizons(january, n_replicates=0, weights="task").minutes("o1").value
-    assert np.exp2(points[1, 0]) == pytest.approx(other, rel=1e-9)
-    drawn = draw_horizons(cells, [default], 0.5, n_replicates=400)[:, 0, 0]
-    ends = np.exp2(np.quantile(drawn, [0.025, 0.975]))
-    assert np.log2(ends) == pytest.approx(np.log2([reported.minutes("o1").low, reported.minutes("o1").high]), abs=0.8)
+def test_the_default_is_what_horizon_time_and_compare_report(january, found):
+    """The same numbers at both places: the interval of the test over families, and the ratio over the same replicates."""
+    reported = time_horizons(january, n_replicates=200, has_sensitivity=False)
+    one, ratio = (verdict.default for verdict in found.verdicts)
+    told = reported.minutes("o1")
+    assert (one.value, one.low, one.high) == pytest.approx((told.value, told.low, told.high), rel=1e-9)
+    told = compare_horizons(reported, "o1", "GPT-4o").rows[0].ratio
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((told.value, told.low, told.high), rel=1e-6)
+    cells = horizon_cells(january, ["o1"])
+    points = fit_horizons(cells, [{**time_choices(cells).default, "weights": "task"}], 0.5)
+    other = time_horizons(january, n_replicates=0, weights="task", has_sensitivity=False).minutes("o1").value
+    assert 2 ** points[0, 0] == pytest.approx(other, rel=1e-9)
 
 
 def test_a_specification_that_is_the_same_has_the_same_replicates():

@@ -29,7 +29,7 @@ __all__ = [
 NOT_PROBABILITIES = "Shares of specifications are not probabilities: they say how far the conclusion depends on choices, and the specifications are not equally plausible."
 _MOST_ROWS = 60
 _METHOD = (
-    "Every combination of the listed options is one specification. The same resampled families, tasks and runs (or clusters of items) are used in all of them, so that "
+    "Every combination of the listed options is one specification. The same resampled families (or clusters of items, sequences, errors of scores) are used in all of them, so that "
     "differences between specifications have intervals of their own. A specification supports the claim if its whole interval lies beyond the threshold, contradicts "
     "it if the interval lies on the other side, and leaves it open otherwise (also where it has no number).\n"
     "holds in all: every specification supports it. holds in most: the default and at least 80 % support it. does not hold: the default contradicts it. "
@@ -130,7 +130,10 @@ def claim_sections(found: ClaimCheck) -> list[Section]:
 
 def certificate_section(made: Mapping[str, Any]) -> Section:
     """A certificate on one page: claims and verdicts, data, plan, specifications, settings, and the fields of reporting standards."""
-    settings, data, plan = made["settings"], made["data"], made["plan"]
+    from howsure.claims.certificates import data_parts
+
+    settings, data, plan = made["settings"], data_parts(made["data"]), made["plan"]
+    held = [f"{part['n_rows']:,} rows of {name}, digest {part['digest']}" for name, part in data.items()]
     kept = "kept" if plan["is_planned"] else f"no ({'; '.join(plan['why_not'])})"
     rows = [
         (
@@ -143,7 +146,7 @@ def certificate_section(made: Mapping[str, Any]) -> Section:
         for one in made["results"]
     ]
     facts = [
-        ("Data", f"{data['n_rows']:,} rows, {len(data['models']):,} models, digest {data['digest']}"),
+        ("Data", "; ".join(held)),
         ("Plan", f"{kept}{', hash ' + plan['hash'] if plan.get('hash') else ''}"),
         (
             "Specifications",

@@ -1,11 +1,12 @@
-"""Time horizons under many specifications at once, over common draws of families, tasks and runs.
+"""Time horizons under many specifications at once, over common draws of families.
 
-In every replicate the families, the tasks in them and the runs of each task are drawn once, and every
-specification is refitted to that draw. So the difference between two specifications has an interval of its own.
+In every replicate the families of tasks are drawn once, as `time_horizons` draws them, and every specification is refitted to that draw. So the difference
+between two specifications has an interval of its own, and the default specification has the numbers of `time_horizons` and `compare_horizons`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -15,12 +16,15 @@ import polars as pl
 
 from howsure.compute import replicate
 from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
-from howsure.horizon.time_horizon.curves import FARTHEST, WEIGHTS, SuccessCurves, fit_curves, timed
-from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, draw_cells, refit_cells
+from howsure.horizon.time_horizon.curves import FARTHEST, WEIGHTS, SuccessCurves, Timed, fit_curves, robust_ends, timed
+from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, refit_cells
+from howsure.horizon.time_horizon.states import horizon
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.replicates import expanded_level, replicate_differences, replicate_interval
 from howsure.tables import Attempts
 
 __all__ = [
@@ -29,7 +33,9 @@ __all__ = [
     "draw_horizons",
     "fit_horizons",
     "horizon_cells",
+    "horizon_estimates",
     "plan_of",
+    "ratio_estimates",
     "time_choices",
 ]
 
@@ -257,7 +263,7 @@ def draw_horizons(
     success_rate : float
         At which the horizons are read, between 0 and 1.
     n_replicates : int
-        Bootstrap replicates over families, tasks in them, and runs of those.
+        Bootstrap replicates over families.
     seed : int
         Of the replicates.
     scheduler : str, optional
@@ -268,6 +274,76 @@ def draw_horizons(
     plans = [plan_of(cells, one) for one in specifications]
     work = partial(_draw_all, cells, plans, success_rate)
     return replicate(work, n_replicates, seed=seed, scheduler=scheduler, progress=progress)
+
+
+def horizon_estimates(
+    cells: HorizonCells, specifications: Sequence[Specification], success_rate: float, points: Floats, drawn: Floats, level: float
+) -> list[list[Estimate]]:  # fmt: skip
+    """The horizon of each model (first axis) under each specification, with its interval.
+
+    Of a logistic curve the interval is that of the test over families, as `time_horizons` reports it (`robust_ends`); of a Weibull curve it has the middle of the replicates.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs.
+    specifications : sequence of mapping
+        The options by choice.
+    success_rate : float
+        At which the horizons are read, between 0 and 1.
+    points, drawn : array
+        What `fit_horizons` and `draw_horizons` returned.
+    level : float
+        Coverage of the intervals.
+    """
+    found: list[list[Estimate]] = [[] for _ in cells.models]
+    for place, specification in enumerate(specifications):
+        plan = plan_of(cells, specification)
+        for m, own in enumerate(found):
+            n = plan.data.counts.n[m]
+            if plan.curve == 0 and n.any():
+                base = plan.base.of(m)
+                ends = robust_ends(plan.data, m, success_rate, level) if base.outcome == FITTED else None
+                own.append(horizon(base, None, cells.x[n > 0], success_rate, level, int(n.sum()), ends=ends))
+            elif np.isfinite(points[place, m]):
+                interval = replicate_interval(drawn[:, place, m], expanded_level(level, _df(cells, plan.used)))
+                own.append(interval.estimate(float(points[place, m]), level=level).map(math.exp2))
+            else:
+                own.append(Estimate.without("undefined", "no curve that falls with length, or no run", level=level))
+    return found
+
+
+def ratio_estimates(
+    cells: HorizonCells, specifications: Sequence[Specification], points: Floats, drawn: Floats, level: float
+) -> list[Estimate]:
+    """The first model's horizon divided by the second's under each specification, as `compare_horizons` reports it.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs of two models.
+    specifications : sequence of mapping
+        The options by choice.
+    points, drawn : array
+        What `fit_horizons` and `draw_horizons` returned.
+    level : float
+        Coverage of the intervals.
+    """
+    found = []
+    for place, specification in enumerate(specifications):
+        if not np.isfinite(points[place]).all():
+            found.append(Estimate.without("undefined", "one of the models has no horizon", level=level))
+            continue
+        middle = expanded_level(level, _df(cells, cells.tasks_under(specification)))
+        interval = replicate_interval(replicate_differences(drawn[:, place, 0], drawn[:, place, 1]), middle)
+        value = float(points[place, 0] - points[place, 1])
+        found.append(interval.estimate(value, level=level).map(math.exp2))
+    return found
+
+
+def _df(cells: HorizonCells, used: Bools) -> float:
+    """Degrees of freedom of the replicates: families less 1."""
+    return max(len(np.unique(cells.counts.family[used])) - 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +359,7 @@ class SpecificationPlan:
     curve: int
     base: SuccessCurves
     start: Floats
+    data: Timed
 
     def refit(self, copies: Floats, runs: Ints, success_rate: float) -> Floats:
         """log₂ minutes of each replicate and model."""
@@ -308,13 +385,14 @@ def plan_of(cells: HorizonCells, specification: Specification) -> SpecificationP
         noise=float(specification.get("minutes_noise", "0")),
     )
     is_empty = cells.counts_under(specification).n.sum(axis=1) == 0
-    base = fit_curves(replace(data, counts=cells.counts_under(specification)))
+    data = replace(data, counts=cells.counts_under(specification))
+    base = fit_curves(data)
     base = replace(base, outcome=np.where(is_empty, ABSENT, base.outcome))
     start = np.nan_to_num(np.column_stack([base.intercept, base.slope]))
     kept, used = _kept(specification), cells.tasks_under(specification)
     curve_number = CURVES.index(curve)
     return SpecificationPlan(
-        kept, used, data.weight, data.regularisation, data.lengths, data.unknown, curve_number, base, start
+        kept, used, data.weight, data.regularisation, data.lengths, data.unknown, curve_number, base, start, data
     )
 
 
@@ -339,6 +417,6 @@ def _draw_all(
     cells: HorizonCells, plans: Sequence[SpecificationPlan], success_rate: float, rng: np.random.Generator, size: int
 ) -> Floats:
     """One batch of replicates, for all specifications."""
-    copies = hierarchical_weights([cells.counts.family, np.arange(len(cells.x))], size, rng)
-    runs = draw_cells(copies, cells.runs, rng)
+    copies = hierarchical_weights([cells.counts.family], size, rng)
+    runs = np.repeat(cells.runs[None], size, axis=0)
     return np.stack([plan.refit(copies, runs, success_rate) for plan in plans], axis=1)
