@@ -210,6 +210,7 @@ def test_every_kind_says_its_sentence_and_what_is_not_there_yet_is_refused():
         Claim(kind="difference", model="a", than="b"),
         Claim(kind="rank", model="a", tier=True),
         Claim(kind="horizon", model="a", than="b", at_least=2),
+        Claim(kind="scale", model="a", than="b"),
     ]
     assert {claim.kind for claim in claims} == set(KINDS)
     assert str(claims[0]) == "The mean score of a on E is at most 0.2."

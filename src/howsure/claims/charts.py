@@ -129,4 +129,8 @@ def _quantity(verdict: Verdict) -> tuple[str, str]:
         return ("Horizon", "minutes") if claim.than is None else ("Ratio of horizons", "factor")
     if claim.kind == "rank":
         return ("Tier", "number") if claim.tier else ("Rank", "place")
-    return ("Mean score", "0–1") if claim.kind == "level" else ("Difference of means", "score")
+    return {
+        "level": ("Mean score", "0–1"),
+        "difference": ("Difference of means", "score"),
+        "scale": ("Difference of capabilities", "units of the scale"),
+    }[claim.kind]

@@ -17,10 +17,11 @@ KINDS = {
     "difference": "the mean score of a model is higher than that of another, by at least so much",
     "rank": "a model is among the first so many, or in the first tier",
     "horizon": "the time horizon of a model is at least so many minutes, or longer than that of another",
+    "scale": "a model is more capable than another, on one scale of many benchmarks",
 }
 """The kinds of claims that can be checked."""
 
-PLANNED_KINDS = ("trend", "scale", "agreement", "corrected rate", "turns")
+PLANNED_KINDS = ("trend", "agreement", "corrected rate", "turns")
 """Kinds that cannot be checked yet."""
 
 
@@ -31,13 +32,13 @@ class Claim:
     Parameters
     ----------
     kind : str
-        ``level``, ``difference``, ``rank`` or ``horizon``.
+        One of `KINDS`.
     model : str
         The model it is about.
     than : str, optional
-        The model it is compared with (``difference``; ``horizon``).
+        The model it is compared with (``difference``; ``horizon``; ``scale``).
     at_least : float, optional
-        Threshold: a mean score, a difference of means, minutes, or with ``than`` a ratio of horizons. Without it, with ``than``: any advantage.
+        Threshold: a mean score, a difference of means or capabilities, minutes, or with ``than`` a ratio of horizons. Without it, with ``than``: any advantage.
     at_most : float, optional
         Threshold from above; of ``rank`` the lowest place.
     on : str, optional
@@ -81,8 +82,9 @@ class Claim:
         if not 0 < self.success_rate < 1:
             raise OptionError(f"success_rate {self.success_rate:g} is not between 0 and 1.")
         has_threshold = self.at_least is not None or self.at_most is not None
-        if self.kind == "difference" and self.than is None:
-            raise OptionError("A claim of a difference names the other model: than: NAME.")
+        if self.kind in ("difference", "scale") and self.than is None:
+            more = " That a benchmark is saturated by a year cannot be checked yet." if self.kind == "scale" else ""
+            raise OptionError(f"A claim of a {self.kind} names the other model: than: NAME.{more}")
         if self.kind in ("level", "rank") and self.than is not None:
             raise OptionError(
                 f"A claim of the kind {self.kind!r} is about one model. With than, choose difference or horizon."
@@ -140,6 +142,10 @@ class Claim:
                 else f"among the first {self.threshold:g}"
             )
             return f"{self.model} is {place}{where}."
+        if self.kind == "scale":
+            if self.is_strict:
+                return f"{self.model} is more capable than {self.than}."
+            return f"The capability of {self.model} is {bound} {self.threshold:g} above that of {self.than}."
         what = f"The {100 * self.success_rate:g} % time horizon of {self.model}"
         if self.than is None:
             return f"{what} is {bound} {self.threshold:g} minutes."

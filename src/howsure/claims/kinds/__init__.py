@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
-from howsure.claims.kinds import evals, horizons
+from howsure.claims.kinds import evals, horizons, scales
 from howsure.claims.kinds.instruments import Instrument
 
 __all__ = ["instrument_of"]
@@ -25,6 +25,7 @@ _INSTRUMENTS: dict[str, Callable[..., Instrument]] = {
     "difference": evals.instrument,
     "rank": evals.instrument,
     "horizon": horizons.instrument,
+    "scale": scales.instrument,
 }
 
 

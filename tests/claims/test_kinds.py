@@ -1,0 +1,89 @@
+"""Every kind of claim: its default is what the instrument's own verb reports, its options change what they say, and its data are named where they lack."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import howsure
+from howsure.claims import Claim, certificate, check, verify
+from howsure.claims.claim_files import ClaimFile
+from howsure.claims.inputs import ClaimData
+from howsure.errors import InputError, OptionError
+
+ROOT = Path(__file__).parents[2]
+SCORES = ROOT / "examples/stitch/scores.csv"
+RUNS = ROOT / "examples/claims/runs.csv"
+ATTEMPTS = ROOT / "examples/evals/attempts.csv"
+
+
+def ends(estimate):
+    return estimate.value, estimate.low, estimate.high
+
+
+def by_options(verdict, **options):
+    return next(one.estimate for one in verdict.specifications if all(one.options[k] == v for k, v in options.items()))
+
+
+def test_each_claim_takes_its_own_table_of_several():
+    claims = [{"kind": "level", "model": "amber-2", "at_least": 0.5}, {"kind": "scale", "model": "ember-10.2", "than": "flint-1.0"}]  # fmt: skip
+    found = check(claims, [SCORES, ATTEMPTS], n_replicates=20, most=1)
+    alone = check(claims[:1], ATTEMPTS, n_replicates=20, most=1)
+    assert found.verdicts[0].default == alone.verdicts[0].default
+    with pytest.raises(InputError, match=r"more capable than flint-1.0. It needs scores .* and no input has them"):
+        check(claims, [ATTEMPTS], n_replicates=20)
+    with pytest.raises(InputError, match=r"holds ratings|needs|score"):
+        check(claims[1:], ROOT / "examples/study/ratings.csv", n_replicates=20)
+
+
+def test_a_certificate_of_several_tables_names_the_one_that_changed():
+    file = ClaimFile(
+        (Claim(kind="level", model="amber-2", at_least=0.5), Claim(kind="scale", model="ember-10.2", than="flint-1.0"))
+    )
+    data = ClaimData.of([SCORES, ATTEMPTS], file)
+    made = certificate(check(file, data, n_replicates=20, most=1), data)
+    assert set(made["data"]["tables"]) == {"attempts", "scores"}
+    assert verify(made, [ATTEMPTS, SCORES]).is_equal
+    changed = data.scores.frame.with_columns(
+        pl.when((pl.col("model") == "flint-1.0") & (pl.col("benchmark") == "bench-01")).then(0.9).otherwise("score").alias("score")
+    )  # fmt: skip
+    told = {what: detail for what, _, detail in verify(made, [howsure.Scores(changed), data.attempts]).rows}
+    assert told["data"] == "scores: rows of flint-1.0 at bench-01 differ"
+
+
+@pytest.fixture(scope="module")
+def scales():
+    claims = [{"kind": "scale", "model": "flint-1.0", "than": "ember-10.2"}, {"kind": "scale", "model": "ember-10.2", "than": "ember-10.0", "at_least": 0.1}]  # fmt: skip
+    return check(claims, SCORES, n_replicates=60)
+
+
+def test_a_scale_has_the_difference_that_stitch_fit_reports(scales):
+    scale = howsure.stitch.fit(howsure.read(SCORES), n_replicates=60, level=0.95)
+    row = scale.pairs(["ember-10.2", "flint-1.0"]).row(0, named=True)
+    told = -row["difference"], -row["difference_high"], -row["difference_low"]
+    assert ends(scales.verdicts[0].default) == pytest.approx(told)
+    assert scales.verdicts[0].verdict == "does not hold"
+    row = scale.pairs(["ember-10.2", "ember-10.0"]).row(0, named=True)
+    assert scales.verdicts[1].default.value == pytest.approx(row["difference"])
+
+
+def test_the_options_of_a_scale_are_those_of_stitch_fit_in_the_unit_of_the_default(scales):
+    verdict, scores = scales.verdicts[0], howsure.read(SCORES)
+    default = howsure.stitch.fit(scores, n_replicates=0)
+    paper = howsure.stitch.fit(scores, preset="paper", since="", duplicates="mean", reference=default, ridge=0.1)
+    by_model = dict(zip(paper.problem.models, paper.estimate.capability, strict=True))
+    found = by_options(verdict, priors="ridge 0.1", dimensions="1", floors="used", min_benchmarks="4")
+    assert found.value == pytest.approx(by_model["flint-1.0"] - by_model["ember-10.2"])
+    assert not any(
+        one.options["priors"] != "learned" and one.options["dimensions"] == "2" for one in verdict.specifications
+    )
+    floors = next(one for one in verdict.effects if one.choice == "floors")
+    assert floors.alone.low is not None  # the same scores are redrawn
+    assert all("decides" in one.sentence or "benchmark" in one.sentence for one in verdict.tipping)
+
+
+def test_what_a_scale_cannot_say_is_refused():
+    with pytest.raises(OptionError, match="saturated by a year cannot be checked yet"):
+        Claim(kind="scale", model="bench-01")
+    with pytest.raises(OptionError, match="nobody"):
+        check(Claim(kind="scale", model="nobody", than="flint-1.0"), SCORES)
