@@ -184,9 +184,11 @@ def test_a_sample_of_specifications_has_the_default_and_every_single_change():
     [
         ("claims:\n- {kind: horizon, model: o1}\n", "line 2: A claim of a horizon has a threshold"),
         ("claims:\n- {kind: level, model: o1, at_least: much}\n", "line 2: at_least is 'much'; write a number"),
-        ("claims:\n- {kind: trend, model: o1, at_most: 7}\n", "'trend' cannot be checked yet. Choose from: level"),
+        ("claims:\n- {kind: trend, model: o1, at_most: 7}\n", "line 2: A claim of a trend is about the frontier"),
+        ("claims:\n- {kind: trend, at_most: 7, unit: weeks}\n", "No unit of a trend called 'weeks'"),
+        ("claims:\n- {kind: level, at_most: 7}\n", "names the model it is about"),
         ("claims:\n- {kind: levle, model: o1, at_least: 1}\n", "Did you mean 'level'"),
-        ("claims:\n- {model: o1, at_least: 1}\n", "at least kind and model"),
+        ("claims:\n- {model: o1, at_least: 1}\n", "at least a kind"),
         ("claims: []\n", "no list 'claims'"),
         ("claims:\n- {kind: difference, model: a, than: a}\n", "compared with itself"),
         (
@@ -210,11 +212,14 @@ def test_every_kind_says_its_sentence_and_what_is_not_there_yet_is_refused():
         Claim(kind="difference", model="a", than="b"),
         Claim(kind="rank", model="a", tier=True),
         Claim(kind="horizon", model="a", than="b", at_least=2),
+        Claim(kind="trend", at_most=7, unit="months"),
         Claim(kind="scale", model="a", than="b"),
     ]
     assert {claim.kind for claim in claims} == set(KINDS)
     assert str(claims[0]) == "The mean score of a on E is at most 0.2."
     assert str(claims[3]) == "The 50 % time horizon of a is at least 2 times that of b."
+    assert str(claims[4]) == "The 50 % time horizon of the frontier doubles in at most 7 months."
+    assert claims[4].threshold == pytest.approx(213.06, abs=0.01)
     for kind in PLANNED_KINDS:
         with pytest.raises(OptionError, match="cannot be checked yet"):
             Claim(kind=kind, model="a")

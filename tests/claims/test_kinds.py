@@ -1,5 +1,6 @@
 """Every kind of claim: its default is what the instrument's own verb reports, its options change what they say, and its data are named where they lack."""
 
+import datetime
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,9 @@ from howsure.claims import Claim, certificate, check, verify
 from howsure.claims.claim_files import ClaimFile
 from howsure.claims.inputs import ClaimData
 from howsure.errors import InputError, OptionError
+from howsure.horizon import time_horizons
+from howsure.horizon.time_horizon.doubling import fit_horizon_trend
+from howsure.horizon.time_horizon.published import read_releases
 
 ROOT = Path(__file__).parents[2]
 SCORES = ROOT / "examples/stitch/scores.csv"
@@ -87,3 +91,39 @@ def test_what_a_scale_cannot_say_is_refused():
         Claim(kind="scale", model="bench-01")
     with pytest.raises(OptionError, match="nobody"):
         check(Claim(kind="scale", model="nobody", than="flint-1.0"), SCORES)
+
+
+COUNTS = ROOT / "examples/horizon/time_counts.csv"
+RELEASES = ROOT / "examples/horizon/releases.csv"
+
+
+def test_a_trend_is_what_horizon_trend_reports():
+    found = check(Claim(kind="trend", at_most=365), [COUNTS, RELEASES], n_replicates=100)
+    reported = time_horizons(COUNTS, n_replicates=100, has_sensitivity=False)
+    trend = fit_horizon_trend(reported, read_releases(RELEASES))
+    assert ends(found.verdicts[0].default) == pytest.approx(ends(trend.doubling), rel=1e-6)
+    told = time_horizons(COUNTS, n_replicates=100, has_sensitivity=False, minutes_noise=1.0)
+    noisy = by_options(
+        found.verdicts[0], curve="logistic", regularisation="1e-05", weights="invsqrt", minutes_noise="1"
+    )
+    assert noisy.value == pytest.approx(fit_horizon_trend(told, read_releases(RELEASES)).doubling.value, rel=1e-6)
+    shares = [one.share_of_replicates for one in found.verdicts[0].specifications]
+    assert min(shares) > 0.9  # far below a year
+    with pytest.raises(InputError, match=r"0 models have runs and a release date; a trend needs 3"):
+        check(Claim(kind="trend", at_most=365), COUNTS)
+
+
+def test_a_trend_since_a_date_is_an_option_where_the_frontier_has_enough_dates():
+    rows = pl.read_csv(COUNTS)
+    later = rows.filter(pl.col("subject") == "basalt-2").with_columns(
+        pl.lit("basalt-3").alias("subject"), (pl.col("n_successes") + 1).clip(0, pl.col("n_runs")).alias("n_successes")
+    )
+    days = {**read_releases(RELEASES), "basalt-3": datetime.date(2025, 11, 1)}
+    runs = howsure.Attempts.of(pl.concat([rows, later]))
+    claim, data = Claim(kind="trend", at_most=365), ClaimData(attempts=runs, releases=days)
+    verdict = check(claim, data, n_replicates=40).verdicts[0]
+    assert verdict.choices.named("since").values == ("all", "2024-01-01")
+    reported = time_horizons(runs, n_replicates=40, has_sensitivity=False)
+    trend = fit_horizon_trend(reported, days, since=datetime.date(2024, 1, 1))
+    found = by_options(verdict, **{**verdict.choices.default, "since": "2024-01-01"})
+    assert ends(found) == pytest.approx(ends(trend.doubling), rel=1e-6)

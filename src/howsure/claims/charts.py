@@ -132,5 +132,6 @@ def _quantity(verdict: Verdict) -> tuple[str, str]:
     return {
         "level": ("Mean score", "0–1"),
         "difference": ("Difference of means", "score"),
+        "trend": ("Doubling time", "days"),
         "scale": ("Difference of capabilities", "units of the scale"),
     }[claim.kind]

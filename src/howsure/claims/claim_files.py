@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,17 @@ KINDS = {
     "difference": "the mean score of a model is higher than that of another, by at least so much",
     "rank": "a model is among the first so many, or in the first tier",
     "horizon": "the time horizon of a model is at least so many minutes, or longer than that of another",
+    "trend": "the time horizon of the frontier doubles in at most (at least) so many days or months",
     "scale": "a model is more capable than another, on one scale of many benchmarks",
 }
 """The kinds of claims that can be checked."""
 
-PLANNED_KINDS = ("trend", "agreement", "corrected rate", "turns")
+PLANNED_KINDS = ("agreement", "corrected rate", "turns")
 """Kinds that cannot be checked yet."""
+
+_WITHOUT_MODEL = ("trend",)
+_DAYS = {"days": 1.0, "months": 365.25 / 12}
+_EXAMPLES = {"level": "at_least: 0.8", "trend": "at_most: 210"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +39,7 @@ class Claim:
     kind : str
         One of `KINDS`.
     model : str
-        The model it is about.
+        The model it is about; a ``trend`` is about all of them.
     than : str, optional
         The model it is compared with (``difference``; ``horizon``; ``scale``).
     at_least : float, optional
@@ -47,6 +52,8 @@ class Claim:
         At which horizons are read, between 0 and 1.
     tier : bool
         Of ``rank``: the first tier instead of a place.
+    unit : str
+        Of the threshold of a ``trend``: ``days`` or ``months``.
     name : str
         How the claim is called in tables; by default its own sentence.
 
@@ -59,13 +66,14 @@ class Claim:
     """
 
     kind: str
-    model: str
+    model: str = ""
     than: str | None = None
     at_least: float | None = None
     at_most: float | None = None
     on: str | None = None
     success_rate: float = 0.5
     tier: bool = False
+    unit: str = "days"
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -75,39 +83,59 @@ class Claim:
             )
         if self.kind not in KINDS:
             raise OptionError.unknown("kind of claim", self.kind, KINDS)
-        if not self.model:
-            raise OptionError("A claim names the model it is about: model: NAME.")
-        if self.at_least is not None and self.at_most is not None:
-            raise OptionError("A claim has at_least or at_most, not both. Write two claims.")
-        if not 0 < self.success_rate < 1:
-            raise OptionError(f"success_rate {self.success_rate:g} is not between 0 and 1.")
-        has_threshold = self.at_least is not None or self.at_most is not None
-        if self.kind in ("difference", "scale") and self.than is None:
-            more = " That a benchmark is saturated by a year cannot be checked yet." if self.kind == "scale" else ""
-            raise OptionError(f"A claim of a {self.kind} names the other model: than: NAME.{more}")
-        if self.kind in ("level", "rank") and self.than is not None:
-            raise OptionError(
-                f"A claim of the kind {self.kind!r} is about one model. With than, choose difference or horizon."
-            )
-        if self.kind == "level" and not has_threshold:
-            raise OptionError("A claim of a level has a threshold: at_least: 0.8, for example.")
-        if self.kind == "horizon" and self.than is None and not has_threshold:
-            raise OptionError(
-                "A claim of a horizon has a threshold in minutes (at_least: 60) or another model (than: NAME)."
-            )
-        if self.kind == "rank" and self.at_least is not None:
-            raise OptionError("A claim of a rank has at_most: 1 (first), 3 (among the first three), or tier: true.")
-        if self.kind == "horizon" and min(self.at_least or 1, self.at_most or 1) <= 0:
-            raise OptionError("The threshold of a horizon is above 0.")
-        if self.than == self.model:
-            raise OptionError(f"{self.model!r} is compared with itself. Name two models.")
+        for is_wrong, told in self._rules():
+            if is_wrong:
+                raise OptionError(told)
+        if self.unit not in _DAYS:
+            raise OptionError.unknown("unit of a trend", self.unit, _DAYS)
+
+    def _rules(self) -> Iterator[tuple[bool, str]]:
+        """What a claim must not be, each with what to say."""
+        kind, has_threshold = self.kind, self.at_least is not None or self.at_most is not None
+        is_one = kind in ("level", "rank")
+        yield not self.model and kind not in _WITHOUT_MODEL, "A claim names the model it is about: model: NAME."
+        yield (
+            kind == "trend" and bool(self.models),
+            "A claim of a trend is about the frontier of all models; it names none.",
+        )
+        yield (
+            self.at_least is not None and self.at_most is not None,
+            "A claim has at_least or at_most, not both. Write two claims.",
+        )
+        yield not 0 < self.success_rate < 1, f"success_rate {self.success_rate:g} is not between 0 and 1."
+        yield kind == "difference" and self.than is None, "A claim of a difference names the other model: than: NAME."
+        yield (
+            kind == "scale" and self.than is None,
+            "A claim of a scale names the other model: than: NAME. That a benchmark is saturated by a year cannot be checked yet.",
+        )
+        yield (
+            is_one and self.than is not None,
+            f"A claim of the kind {kind!r} is about one model. With than, choose difference or horizon.",
+        )
+        yield (
+            kind in _EXAMPLES and not has_threshold,
+            f"A claim of the kind {kind!r} has a threshold: {_EXAMPLES.get(kind)}, for example.",
+        )
+        yield (
+            kind == "horizon" and self.than is None and not has_threshold,
+            "A claim of a horizon has a threshold in minutes (at_least: 60) or another model (than: NAME).",
+        )
+        yield (
+            kind == "rank" and self.at_least is not None,
+            "A claim of a rank has at_most: 1 (first), 3 (among the first three), or tier: true.",
+        )
+        yield (
+            kind in ("horizon", "trend") and has_threshold and min(self.at_least or 1, self.at_most or 1) <= 0,
+            f"The threshold of a {kind} is above 0.",
+        )
+        yield bool(self.model) and self.than == self.model, f"{self.model!r} is compared with itself. Name two models."
 
     @property
     def threshold(self) -> float:
         """The number it is compared with, on the scale on which it is told."""
         given = self.at_least if self.at_least is not None else self.at_most
         if given is not None:
-            return float(given)
+            return float(given) * (_DAYS[self.unit] if self.kind == "trend" else 1.0)
         return 1.0 if self.kind in ("horizon", "rank") else 0.0
 
     @property
@@ -123,7 +151,7 @@ class Claim:
     @property
     def models(self) -> tuple[str, ...]:
         """The models that it names."""
-        return (self.model,) if self.than is None else (self.model, self.than)
+        return tuple(name for name in (self.model, self.than) if name)
 
     def __str__(self) -> str:
         where = f" on {self.on}" if self.on else ""
@@ -146,6 +174,9 @@ class Claim:
             if self.is_strict:
                 return f"{self.model} is more capable than {self.than}."
             return f"The capability of {self.model} is {bound} {self.threshold:g} above that of {self.than}."
+        if self.kind == "trend":
+            given = self.at_least if self.at_most is None else self.at_most
+            return f"The {100 * self.success_rate:g} % time horizon of the frontier doubles in {bound} {given:g} {self.unit}."
         what = f"The {100 * self.success_rate:g} % time horizon of {self.model}"
         if self.than is None:
             return f"{what} is {bound} {self.threshold:g} minutes."
@@ -210,8 +241,8 @@ def _parsed(content: Any, where: Any) -> ClaimFile:
         if isinstance(one, Claim):
             claims.append(one)
             continue
-        if not isinstance(one, Mapping) or "kind" not in one or "model" not in one:
-            raise InputError(f"{at}a claim has at least kind and model: - {{kind: level, model: NAME, at_least: 0.8}}.")
+        if not isinstance(one, Mapping) or "kind" not in one:
+            raise InputError(f"{at}a claim has at least a kind: - {{kind: level, model: NAME, at_least: 0.8}}.")
         try:
             for key in one:
                 if key not in known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from howsure.claims.multiverse import Verdict
@@ -28,6 +28,7 @@ __all__ = [
 
 NOT_PROBABILITIES = "Shares of specifications are not probabilities: they say how far the conclusion depends on choices, and the specifications are not equally plausible."
 _MOST_ROWS = 60
+_MOST_DAYS = 36525.0
 _METHOD = (
     "Every combination of the listed options is one specification. The same resampled families (or clusters of items, sequences, errors of scores) are used in all of them, so that "
     "differences between specifications have intervals of their own. A specification supports the claim if its whole interval lies beyond the threshold, contradicts "
@@ -43,7 +44,7 @@ def estimate_text(verdict: Verdict, estimate: Estimate) -> str:
     """An estimate of the claim's quantity as it prints."""
     if not verdict.is_ratio:
         return estimate.against(verdict.claim.threshold) if estimate.value is not None else str(estimate)
-    return told(estimate, duration if verdict.claim.than is None else times)
+    return told(estimate, _form(verdict))
 
 
 def number_text(verdict: Verdict, value: float | None) -> str:
@@ -52,7 +53,18 @@ def number_text(verdict: Verdict, value: float | None) -> str:
         return "–"
     if not verdict.is_ratio:
         return f"{value:.3g}"
-    return duration(value) if verdict.claim.than is None else times(value)
+    return _form(verdict)(value)
+
+
+def _form(verdict: Verdict) -> Callable[[float], str]:
+    """How a number of a ratio scale prints."""
+    if verdict.claim.kind == "trend":
+        return _days
+    return duration if verdict.claim.than is None else times
+
+
+def _days(number: float) -> str:
+    return f"{number:,.1f} days" if number < _MOST_DAYS else f"> {_MOST_DAYS:,.0f} days"
 
 
 def range_text(verdict: Verdict) -> str:

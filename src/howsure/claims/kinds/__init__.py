@@ -25,6 +25,7 @@ _INSTRUMENTS: dict[str, Callable[..., Instrument]] = {
     "difference": evals.instrument,
     "rank": evals.instrument,
     "horizon": horizons.instrument,
+    "trend": horizons.instrument,
     "scale": scales.instrument,
 }
 

@@ -1,9 +1,10 @@
-"""Claims of time horizons: their length, and whose is longer."""
+"""Claims of time horizons: their length, whose is longer, and how fast they double."""
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,8 +16,12 @@ from howsure.claims.inputs import ClaimData
 from howsure.claims.kinds.instruments import Instrument, Progress, check_models
 from howsure.claims.multiverse import Fits, TippingPoint
 from howsure.errors import InputError
+from howsure.estimates import Estimate
+from howsure.horizon.time_horizon.doubling import fit_horizon_trend
+from howsure.horizon.time_horizon.published import DatedHorizons
 from howsure.horizon.time_horizon.specifications import (
     HorizonCells,
+    dated_under,
     draw_horizons,
     fit_horizons,
     horizon_cells,
@@ -24,6 +29,8 @@ from howsure.horizon.time_horizon.specifications import (
     plan_of,
     ratio_estimates,
     time_choices,
+    trend_choices,
+    trend_draws,
 )
 from howsure.results.choices import Specification
 from howsure.stats.replicates import replicate_differences
@@ -32,14 +39,19 @@ from howsure.tables import Attempts
 __all__ = ["instrument"]
 
 _MOST_FLIPS = 400
+_FEWEST_MODELS = 3
+_SCATTER = "Trends: replicates resample families of tasks; the intervals of doubling times also have the scatter of models around the trend, so the share of replicates is nearer to 0 or 1."
+_MOST_REPLICATES = 200  # of a trend, which refits all models
 
 
 def instrument(claim: Claim, attempts: Attempts, data: ClaimData) -> Instrument:
-    """The choices of a time horizon, and how it is computed under them."""
+    """The choices of a time horizon or of its trend, and how it is computed under them."""
     names = attempts.lazy.select(pl.col("subject").unique().sort()).collect(engine="streaming")["subject"].to_list()
     check_models(claim, names)
     if not attempts.has("minutes"):
         raise InputError(f"{claim} The attempts have no column minutes, what an expert needs for each task.")
+    if claim.kind == "trend":
+        return _trend(claim, attempts, data)
     cells = horizon_cells(attempts, claim.models)
     return Instrument(time_choices(cells), partial(_fits, claim, cells))
 
@@ -80,6 +92,116 @@ def _fits(
         quantity=quantity,
         settle=_horizon_settle(cells),
     )
+
+
+def _trend(claim: Claim, attempts: Attempts, data: ClaimData) -> Instrument:
+    """The choices of a trend of horizons, and how its doubling time is computed under them."""
+    releases = dict(data.releases)
+    if attempts.has("released"):
+        own = attempts.lazy.select(
+            "subject", pl.col("released").cast(pl.String).str.slice(0, 10).str.to_date(strict=False)
+        )
+        releases |= dict(own.drop_nulls().unique("subject").collect().iter_rows())
+    names = (
+        attempts.lazy.filter(pl.col("kind") == "model").select(pl.col("subject").unique().sort()).collect()["subject"]
+    )
+    dated = [name for name in names if name in releases]
+    if len(dated) < _FEWEST_MODELS:
+        raise InputError(
+            f"{claim} {len(dated)} models have runs and a release date; a trend needs {_FEWEST_MODELS}. Give a file of model and released as another input."
+        )
+    cells = horizon_cells(attempts, dated)
+    choices = trend_choices(cells, releases, claim.success_rate)
+    return Instrument(choices, partial(_trend_fits, claim, cells, releases), _MOST_REPLICATES)
+
+
+def _trend_fits(
+    claim: Claim,
+    cells: HorizonCells,
+    releases: Mapping[str, datetime.date],
+    specifications: Sequence[Specification],
+    *,
+    level: float,
+    n_replicates: int,
+    seed: int,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Fits:
+    rate = claim.success_rate
+    curves = list({tuple(bare.items()): bare for one in specifications if (bare := _bare(one))}.values())
+    place = {tuple(one.items()): number for number, one in enumerate(curves)}
+    points = fit_horizons(cells, curves, rate)
+    drawn = draw_horizons(
+        cells, curves, rate, n_replicates=n_replicates, seed=seed, scheduler=scheduler, progress=progress
+    )
+    estimates, columns, tipping = [], [], list[TippingPoint]()
+    for specification in specifications:
+        number = place[tuple(_bare(specification).items())]
+        dated = dated_under(cells, releases, specification, points[number], drawn[:, number], rate)
+        since = _since(specification)
+        estimates.append(_doubling(dated, since, level))
+        columns.append(trend_draws(dated, since, n_replicates))
+        if len(estimates) == 1:
+            tipping = _trend_tipping(claim, dated, since, estimates[0], level)
+    days = np.array([np.nan if one.value is None else one.value for one in estimates])
+    return Fits(
+        values=np.log2(days),
+        draws=np.column_stack(columns),
+        estimates=estimates,
+        units=["families"] * len(estimates),
+        is_ratio=True,
+        tipping=tipping,
+        notes=(*cells.notes, _SCATTER),
+        quantity=f"doubling time of the {100 * rate:g} % horizon of the frontier, in days",
+        settle={
+            **_horizon_settle(cells),
+            "since": "Say which is meant: the trend over all years, or the recent one. `howsure horizon forecast` compares them.",
+            "data": "Add models with other release dates, and families of tasks near their horizons.",
+        },
+    )
+
+
+def _bare(specification: Specification) -> dict[str, str]:
+    """The choices of horizons, without those of the line."""
+    return {name: value for name, value in specification.items() if name != "since"}
+
+
+def _since(specification: Specification) -> datetime.date | None:
+    told = specification.get("since", "all")
+    return None if told == "all" else datetime.date.fromisoformat(told)
+
+
+def _doubling(dated: DatedHorizons | str, since: datetime.date | None, level: float) -> Estimate:
+    """The doubling time in days, as `fit_horizon_trend` reports it."""
+    if isinstance(dated, str):
+        return Estimate.without("too_few", dated, level=level)
+    try:
+        return fit_horizon_trend(dated, since=since, level=level).doubling
+    except InputError as error:
+        return Estimate.without("too_few", str(error), level=level)
+
+
+def _trend_tipping(
+    claim: Claim, dated: DatedHorizons | str, since: datetime.date | None, estimate: Estimate, level: float
+) -> list[TippingPoint]:
+    """Single models without which the default doubling time would cross the threshold."""
+    if estimate.value is None or isinstance(dated, str):
+        return []
+    decisive = []
+    for model in dated.frame["model"]:
+        kept = (dated.frame["model"] != model).to_numpy()
+        rest = replace(dated, frame=dated.frame.filter(kept), drawn=dated.drawn[:0, kept], edges=dated.edges[kept])
+        moved = _doubling(rest, since, level).value
+        if moved is not None and (moved <= claim.threshold) != (estimate.value <= claim.threshold):
+            decisive.append(f"{model} ({moved:,.0f} days)")
+    is_below = estimate.value <= claim.threshold
+    verb = "fails" if is_below != claim.is_at_least else "would hold"
+    sentence = (
+        f"The claim {verb} without {', or without '.join(decisive)}."
+        if decisive
+        else f"No single model of {len(dated.frame)} decides it: without each of them the doubling time stays on the same side."
+    )
+    return [TippingPoint("decisive models", float(len(decisive)), sentence)]
 
 
 def _horizon_tipping(

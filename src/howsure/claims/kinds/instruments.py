@@ -11,12 +11,12 @@ from howsure.claims.multiverse import Fits
 from howsure.errors import OptionError
 from howsure.results.choices import Choices, Specification
 
-__all__ = ["Fitting", "Instrument", "Progress", "check_models"]
+__all__ = ["ClaimFitting", "Instrument", "Progress", "check_models"]
 
 Progress = Callable[[int, int], None]
 
 
-class Fitting(Protocol):
+class ClaimFitting(Protocol):
     """One claim's quantity under each of several specifications, the default first."""
 
     def __call__(
@@ -37,7 +37,7 @@ class Instrument:
     """What one claim needs: its choices, and a function from specifications to fits. ``most_replicates`` are enough where refits are slow."""
 
     choices: Choices
-    fit: Fitting
+    fit: ClaimFitting
     most_replicates: int | None = None
 
 

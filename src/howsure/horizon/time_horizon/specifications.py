@@ -6,8 +6,9 @@ between two specifications has an interval of its own, and the default specifica
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -20,16 +21,19 @@ from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
 from howsure.horizon.time_horizon.curves import FARTHEST, WEIGHTS, SuccessCurves, Timed, fit_curves, robust_ends, timed
 from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, refit_cells
+from howsure.horizon.time_horizon.published import DatedHorizons
 from howsure.horizon.time_horizon.states import horizon
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.stats.bootstrap import hierarchical_weights
 from howsure.stats.replicates import expanded_level, replicate_differences, replicate_interval
+from howsure.stats.trends import is_frontier
 from howsure.tables import Attempts
 
 __all__ = [
     "HorizonCells",
     "SpecificationPlan",
+    "dated_under",
     "draw_horizons",
     "fit_horizons",
     "horizon_cells",
@@ -37,12 +41,16 @@ __all__ = [
     "plan_of",
     "ratio_estimates",
     "time_choices",
+    "trend_choices",
+    "trend_draws",
 ]
 
 CURVES = ("logistic", "weibull")
 """``logistic``: σ(α + β log₂ minutes); ``weibull``: exp(−(minutes/scale)^shape), a hazard of failure that changes with the length."""
 
 _KWA = "Kwa et al. 2025, arXiv:2503.14499"
+_RECENT = datetime.date(2024, 1, 1)  # since when METR sees horizons double faster
+_FEWEST_DATES = 3
 _MARCH = "METR, note on time horizons, March 2026"
 
 
@@ -214,6 +222,98 @@ def time_choices(cells: HorizonCells) -> Choices:
             options = o(everything, "all tasks of the suite", _KWA), o(some, why, reference)
             offered.append(AnalysisChoice(name, f"{asked}.", options))
     return Choices(tuple(offered))
+
+
+def trend_choices(cells: HorizonCells, releases: Mapping[str, datetime.date], success_rate: float) -> Choices:
+    """The defensible choices of a trend of horizons: those of horizons, and which models the line goes through.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs of all models with a release date.
+    releases : mapping
+        Release dates by model.
+    success_rate : float
+        At which the horizons are read, between 0 and 1.
+    """
+    o = AnalysisOption
+    offered = time_choices(cells).choices
+    days = np.array([releases[model].toordinal() for model in cells.models])
+    y = fit_horizons(cells, [{}], success_rate)[0]
+    dates = days[is_frontier(days, np.nan_to_num(y, nan=-np.inf)) & np.isfinite(y)]
+    recent = len(set(dates[dates >= _RECENT.toordinal()].tolist()))
+    if _FEWEST_DATES <= recent < len(set(dates.tolist())):
+        options = (
+            o("all", "one trend over all years", _KWA),
+            o(_RECENT.isoformat(), f"horizons may double faster of late ({recent} dates of the frontier)", _KWA),
+        )
+        known = tuple(sorted({releases[model].isoformat() for model in cells.models}))
+        offered = (*offered, AnalysisChoice("since", "From which release date on does the line go?", options, known))
+    return Choices(offered)
+
+
+def dated_under(
+    cells: HorizonCells, releases: Mapping[str, datetime.date], specification: Specification, points: Floats, drawn: Floats, success_rate: float
+) -> DatedHorizons | str:  # fmt: skip
+    """The horizons of one specification with release dates, as `dated_horizons` makes them of a fit; or why there are none.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs of all models with a release date.
+    releases : mapping
+        Release dates by model.
+    specification : mapping
+        The options by choice.
+    points, drawn : array
+        log₂ minutes of each model, and of each replicate and model.
+    success_rate : float
+        At which the horizons are read, between 0 and 1.
+    """
+    finite = np.flatnonzero(np.isfinite(points)).tolist()
+    known = sorted(finite, key=lambda m: (releases[cells.models[m]], cells.models[m]))
+    if not known:
+        return "no model has a horizon"
+    tried = cells.counts_under(specification).n[known] > 0
+    frame = pl.DataFrame(
+        {
+            "model": [cells.models[m] for m in known],
+            "released": [releases[cells.models[m]] for m in known],
+            "minutes": np.exp2(points[known]),
+        }
+    ).with_columns(pl.lit(None, pl.Float64).alias("minutes_low"), pl.lit(None, pl.Float64).alias("minutes_high"))
+    edges = np.array([[cells.x[one].min(), cells.x[one].max()] for one in tried])
+    df = _df(cells, cells.tasks_under(specification))
+    return DatedHorizons(frame, drawn[:, known], edges, success_rate, df, notes=cells.notes)
+
+
+def trend_draws(dated: DatedHorizons | str, since: datetime.date | None, n_replicates: int) -> Floats:
+    """log₂ of the doubling time in days in each replicate: one frontier and one line of each; ∞ where the frontier does not rise.
+
+    Parameters
+    ----------
+    dated : DatedHorizons or str
+        What `dated_under` returned.
+    since : date, optional
+        Models released earlier are not used for the line.
+    n_replicates : int
+        The number of replicates.
+    """
+    if isinstance(dated, str):
+        return np.full(n_replicates, np.nan)
+    days = dated.frame["released"].to_physical().to_numpy().astype(np.int64)
+    y = np.clip(dated.drawn, *dated.edges.T)
+    is_in = is_frontier(days, np.nan_to_num(y, nan=-np.inf)) & ~np.isnan(y)
+    if since is not None:
+        is_in &= (dated.frame["released"] >= since).to_numpy()
+    w, y = is_in.astype(np.float64), np.nan_to_num(y)
+    n = np.maximum(w.sum(axis=1, keepdims=True), 1)
+    x = days - (w * days).sum(axis=1, keepdims=True) / n
+    spread = (w * x**2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = (w * x * y).sum(axis=1) / spread
+        found = np.where(slope > 0, -np.log2(slope), np.inf)
+    return np.asarray(np.where(spread > 0, found, np.nan))
 
 
 def fit_horizons(cells: HorizonCells, specifications: Sequence[Specification], success_rate: float) -> Floats:
