@@ -127,3 +127,60 @@ def test_a_trend_since_a_date_is_an_option_where_the_frontier_has_enough_dates()
     trend = fit_horizon_trend(reported, days, since=datetime.date(2024, 1, 1))
     found = by_options(verdict, **{**verdict.choices.default, "since": "2024-01-01"})
     assert ends(found) == pytest.approx(ends(trend.doubling), rel=1e-6)
+
+
+RATINGS = ROOT / "examples/study/judge/ratings.csv"
+JUDGE = ROOT / "examples/study/judge/judge.csv"
+
+
+def test_agreement_is_what_study_reliability_reports():
+    claims = [{"kind": "agreement", "on": "voice", "at_least": 0.75}, {"kind": "agreement", "on": "voice", "at_least": 0.5, "coefficient": "krippendorff_interval"}]  # fmt: skip
+    found = check(claims, RATINGS, n_replicates=40)
+    reported = howsure.study.reliability(RATINGS, dimension="voice")
+    assert found.verdicts[0].default == reported.coefficients[reported.report]
+    assert found.verdicts[1].default == reported.coefficients["krippendorff_interval"]
+    fixed = howsure.study.reliability(RATINGS, dimension="voice", design="fixed")
+    assert by_options(found.verdicts[0], coefficient="icc_3_k", raters="all") == fixed.coefficients[fixed.report]
+    frame = howsure.read(RATINGS).frame.filter(pl.col("rater") != "rater-1")
+    without = howsure.study.reliability(howsure.Ratings(frame), dimension="voice").coefficients["icc_2_k"]
+    assert by_options(found.verdicts[0], coefficient="icc_2_k", raters="without rater-1") == without
+    assert all(one.effect.low is not None for one in found.verdicts[0].effects)
+    with pytest.raises(OptionError, match="3 dimensions. Choose one"):
+        check(Claim(kind="agreement", at_least=0.75), RATINGS)
+    with pytest.raises(OptionError, match="No coefficient called 'alhpa'"):
+        check(Claim(kind="agreement", on="voice", at_least=0.75, coefficient="alhpa"), RATINGS)
+
+
+def test_agreement_with_gaps_and_clusters_has_the_reported_numbers():
+    frame = howsure.read(RATINGS).frame.filter(pl.col("dimension") == "voice")
+    clustered = frame.with_columns(
+        pl.col("item").str.slice(-2).cast(pl.Int64).floordiv(4).cast(pl.String).alias("cluster")
+    )
+    verdict = check(Claim(kind="agreement", at_least=0.5), howsure.Ratings(clustered), n_replicates=20).verdicts[0]
+    assert verdict.default == howsure.study.reliability(howsure.Ratings(clustered)).coefficients["icc_2_k"]
+    alone = howsure.study.reliability(howsure.Ratings(frame)).coefficients["icc_2_k"]
+    assert by_options(verdict, coefficient="icc_2_k", raters="all", cluster="none") == alone
+    assert "not paired" in next(one.effect.reason for one in verdict.effects if one.choice == "cluster")
+    gaps = howsure.Ratings(frame.with_row_index("#").filter(pl.col("#") % 17 != 3).drop("#"))
+    verdict = check(Claim(kind="agreement", at_least=0.5), gaps, n_replicates=20, most=2).verdicts[0]
+    assert verdict.default == howsure.study.reliability(gaps).coefficients["icc_2_k"]
+    assert verdict.share_of_replicates is None
+    assert any("gaps" in note for note in verdict.notes)
+
+
+def test_a_judge_may_replace_a_rater_where_study_validate_says_so():
+    claims = [{"kind": "agreement", "model": "toy-judge", "on": name} for name in ("voice", "vibe:comparison")]
+    found = check(claims, [RATINGS, JUDGE], n_replicates=20)
+    told = {row.dimension: row for row in howsure.study.validate(RATINGS, JUDGE).rows}
+    for verdict in found.verdicts:
+        row = told[verdict.claim.on]
+        assert verdict.default.value == row.statistics["winning_rate"].value
+        assert (verdict.specifications[0].status == "supported") == row.may_replace
+    least = found.verdicts[1].tipping[0].value
+    passes = [
+        next(row.may_replace for row in howsure.study.validate(RATINGS, JUDGE, epsilon=epsilon).rows if row.dimension == "vibe:comparison")
+        for epsilon in (least - 0.01, least)
+    ]  # fmt: skip
+    assert passes == [False, True]
+    with pytest.raises(OptionError, match="No rater called"):
+        check(Claim(kind="agreement", model="other-judge", on="voice"), [RATINGS, JUDGE])

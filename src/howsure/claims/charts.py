@@ -129,6 +129,8 @@ def _quantity(verdict: Verdict) -> tuple[str, str]:
         return ("Horizon", "minutes") if claim.than is None else ("Ratio of horizons", "factor")
     if claim.kind == "rank":
         return ("Tier", "number") if claim.tier else ("Rank", "place")
+    if claim.kind == "agreement":
+        return ("Raters whom the judge may replace", "share") if claim.model else ("Agreement", "coefficient")
     return {
         "level": ("Mean score", "0–1"),
         "difference": ("Difference of means", "score"),

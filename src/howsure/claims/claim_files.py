@@ -19,13 +19,14 @@ KINDS = {
     "horizon": "the time horizon of a model is at least so many minutes, or longer than that of another",
     "trend": "the time horizon of the frontier doubles in at most (at least) so many days or months",
     "scale": "a model is more capable than another, on one scale of many benchmarks",
+    "agreement": "raters agree at least so well, or a judge may replace a rater",
 }
 """The kinds of claims that can be checked."""
 
-PLANNED_KINDS = ("agreement", "corrected rate", "turns")
+PLANNED_KINDS = ("corrected rate", "turns")
 """Kinds that cannot be checked yet."""
 
-_WITHOUT_MODEL = ("trend",)
+_WITHOUT_MODEL = ("trend", "agreement")
 _DAYS = {"days": 1.0, "months": 365.25 / 12}
 _EXAMPLES = {"level": "at_least: 0.8", "trend": "at_most: 210"}
 
@@ -39,7 +40,7 @@ class Claim:
     kind : str
         One of `KINDS`.
     model : str
-        The model it is about; a ``trend`` is about all of them.
+        The model it is about; a ``trend`` is about all of them, and ``agreement`` names the judge that may replace a rater, or nobody.
     than : str, optional
         The model it is compared with (``difference``; ``horizon``; ``scale``).
     at_least : float, optional
@@ -47,11 +48,13 @@ class Claim:
     at_most : float, optional
         Threshold from above; of ``rank`` the lowest place.
     on : str, optional
-        One eval (domain); without it, all.
+        One eval (domain), or the dimension of ratings; without it, all.
     success_rate : float
         At which horizons are read, between 0 and 1.
     tier : bool
         Of ``rank``: the first tier instead of a place.
+    coefficient : str
+        Of ``agreement``: a coefficient of `howsure study reliability`; by default the one that it says to report.
     unit : str
         Of the threshold of a ``trend``: ``days`` or ``months``.
     name : str
@@ -73,6 +76,7 @@ class Claim:
     on: str | None = None
     success_rate: float = 0.5
     tier: bool = False
+    coefficient: str = ""
     unit: str = "days"
     name: str = ""
 
@@ -128,6 +132,14 @@ class Claim:
             kind in ("horizon", "trend") and has_threshold and min(self.at_least or 1, self.at_most or 1) <= 0,
             f"The threshold of a {kind} is above 0.",
         )
+        yield (
+            kind == "agreement" and not self.model and not has_threshold,
+            "A claim of agreement has a threshold (at_least: 0.75), or names a judge that may replace a rater (model: NAME).",
+        )
+        yield (
+            kind == "agreement" and bool(self.model) and (has_threshold or self.than is not None),
+            "That a judge may replace a rater is a test, without than, at_least and at_most.",
+        )
         yield bool(self.model) and self.than == self.model, f"{self.model!r} is compared with itself. Name two models."
 
     @property
@@ -136,7 +148,7 @@ class Claim:
         given = self.at_least if self.at_least is not None else self.at_most
         if given is not None:
             return float(given) * (_DAYS[self.unit] if self.kind == "trend" else 1.0)
-        return 1.0 if self.kind in ("horizon", "rank") else 0.0
+        return {"horizon": 1.0, "rank": 1.0, "agreement": 0.5}.get(self.kind, 0.0)
 
     @property
     def is_at_least(self) -> bool:
@@ -174,6 +186,11 @@ class Claim:
             if self.is_strict:
                 return f"{self.model} is more capable than {self.than}."
             return f"The capability of {self.model} is {bound} {self.threshold:g} above that of {self.than}."
+        if self.kind == "agreement":
+            if self.model:
+                return f"{self.model} may replace a rater{where}."
+            which = f" ({self.coefficient})" if self.coefficient else ""
+            return f"The agreement of the raters{where}{which} is {bound} {self.threshold:g}."
         if self.kind == "trend":
             given = self.at_least if self.at_most is None else self.at_most
             return f"The {100 * self.success_rate:g} % time horizon of the frontier doubles in {bound} {given:g} {self.unit}."

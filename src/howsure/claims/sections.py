@@ -42,6 +42,8 @@ _METHOD = (
 
 def estimate_text(verdict: Verdict, estimate: Estimate) -> str:
     """An estimate of the claim's quantity as it prints."""
+    if estimate.value is not None and estimate.value == estimate.low == estimate.high:
+        return f"{estimate.value:.3g}"  # a count or a share that tests gave
     if not verdict.is_ratio:
         return estimate.against(verdict.claim.threshold) if estimate.value is not None else str(estimate)
     return told(estimate, _form(verdict))
@@ -84,9 +86,12 @@ def effect_text(verdict: Verdict, effect: Estimate) -> str:
 
 def summary_lines(verdict: Verdict, level: float) -> list[str]:
     """The result in a few sentences."""
+    default = verdict.default
+    has_interval = default.value is not None and not default.value == default.low == default.high
+    what = f" ({level:.0%} interval)" if has_interval else ""
     lines = [
         verdict.sentence,
-        f"Default estimate: {estimate_text(verdict, verdict.default)} ({level:.0%} interval); over all specifications {range_text(verdict)}.",
+        f"Default estimate: {estimate_text(verdict, default)}{what}; over all specifications {range_text(verdict)}.",
     ]
     if verdict.share_of_replicates is not None:
         lines.append(f"The claim holds in {verdict.share_of_replicates:.0%} of all replicates of all specifications.")
