@@ -215,6 +215,7 @@ def test_every_kind_says_its_sentence_and_what_is_not_there_yet_is_refused():
         Claim(kind="trend", at_most=7, unit="months"),
         Claim(kind="scale", model="a", than="b"),
         Claim(kind="agreement", on="voice", at_least=0.75),
+        Claim(kind="turns", model="a", than="b", at_least=3),
     ]
     assert {claim.kind for claim in claims} == set(KINDS)
     assert str(claims[0]) == "The mean score of a on E is at most 0.2."

@@ -14,6 +14,7 @@ from howsure.errors import InputError, OptionError
 from howsure.horizon import time_horizons
 from howsure.horizon.time_horizon.doubling import fit_horizon_trend
 from howsure.horizon.time_horizon.published import read_releases
+from howsure.track.samples import Samples, load_samples
 
 ROOT = Path(__file__).parents[2]
 SCORES = ROOT / "examples/stitch/scores.csv"
@@ -184,3 +185,41 @@ def test_a_judge_may_replace_a_rater_where_study_validate_says_so():
     assert passes == [False, True]
     with pytest.raises(OptionError, match="No rater called"):
         check(Claim(kind="agreement", model="other-judge", on="voice"), [RATINGS, JUDGE])
+
+
+GAMES = ROOT / "examples/track/samples.csv"
+
+
+def test_turns_are_what_track_report_shows():
+    claims = [{"kind": "turns", "model": "amber-2", "at_least": 20}, {"kind": "turns", "model": "amber-2", "than": "amber-1"}]  # fmt: skip
+    found = check(claims, GAMES, n_replicates=200)
+    reported = howsure.track.report(GAMES)
+    average = {row.model: row.headline for row in reported.rows}
+    assert found.verdicts[0].default == average["amber-2"]
+    (pair,) = reported.differences
+    assert (pair.a, pair.b) == ("amber-1", "amber-2")
+    told = pair.contrast.difference
+    assert ends(found.verdicts[1].default) == pytest.approx((-told.value, -told.high, -told.low))
+    games = load_samples(GAMES).frame
+    whole = Samples(games.filter(pl.col("failure").is_null()))
+    left_out = by_options(found.verdicts[0], interrupted="left out", violations="error")
+    assert left_out == next(row.headline for row in howsure.track.report(whole).rows if row.model == "amber-2")
+    assert all(one.effect.low is not None for one in found.verdicts[0].effects)
+    for verdict in found.verdicts:  # replicates centre where the estimate lies
+        assert abs(verdict.specifications[0].share_of_replicates - 1) < 0.2
+
+
+def test_boards_are_named_where_there_are_several():
+    games = load_samples(GAMES).frame
+    two = Samples(pl.concat([games, games.with_columns(pl.lit("explicit").alias("solver"))]))
+    with pytest.raises(
+        OptionError, match=r"2 boards. Name one with on: median, 50 numbers; median, 50 numbers \(explicit\)"
+    ):
+        check(Claim(kind="turns", model="amber-2", at_least=20), two)
+    claim = Claim(kind="turns", model="amber-2", at_least=20, on="median, 50 numbers (explicit)")
+    plain = Claim(kind="turns", model="amber-2", at_least=20)
+    assert check(claim, two, n_replicates=20).verdicts[0].default == check(plain, GAMES, n_replicates=20).verdicts[0].default  # fmt: skip
+    complete = Samples(games.filter(pl.col("failure").is_null() & (pl.col("violation") == 0)))
+    verdict = check(plain, complete, n_replicates=20).verdicts[0]  # nothing can be chosen
+    assert verdict.n_specifications == 1
+    assert check(plain, complete, n_replicates=20).sections()

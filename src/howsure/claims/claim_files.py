@@ -20,10 +20,11 @@ KINDS = {
     "trend": "the time horizon of the frontier doubles in at most (at least) so many days or months",
     "scale": "a model is more capable than another, on one scale of many benchmarks",
     "agreement": "raters agree at least so well, or a judge may replace a rater",
+    "turns": "a player gives at least so many correct answers before its first error, or more than another (Track the Stat)",
 }
 """The kinds of claims that can be checked."""
 
-PLANNED_KINDS = ("corrected rate", "turns")
+PLANNED_KINDS = ("corrected rate",)
 """Kinds that cannot be checked yet."""
 
 _WITHOUT_MODEL = ("trend", "agreement")
@@ -48,7 +49,7 @@ class Claim:
     at_most : float, optional
         Threshold from above; of ``rank`` the lowest place.
     on : str, optional
-        One eval (domain), or the dimension of ratings; without it, all.
+        One eval (domain), the dimension of ratings, or the board of games; without it, all.
     success_rate : float
         At which horizons are read, between 0 and 1.
     tier : bool
@@ -186,6 +187,13 @@ class Claim:
             if self.is_strict:
                 return f"{self.model} is more capable than {self.than}."
             return f"The capability of {self.model} is {bound} {self.threshold:g} above that of {self.than}."
+        if self.kind == "turns":
+            if self.than is None:
+                return f"{self.model} gives {bound} {self.threshold:g} correct answers on average before its first error{where}."
+            more = "more" if self.is_strict else f"{bound} {self.threshold:g} more"
+            return (
+                f"{self.model} gives {more} correct answers on average before its first error than {self.than}{where}."
+            )
         if self.kind == "agreement":
             if self.model:
                 return f"{self.model} may replace a rater{where}."

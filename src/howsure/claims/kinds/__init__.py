@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
-from howsure.claims.kinds import evals, horizons, ratings, scales
+from howsure.claims.kinds import evals, games, horizons, ratings, scales
 from howsure.claims.kinds.instruments import Instrument
 
 __all__ = ["instrument_of"]
@@ -28,6 +28,7 @@ _INSTRUMENTS: dict[str, Callable[..., Instrument]] = {
     "trend": horizons.instrument,
     "scale": scales.instrument,
     "agreement": ratings.instrument,
+    "turns": games.instrument,
 }
 
 
