@@ -3,6 +3,7 @@
 import datetime
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -223,3 +224,33 @@ def test_boards_are_named_where_there_are_several():
     verdict = check(plain, complete, n_replicates=20).verdicts[0]  # nothing can be chosen
     assert verdict.n_specifications == 1
     assert check(plain, complete, n_replicates=20).sections()
+
+
+VERDICTS, LABELS = ROOT / "examples/judged/verdicts.csv", ROOT / "examples/judged/labels.csv"
+
+
+def test_a_corrected_rate_is_what_bridge_judged_reports():
+    found = check({"claims": [{"kind": "corrected rate", "model": "able", "at_least": 0.5}]}, [VERDICTS, LABELS], n_replicates=400)  # fmt: skip
+    verdict = found.verdicts[0]
+    reported = howsure.bridges.correct_verdicts(howsure.read(VERDICTS), howsure.read(LABELS))
+    row = next(one for one in reported.rows if one.model == "able")
+    assert verdict.default == row.powered
+    other = by_options(verdict, correction="Rogan–Gladen", cluster="task")
+    assert other == row.corrected
+    assert all(one.effect.low is not None for one in verdict.effects if one.choice == "correction")
+    assert all("not paired" in one.effect.reason for one in verdict.effects if one.choice == "cluster")
+    with pytest.raises(InputError, match=r"needs ratings .* and no input has them"):
+        check(Claim(kind="corrected rate", model="able", at_least=0.5), [VERDICTS])
+
+
+def test_replicates_of_corrected_rates_have_the_spread_of_the_interval():
+    from howsure.bridges.specifications import corrected_under
+    from howsure.evals.specifications import ClusterDraws
+
+    attempts, labels = howsure.read(VERDICTS), howsure.read(LABELS)
+    for method in ("PPI++", "Rogan–Gladen"):
+        options = {"correction": method, "cluster": "none"}
+        estimate, drawn = corrected_under(attempts, labels, options, "able", ClusterDraws(1000, 0), 0.95)
+        low, high = np.quantile(drawn, [0.025, 0.975])
+        assert np.median(drawn) == pytest.approx(estimate.value, abs=0.03)
+        assert 0.5 < (high - low) / (estimate.high - estimate.low) < 1.4

@@ -135,6 +135,7 @@ def _quantity(verdict: Verdict) -> tuple[str, str]:
         return "Correct answers" if claim.than is None else "Difference of correct answers", "turns"
     return {
         "level": ("Mean score", "0–1"),
+        "corrected rate": ("Corrected success rate", "share"),
         "difference": ("Difference of means", "score"),
         "trend": ("Doubling time", "days"),
         "scale": ("Difference of capabilities", "units of the scale"),

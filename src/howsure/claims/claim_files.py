@@ -10,7 +10,7 @@ from typing import Any
 from howsure.errors import InputError, OptionError
 from howsure.yaml_files import read_yaml
 
-__all__ = ["KINDS", "PLANNED_KINDS", "Claim", "ClaimFile", "read_claims"]
+__all__ = ["KINDS", "Claim", "ClaimFile", "read_claims"]
 
 KINDS = {
     "level": "the mean score of a model is at least (at most) so much",
@@ -20,16 +20,22 @@ KINDS = {
     "trend": "the time horizon of the frontier doubles in at most (at least) so many days or months",
     "scale": "a model is more capable than another, on one scale of many benchmarks",
     "agreement": "raters agree at least so well, or a judge may replace a rater",
+    "corrected rate": "the success rate of a model, corrected for a judge's errors by people's labels, is at least (at most) so much",
     "turns": "a player gives at least so many correct answers before its first error, or more than another (Track the Stat)",
 }
 """The kinds of claims that can be checked."""
 
-PLANNED_KINDS = ("corrected rate",)
-"""Kinds that cannot be checked yet."""
-
 _WITHOUT_MODEL = ("trend", "agreement")
 _DAYS = {"days": 1.0, "months": 365.25 / 12}
-_EXAMPLES = {"level": "at_least: 0.8", "trend": "at_most: 210"}
+_ONLY = {
+    "on": ("level", "difference", "rank", "agreement", "turns"),
+    "success_rate": ("horizon", "trend"),
+    "tier": ("rank",),
+    "coefficient": ("agreement",),
+    "unit": ("trend",),
+}
+"""Keys that only some kinds have."""
+_EXAMPLES = {"level": "at_least: 0.8", "corrected rate": "at_least: 0.6", "trend": "at_most: 210"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +49,9 @@ class Claim:
     model : str
         The model it is about; a ``trend`` is about all of them, and ``agreement`` names the judge that may replace a rater, or nobody.
     than : str, optional
-        The model it is compared with (``difference``; ``horizon``; ``scale``).
+        The model it is compared with (``difference``; ``horizon``; ``scale``; ``turns``).
     at_least : float, optional
-        Threshold: a mean score, a difference of means or capabilities, minutes, or with ``than`` a ratio of horizons. Without it, with ``than``: any advantage.
+        Threshold: a mean score, a rate, a coefficient, turns, days, minutes, a difference of means, capabilities or turns, or of horizons with ``than`` a ratio. Without it, with ``than``: any advantage.
     at_most : float, optional
         Threshold from above; of ``rank`` the lowest place.
     on : str, optional
@@ -82,10 +88,6 @@ class Claim:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind in PLANNED_KINDS:
-            raise OptionError(
-                f"Claims of the kind {self.kind!r} cannot be checked yet. Choose from: {', '.join(KINDS)}."
-            )
         if self.kind not in KINDS:
             raise OptionError.unknown("kind of claim", self.kind, KINDS)
         for is_wrong, told in self._rules():
@@ -97,7 +99,8 @@ class Claim:
     def _rules(self) -> Iterator[tuple[bool, str]]:
         """What a claim must not be, each with what to say."""
         kind, has_threshold = self.kind, self.at_least is not None or self.at_most is not None
-        is_one = kind in ("level", "rank")
+        given = (self.at_least or 0.0) + (self.at_most or 0.0)
+        is_one = kind in ("level", "rank", "corrected rate")
         yield not self.model and kind not in _WITHOUT_MODEL, "A claim names the model it is about: model: NAME."
         yield (
             kind == "trend" and bool(self.models),
@@ -129,9 +132,10 @@ class Claim:
             kind == "rank" and self.at_least is not None,
             "A claim of a rank has at_most: 1 (first), 3 (among the first three), or tier: true.",
         )
+        yield kind in ("horizon", "trend") and has_threshold and given <= 0, f"The threshold of a {kind} is above 0."
         yield (
-            kind in ("horizon", "trend") and has_threshold and min(self.at_least or 1, self.at_most or 1) <= 0,
-            f"The threshold of a {kind} is above 0.",
+            kind == "turns" and self.than is None and not has_threshold,
+            "A claim of turns has a threshold (at_least: 20) or another player (than: NAME).",
         )
         yield (
             kind == "agreement" and not self.model and not has_threshold,
@@ -141,6 +145,8 @@ class Claim:
             kind == "agreement" and bool(self.model) and (has_threshold or self.than is not None),
             "That a judge may replace a rater is a test, without than, at_least and at_most.",
         )
+        for key in sorted(self.as_dict().keys() & _ONLY.keys()):
+            yield kind not in _ONLY[key], f"{key} says nothing in a claim of the kind {kind!r}. Leave it out."
         yield bool(self.model) and self.than == self.model, f"{self.model!r} is compared with itself. Name two models."
 
     @property
@@ -167,47 +173,26 @@ class Claim:
         return tuple(name for name in (self.model, self.than) if name)
 
     def __str__(self) -> str:
+        given = self.threshold if self.kind != "trend" else self.at_least if self.at_most is None else self.at_most
+        model, than, bound = self.model, self.than, f"{'at least' if self.is_at_least else 'at most'} {given:g}"
         where = f" on {self.on}" if self.on else ""
-        bound = "at least" if self.is_at_least else "at most"
-        if self.kind == "level":
-            return f"The mean score of {self.model}{where} is {bound} {self.threshold:g}."
-        if self.kind == "difference":
-            by = "" if self.is_strict else f" by {bound} {self.threshold:g}"
-            return f"{self.model} scores higher than {self.than}{where}{by}."
-        if self.kind == "rank":
-            place = (
-                "in the first tier"
-                if self.tier
-                else "first"
-                if self.threshold == 1
-                else f"among the first {self.threshold:g}"
-            )
-            return f"{self.model} is {place}{where}."
-        if self.kind == "scale":
-            if self.is_strict:
-                return f"{self.model} is more capable than {self.than}."
-            return f"The capability of {self.model} is {bound} {self.threshold:g} above that of {self.than}."
-        if self.kind == "turns":
-            if self.than is None:
-                return f"{self.model} gives {bound} {self.threshold:g} correct answers on average before its first error{where}."
-            more = "more" if self.is_strict else f"{bound} {self.threshold:g} more"
-            return (
-                f"{self.model} gives {more} correct answers on average before its first error than {self.than}{where}."
-            )
-        if self.kind == "agreement":
-            if self.model:
-                return f"{self.model} may replace a rater{where}."
-            which = f" ({self.coefficient})" if self.coefficient else ""
-            return f"The agreement of the raters{where}{which} is {bound} {self.threshold:g}."
-        if self.kind == "trend":
-            given = self.at_least if self.at_most is None else self.at_most
-            return f"The {100 * self.success_rate:g} % time horizon of the frontier doubles in {bound} {given:g} {self.unit}."
-        what = f"The {100 * self.success_rate:g} % time horizon of {self.model}"
-        if self.than is None:
-            return f"{what} is {bound} {self.threshold:g} minutes."
-        if self.is_strict:
-            return f"{what} is longer than that of {self.than}."
-        return f"{what} is {bound} {self.threshold:g} times that of {self.than}."
+        rank = "in the first tier" if self.tier else "first" if given == 1 else f"among the first {given:g}"
+        horizon = f"The {100 * self.success_rate:g} % time horizon of"
+        ratio = f"longer than that of {than}" if self.is_strict else f"{bound} times that of {than}"
+        ahead = f"The capability of {model} is {bound} above that of {than}."
+        which = f" ({self.coefficient})" if self.coefficient else ""
+        turns = "correct answers on average before its first error"
+        return {
+            "level": f"The mean score of {model}{where} is {bound}.",
+            "difference": f"{model} scores higher than {than}{where}{'' if self.is_strict else f' by {bound}'}.",
+            "rank": f"{model} is {rank}{where}.",
+            "horizon": f"{horizon} {model} is {f'{bound} minutes' if than is None else ratio}.",
+            "trend": f"{horizon} the frontier doubles in {bound} {self.unit}.",
+            "scale": f"{model} is more capable than {than}." if self.is_strict else ahead,
+            "agreement": f"{model} may replace a rater{where}." if model else f"The agreement of the raters{where}{which} is {bound}.",
+            "corrected rate": f"The success rate of {model}, corrected for the judge's errors, is {bound}.",
+            "turns": f"{model} gives {bound} {turns}{where}." if than is None else f"{model} gives {'more' if self.is_strict else f'{bound} more'} {turns} than {than}{where}.",
+        }[self.kind]  # fmt: skip
 
     @property
     def label(self) -> str:

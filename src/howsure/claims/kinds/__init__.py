@@ -2,11 +2,12 @@
 
 ::
 
-    evals       level, difference and rank: mean scores of attempts
-    horizons    horizon and trend: time horizons and their doubling time
-    scales      scale: capabilities on one scale
-    ratings     agreement and corrected rate: raters and judges
-    games       turns: correct answers before the first error
+    evals        level, difference and rank: mean scores of attempts
+    horizons     horizon and trend: time horizons and their doubling time
+    scales       scale: capabilities on one scale
+    ratings      agreement: raters and judges
+    corrections  corrected rate: success rates without a judge's errors
+    games        turns: correct answers before the first error
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
-from howsure.claims.kinds import evals, games, horizons, ratings, scales
+from howsure.claims.kinds import corrections, evals, games, horizons, ratings, scales
 from howsure.claims.kinds.instruments import Instrument
 
 __all__ = ["instrument_of"]
@@ -28,6 +29,7 @@ _INSTRUMENTS: dict[str, Callable[..., Instrument]] = {
     "trend": horizons.instrument,
     "scale": scales.instrument,
     "agreement": ratings.instrument,
+    "corrected rate": corrections.instrument,
     "turns": games.instrument,
 }
 
