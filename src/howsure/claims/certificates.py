@@ -430,6 +430,8 @@ _VARIANCE = {
 
 def _reporting(found: ClaimCheck, held: ClaimData, given: Mapping[str, str]) -> dict[str, Any]:
     """The standards' fields that the data fill, and those that are missing."""
+    from howsure.claims.sections import estimate_text
+
     tables = held.tables
     n_rows = sum(len(table) for table in tables.values())
     n_items = "; ".join(
@@ -450,7 +452,7 @@ def _reporting(found: ClaimCheck, held: ClaimData, given: Mapping[str, str]) -> 
         "claims": "; ".join(str(v.claim) for v in found.verdicts),
         "n_items": n_items,
         "models": ", ".join(named),
-        "estimate": "; ".join(f"{v.quantity}: {v.default}" for v in found.verdicts),
+        "estimate": "; ".join(f"{v.quantity}: {estimate_text(v, v.default)}" for v in found.verdicts),
         "uncertainty": f"{found.level:.0%} intervals, {found.provenance.settings['n_replicates']:,} replicates, {n_rows:,} rows",
         "specifications": "; ".join(
             f"{v.n_specifications:,} specifications: {', '.join(c.name for c in v.choices.choices)}"

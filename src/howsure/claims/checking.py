@@ -189,10 +189,12 @@ def check(
         raise OptionError("Give at least 20 replicates and 1 specification.")
     file = read_claims(claims)
     held = ClaimData.of(data, file)
-    verdicts = []
+    verdicts, fewer = [], list[str]()
     for claim, instrument in choices_of(file, held):
         specifications = instrument.choices.specifications(most, seed=seed)
         n = min(n_replicates, instrument.most_replicates or n_replicates)
+        if n < n_replicates:
+            fewer.append(f"{claim.label} {n:,} replicates were made, because refits are slow.")
         fits = instrument.fit(
             specifications, level=level, n_replicates=n, seed=seed, scheduler=scheduler, progress=progress
         )
@@ -208,7 +210,7 @@ def check(
         level=level,
         file=file,
         provenance=Provenance(
-            settings, held.digest, seed, (*held.notes, *(n for v in verdicts for n in v.notes), *sampled)
+            settings, held.digest, seed, (*held.notes, *(n for v in verdicts for n in v.notes), *sampled, *fewer)
         ),
     )
 
