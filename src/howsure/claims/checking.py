@@ -192,11 +192,10 @@ def check(
     verdicts, fewer = [], list[str]()
     for claim, instrument in choices_of(file, held):
         specifications = instrument.choices.specifications(most, seed=seed)
-        n = min(n_replicates, instrument.most_replicates or n_replicates)
-        if n < n_replicates:
-            fewer.append(f"{claim.label} {n:,} replicates were made, because refits are slow.")
+        if (instrument.most_replicates or n_replicates) < n_replicates:
+            fewer.append(f"{claim.label} {instrument.most_replicates:,} replicates were made, because refits are slow.")
         fits = instrument.fit(
-            specifications, level=level, n_replicates=n, seed=seed, scheduler=scheduler, progress=progress
+            specifications, level=level, n_replicates=n_replicates, seed=seed, scheduler=scheduler, progress=progress
         )
         verdicts.append(assess(claim, instrument.choices, specifications, fits, level=level))
     settings = {"n_replicates": n_replicates, "most": most, "level": level}

@@ -12,7 +12,7 @@ from howsure.bridges.judge_correction import correct
 from howsure.bridges.specifications import corrected_choices, corrected_under, judge_rates
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
-from howsure.claims.kinds.instruments import Instrument, Progress, check_models
+from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models, values_of
 from howsure.claims.multiverse import Fits, TippingPoint
 from howsure.estimates import Estimate
 from howsure.evals.specifications import ClusterDraws
@@ -35,30 +35,23 @@ def _fits(
     attempts: Attempts,
     labels: Ratings,
     specifications: Sequence[Specification],
-    *,
-    level: float,
-    n_replicates: int,
-    seed: int,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
+    settings: FitSettings,
 ) -> Fits:
-    del scheduler  # means are cheap
-    draws = ClusterDraws(n_replicates, seed)
+    draws = ClusterDraws(settings.n_replicates, settings.seed)
     estimates, columns = list[Estimate](), list[Floats]()
     for done, specification in enumerate(specifications, 1):
-        estimate, drawn = corrected_under(attempts, labels, specification, claim.model, draws, level)
+        estimate, drawn = corrected_under(attempts, labels, specification, claim.model, draws, settings.level)
         estimates.append(estimate)
         columns.append(drawn)
-        if progress:
-            progress(done, len(specifications))
+        settings.tell(done, len(specifications))
     return Fits(
-        values=np.array([np.nan if one.value is None else one.value for one in estimates]),
+        values=values_of(estimates),
         draws=np.column_stack(columns),
         estimates=estimates,
         units=[one.get("cluster", "task") for one in specifications],
         is_ratio=False,
         tipping=_tipping(claim, attempts, labels),
-        notes=correct(attempts, labels, level=level).provenance.notes,
+        notes=correct(attempts, labels, level=settings.level).provenance.notes,
         quantity=f"success rate of {claim.model}, corrected for the judge's errors",
         settle={
             "correction": "Label more attempts of this model: with its own labels no assumption on the judge is needed.",

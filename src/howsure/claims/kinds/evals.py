@@ -10,7 +10,7 @@ import polars as pl
 
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
-from howsure.claims.kinds.instruments import Instrument, Progress, check_models
+from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models
 from howsure.claims.multiverse import Fits, TippingPoint
 from howsure.estimates import Estimate
 from howsure.evals.item_means import Items, item_weights
@@ -45,26 +45,20 @@ def _fits(
     claim: Claim,
     attempts: Attempts,
     specifications: Sequence[Specification],
-    *,
-    level: float,
-    n_replicates: int,
-    seed: int,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
+    settings: FitSettings,
 ) -> Fits:
-    del scheduler  # means are cheap
-    draws = ClusterDraws(n_replicates, seed)
+    draws = ClusterDraws(settings.n_replicates, settings.seed)
     estimates, columns, units, values = [], [], [], []
     tipping: list[TippingPoint] = []
     for done, specification in enumerate(specifications, 1):
         if claim.kind == "rank":
-            estimate, drawn = _rank(claim, attempts, specification, draws, level, seed)
+            estimate, drawn = _rank(claim, attempts, specification, draws, settings.level, settings.seed)
         else:
             items = items_under(attempts, specification, None if claim.than is None else claim.models)
             if claim.than is None:
-                found, drawn = mean_under(items, claim.model, draws, level)
+                found, drawn = mean_under(items, claim.model, draws, settings.level)
             else:
-                found, drawn = difference_under(items, claim.model, claim.than, draws, level)
+                found, drawn = difference_under(items, claim.model, claim.than, draws, settings.level)
             estimate = found.estimate
             if done == 1:
                 tipping = _eval_tipping(claim, items, estimate)
@@ -73,8 +67,7 @@ def _fits(
         values.append(np.nan if estimate.value is None else estimate.value)
         is_fixed = specification.get("items") == "fixed"
         units.append("attempts within items" if is_fixed else specification.get("cluster", "task"))
-        if progress:
-            progress(done, len(specifications))
+        settings.tell(done, len(specifications))
     what = {
         "level": f"mean score of {claim.model}",
         "rank": f"tier of {claim.model}" if claim.tier else f"rank of {claim.model}",

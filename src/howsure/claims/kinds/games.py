@@ -10,7 +10,7 @@ import polars as pl
 
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
-from howsure.claims.kinds.instruments import Instrument, Progress, check_models
+from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models, values_of
 from howsure.claims.multiverse import Fits
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
@@ -51,32 +51,25 @@ def _fits(
     games: pl.DataFrame,
     board: str,
     specifications: Sequence[Specification],
-    *,
-    level: float,
-    n_replicates: int,
-    seed: int,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
+    settings: FitSettings,
 ) -> Fits:
-    del scheduler  # means are cheap
-    draws = ClusterDraws(n_replicates, seed)
+    draws = ClusterDraws(settings.n_replicates, settings.seed)
     estimates, columns = list[Estimate](), list[Floats]()
     for done, specification in enumerate(specifications, 1):
         kept = games_under(games, specification)
         sides = [kept.filter(pl.col("model") == name) for name in claim.models]
         if claim.than is None:
-            estimate, values = turns_under(sides[0], level)
+            estimate, values = turns_under(sides[0], settings.level)
             drawn = _mean(draws, values)
         else:
-            estimate, both = difference_under(sides[0], sides[1], level)
+            estimate, both = difference_under(sides[0], sides[1], settings.level)
             drawn = _mean(draws, both[0]) - _mean(draws, both[1]) if both else _mean(draws, None)
         estimates.append(estimate)
         columns.append(drawn)
-        if progress:
-            progress(done, len(specifications))
+        settings.tell(done, len(specifications))
     what = f"correct answers of {claim.model} before the first error on {board}"
     return Fits(
-        values=np.array([np.nan if one.value is None else one.value for one in estimates]),
+        values=values_of(estimates),
         draws=np.column_stack(columns),
         estimates=estimates,
         units=["sequences"] * len(estimates),

@@ -13,7 +13,7 @@ import polars as pl
 
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
-from howsure.claims.kinds.instruments import Instrument, Progress, check_models
+from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models, decisive, values_of
 from howsure.claims.multiverse import Fits, TippingPoint
 from howsure.errors import InputError
 from howsure.estimates import Estimate
@@ -60,26 +60,27 @@ def _fits(
     claim: Claim,
     cells: HorizonCells,
     specifications: Sequence[Specification],
-    *,
-    level: float,
-    n_replicates: int,
-    seed: int,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
+    settings: FitSettings,
 ) -> Fits:
     rate = claim.success_rate
     points = fit_horizons(cells, specifications, rate)
     drawn = draw_horizons(
-        cells, specifications, rate, n_replicates=n_replicates, seed=seed, scheduler=scheduler, progress=progress
+        cells,
+        specifications,
+        rate,
+        n_replicates=settings.n_replicates,
+        seed=settings.seed,
+        scheduler=settings.scheduler,
+        progress=settings.progress,
     )
     if claim.than is None:
         values, draws = points[:, 0], drawn[:, :, 0]
-        estimates = horizon_estimates(cells, specifications, rate, points, drawn, level)[0]
+        estimates = horizon_estimates(cells, specifications, rate, points, drawn, settings.level)[0]
         quantity = f"{100 * rate:g} % horizon of {claim.model}, in minutes"
     else:
         values = replicate_differences(points[:, 0], points[:, 1])
         draws = replicate_differences(drawn[:, :, 0], drawn[:, :, 1])
-        estimates = ratio_estimates(cells, specifications, points, drawn, level)
+        estimates = ratio_estimates(cells, specifications, points, drawn, settings.level)
         quantity = f"{100 * rate:g} % horizon of {claim.model} divided by that of {claim.than}"
     return Fits(
         values=values,
@@ -120,30 +121,31 @@ def _trend_fits(
     cells: HorizonCells,
     releases: Mapping[str, datetime.date],
     specifications: Sequence[Specification],
-    *,
-    level: float,
-    n_replicates: int,
-    seed: int,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
+    settings: FitSettings,
 ) -> Fits:
     rate = claim.success_rate
     curves = list({tuple(bare.items()): bare for one in specifications if (bare := _bare(one))}.values())
     place = {tuple(one.items()): number for number, one in enumerate(curves)}
     points = fit_horizons(cells, curves, rate)
     drawn = draw_horizons(
-        cells, curves, rate, n_replicates=n_replicates, seed=seed, scheduler=scheduler, progress=progress
+        cells,
+        curves,
+        rate,
+        n_replicates=settings.n_replicates,
+        seed=settings.seed,
+        scheduler=settings.scheduler,
+        progress=settings.progress,
     )
     estimates, columns, tipping = [], [], list[TippingPoint]()
     for specification in specifications:
         number = place[tuple(_bare(specification).items())]
         dated = dated_under(cells, releases, specification, points[number], drawn[:, number], rate)
         since = _since(specification)
-        estimates.append(_doubling(dated, since, level))
-        columns.append(trend_draws(dated, since, n_replicates))
+        estimates.append(_doubling(dated, since, settings.level))
+        columns.append(trend_draws(dated, since, settings.n_replicates))
         if len(estimates) == 1:
-            tipping = _trend_tipping(claim, dated, since, estimates[0], level)
-    days = np.array([np.nan if one.value is None else one.value for one in estimates])
+            tipping = _trend_tipping(claim, dated, since, estimates[0], settings.level)
+    days = values_of(estimates)
     return Fits(
         values=np.log2(days),
         draws=np.column_stack(columns),
@@ -187,21 +189,15 @@ def _trend_tipping(
     """Single models without which the default doubling time would cross the threshold."""
     if estimate.value is None or isinstance(dated, str):
         return []
-    decisive = []
+    named = []
     for model in dated.frame["model"]:
         kept = (dated.frame["model"] != model).to_numpy()
         rest = replace(dated, frame=dated.frame.filter(kept), drawn=dated.drawn[:0, kept], edges=dated.edges[kept])
         moved = _doubling(rest, since, level).value
         if moved is not None and (moved <= claim.threshold) != (estimate.value <= claim.threshold):
-            decisive.append(f"{model} ({moved:,.0f} days)")
-    is_below = estimate.value <= claim.threshold
-    verb = "fails" if is_below != claim.is_at_least else "would hold"
-    sentence = (
-        f"The claim {verb} without {', or without '.join(decisive)}."
-        if decisive
-        else f"No single model of {len(dated.frame)} decides it: without each of them the doubling time stays on the same side."
-    )
-    return [TippingPoint("decisive models", float(len(decisive)), sentence)]
+            named.append(f"{model} ({moved:,.0f} days)")
+    holds = (estimate.value <= claim.threshold) != claim.is_at_least
+    return [decisive("model", named, len(dated.frame), holds=holds)]
 
 
 def _horizon_tipping(

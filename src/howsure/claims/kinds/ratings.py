@@ -11,7 +11,7 @@ import polars as pl
 
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
-from howsure.claims.kinds.instruments import Instrument, Progress, check_models
+from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models, decisive, values_of
 from howsure.claims.multiverse import Fits, TippingPoint
 from howsure.errors import InputError
 from howsure.estimates import Estimate
@@ -58,32 +58,25 @@ def _agreement_fits(
     claim: Claim,
     ratings: Ratings,
     specifications: Sequence[Specification],
-    *,
-    level: float,
-    n_replicates: int,
-    seed: int,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
+    settings: FitSettings,
 ) -> Fits:
-    del scheduler  # coefficients are cheap
     estimates = []
     for done, specification in enumerate(specifications, 1):
-        estimates.append(agreement_under(ratings, specification, claim.on, level))
-        if progress:
-            progress(done, len(specifications))
-    draws = draw_agreement(ratings, specifications, claim.on, n_replicates=n_replicates, seed=seed)
+        estimates.append(agreement_under(ratings, specification, claim.on, settings.level))
+        settings.tell(done, len(specifications))
+    draws = draw_agreement(ratings, specifications, claim.on, n_replicates=settings.n_replicates, seed=settings.seed)
     gaps = (
         ()
         if len(draws)
         else ("Agreement: raters left gaps, so there are no replicates, and effects have no interval.",)
     )
     return Fits(
-        values=np.array([np.nan if one.value is None else one.value for one in estimates]),
+        values=values_of(estimates),
         draws=draws,
         estimates=estimates,
         units=["clusters" if one.get("cluster") == "cluster" else "items" for one in specifications],
         is_ratio=False,
-        tipping=_decisive(claim, ratings, specifications[0], estimates[0], level),
+        tipping=_decisive(claim, ratings, specifications[0], estimates[0], settings.level),
         notes=(*ratings.notes, *gaps),
         quantity=f"{specifications[0]['coefficient']} of the raters{f' on {claim.on}' if claim.on else ''}",
         settle={
@@ -107,18 +100,12 @@ def _decisive(
         rater: agreement_under(ratings, {**specification, "raters": f"without {rater}"}, claim.on, level).value
         for rater in raters
     }
-    decisive = [
+    named = [
         f"{rater} ({value:.2f})"
         for rater, value in moved.items()
         if value is not None and ((value >= claim.threshold) == claim.is_at_least) != holds
     ]
-    verb = "fails" if holds else "would hold"
-    sentence = (
-        f"The claim {verb} without the rater {', or without '.join(decisive)}."
-        if decisive
-        else f"No single rater of {len(raters)} decides it: without each of them the coefficient stays on the same side."
-    )
-    return [TippingPoint("decisive raters", float(len(decisive)), sentence)]
+    return [decisive("rater", named, len(raters), holds=holds)]
 
 
 _Won: TypeAlias = Callable[[tuple[tuple[str, str], ...], float], Estimate]
@@ -129,26 +116,19 @@ def _replacement_fits(
     claim: Claim,
     won: _Won,
     specifications: Sequence[Specification],
-    *,
-    level: float,
-    n_replicates: int,
-    seed: int,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
+    settings: FitSettings,
 ) -> Fits:
-    del scheduler, n_replicates, seed  # tests, without replicates
     estimates = []
     for done, specification in enumerate(specifications, 1):
-        estimates.append(won(tuple(specification.items()), level))
-        if progress:
-            progress(done, len(specifications))
+        estimates.append(won(tuple(specification.items()), settings.level))
+        settings.tell(done, len(specifications))
     return Fits(
-        values=np.array([np.nan if one.value is None else one.value for one in estimates]),
+        values=values_of(estimates),
         draws=np.empty((0, len(estimates))),
         estimates=estimates,
         units=["items"] * len(estimates),
         is_ratio=False,
-        tipping=_least_epsilon(claim, won, specifications[0], estimates[0], level),
+        tipping=_least_epsilon(claim, won, specifications[0], estimates[0], settings.level),
         notes=(_NOT_WORSE,),
         quantity=f"share of raters whom {claim.model} may replace (alternative-annotator test; from one half on it may)",
         settle={

@@ -9,7 +9,7 @@ import numpy as np
 
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
-from howsure.claims.kinds.instruments import Instrument, Progress, check_models
+from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models, decisive, values_of
 from howsure.claims.multiverse import Fits, TippingPoint
 from howsure.errors import HowsureError
 from howsure.estimates import Estimate
@@ -36,27 +36,24 @@ def _fits(
     claim: Claim,
     scores: Scores,
     specifications: Sequence[Specification],
-    *,
-    level: float,
-    n_replicates: int,
-    seed: int,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
+    settings: FitSettings,
 ) -> Fits:
     found = scales_under(
         scores,
         specifications,
-        n_replicates=n_replicates,
-        level=level,
-        seed=seed,
-        scheduler=scheduler,
-        progress=progress,
+        n_replicates=settings.n_replicates,
+        level=settings.level,
+        seed=settings.seed,
+        scheduler=settings.scheduler,
+        progress=settings.progress,
     )
-    estimates, columns = zip(*(_difference(claim, scale, n_replicates, level) for scale in found), strict=True)
+    estimates, columns = zip(
+        *(_difference(claim, scale, settings.n_replicates, settings.level) for scale in found), strict=True
+    )
     default = found[0]
     assert isinstance(default, Scale)
     return Fits(
-        values=np.array([np.nan if one.value is None else one.value for one in estimates]),
+        values=values_of(estimates),
         draws=np.column_stack(columns),
         estimates=estimates,
         units=[scale if isinstance(scale, str) else _unit(scale) for scale in found],
@@ -107,7 +104,7 @@ def _tipping(claim: Claim, scores: Scores, default: Scale, estimate: Estimate) -
     if estimate.value is None or len(benchmarks) > _MOST_BENCHMARKS:
         return []
     holds = _is_beyond(claim, estimate.value)
-    decisive = []
+    named = []
     for name in benchmarks:
         try:
             without = fit(scores, exclude=[name], reference=default)
@@ -115,14 +112,8 @@ def _tipping(claim: Claim, scores: Scores, default: Scale, estimate: Estimate) -
         except HowsureError:
             continue
         if _is_beyond(claim, float(without.estimate.capability[a] - without.estimate.capability[b])) != holds:
-            decisive.append(name)
-    verb = "fails" if holds else "would hold"
-    sentence = (
-        f"The claim {verb} without the benchmark {', or without '.join(decisive)}."
-        if decisive
-        else f"No single benchmark of {len(benchmarks)} decides it: without each of them the estimate stays on the same side."
-    )
-    return [TippingPoint("decisive benchmarks", float(len(decisive)), sentence)]
+            named.append(name)
+    return [decisive("benchmark", named, len(benchmarks), holds=holds)]
 
 
 def _is_beyond(claim: Claim, value: float) -> bool:
