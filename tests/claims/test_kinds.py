@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 SCORES = ROOT / "examples/stitch/scores.csv"
 RUNS = ROOT / "examples/claims/runs.csv"
 ATTEMPTS = ROOT / "examples/evals/attempts.csv"
+JANUARY = ROOT / "../shared/data/metr/runs_2025-01-28.jsonl"
+LESS = [{"choice": "curve", "remove": "weibull", "reason": "a quick test"}, {"choice": "minutes_noise", "remove": "1", "reason": "a quick test"}]  # fmt: skip
 
 
 def ends(estimate):
@@ -254,3 +256,24 @@ def test_replicates_of_corrected_rates_have_the_spread_of_the_interval():
         low, high = np.quantile(drawn, [0.025, 0.975])
         assert np.median(drawn) == pytest.approx(estimate.value, abs=0.03)
         assert 0.5 < (high - low) / (estimate.high - estimate.low) < 1.4
+
+
+def test_the_interval_of_an_effect_contains_it(scales):
+    """Replicates are of the same estimator as the estimate: otherwise an effect lies outside its own interval."""
+    counts = check(
+        {"claims": [{"kind": "trend", "at_most": 365}], "choices": LESS}, [COUNTS, RELEASES], n_replicates=100
+    )
+    turns = check(Claim(kind="turns", model="amber-2", than="amber-1"), GAMES, n_replicates=200)
+    found = [*scales.verdicts, *counts.verdicts, *turns.verdicts]
+    if JANUARY.exists():
+        days = {"GPT-4 0314": (2023, 3, 14), "Claude 3 Opus": (2024, 3, 4), "GPT-4o": (2024, 5, 13), "o1-preview": (2024, 9, 12), "o1": (2024, 12, 5), "davinci-002": (2020, 5, 28)}  # fmt: skip
+        data = ClaimData(
+            attempts=howsure.read(JANUARY), releases={name: datetime.date(*day) for name, day in days.items()}
+        )
+        found += check(
+            {"claims": [{"kind": "trend", "at_most": 213}], "choices": LESS}, data, n_replicates=100
+        ).verdicts
+    effects = [one.alone for verdict in found for one in verdict.effects if one.alone.low is not None and one.alone.high is not None]  # fmt: skip
+    assert len(effects) > 8
+    outside = [one for one in effects if not one.low - 1e-9 <= one.value <= one.high + 1e-9]
+    assert len(outside) <= 0.1 * len(effects), outside

@@ -302,7 +302,12 @@ def trend_draws(dated: DatedHorizons | str, since: datetime.date | None, n_repli
     if isinstance(dated, str):
         return np.full(n_replicates, np.nan)
     days = dated.frame["released"].to_physical().to_numpy().astype(np.int64)
-    y = np.clip(dated.drawn, *dated.edges.T)
+    # as in the estimate, an extrapolated horizon counts as it is and a model without success has none; without failure it is at least the longest task
+    y = np.where(
+        np.isneginf(dated.drawn),
+        np.nan,
+        np.minimum(dated.drawn, np.where(np.isposinf(dated.drawn), dated.edges[:, 1], np.inf)),
+    )
     is_in = is_frontier(days, np.nan_to_num(y, nan=-np.inf)) & ~np.isnan(y)
     if since is not None:
         is_in &= (dated.frame["released"] >= since).to_numpy()
