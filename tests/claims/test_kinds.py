@@ -91,10 +91,32 @@ def test_the_options_of_a_scale_are_those_of_stitch_fit_in_the_unit_of_the_defau
 
 
 def test_what_a_scale_cannot_say_is_refused():
-    with pytest.raises(OptionError, match="saturated by a year cannot be checked yet"):
+    with pytest.raises(OptionError, match="names the other model"):
         Claim(kind="scale", model="bench-01")
+    with pytest.raises(OptionError, match="names a benchmark, no model, and the year"):
+        Claim(kind="scale", benchmark="bench-01", at_least=2027)
     with pytest.raises(OptionError, match="nobody"):
         check(Claim(kind="scale", model="nobody", than="flint-1.0"), SCORES)
+    with pytest.raises(OptionError, match="bench-99"):
+        check(Claim(kind="scale", benchmark="bench-99", at_most=2027), SCORES)
+
+
+def test_saturation_is_dated_as_stitch_forecast_dates_it():
+    claims = [{"kind": "scale", "benchmark": name, "reach": 0.9, "at_most": 2027} for name in ("bench-01", "bench-02")]
+    claims.append({"kind": "scale", "benchmark": "bench-02", "at_most": 2027})
+    assert str(Claim(**claims[0])) == "A model reaches a score of 0.9 on bench-01 by the start of 2027."
+    found = check({"claims": claims}, SCORES, n_replicates=40, most=4)
+    scale = howsure.stitch.fit(howsure.read(SCORES), n_replicates=40, level=0.95)
+    told = {one.benchmark: one.year for one in howsure.stitch.forecast(scale, reach=0.9, n_simulations=19).saturation}
+    for verdict in found.verdicts[:2]:
+        year = told[verdict.claim.benchmark]
+        for mine, theirs in zip(ends(verdict.default), ends(year), strict=True):
+            assert mine == (pytest.approx(1970 + theirs) if theirs is not None else None) or year.reason == "observed"
+        assert verdict.default.state == year.state
+    assert found.verdicts[2].verdict == "holds in all"  # a model has reached it
+    assert "reached 0.5 on bench-02" in found.verdicts[2].tipping[0].sentence
+    assert found.sections()
+    assert found.charts()
 
 
 COUNTS = ROOT / "examples/horizon/time_counts.csv"

@@ -134,6 +134,8 @@ def _quantity(verdict: Verdict) -> tuple[str, str]:
         return ("Tier", "number") if claim.tier else ("Rank", "place")
     if claim.kind == "agreement":
         return ("Raters whom the judge may replace", "share") if claim.model else ("Agreement", "coefficient")
+    if claim.benchmark:
+        return "Saturated", "year"
     if claim.kind == "turns":
         return "Correct answers" if claim.than is None else "Difference of correct answers", "turns"
     return {

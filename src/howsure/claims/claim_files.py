@@ -18,7 +18,7 @@ KINDS = {
     "rank": "a model is among the first so many, or in the first tier",
     "horizon": "the time horizon of a model is at least so many minutes, or longer than that of another",
     "trend": "the time horizon of the frontier doubles in at most (at least) so many days or months",
-    "scale": "a model is more capable than another, on one scale of many benchmarks",
+    "scale": "a model is more capable than another, on one scale of many benchmarks; or a benchmark is saturated by a year",
     "agreement": "raters agree at least so well, or a judge may replace a rater",
     "corrected rate": "the success rate of a model, corrected for a judge's errors by people's labels, is at least (at most) so much",
     "turns": "a player gives at least so many correct answers before its first error, or more than another (Track the Stat)",
@@ -31,6 +31,8 @@ _ONLY = {
     "on": ("level", "difference", "rank", "agreement", "turns"),
     "success_rate": ("horizon", "trend"),
     "tier": ("rank",),
+    "benchmark": ("scale",),
+    "reach": ("scale",),
     "coefficient": ("agreement",),
     "unit": ("trend",),
 }
@@ -60,6 +62,10 @@ class Claim:
         At which horizons are read, between 0 and 1.
     tier : bool
         Of ``rank``: the first tier instead of a place.
+    benchmark : str
+        Of ``scale``, instead of models: the benchmark that is saturated by the year ``at_most``.
+    reach : float
+        The score, between 0 and 1, at which a benchmark counts as saturated.
     coefficient : str
         Of ``agreement``: a coefficient of `howsure study reliability`; by default the one that it says to report.
     unit : str
@@ -83,6 +89,8 @@ class Claim:
     on: str | None = None
     success_rate: float = 0.5
     tier: bool = False
+    benchmark: str = ""
+    reach: float = 0.5
     coefficient: str = ""
     unit: str = "days"
     name: str = ""
@@ -101,7 +109,11 @@ class Claim:
         kind, has_threshold = self.kind, self.at_least is not None or self.at_most is not None
         given = (self.at_least or 0.0) + (self.at_most or 0.0)
         is_one = kind in ("level", "rank", "corrected rate")
-        yield not self.model and kind not in _WITHOUT_MODEL, "A claim names the model it is about: model: NAME."
+        is_dated = kind == "scale" and bool(self.benchmark)
+        yield (
+            not self.model and kind not in _WITHOUT_MODEL and not is_dated,
+            "A claim names the model it is about: model: NAME.",
+        )
         yield (
             kind == "trend" and bool(self.models),
             "A claim of a trend is about the frontier of all models; it names none.",
@@ -113,9 +125,14 @@ class Claim:
         yield not 0 < self.success_rate < 1, f"success_rate {self.success_rate:g} is not between 0 and 1."
         yield kind == "difference" and self.than is None, "A claim of a difference names the other model: than: NAME."
         yield (
-            kind == "scale" and self.than is None,
-            "A claim of a scale names the other model: than: NAME. That a benchmark is saturated by a year cannot be checked yet.",
+            kind == "scale" and self.than is None and not is_dated,
+            "A claim of a scale names the other model (than: NAME), or a benchmark that is saturated by a year (benchmark: NAME, at_most: 2027).",
         )
+        yield (
+            is_dated and (bool(self.models) or self.at_most is None),
+            "A claim of saturation names a benchmark, no model, and the year by whose start it is saturated: at_most: 2027.",
+        )
+        yield not 0 < self.reach < 1, f"reach {self.reach:g} is not between 0 and 1."
         yield (
             is_one and self.than is not None,
             f"A claim of the kind {kind!r} is about one model. With than, choose difference or horizon.",
@@ -181,6 +198,7 @@ class Claim:
         ratio = f"longer than that of {than}" if self.is_strict else f"{bound} times that of {than}"
         ahead = f"The capability of {model} is {bound} above that of {than}."
         which = f" ({self.coefficient})" if self.coefficient else ""
+        saturated = f"A model reaches a score of {self.reach:g} on {self.benchmark} by the start of {given:g}."
         turns = "correct answers on average before its first error"
         return {
             "level": f"The mean score of {model}{where} is {bound}.",
@@ -188,7 +206,7 @@ class Claim:
             "rank": f"{model} is {rank}{where}.",
             "horizon": f"{horizon} {model} is {f'{bound} minutes' if than is None else ratio}.",
             "trend": f"{horizon} the frontier doubles in {bound} {self.unit}.",
-            "scale": f"{model} is more capable than {than}." if self.is_strict else ahead,
+            "scale": saturated if self.benchmark else f"{model} is more capable than {than}." if self.is_strict else ahead,
             "agreement": f"{model} may replace a rater{where}." if model else f"The agreement of the raters{where}{which} is {bound}.",
             "corrected rate": f"The success rate of {model}, corrected for the judge's errors, is {bound}.",
             "turns": f"{model} gives {bound} {turns}{where}." if than is None else f"{model} gives {'more' if self.is_strict else f'{bound} more'} {turns} than {than}{where}.",
@@ -276,7 +294,7 @@ def _parsed(content: Any, where: Any) -> ClaimFile:
 
 
 def _typed(key: str, value: Any) -> Any:
-    if key in ("at_least", "at_most", "success_rate"):
+    if key in ("at_least", "at_most", "success_rate", "reach"):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise OptionError(f"{key} is {value!r}; write a number (minutes, a score from 0 to 1, or a ratio).")
         return float(value)

@@ -42,6 +42,8 @@ _METHOD = (
 
 def estimate_text(verdict: Verdict, estimate: Estimate) -> str:
     """An estimate of the claim's quantity as it prints."""
+    if verdict.claim.benchmark:
+        return told(estimate, _year) if estimate.low != estimate.high else _year(estimate.value or 0.0)
     if estimate.value is not None and estimate.value == estimate.low == estimate.high:
         return f"{estimate.value:.3g}"  # a count or a share that tests gave
     if not verdict.is_ratio:
@@ -53,6 +55,8 @@ def number_text(verdict: Verdict, value: float | None) -> str:
     """A number of the claim's quantity as it prints."""
     if value is None:
         return "–"
+    if verdict.claim.benchmark:
+        return _year(value)
     if not verdict.is_ratio:
         return f"{value:.3g}"
     return _form(verdict)(value)
@@ -63,6 +67,10 @@ def _form(verdict: Verdict) -> Callable[[float], str]:
     if verdict.claim.kind == "trend":
         return _days
     return duration if verdict.claim.than is None else times
+
+
+def _year(number: float) -> str:
+    return f"{number:.1f}"
 
 
 def _days(number: float) -> str:

@@ -8,14 +8,19 @@ from typing import Any
 import polars as pl
 
 from howsure.errors import HowsureError, OptionError
+from howsure.estimates import Estimate
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, OptionExclusion, Specification
+from howsure.stitch.forecasting.frontier import Dated, fit_trend
+from howsure.stitch.forecasting.frontier_forecast import path_of
+from howsure.stitch.forecasting.saturation import Saturation, saturate
 from howsure.stitch.model.solutions import RIDGE
 from howsure.stitch.scale import LEAST_REFERENCE, Scale, fit, prepared_for
 from howsure.tables import Scores
 
-__all__ = ["scale_choices", "scales_under"]
+__all__ = ["saturation_choices", "saturation_under", "scale_choices", "scales_under"]
 
 _HO = "Ho et al. 2025, arXiv:2512.00193"
+_YEARS = 3  # that a forecast goes beyond the last model, as in `forecast`
 _FEWEST = 4  # benchmarks, the default of `fit`
 _RIDGE = f"ridge {RIDGE:g}"
 
@@ -96,6 +101,57 @@ def scale_choices(scores: Scores) -> Choices:
             )
         )  # fmt: skip
     return Choices(tuple(offered), tuple(exclusions))
+
+
+def saturation_choices(scores: Scores) -> Choices:
+    """Those of a scale, and which models are the frontier.
+
+    Parameters
+    ----------
+    scores : Scores
+        The scores.
+    """
+    o = AnalysisOption
+    options = (
+        o("1", "the best model on each day", "the default of howsure stitch forecast"),
+        o("3", "the three best on each day, so that one lucky model does not make the trend"),
+    )
+    of_scale = scale_choices(scores)
+    more = AnalysisChoice("frontier", "How many of the best models are the frontier?", options, is_number=True)
+    return Choices((*of_scale.choices, more), of_scale.exclusions)
+
+
+def saturation_under(
+    scale: Scale | str, specification: Specification, benchmark: str, reach: float, *, level: float, seed: int = 0
+) -> Saturation | Estimate:
+    """When a score is reached on a benchmark, as `howsure.stitch.forecast` dates it; or why that is not known.
+
+    Parameters
+    ----------
+    scale : Scale or str
+        The scale of the specification, as `scales_under` gives it.
+    specification : mapping
+        The options by choice.
+    benchmark : str
+        Which benchmark.
+    reach : float
+        The score, between 0 and 1.
+    level : float
+        Coverage of the interval.
+    seed : int
+        The same seed gives the same numbers.
+    """
+    if isinstance(scale, str):
+        return Estimate.without("undefined", scale, level=level)
+    try:
+        dated = Dated.of(scale)
+        trend = fit_trend(dated, top_n=int(float(specification.get("frontier", "1"))), level=level)
+        until = path_of(trend, dated, _YEARS)["date"][-1]
+        found = saturate(scale, trend, reach=reach, until=until, seed=seed)
+    except HowsureError as error:
+        return Estimate.without("undefined", str(error), level=level)
+    nothing = Estimate.without("too_few", f"{benchmark} is not on this scale", level=level)
+    return next((one for one in found if one.benchmark == benchmark), nothing)
 
 
 def _excludes(name: str, option: str, reason: str) -> OptionExclusion:

@@ -1,4 +1,4 @@
-"""Claims of capability: who is more capable, on one scale of many benchmarks."""
+"""Claims of capability, on one scale of many benchmarks: who is more capable, and when a benchmark is saturated."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
 from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models, decisive, values_of
 from howsure.claims.multiverse import Fits, TippingPoint
-from howsure.errors import HowsureError
+from howsure.errors import HowsureError, OptionError
 from howsure.estimates import Estimate
 from howsure.results.choices import Specification
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_differences, replicate_interval
 from howsure.stitch.scale import Scale, fit
-from howsure.stitch.specifications import scale_choices, scales_under
+from howsure.stitch.specifications import saturation_choices, saturation_under, scale_choices, scales_under
 from howsure.tables import Scores
 
 __all__ = ["instrument"]
 
 _MOST_REPLICATES = 100
 _MOST_BENCHMARKS = 60
+_FIRST_YEAR = 1970  # that years are counted from
 
 
 def instrument(claim: Claim, scores: Scores, data: ClaimData) -> Instrument:
     """The choices of a capability scale, and how a difference of capabilities is computed under them."""
+    if claim.benchmark:
+        names = scores.frame["benchmark"].unique().sort().to_list()
+        if claim.benchmark not in names:
+            raise OptionError.unknown("benchmark", claim.benchmark, names)
+        return Instrument(saturation_choices(scores), partial(_saturation_fits, claim, scores), _MOST_REPLICATES)
     check_models(claim, scores.frame["model"].unique().sort().to_list())
     return Instrument(scale_choices(scores), partial(_fits, claim, scores), _MOST_REPLICATES)
 
@@ -63,6 +69,54 @@ def _fits(
         quantity=f"capability of {claim.model} minus that of {claim.than}",
         settle=_SETTLE,
     )
+
+
+def _saturation_fits(
+    claim: Claim, scores: Scores, specifications: Sequence[Specification], settings: FitSettings
+) -> Fits:
+    found = scales_under(
+        scores,
+        specifications,
+        n_replicates=settings.n_replicates,
+        level=settings.level,
+        seed=settings.seed,
+        scheduler=settings.scheduler,
+        progress=settings.progress,
+    )
+    estimates, firsts = list[Estimate](), list[str]()
+    for scale, specification in zip(found, specifications, strict=True):
+        one = saturation_under(
+            scale, specification, claim.benchmark, claim.reach, level=settings.level, seed=settings.seed
+        )
+        if isinstance(one, Estimate):
+            estimates.append(one)
+        elif one.first_model:
+            year = _FIRST_YEAR + (one.year.value or 0.0)
+            estimates.append(Estimate(year, year, year, settings.level, reason="observed"))
+            firsts.append(f"{one.first_model} reached {claim.reach:g} on {claim.benchmark} on {one.first_date}.")
+        else:
+            estimates.append(one.year if one.year.value is None else one.year.map(_calendar))
+    default = found[0]
+    assert isinstance(default, Scale)
+    return Fits(
+        values=values_of(estimates),
+        draws=np.empty((0, len(estimates))),
+        estimates=estimates,
+        units=["models around the trend"] * len(estimates),
+        is_ratio=False,
+        tipping=[TippingPoint("observed", None, text) for text in dict.fromkeys(firsts)],
+        notes=default.provenance.notes,
+        quantity=f"year in which a model reaches {claim.reach:g} on {claim.benchmark}",
+        settle={
+            **_SETTLE,
+            "frontier": "Say which is meant: the best model, or the best few.",
+            "data": "Wait for newer models, or measure those on the frontier on this benchmark.",
+        },
+    )
+
+
+def _calendar(years: float) -> float:
+    return years + _FIRST_YEAR
 
 
 _SETTLE = {
