@@ -8,12 +8,12 @@ import pytest
 
 import howsure
 from howsure.claims import Claim, check, read_claims
-from howsure.claims.claim_files import KINDS, PLANNED_KINDS, ClaimFile
+from howsure.claims.claim_files import KINDS, ClaimFile
 from howsure.claims.multiverse import Fits, assess
 from howsure.claims.simulator import CAUSES, claim_errors, simulate_runs
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.horizon import time_horizons
+from howsure.horizon import compare_horizons, time_horizons
 from howsure.horizon.time_horizon.specifications import draw_horizons, fit_horizons, horizon_cells, time_choices
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, OptionExclusion
 
@@ -59,17 +59,18 @@ def test_january_the_second_claim_is_open_where_its_interval_includes_one(found)
     assert verdict.low > 1  # o1 is ahead in every specification's estimate
 
 
-def test_the_default_is_what_horizon_time_reports(january):
-    cells = horizon_cells(january, ["o1", "GPT-4o"])
-    default = time_choices(cells).default
-    reported = time_horizons(january, n_replicates=400, resample="hierarchy")
-    points = fit_horizons(cells, [default, {**default, "weights": "task"}], 0.5)
-    assert np.exp2(points[0]) == pytest.approx([reported.minutes(m).value for m in ("o1", "GPT-4o")], rel=1e-9)
-    other = time_horizons(january, n_replicates=0, weights="task").minutes("o1").value
-    assert np.exp2(points[1, 0]) == pytest.approx(other, rel=1e-9)
-    drawn = draw_horizons(cells, [default], 0.5, n_replicates=400)[:, 0, 0]
-    ends = np.exp2(np.quantile(drawn, [0.025, 0.975]))
-    assert np.log2(ends) == pytest.approx(np.log2([reported.minutes("o1").low, reported.minutes("o1").high]), abs=0.8)
+def test_the_default_is_what_horizon_time_and_compare_report(january, found):
+    """The same numbers at both places: the interval of the test over families, and the ratio over the same replicates."""
+    reported = time_horizons(january, n_replicates=200, has_sensitivity=False)
+    one, ratio = (verdict.default for verdict in found.verdicts)
+    told = reported.minutes("o1")
+    assert (one.value, one.low, one.high) == pytest.approx((told.value, told.low, told.high), rel=1e-9)
+    told = compare_horizons(reported, "o1", "GPT-4o").rows[0].ratio
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((told.value, told.low, told.high), rel=1e-6)
+    cells = horizon_cells(january, ["o1"])
+    points = fit_horizons(cells, [{**time_choices(cells).default, "weights": "task"}], 0.5)
+    other = time_horizons(january, n_replicates=0, weights="task", has_sensitivity=False).minutes("o1").value
+    assert 2 ** points[0, 0] == pytest.approx(other, rel=1e-9)
 
 
 def test_a_specification_that_is_the_same_has_the_same_replicates():
@@ -183,9 +184,11 @@ def test_a_sample_of_specifications_has_the_default_and_every_single_change():
     [
         ("claims:\n- {kind: horizon, model: o1}\n", "line 2: A claim of a horizon has a threshold"),
         ("claims:\n- {kind: level, model: o1, at_least: much}\n", "line 2: at_least is 'much'; write a number"),
-        ("claims:\n- {kind: trend, model: o1, at_most: 7}\n", "'trend' cannot be checked yet. Choose from: level"),
+        ("claims:\n- {kind: trend, model: o1, at_most: 7}\n", "line 2: A claim of a trend is about the frontier"),
+        ("claims:\n- {kind: trend, at_most: 7, unit: weeks}\n", "No unit of a trend called 'weeks'"),
+        ("claims:\n- {kind: level, at_most: 7}\n", "names the model it is about"),
         ("claims:\n- {kind: levle, model: o1, at_least: 1}\n", "Did you mean 'level'"),
-        ("claims:\n- {model: o1, at_least: 1}\n", "at least kind and model"),
+        ("claims:\n- {model: o1, at_least: 1}\n", "at least a kind"),
         ("claims: []\n", "no list 'claims'"),
         ("claims:\n- {kind: difference, model: a, than: a}\n", "compared with itself"),
         (
@@ -203,19 +206,29 @@ def test_faults_are_named_with_their_line(tmp_path, content, told):
     assert "\n" not in str(error.value)
 
 
-def test_every_kind_says_its_sentence_and_what_is_not_there_yet_is_refused():
+def test_every_kind_says_its_sentence_and_what_it_cannot_be_is_refused():
     claims = [
         Claim(kind="level", model="a", at_most=0.2, on="E"),
         Claim(kind="difference", model="a", than="b"),
         Claim(kind="rank", model="a", tier=True),
         Claim(kind="horizon", model="a", than="b", at_least=2),
+        Claim(kind="trend", at_most=7, unit="months"),
+        Claim(kind="scale", model="a", than="b"),
+        Claim(kind="agreement", on="voice", at_least=0.75),
+        Claim(kind="corrected rate", model="a", at_least=0.5),
+        Claim(kind="turns", model="a", than="b", at_least=3),
     ]
     assert {claim.kind for claim in claims} == set(KINDS)
     assert str(claims[0]) == "The mean score of a on E is at most 0.2."
     assert str(claims[3]) == "The 50 % time horizon of a is at least 2 times that of b."
-    for kind in PLANNED_KINDS:
-        with pytest.raises(OptionError, match="cannot be checked yet"):
-            Claim(kind=kind, model="a")
+    assert str(claims[4]) == "The 50 % time horizon of the frontier doubles in at most 7 months."
+    assert claims[4].threshold == pytest.approx(213.06, abs=0.01)
+    assert str(claims[6]) == "The agreement of the raters on voice is at least 0.75."
+    assert str(Claim(kind="agreement", model="j", on="voice")) == "j may replace a rater on voice."
+    assert str(claims[8]) == "a gives at least 3 more correct answers on average before its first error than b."
+    for wrong, told in (({"kind": "turns", "model": "a"}, "has a threshold"), ({"kind": "agreement"}, "has a threshold"), ({"kind": "scale", "model": "a", "than": "b", "on": "E"}, "on says nothing"), ({"kind": "horizon", "model": "a", "at_least": 0}, "above 0"), ({"kind": "agreement", "model": "j", "at_least": 0.5}, "is a test"), ({"kind": "corrected rate", "model": "a", "than": "b", "at_least": 0.1}, "about one model")):  # fmt: skip
+        with pytest.raises(OptionError, match=told):
+            Claim(**wrong)
     file = ClaimFile(tuple(claims))
     assert read_claims(file.as_dict()) == file
 

@@ -188,7 +188,7 @@ def correct_verdicts(
     return replace(corrected, horizons=horizons)
 
 
-def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95) -> Corrected:
+def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95, cluster: str | None = "task") -> Corrected:
     """Correct a judge's verdicts on models' attempts by people's labels of some of them.
 
     Parameters
@@ -200,6 +200,8 @@ def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95) -> Corr
         must not depend on the verdicts.
     level : float
         Coverage of the intervals, between 0 and 1.
+    cluster : str, optional
+        The column of attempts that resemble each other; None takes attempts as independent.
 
     Raises
     ------
@@ -219,7 +221,7 @@ def correct(attempts: Attempts, labels: Ratings, *, level: float = 0.95) -> Corr
         )
     _refuse_too_few(frame.drop_nulls("label"))
     rows = tuple(
-        _row(str(name), part, frame, level) for (name,), part in frame.group_by("subject", maintain_order=True)
+        _row(str(name), part, frame, level, cluster) for (name,), part in frame.group_by("subject", maintain_order=True)
     )
     labelled, _ = _counts(frame, [(row.model, None) for row in rows])
     p_alike = errors_differ(labelled)
@@ -473,13 +475,13 @@ def _refuse_too_few(known: pl.DataFrame) -> None:
         )
 
 
-def _row(model: str, own: pl.DataFrame, everyone: pl.DataFrame, level: float) -> CorrectedRow:
+def _row(model: str, own: pl.DataFrame, everyone: pl.DataFrame, level: float, cluster: str | None) -> CorrectedRow:
     seen, unseen = own.drop_nulls("label"), own.filter(pl.col("label").is_null())
     known = everyone.drop_nulls("label")
     good, passed = known["label"].to_numpy() >= _PASS, known["score"].to_numpy() >= _PASS
     # attempts at one task resemble each other; one task alone stands for itself
-    tasks = [f["task"].to_numpy() if own["task"].n_unique() > 1 else None for f in (own, seen, unseen)]
-    labelled = known["task"].to_numpy() if known["task"].n_unique() > 1 else None
+    tasks = [f[cluster].to_numpy() if cluster and own[cluster].n_unique() > 1 else None for f in (own, seen, unseen)]
+    labelled = known[cluster].to_numpy() if cluster and known[cluster].n_unique() > 1 else None
     of_good, of_bad = (None, None) if labelled is None else (labelled[good], labelled[~good])
     trials = (
         independent_trials(own["score"].to_numpy() >= _PASS, tasks[0]),

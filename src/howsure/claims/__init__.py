@@ -3,6 +3,7 @@
 ::
 
     claim_files     claims as YAML and as objects: `Claim`, `read_claims`
+    inputs          the tables that claims need, from inputs of several kinds
     kinds           how each kind of claim is computed, and its tipping points
     multiverse      all specifications together: status, effects, interactions, verdict
     checking        `check`, which returns a `ClaimCheck`

@@ -17,17 +17,18 @@ import polars as pl
 from howsure._version import __version__
 from howsure.claims.checking import ClaimCheck, check
 from howsure.claims.claim_files import Claim, ClaimFile, read_claims
+from howsure.claims.inputs import KEYS, ClaimData, tables_of
 from howsure.errors import InputError
 from howsure.outside_text import json_text
 from howsure.results import Provenance, Result, plain
 from howsure.safe_io import read_bytes
-from howsure.tables import Attempts
+from howsure.tables import Table
 from howsure.tables.frames import as_text
 
 if TYPE_CHECKING:
     from howsure.tables.frames import Source
 
-__all__ = ["Verification", "certificate", "plan", "plan_differences", "read_certificate", "verify"]
+__all__ = ["Verification", "certificate", "data_parts", "plan", "plan_differences", "read_certificate", "verify"]
 
 _FORM = 1
 _TOLERANCE = 1e-9
@@ -112,7 +113,7 @@ def plan_differences(planned: Mapping[str, Any], file: ClaimFile, settings: Mapp
 
 def certificate(
     found: ClaimCheck,
-    attempts: Attempts | Source,
+    data: ClaimData | Table | Source | Sequence[Any],
     *,
     command: str = "",
     planned: Mapping[str, Any] | None = None,
@@ -124,7 +125,7 @@ def certificate(
     ----------
     found : ClaimCheck
         What `check` returned.
-    attempts : Attempts, frame or path
+    data : table, frame, path, or several of them
         The data that were checked.
     command : str
         The command that made it.
@@ -133,7 +134,7 @@ def certificate(
     report : mapping, optional
         Answers to the fields of reporting standards that data do not show, by their key (see `REPORTING`).
     """
-    table = Attempts.of(attempts)
+    held = ClaimData.of(data, found.file)
     settings = {**found.provenance.settings, "seed": found.provenance.seed}
     made = plain(
         {
@@ -145,11 +146,11 @@ def certificate(
             "settings": settings,
             "claims": found.file.as_dict(),
             "plan": _plan_part(planned, found, settings),
-            "data": _data_part(table),
+            "data": _data_part(held, found.file),
             "choices": [v.choices.table().to_dicts() for v in found.verdicts],
             "specifications": [[list(one.options.values()) for one in v.specifications] for v in found.verdicts],
             "results": [_result(v) for v in found.verdicts],
-            "reporting": _reporting(found, table, report or {}),
+            "reporting": _reporting(found, held, report or {}),
             "notes": list(found.provenance.notes),
         }
     )
@@ -171,7 +172,7 @@ def read_certificate(path: Path) -> dict[str, Any]:
 
 def verify(
     made: Mapping[str, Any] | Path | str,
-    attempts: Attempts | Source,
+    data: ClaimData | Table | Source | Sequence[Any],
     *,
     claims: ClaimFile | Path | str | None = None,
     scheduler: str | None = None,
@@ -185,7 +186,7 @@ def verify(
     ----------
     made : mapping or path
         The certificate.
-    attempts : Attempts, frame or path
+    data : table, frame, path, or several of them
         The data, such as another copy of them.
     claims : path or ClaimFile, optional
         The claims as they are now; they are compared with those of the certificate.
@@ -197,7 +198,8 @@ def verify(
     content = read_certificate(Path(made)) if isinstance(made, str | Path) else dict(made)
     if "digests" not in content:
         raise InputError("This is a plan, not a certificate. `howsure claims check --certificate` writes one.")
-    table = Attempts.of(attempts)
+    file = read_claims(content["claims"])
+    held = ClaimData.of(data, file)
     rows: list[tuple[str, bool, str]] = []
 
     def add(what: str, problems: Sequence[str]) -> None:
@@ -207,15 +209,14 @@ def verify(
     add("certificate", [f"{name} was changed after it was written" for name in edited])
     version = content.get("version")
     add("version", [] if version == __version__ else [f"written by {version}, this is {__version__}"])
-    add("data", _data_differences(content["data"], _data_part(table)))
-    file = read_claims(content["claims"])
+    add("data", _data_differences(content["data"], _data_part(held, file)))
     if claims is not None:
         now, then = read_claims(claims).as_dict(), file.as_dict()
         told = [f"{one} is only in the {where}" for key in ("claims", "choices") for where, a, b in (("file", now, then), ("certificate", then, now)) for one in a[key] if one not in b[key]]  # fmt: skip
         add("claims file", told)
     settings = content["settings"]
     again = check(
-        file, table, n_replicates=settings["n_replicates"], most=settings["most"], level=settings["level"], seed=settings["seed"],
+        file, held, n_replicates=settings["n_replicates"], most=settings["most"], level=settings["level"], seed=settings["seed"],
         scheduler=scheduler, progress=progress,
     )  # fmt: skip
     problems = []
@@ -240,7 +241,12 @@ def verify(
     add("results", told)
     return Verification(
         rows=tuple(rows),
-        provenance=Provenance.of(table, seed=settings["seed"], **{k: v for k, v in settings.items() if k != "seed"}),
+        provenance=Provenance(
+            {name: value for name, value in settings.items() if name != "seed"},
+            held.digest,
+            settings["seed"],
+            held.notes,
+        ),
     )
 
 
@@ -256,27 +262,61 @@ def _plan_part(planned: Mapping[str, Any] | None, found: ClaimCheck, settings: M
     }
 
 
-def _data_part(table: Attempts) -> dict[str, Any]:
-    """Digests of all rows, of each model's and of each task's: a changed row shows where two of them cross."""
+def _data_part(held: ClaimData, file: ClaimFile) -> dict[str, Any]:
+    """Digests of the table that the claims use; of several tables, those of each, by name."""
+    parts = {name: _table_part(name, held.tables[name]) for name in tables_of(file.claims) if name in held.tables}
+    if held.releases:
+        days = {model: day.isoformat() for model, day in sorted(held.releases.items())}
+        models = {model: _digest(day) for model, day in days.items()}
+        columns = ["model", "released"]
+        parts["releases"] = {"digest": _digest(days), "n_rows": len(days), "columns": columns, "models": models, "tasks": {}}  # fmt: skip
+    if len(parts) == 1:
+        ((name, part),) = parts.items()
+        return {"table": name, **part}
+    digests = {name: part["digest"] for name, part in parts.items()}
+    return {"digest": _digest(digests), "n_rows": sum(part["n_rows"] for part in parts.values()), "tables": parts}
+
+
+def data_parts(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The tables of a certificate's part ``data``, by name."""
+    return dict(data["tables"]) if "tables" in data else {data.get("table", "attempts"): data}
+
+
+def _table_part(name: str, table: Table) -> dict[str, Any]:
+    """Digests of all rows, of each model's and of each task's (or raters and items, …): a changed row shows where two of them cross."""
     frame = as_text(table.frame.lazy()).collect()
-    frame = frame.select(sorted(name for name in frame.columns if name not in _NOT_DATA))
+    frame = frame.select(sorted(column for column in frame.columns if column not in _NOT_DATA))
     frame = frame.sort(frame.columns, nulls_last=True)
 
     def by(column: str) -> dict[str, str]:
         parts = frame.partition_by(column, as_dict=True, include_key=True, maintain_order=True)
         return {str(key[0]): _digest(part.write_csv()) for key, part in parts.items()}
 
-    is_large = frame["task"].n_unique() > _MOST_TASKS
+    who, what = KEYS[name]
+    is_large = frame[what].n_unique() > _MOST_TASKS
     return {
         "digest": _digest(frame.write_csv()),
         "n_rows": len(frame),
         "columns": frame.columns,
-        "models": by("subject"),
-        "tasks": {} if is_large else by("task"),
+        "models": by(who),
+        "tasks": {} if is_large else by(what),
     }
 
 
 def _data_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs, by table."""
+    if then["digest"] == now["digest"]:
+        return []
+    before, after = data_parts(then), data_parts(now)
+    found = [f"the {name} are only in the {where}" for where, a, b in (("certificate", before, after), ("data", after, before)) for name in a if name not in b]  # fmt: skip
+    for name in after:
+        if name in before:
+            told = _table_differences(before[name], after[name])
+            found += told if len(after) == 1 else [f"{name}: {one}" for one in told]
+    return found
+
+
+def _table_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     if then["digest"] == now["digest"]:
         return []
     found = []
@@ -377,31 +417,54 @@ REPORTING: dict[str, dict[str, str | None]] = {
 """Fields of reporting standards, in our words, and what fills them; None where only the evaluator can."""
 
 
-def _reporting(found: ClaimCheck, table: Attempts, given: Mapping[str, str]) -> dict[str, Any]:
+_ITEMS = {"attempts": "tasks", "scores": "benchmarks", "ratings": "items", "games": "sequences"}
+_VARIANCE = {
+    "horizon": "families of tasks",
+    "trend": "families of tasks, and models around the trend",
+    "scale": "errors of scores",
+    "agreement": "items",
+    "turns": "sequences",
+    "corrected rate": "tasks, and labels",
+}
+
+
+def _reporting(found: ClaimCheck, held: ClaimData, given: Mapping[str, str]) -> dict[str, Any]:
     """The standards' fields that the data fill, and those that are missing."""
-    counts = table.lazy.select(pl.col("task").n_unique(), pl.len().alias("n")).collect(engine="streaming").row(0)
+    from howsure.claims.sections import estimate_text
+
+    tables = held.tables
+    n_rows = sum(len(table) for table in tables.values())
+    n_items = "; ".join(
+        f"{table.lazy.select(pl.col(KEYS[name][1]).n_unique()).collect(engine='streaming').item():,} {_ITEMS[name]}, {len(table):,} rows"
+        for name, table in tables.items()
+    )
     named = sorted({name for v in found.verdicts for name in v.claim.models})
-    has_limit = table.has("limit")
-    n_cut = int(table.lazy.select(pl.col("limit").is_not_null().sum()).collect().item()) if has_limit else 0
-    is_horizon = any(v.claim.kind == "horizon" for v in found.verdicts)
+    cut = tables.get("attempts")
+    has_limit = cut is not None and cut.has("limit")
+    n_cut = (
+        int(cut.lazy.select(pl.col("limit").is_not_null().sum()).collect().item())
+        if cut is not None and has_limit
+        else 0
+    )
+    kinds = {v.claim.kind for v in found.verdicts}
     known = {
         "threshold": "; ".join(str(v.claim) for v in found.verdicts),
         "claims": "; ".join(str(v.claim) for v in found.verdicts),
-        "n_items": f"{counts[0]:,} tasks, {counts[1]:,} rows",
+        "n_items": n_items,
         "models": ", ".join(named),
-        "estimate": "; ".join(f"{v.quantity}: {v.default}" for v in found.verdicts),
-        "uncertainty": f"{found.level:.0%} intervals, {found.provenance.settings['n_replicates']:,} replicates, {counts[1]:,} rows",
+        "estimate": "; ".join(f"{v.quantity}: {estimate_text(v, v.default)}" for v in found.verdicts),
+        "uncertainty": f"{found.level:.0%} intervals, {found.provenance.settings['n_replicates']:,} replicates, {n_rows:,} rows",
         "specifications": "; ".join(
             f"{v.n_specifications:,} specifications: {', '.join(c.name for c in v.choices.choices)}"
             for v in found.verdicts
         ),
-        "baseline": "expert minutes per task" if is_horizon else None,
+        "baseline": "expert minutes per task" if kinds & {"horizon", "trend"} else None,
         "tipping": " ".join(one.sentence for v in found.verdicts for one in v.tipping) or None,
-        "limits": f"{n_cut:,} of {counts[1]:,} attempts were cut at a limit" if has_limit else None,
+        "limits": f"{n_cut:,} of {len(cut):,} attempts were cut at a limit" if cut is not None and has_limit else None,
         "notes": "; ".join(found.provenance.notes) or "none",
         "digest": found.provenance.digest,
         "estimand": "items like these (sampled), with exactly these items as an option where items were repeated",
-        "variance": "families, tasks and runs" if is_horizon else "items, by cluster",
+        "variance": "; ".join(dict.fromkeys(_VARIANCE.get(v.claim.kind, "items, by cluster") for v in found.verdicts)),
     }
     standards: dict[str, Any] = {}
     for name, fields in REPORTING.items():

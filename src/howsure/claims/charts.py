@@ -18,6 +18,7 @@ __all__ = ["draw_claims", "draw_effects", "draw_specifications"]
 _FARTHEST = 16.0  # times beyond the largest and smallest estimate that ends of intervals are drawn
 _MOST_POINTS = 1000
 _WIDEST = 512.0  # factors beyond it are drawn here
+_OWN = "by the instrument's own method"
 _COMMON = "bootstrap draws that all specifications share"
 
 
@@ -61,14 +62,15 @@ def draw_specifications(verdict: Verdict, level: float) -> Chart:
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("place").cast(pl.Float64))
     frame = frame.sort(pl.col("group").replace_strict(order, default=3), "place")
     n_hidden = verdict.n_specifications - len(known)
+    is_tested = all(one.estimate.low == one.estimate.high for one in known)  # a count or a share that tests gave
     return points_with_trend(
         frame,
         title=str(verdict.claim).rstrip("."),
         caption=Caption(
             len(known),
             "specifications",
-            level,
-            _COMMON,
+            None if is_tested else level,
+            "shares and ranks come from tests" if is_tested else _OWN,
             f"Dashed: the threshold, {verdict.claim.threshold:g}"
             + (f"; {n_hidden:,} without a number are not drawn" if n_hidden else ""),
         ),
@@ -94,14 +96,15 @@ def draw_effects(verdict: Verdict, level: float) -> Chart:
         if one.effect.value is not None
     ]
     kinds = dict.fromkeys(("value", "low", "high"), pl.Float64)
+    has_intervals = any(one.effect.low is not None for one in verdict.effects)
     return interval_plot(
         pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None),
         title="How far does each option move the result?",
         caption=Caption(
             verdict.n_specifications,
             "specifications",
-            level,
-            _COMMON,
+            level if has_intervals else None,
+            _COMMON if has_intervals else "there are no common replicates",
             "Dots: median over specifications that differ in nothing else",
         ),
         label=Field("label", "Option, instead of the default"),
@@ -129,4 +132,16 @@ def _quantity(verdict: Verdict) -> tuple[str, str]:
         return ("Horizon", "minutes") if claim.than is None else ("Ratio of horizons", "factor")
     if claim.kind == "rank":
         return ("Tier", "number") if claim.tier else ("Rank", "place")
-    return ("Mean score", "0–1") if claim.kind == "level" else ("Difference of means", "score")
+    if claim.kind == "agreement":
+        return ("Raters whom the judge may replace", "share") if claim.model else ("Agreement", "coefficient")
+    if claim.benchmark:
+        return "Saturated", "year"
+    if claim.kind == "turns":
+        return "Correct answers" if claim.than is None else "Difference of correct answers", "turns"
+    return {
+        "level": ("Mean score", "0–1"),
+        "corrected rate": ("Corrected success rate", "share"),
+        "difference": ("Difference of means", "score"),
+        "trend": ("Doubling time", "days"),
+        "scale": ("Difference of capabilities", "units of the scale"),
+    }[claim.kind]

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from howsure.claims.claim_files import Claim, ClaimFile, read_claims
-from howsure.claims.kinds import Instrument, instrument_of
+from howsure.claims.inputs import ClaimData
+from howsure.claims.kinds import instrument_of
+from howsure.claims.kinds.instruments import Instrument
 from howsure.claims.multiverse import Verdict, assess
 from howsure.errors import HowsureError, OptionError
 from howsure.results import Provenance, Result, columns_of
 from howsure.results.choices import Choices
 from howsure.stats._arrays import check_level
-from howsure.tables import Attempts
+from howsure.tables import Table
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -138,7 +140,7 @@ class ClaimCheck(Result):
 
 def check(
     claims: ClaimFile | Claim | Path | str | Mapping[str, Any] | Sequence[Any],
-    attempts: Attempts | Source,
+    data: ClaimData | Table | Source | Sequence[Any],
     *,
     n_replicates: int = 1000,
     most: int = 500,
@@ -157,10 +159,10 @@ def check(
     ----------
     claims : path, mapping, sequence, Claim or ClaimFile
         A YAML file of claims, its content, or claims.
-    attempts : Attempts, frame or path
-        The data, one row per attempt.
+    data : table, frame, path, or several of them
+        The tables that the claims need: attempts (one row per try), scores, ratings or games of Track; for a trend also a file of model and released.
     n_replicates : int, default 1000
-        Bootstrap replicates per specification.
+        Bootstrap replicates per specification; at most 100 are made of a scale, whose refits are slow.
     most : int, default 500
         The largest number of specifications per claim. Of more, a sample is taken: the default, every change of one option, of two, and random ones.
     level : float, default 0.95
@@ -170,7 +172,7 @@ def check(
     scheduler : str, optional
         A Dask scheduler, such as ``tcp://host:8786``.
     progress : callable, optional
-        Called with the number of replicates (horizons) or specifications (evals) that are done, and their total.
+        Called with the number of replicates (horizons) or specifications (other kinds) that are done, and their total.
 
     Returns
     -------
@@ -185,10 +187,13 @@ def check(
     check_level(level)
     if n_replicates < 20 or most < 1:
         raise OptionError("Give at least 20 replicates and 1 specification.")
-    file, table = read_claims(claims), Attempts.of(attempts)
-    verdicts = []
-    for claim, instrument in choices_of(file, table):
+    file = read_claims(claims)
+    held = ClaimData.of(data, file)
+    verdicts, fewer = [], list[str]()
+    for claim, instrument in choices_of(file, held):
         specifications = instrument.choices.specifications(most, seed=seed)
+        if (instrument.most_replicates or n_replicates) < n_replicates:
+            fewer.append(f"{claim.label} {instrument.most_replicates:,} replicates were made, because refits are slow.")
         fits = instrument.fit(
             specifications, level=level, n_replicates=n_replicates, seed=seed, scheduler=scheduler, progress=progress
         )
@@ -203,20 +208,19 @@ def check(
         verdicts=tuple(verdicts),
         level=level,
         file=file,
-        provenance=Provenance.of(
-            table, seed=seed, notes=[*(n for v in verdicts for n in v.notes), *sampled], **settings
+        provenance=Provenance(
+            settings, held.digest, seed, (*held.notes, *(n for v in verdicts for n in v.notes), *sampled, *fewer)
         ),
     )
 
 
-def choices_of(file: ClaimFile, attempts: Attempts) -> list[tuple[Claim, Instrument]]:
+def choices_of(file: ClaimFile, data: ClaimData | Table | Source | Sequence[Any]) -> list[tuple[Claim, Instrument]]:
     """Every claim with its choices, as the user changed them. A change must fit at least one claim."""
-    from dataclasses import replace
-
+    held = ClaimData.of(data, file)
     found = []
     used: set[int] = set()
     for claim in file.claims:
-        instrument = instrument_of(claim, attempts)
+        instrument = instrument_of(claim, held)
         choices: Choices = instrument.choices
         for place, change in enumerate(file.changes):
             if change["choice"] in [one.name for one in choices.choices]:
@@ -244,7 +248,8 @@ def estimated_seconds(found: Sequence[tuple[Claim, Instrument]], most: int, n_re
             instrument.fit(few, level=0.95, n_replicates=64, seed=0)
         except HowsureError:
             continue
-        total += (time.process_time() - started) * len(specifications) / len(few) * n_replicates / 64
+        n = min(n_replicates, instrument.most_replicates or n_replicates)
+        total += (time.process_time() - started) * len(specifications) / len(few) * n / 64
     return total
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from howsure.claims.multiverse import Verdict
@@ -28,8 +28,9 @@ __all__ = [
 
 NOT_PROBABILITIES = "Shares of specifications are not probabilities: they say how far the conclusion depends on choices, and the specifications are not equally plausible."
 _MOST_ROWS = 60
+_MOST_DAYS = 36525.0
 _METHOD = (
-    "Every combination of the listed options is one specification. The same resampled families, tasks and runs (or clusters of items) are used in all of them, so that "
+    "Every combination of the listed options is one specification. The same resampled families (or clusters of items, sequences, errors of scores) are used in all of them, so that "
     "differences between specifications have intervals of their own. A specification supports the claim if its whole interval lies beyond the threshold, contradicts "
     "it if the interval lies on the other side, and leaves it open otherwise (also where it has no number).\n"
     "holds in all: every specification supports it. holds in most: the default and at least 80 % support it. does not hold: the default contradicts it. "
@@ -41,18 +42,39 @@ _METHOD = (
 
 def estimate_text(verdict: Verdict, estimate: Estimate) -> str:
     """An estimate of the claim's quantity as it prints."""
+    if verdict.claim.benchmark:
+        return told(estimate, _year) if estimate.low != estimate.high else _year(estimate.value or 0.0)
+    if estimate.value is not None and estimate.value == estimate.low == estimate.high:
+        return f"{estimate.value:.3g}"  # a count or a share that tests gave
     if not verdict.is_ratio:
         return estimate.against(verdict.claim.threshold) if estimate.value is not None else str(estimate)
-    return told(estimate, duration if verdict.claim.than is None else times)
+    return told(estimate, _form(verdict))
 
 
 def number_text(verdict: Verdict, value: float | None) -> str:
     """A number of the claim's quantity as it prints."""
     if value is None:
         return "–"
+    if verdict.claim.benchmark:
+        return _year(value)
     if not verdict.is_ratio:
         return f"{value:.3g}"
-    return duration(value) if verdict.claim.than is None else times(value)
+    return _form(verdict)(value)
+
+
+def _form(verdict: Verdict) -> Callable[[float], str]:
+    """How a number of a ratio scale prints."""
+    if verdict.claim.kind == "trend":
+        return _days
+    return duration if verdict.claim.than is None else times
+
+
+def _year(number: float) -> str:
+    return f"{number:.1f}"
+
+
+def _days(number: float) -> str:
+    return f"{number:,.1f} days" if number < _MOST_DAYS else f"> {_MOST_DAYS:,.0f} days"
 
 
 def range_text(verdict: Verdict) -> str:
@@ -72,9 +94,12 @@ def effect_text(verdict: Verdict, effect: Estimate) -> str:
 
 def summary_lines(verdict: Verdict, level: float) -> list[str]:
     """The result in a few sentences."""
+    default = verdict.default
+    has_interval = default.value is not None and not default.value == default.low == default.high
+    what = f" ({level:.0%} interval)" if has_interval else ""
     lines = [
         verdict.sentence,
-        f"Default estimate: {estimate_text(verdict, verdict.default)} ({level:.0%} interval); over all specifications {range_text(verdict)}.",
+        f"Default estimate: {estimate_text(verdict, default)}{what}; over all specifications {range_text(verdict)}.",
     ]
     if verdict.share_of_replicates is not None:
         lines.append(f"The claim holds in {verdict.share_of_replicates:.0%} of all replicates of all specifications.")
@@ -130,7 +155,10 @@ def claim_sections(found: ClaimCheck) -> list[Section]:
 
 def certificate_section(made: Mapping[str, Any]) -> Section:
     """A certificate on one page: claims and verdicts, data, plan, specifications, settings, and the fields of reporting standards."""
-    settings, data, plan = made["settings"], made["data"], made["plan"]
+    from howsure.claims.certificates import data_parts
+
+    settings, data, plan = made["settings"], data_parts(made["data"]), made["plan"]
+    held = [f"{part['n_rows']:,} rows of {name}, digest {part['digest']}" for name, part in data.items()]
     kept = "kept" if plan["is_planned"] else f"no ({'; '.join(plan['why_not'])})"
     rows = [
         (
@@ -143,7 +171,7 @@ def certificate_section(made: Mapping[str, Any]) -> Section:
         for one in made["results"]
     ]
     facts = [
-        ("Data", f"{data['n_rows']:,} rows, {len(data['models']):,} models, digest {data['digest']}"),
+        ("Data", "; ".join(held)),
         ("Plan", f"{kept}{', hash ' + plan['hash'] if plan.get('hash') else ''}"),
         (
             "Specifications",

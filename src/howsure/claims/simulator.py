@@ -30,7 +30,7 @@ _SLOPE = -0.8
 _TURNING = {
     "limits": Claim(kind="horizon", model="model", at_least=35),
     "human_times": Claim(kind="horizon", model="model", at_least=38),
-    "weights": Claim(kind="horizon", model="model", at_most=150),
+    "weights": Claim(kind="horizon", model="model", at_most=650),
 }
 _GOALS = {
     "the cause is named first": 0.9,

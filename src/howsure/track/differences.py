@@ -19,7 +19,7 @@ from howsure.stats.survival import log_rank
 from howsure.track.samples import DIRECT, EXPLICIT, Samples
 from howsure.track.survival import GameEnds, mean_turns
 
-__all__ = ["Contrast", "Gain", "PlayerDifference", "contrast", "differences", "gains"]
+__all__ = ["Contrast", "Gain", "PlayerDifference", "contrast", "differences", "gains", "shared_games"]
 
 _BOARD = ("variant", "setting", "length")
 
@@ -104,8 +104,7 @@ def contrast(first: pl.DataFrame, second: pl.DataFrame, *, level: float = 0.95) 
     shared = np.intersect1d(first["seed"], second["seed"])
     n_unshared = first["seed"].n_unique() + second["seed"].n_unique() - 2 * len(shared)
     is_paired = len(shared) >= 2
-    if is_paired:
-        first, second = (part.filter(pl.col("seed").is_in(shared.tolist())) for part in (first, second))
+    first, second = shared_games(first, second)
     sides = GameEnds.of(first), GameEnds.of(second)
     if not (sides[0].n and sides[1].n):
         none = Estimate.without("too_few", "all games of one player were interrupted in the first turn", level=level)
@@ -121,6 +120,15 @@ def contrast(first: pl.DataFrame, second: pl.DataFrame, *, level: float = 0.95) 
     has_error = any(side.is_error.any() for side in sides)
     p_log_rank = log_rank(*((side.times, side.is_error) for side in sides)).p if has_error else None
     return Contrast(estimate, limit, p, p_log_rank, len(shared), n_unshared)
+
+
+def shared_games(first: pl.DataFrame, second: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The games with sequences that both sides played; all games where that are fewer than two."""
+    shared = np.intersect1d(first["seed"], second["seed"])
+    if len(shared) < 2:
+        return first, second
+    is_shared = pl.col("seed").is_in(shared.tolist())
+    return first.filter(is_shared), second.filter(is_shared)
 
 
 def _paired(sides: Sequence[GameEnds], limit: int, level: float) -> Mean:

@@ -22,7 +22,15 @@ from howsure.track.game.sequence import Setting
 from howsure.track.resampling import REPLICATES, median_turns, stddev_turns
 from howsure.track.running.reading import read_samples
 from howsure.track.samples import DIRECT, GROUP, Samples
-from howsure.track.survival import GameEnds, Hazard, Survival, average_turns, survival_of, violation_rate
+from howsure.track.survival import (
+    GameEnds,
+    Hazard,
+    Survival,
+    average_turns,
+    needs_assumption,
+    survival_of,
+    violation_rate,
+)
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -94,7 +102,7 @@ class TrackRow:
     @property
     def rests_on_assumption(self) -> bool:
         """Whether the average is not identified, or more than a small part of it is beyond the turns that were observed."""
-        return self.average.state != "ok" or "constant hazard is assumed" in self.average.reason
+        return needs_assumption(self.average)
 
     @property
     def headline(self) -> Estimate:

@@ -18,7 +18,16 @@ from howsure.stats.proportions import wilson
 from howsure.stats.survival import SurvivalCurve, bounded_mean, incidence_values, kaplan_meier, restricted_values
 from howsure.track.game.endings import Ending
 
-__all__ = ["GameEnds", "Hazard", "Survival", "average_turns", "mean_turns", "survival_of", "violation_rate"]
+__all__ = [
+    "GameEnds",
+    "Hazard",
+    "Survival",
+    "average_turns",
+    "mean_turns",
+    "needs_assumption",
+    "survival_of",
+    "violation_rate",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -209,6 +218,11 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
     bounds = low.value, float(upper.values(upper.length).mean()) if upper.n else float(upper.length)
     is_point = bounds[1] - bounds[0] < 1e-9 * ends.length
     return average, None if is_point else bounds
+
+
+def needs_assumption(average: Estimate) -> bool:
+    """Whether an average of `average_turns` is not identified, or more than a small part of it is beyond the turns that were observed."""
+    return average.state != "ok" or "constant hazard is assumed" in average.reason
 
 
 def mean_turns(ends: GameEnds, values: Floats, limit: int, level: float) -> Estimate:

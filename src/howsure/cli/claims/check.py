@@ -16,7 +16,7 @@ from howsure.cli.output import Console, progress_bar
 
 if TYPE_CHECKING:
     from howsure.claims.checking import ClaimCheck
-    from howsure.claims.kinds import Instrument
+    from howsure.claims.kinds.instruments import Instrument
     from howsure.claims.multiverse import Verdict
 
 __all__ = ["ClaimsFile", "Most", "Replicates", "app"]
@@ -66,10 +66,11 @@ def check(
     from howsure.claims.checking import check as check_claims
     from howsure.claims.checking import choices_of, estimated_seconds
     from howsure.claims.claim_files import read_claims
+    from howsure.claims.inputs import ClaimData
 
     file = read_claims(claims)
-    attempts = reading.attempts(inputs, output.console)
-    found = choices_of(file, attempts)
+    data = ClaimData.of(inputs, file, lambda paths, wanted: reading.read(paths, output.console, wanted))
+    found = choices_of(file, data)
     _print_choices(found, output.console, most)
     if list_only:
         return
@@ -82,7 +83,7 @@ def check(
     with progress_bar("checking", output.console) as progress:
         result = check_claims(
             file,
-            attempts,
+            data,
             n_replicates=replicates,
             most=most,
             level=level,
@@ -90,10 +91,10 @@ def check(
             scheduler=scheduler,
             progress=progress,
         )
-    output.console.notes(note for note in result.provenance.notes if note not in attempts.notes)
+    output.console.notes(note for note in result.provenance.notes if note not in data.notes)
     _print(result, output.console)
     if certificate:
-        _write_certificate(result, attempts, certificate, planned, output)
+        _write_certificate(result, data, certificate, planned, output)
     elif planned:
         from howsure.claims.certificates import plan_differences, read_certificate
 
@@ -168,7 +169,7 @@ def _interaction(verdict: Verdict, one: Any) -> str:
     return f"{one.choice_a}={one.option_a} with {one.choice_b}={one.option_b} {effect_text(verdict, one.effect)}"
 
 
-def _write_certificate(result: ClaimCheck, attempts: Any, path: Path, planned: Path | None, output: Output) -> None:
+def _write_certificate(result: ClaimCheck, data: Any, path: Path, planned: Path | None, output: Output) -> None:
     from howsure.claims.certificates import certificate as certify
     from howsure.claims.certificates import read_certificate
     from howsure.claims.sections import certificate_section
@@ -178,7 +179,7 @@ def _write_certificate(result: ClaimCheck, attempts: Any, path: Path, planned: P
 
     command = shlex.join(["howsure", *sys.argv[1:]])
     plan = read_certificate(planned) if planned else None
-    made = certify(result, attempts, command=command, planned=plan)
+    made = certify(result, data, command=command, planned=plan)
     if plan is not None:
         _say_planned(output.console, made["plan"]["why_not"])
     page = Report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,11 +34,18 @@ def verify(
 
     Exit codes: 0 equal, 1 something differs, 2 something to correct.
     """
+    from howsure.claims.certificates import read_certificate
     from howsure.claims.certificates import verify as verify_certificate
+    from howsure.claims.claim_files import read_claims
+    from howsure.claims.inputs import ClaimData
 
-    attempts = reading.attempts(inputs, output.console)
+    made = read_certificate(certificate)
+    data: Any = inputs  # of a plan, which is refused below
+    if "claims" in made:
+        file = read_claims(made["claims"])
+        data = ClaimData.of(inputs, file, lambda paths, wanted: reading.read(paths, output.console, wanted))
     with progress_bar("recomputing", output.console) as progress:
-        found = verify_certificate(certificate, attempts, claims=claims, scheduler=scheduler, progress=progress)
+        found = verify_certificate(made, data, claims=claims, scheduler=scheduler, progress=progress)
     rows = [(what, "equal" if is_equal else "differs", detail) for what, is_equal, detail in found.rows]
     output.console.table(
         "Verification", ("part", "result", "what differs"), rows, "Numbers agree within a relative 1e-9."

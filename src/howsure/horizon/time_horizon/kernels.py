@@ -27,7 +27,6 @@ __all__ = [
     "NO_SUCCESS",
     "SEPARATED",
     "derive",
-    "draw_cells",
     "fit",
     "fit_weibull",
     "flattening",
@@ -164,37 +163,6 @@ def _look(x: Floats, a: Floats, b: Floats, n: int, penalty: float) -> tuple[int,
     if penalty == 0 and last_good <= first_bad:
         return SEPARATED, low, high
     return FITTED, low, high
-
-
-@kernel
-def draw_cells(copies: Floats, runs: Ints, rng: np.random.Generator) -> Ints:
-    """Runs drawn with replacement within each model and task: (replicates, models, tasks, kinds).
-
-    A task that a replicate has m times brings m times its number of runs. ``runs`` counts them by kind; kinds that one specification leaves
-    out and another includes are drawn together, once for all specifications.
-    """
-    n_models, n_tasks, n_kinds = runs.shape
-    drawn = np.zeros((len(copies), n_models, n_tasks, n_kinds), np.int64)
-    for r in range(len(copies)):
-        for m in range(n_models):
-            for t in range(n_tasks):
-                total, largest = 0, 0
-                for c in range(n_kinds):
-                    total += runs[m, t, c]
-                    largest = max(largest, runs[m, t, c])
-                n = int(copies[r, t]) * total
-                if largest == total:  # all of one kind
-                    for c in range(n_kinds):
-                        drawn[r, m, t, c] = int(copies[r, t]) * runs[m, t, c]
-                    continue
-                for _ in range(n):
-                    place = int(rng.random() * total)
-                    c = 0
-                    while place >= runs[m, t, c]:
-                        place -= runs[m, t, c]
-                        c += 1
-                    drawn[r, m, t, c] += 1
-    return drawn
 
 
 @kernel

@@ -1,12 +1,14 @@
-"""Time horizons under many specifications at once, over common draws of families, tasks and runs.
+"""Time horizons under many specifications at once, over common draws of families.
 
-In every replicate the families, the tasks in them and the runs of each task are drawn once, and every
-specification is refitted to that draw. So the difference between two specifications has an interval of its own.
+In every replicate the families of tasks are drawn once, as `time_horizons` draws them, and every specification is refitted to that draw. So the difference
+between two specifications has an interval of its own, and the default specification has the numbers of `time_horizons` and `compare_horizons`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import datetime
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -15,28 +17,40 @@ import polars as pl
 
 from howsure.compute import replicate
 from howsure.errors import InputError, OptionError
+from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
-from howsure.horizon.time_horizon.curves import FARTHEST, WEIGHTS, SuccessCurves, fit_curves, timed
-from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, draw_cells, refit_cells
+from howsure.horizon.time_horizon.curves import FARTHEST, WEIGHTS, SuccessCurves, Timed, fit_curves, robust_ends, timed
+from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, refit_cells
+from howsure.horizon.time_horizon.published import DatedHorizons
+from howsure.horizon.time_horizon.states import horizon
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.stats.bootstrap import hierarchical_weights
+from howsure.stats.replicates import expanded_level, replicate_differences, replicate_interval
+from howsure.stats.trends import is_frontier
 from howsure.tables import Attempts
 
 __all__ = [
     "HorizonCells",
     "SpecificationPlan",
+    "dated_under",
     "draw_horizons",
     "fit_horizons",
     "horizon_cells",
+    "horizon_estimates",
     "plan_of",
+    "ratio_estimates",
     "time_choices",
+    "trend_choices",
+    "trend_draws",
 ]
 
 CURVES = ("logistic", "weibull")
 """``logistic``: σ(α + β log₂ minutes); ``weibull``: exp(−(minutes/scale)^shape), a hazard of failure that changes with the length."""
 
 _KWA = "Kwa et al. 2025, arXiv:2503.14499"
+_RECENT = datetime.date(2024, 1, 1)  # since when METR sees horizons double faster
+_FEWEST_DATES = 3
 _MARCH = "METR, note on time horizons, March 2026"
 
 
@@ -210,6 +224,103 @@ def time_choices(cells: HorizonCells) -> Choices:
     return Choices(tuple(offered))
 
 
+def trend_choices(cells: HorizonCells, releases: Mapping[str, datetime.date], success_rate: float) -> Choices:
+    """The defensible choices of a trend of horizons: those of horizons, and which models the line goes through.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs of all models with a release date.
+    releases : mapping
+        Release dates by model.
+    success_rate : float
+        At which the horizons are read, between 0 and 1.
+    """
+    o = AnalysisOption
+    offered = time_choices(cells).choices
+    days = np.array([releases[model].toordinal() for model in cells.models])
+    y = fit_horizons(cells, [{}], success_rate)[0]
+    dates = days[is_frontier(days, np.nan_to_num(y, nan=-np.inf)) & np.isfinite(y)]
+    recent = len(set(dates[dates >= _RECENT.toordinal()].tolist()))
+    if _FEWEST_DATES <= recent < len(set(dates.tolist())):
+        options = (
+            o("all", "one trend over all years", _KWA),
+            o(_RECENT.isoformat(), f"horizons may double faster of late ({recent} dates of the frontier)", _KWA),
+        )
+        known = tuple(sorted({releases[model].isoformat() for model in cells.models}))
+        offered = (*offered, AnalysisChoice("since", "From which release date on does the line go?", options, known))
+    return Choices(offered)
+
+
+def dated_under(
+    cells: HorizonCells, releases: Mapping[str, datetime.date], specification: Specification, points: Floats, drawn: Floats, success_rate: float
+) -> DatedHorizons | str:  # fmt: skip
+    """The horizons of one specification with release dates, as `dated_horizons` makes them of a fit; or why there are none.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs of all models with a release date.
+    releases : mapping
+        Release dates by model.
+    specification : mapping
+        The options by choice.
+    points, drawn : array
+        log₂ minutes of each model, and of each replicate and model.
+    success_rate : float
+        At which the horizons are read, between 0 and 1.
+    """
+    finite = np.flatnonzero(np.isfinite(points)).tolist()
+    known = sorted(finite, key=lambda m: (releases[cells.models[m]], cells.models[m]))
+    if not known:
+        return "no model has a horizon"
+    tried = cells.counts_under(specification).n[known] > 0
+    frame = pl.DataFrame(
+        {
+            "model": [cells.models[m] for m in known],
+            "released": [releases[cells.models[m]] for m in known],
+            "minutes": np.exp2(points[known]),
+        }
+    ).with_columns(pl.lit(None, pl.Float64).alias("minutes_low"), pl.lit(None, pl.Float64).alias("minutes_high"))
+    edges = np.array([[cells.x[one].min(), cells.x[one].max()] for one in tried])
+    df = _df(cells, cells.tasks_under(specification))
+    return DatedHorizons(frame, drawn[:, known], edges, success_rate, df, notes=cells.notes)
+
+
+def trend_draws(dated: DatedHorizons | str, since: datetime.date | None, n_replicates: int) -> Floats:
+    """log₂ of the doubling time in days in each replicate: one frontier and one line of each; ∞ where the frontier does not rise.
+
+    Parameters
+    ----------
+    dated : DatedHorizons or str
+        What `dated_under` returned.
+    since : date, optional
+        Models released earlier are not used for the line.
+    n_replicates : int
+        The number of replicates.
+    """
+    if isinstance(dated, str):
+        return np.full(n_replicates, np.nan)
+    days = dated.frame["released"].to_physical().to_numpy().astype(np.int64)
+    # as in the estimate, an extrapolated horizon counts as it is and a model without success has none; without failure it is at least the longest task
+    y = np.where(
+        np.isneginf(dated.drawn),
+        np.nan,
+        np.minimum(dated.drawn, np.where(np.isposinf(dated.drawn), dated.edges[:, 1], np.inf)),
+    )
+    is_in = is_frontier(days, np.nan_to_num(y, nan=-np.inf)) & ~np.isnan(y)
+    if since is not None:
+        is_in &= (dated.frame["released"] >= since).to_numpy()
+    w, y = is_in.astype(np.float64), np.nan_to_num(y)
+    n = np.maximum(w.sum(axis=1, keepdims=True), 1)
+    x = days - (w * days).sum(axis=1, keepdims=True) / n
+    spread = (w * x**2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = (w * x * y).sum(axis=1) / spread
+        found = np.where(slope > 0, -np.log2(slope), np.inf)
+    return np.asarray(np.where(spread > 0, found, np.nan))
+
+
 def fit_horizons(cells: HorizonCells, specifications: Sequence[Specification], success_rate: float) -> Floats:
     """log₂ minutes of each model's horizon under each specification, shape (specifications, models).
 
@@ -257,7 +368,7 @@ def draw_horizons(
     success_rate : float
         At which the horizons are read, between 0 and 1.
     n_replicates : int
-        Bootstrap replicates over families, tasks in them, and runs of those.
+        Bootstrap replicates over families.
     seed : int
         Of the replicates.
     scheduler : str, optional
@@ -268,6 +379,76 @@ def draw_horizons(
     plans = [plan_of(cells, one) for one in specifications]
     work = partial(_draw_all, cells, plans, success_rate)
     return replicate(work, n_replicates, seed=seed, scheduler=scheduler, progress=progress)
+
+
+def horizon_estimates(
+    cells: HorizonCells, specifications: Sequence[Specification], success_rate: float, points: Floats, drawn: Floats, level: float
+) -> list[list[Estimate]]:  # fmt: skip
+    """The horizon of each model (first axis) under each specification, with its interval.
+
+    Of a logistic curve the interval is that of the test over families, as `time_horizons` reports it (`robust_ends`); of a Weibull curve it has the middle of the replicates.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs.
+    specifications : sequence of mapping
+        The options by choice.
+    success_rate : float
+        At which the horizons are read, between 0 and 1.
+    points, drawn : array
+        What `fit_horizons` and `draw_horizons` returned.
+    level : float
+        Coverage of the intervals.
+    """
+    found: list[list[Estimate]] = [[] for _ in cells.models]
+    for place, specification in enumerate(specifications):
+        plan = plan_of(cells, specification)
+        for m, own in enumerate(found):
+            n = plan.data.counts.n[m]
+            if plan.curve == 0 and n.any():
+                base = plan.base.of(m)
+                ends = robust_ends(plan.data, m, success_rate, level) if base.outcome == FITTED else None
+                own.append(horizon(base, None, cells.x[n > 0], success_rate, level, int(n.sum()), ends=ends))
+            elif np.isfinite(points[place, m]):
+                interval = replicate_interval(drawn[:, place, m], expanded_level(level, _df(cells, plan.used)))
+                own.append(interval.estimate(float(points[place, m]), level=level).map(math.exp2))
+            else:
+                own.append(Estimate.without("undefined", "no curve that falls with length, or no run", level=level))
+    return found
+
+
+def ratio_estimates(
+    cells: HorizonCells, specifications: Sequence[Specification], points: Floats, drawn: Floats, level: float
+) -> list[Estimate]:
+    """The first model's horizon divided by the second's under each specification, as `compare_horizons` reports it.
+
+    Parameters
+    ----------
+    cells : HorizonCells
+        The runs of two models.
+    specifications : sequence of mapping
+        The options by choice.
+    points, drawn : array
+        What `fit_horizons` and `draw_horizons` returned.
+    level : float
+        Coverage of the intervals.
+    """
+    found = []
+    for place, specification in enumerate(specifications):
+        if not np.isfinite(points[place]).all():
+            found.append(Estimate.without("undefined", "one of the models has no horizon", level=level))
+            continue
+        middle = expanded_level(level, _df(cells, cells.tasks_under(specification)))
+        interval = replicate_interval(replicate_differences(drawn[:, place, 0], drawn[:, place, 1]), middle)
+        value = float(points[place, 0] - points[place, 1])
+        found.append(interval.estimate(value, level=level).map(math.exp2))
+    return found
+
+
+def _df(cells: HorizonCells, used: Bools) -> float:
+    """Degrees of freedom of the replicates: families less 1."""
+    return max(len(np.unique(cells.counts.family[used])) - 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +464,7 @@ class SpecificationPlan:
     curve: int
     base: SuccessCurves
     start: Floats
+    data: Timed
 
     def refit(self, copies: Floats, runs: Ints, success_rate: float) -> Floats:
         """log₂ minutes of each replicate and model."""
@@ -308,13 +490,14 @@ def plan_of(cells: HorizonCells, specification: Specification) -> SpecificationP
         noise=float(specification.get("minutes_noise", "0")),
     )
     is_empty = cells.counts_under(specification).n.sum(axis=1) == 0
-    base = fit_curves(replace(data, counts=cells.counts_under(specification)))
+    data = replace(data, counts=cells.counts_under(specification))
+    base = fit_curves(data)
     base = replace(base, outcome=np.where(is_empty, ABSENT, base.outcome))
     start = np.nan_to_num(np.column_stack([base.intercept, base.slope]))
     kept, used = _kept(specification), cells.tasks_under(specification)
     curve_number = CURVES.index(curve)
     return SpecificationPlan(
-        kept, used, data.weight, data.regularisation, data.lengths, data.unknown, curve_number, base, start
+        kept, used, data.weight, data.regularisation, data.lengths, data.unknown, curve_number, base, start, data
     )
 
 
@@ -339,6 +522,6 @@ def _draw_all(
     cells: HorizonCells, plans: Sequence[SpecificationPlan], success_rate: float, rng: np.random.Generator, size: int
 ) -> Floats:
     """One batch of replicates, for all specifications."""
-    copies = hierarchical_weights([cells.counts.family, np.arange(len(cells.x))], size, rng)
-    runs = draw_cells(copies, cells.runs, rng)
+    copies = hierarchical_weights([cells.counts.family], size, rng)
+    runs = np.repeat(cells.runs[None], size, axis=0)
     return np.stack([plan.refit(copies, runs, success_rate) for plan in plans], axis=1)
