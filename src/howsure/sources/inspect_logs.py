@@ -9,6 +9,7 @@ import filecmp
 import functools
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import datetime
@@ -215,11 +216,14 @@ def _newest(logs: Sequence[Log], notes: _Notes) -> list[Log]:
 
 
 def _domains(logs: Sequence[Log]) -> list[str]:
-    """For each log the eval's name, with the settings in which it differs from others of that name."""
+    """For each log the eval's name, with the settings in which it differs from others of that name; another seed is the same eval."""
     by_task: defaultdict[str, list[Settings]] = defaultdict(list)
     for log in logs:
         by_task[log.eval.task].append(log.task_settings())
-    differing = {task: _differing(settings) for task, settings in by_task.items()}
+    differing = {
+        task: [one for one in _differing(settings) if not re.search(r"(^|[._])seed$", one[1])]
+        for task, settings in by_task.items()
+    }
     return [_named(log.eval.task, log.task_settings(), differing[log.eval.task]) for log in logs]
 
 
