@@ -86,6 +86,8 @@ def effect_text(verdict: Verdict, effect: Estimate) -> str:
     """A change as it prints: a factor, or a difference with its sign."""
     if effect.value is None:
         return str(effect)
+    if effect.value == effect.low == effect.high == float(verdict.is_ratio):
+        return "none"
     if verdict.is_ratio:
         return told(effect, times)
     text = str(effect)
