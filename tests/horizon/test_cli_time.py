@@ -9,6 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from howsure.charts import to_spec
+from howsure.errors import InputError
 from howsure.horizon.run_counts import count_table
 from howsure.horizon.time_horizon.comparison import compare_horizons
 from howsure.horizon.time_horizon.doubling import fit_horizon_trend
@@ -172,3 +173,12 @@ def test_people_can_be_fitted_beside_models(command, tmp_path):
     assert {row["model"] for row in found["model"]} == {"o9"}
     assert {row["model"] for row in found["human"]} == {"human"}
     assert found["human,model"] == found["human"] + found["model"]
+
+
+def test_a_frame_is_read_as_its_file_is():
+    path = COUNTS.with_name("horizons.csv")
+    of_file = fit_horizon_trend(path).doubling
+    frame = pl.read_csv(path, try_parse_dates=True)
+    assert fit_horizon_trend(frame).doubling == fit_horizon_trend(frame.to_pandas()).doubling == of_file
+    with pytest.raises(InputError, match="the frame: no column 'minutes'"):
+        fit_horizon_trend(frame.drop("minutes"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +22,7 @@ from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_l
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.results.blocks import Section
+    from howsure.tables.frames import One
 
 __all__ = ["HorizonTrend", "fit_horizon_trend"]
 
@@ -112,7 +112,7 @@ class HorizonTrend(Result):
 
 
 def fit_horizon_trend(
-    horizons: DatedHorizons | TimeHorizons | str | os.PathLike[str],
+    horizons: DatedHorizons | TimeHorizons | One,
     releases: Mapping[str, datetime.date] | None = None,
     *,
     success_rate: float = 0.5,
@@ -123,7 +123,7 @@ def fit_horizon_trend(
 
     Parameters
     ----------
-    horizons : DatedHorizons, TimeHorizons or path
+    horizons : DatedHorizons, TimeHorizons, frame or path
         What `dated_horizons` returned, or anything that it reads.
     releases : mapping, optional
         Release dates by model, where `horizons` has none.

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -35,6 +34,7 @@ from howsure.stats.trends import is_frontier
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.results.blocks import Section
+    from howsure.tables.frames import One
 
 __all__ = ["SHAPES", "HorizonForecast", "forecast_horizons", "parse_length"]
 
@@ -136,7 +136,7 @@ def parse_length(text: str) -> float:
 
 
 def forecast_horizons(
-    horizons: DatedHorizons | TimeHorizons | str | os.PathLike[str],
+    horizons: DatedHorizons | TimeHorizons | One,
     releases: Mapping[str, datetime.date] | None = None,
     *,
     targets: Sequence[float] = (10_020.0,),
@@ -149,7 +149,7 @@ def forecast_horizons(
 
     Parameters
     ----------
-    horizons : DatedHorizons, TimeHorizons or path
+    horizons : DatedHorizons, TimeHorizons, frame or path
         As in `fit_horizon_trend`.
     releases : mapping, optional
         Release dates by model, where `horizons` has none.

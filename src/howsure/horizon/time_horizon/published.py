@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -17,10 +17,15 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_horizon.horizons import TimeHorizons
+from howsure.outside_text import json_text
+from howsure.results.provenance import plain
 from howsure.safe_io import read_bytes
 from howsure.stats._arrays import Floats, normal_quantile
 from howsure.tables.frames import Part, parts_of
 from howsure.yaml_files import read_yaml
+
+if TYPE_CHECKING:
+    from howsure.tables.frames import One
 
 __all__ = ["DatedHorizons", "dated_horizons", "from_intervals", "read_releases"]
 
@@ -30,6 +35,7 @@ _NUMBERS = ("minutes", "minutes_low", "minutes_high", "success_rate")
 _PUBLISHED_LEVEL = 0.95
 _CORRELATED_DOUBLINGS = 5.0
 _N_DRAWN = 4000
+_FRAME = "the frame"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +59,7 @@ class DatedHorizons:
 
 
 def dated_horizons(
-    source: TimeHorizons | str | os.PathLike[str],
+    source: TimeHorizons | One,
     releases: Mapping[str, datetime.date] | None = None,
     *,
     success_rate: float = 0.5,
@@ -62,7 +68,7 @@ def dated_horizons(
 
     Parameters
     ----------
-    source : TimeHorizons or path
+    source : TimeHorizons, frame or path
         A result of `time_horizons` or the folder it was saved to, a table (model, minutes and, if known, minutes_low, minutes_high,
         success_rate, released), or METR's YAML file.
     releases : mapping, optional
@@ -71,14 +77,20 @@ def dated_horizons(
         Between 0 and 1.
     """
     check_success_rates((success_rate,))
-    found = TimeHorizons.load(source) if not isinstance(source, TimeHorizons) and Path(source).is_dir() else source
-    if isinstance(found, TimeHorizons):
-        return _of_fit(found, releases or {}, success_rate)
-    path = Path(found)
-    is_yaml = path.suffix.lower() in (".yaml", ".yml")
-    rows = _read_yaml(path, success_rate) if is_yaml else _read_table(path, success_rate)
-    digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
-    frame, notes = _dated(rows, releases or {}, str(path))
+    if isinstance(source, TimeHorizons):
+        return _of_fit(source, releases or {}, success_rate)
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if path.is_dir():
+            return _of_fit(TimeHorizons.load(path), releases or {}, success_rate)
+        is_yaml = path.suffix.lower() in (".yaml", ".yml")
+        rows = _read_yaml(path, success_rate) if is_yaml else _read_table(path, success_rate)
+        where, content = str(path), read_bytes(path)
+    else:
+        rows = _read_table(source, success_rate)
+        where, content = _FRAME, json_text(plain(rows)).encode()
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    frame, notes = _dated(rows, releases or {}, where)
     bare = np.empty((0, len(frame)))
     return from_intervals(DatedHorizons(frame, bare, bare, success_rate, math.inf, digest, None, tuple(notes)))
 
@@ -166,15 +178,18 @@ def _dated(
     return dated, notes + ([f"Excluded, no horizon: {', '.join(none)}."] if none else [])
 
 
-def _read_table(path: Path, success_rate: float) -> list[dict[str, Any]]:
-    part, frame = _table(path)
+def _read_table(source: One, success_rate: float) -> list[dict[str, Any]]:
+    part, frame = _table(source)
+    path = source if isinstance(source, str | os.PathLike) else _FRAME
     missing = [name for name in ("model", "minutes") if name not in frame.columns]
     if missing:
         raise InputError(
             f"{path}: no column {missing[0]!r}. Give model, minutes and, if known, minutes_low, minutes_high, success_rate, released."
         )
     frame = frame.rename({old: new for old, new in _ENDS.items() if old in frame.columns and new not in frame.columns})
-    numbers = [pl.col(name).replace("", None).cast(pl.Float64) for name in _NUMBERS if name in frame.columns]
+    numbers = [
+        pl.col(name).cast(pl.String).replace("", None).cast(pl.Float64) for name in _NUMBERS if name in frame.columns
+    ]
     try:
         typed = frame.with_columns(numbers)
     except pl.exceptions.PolarsError as error:
@@ -197,10 +212,10 @@ def _read_table(path: Path, success_rate: float) -> list[dict[str, Any]]:
     return [row | ({"released": day} if day else {}) for row, day in zip(told, days or [None] * len(told), strict=True)]
 
 
-def _table(path: str | Path) -> tuple[Part, pl.DataFrame]:
-    parts = parts_of(path)
+def _table(source: One) -> tuple[Part, pl.DataFrame]:
+    parts = parts_of(source)
     if len(parts) != 1:
-        raise InputError(f"{path}: {len(parts)} files. Name one.")
+        raise InputError(f"{source}: {len(parts)} files. Name one.")
     part = parts[0].parsed()
     return part, part.collect(part.rows)
 
