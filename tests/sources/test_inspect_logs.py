@@ -416,6 +416,13 @@ def test_different_configurations_are_not_merged(made, arith, tmp_path):
     assert "arith (variant=minus)/s0" in frame["task"]
 
 
+def test_another_seed_is_the_same_eval(arith, tmp_path):
+    args = {"variant": "plus", "seed": 1, "player_seed": 1}
+    first = variant(arith, tmp_path / "first.eval", task_args=args, task_id="first")
+    other = variant(arith, tmp_path / "other.eval", task_args=args | {"seed": 2}, model="other/model", task_id="other")
+    assert inspect_logs.read([first, other]).frame["domain"].unique().to_list() == ["arith"]
+
+
 def test_solvers_and_long_arguments_tell_configurations_apart(arith, tmp_path):
     parts = members(arith)
     header = json.loads(parts["header.json"])
