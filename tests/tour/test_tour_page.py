@@ -12,9 +12,9 @@ from howsure.tour.making import ORDER
 def test_the_page_is_sound_on_screens_of_all_kinds(browser_page, axe, tour_folder, width, scheme):
     page = browser_page(tour_folder / "report.html", width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
-    for statistic in page.locator("statistic.chart").all():
-        statistic.scroll_into_view_if_needed()
-        statistic.locator(".stage.is-live").wait_for()
+    for figure in page.locator("figure.chart").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".stage.is-live").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(_CLIPPED) == []
     assert page.evaluate(_SMALL) == []
@@ -26,7 +26,7 @@ def test_the_page_is_sound_on_screens_of_all_kinds(browser_page, axe, tour_folde
 @pytest.mark.heavy
 def test_the_front_page_is_short_and_prints_on_two_sheets(browser_page, tour_folder):
     page = browser_page(tour_folder / "report.html")
-    assert page.locator("article.card statistic.chart").count() == len(ORDER)
+    assert page.locator("article.card figure.chart").count() == len(ORDER)
     assert page.evaluate("document.documentElement.scrollHeight") < 6000
     pdf = page.pdf(format="A4")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 2
