@@ -19,7 +19,7 @@ from howsure.sources._reading import read_each
 from howsure.sources._records import number, text
 from howsure.tables import Ratings
 
-__all__ = ["Given", "as_ratings", "by_rater_and_item", "chosen", "json_lines", "write_lines"]
+__all__ = ["Given", "by_rater_and_item", "chosen", "json_lines", "reader", "write_lines"]
 
 
 @dataclass
@@ -101,6 +101,23 @@ def as_ratings(
         f"{n:,} ratings left out: {why}." for why, n in left.items() if not why.startswith(("text, ", "numbers, "))
     ]
     return Ratings(pl.DataFrame(list(kept.values()), infer_schema_length=None), notes=notes)
+
+
+def reader(load: Callable[[Path], Given]) -> Callable[..., Ratings]:
+    """The function `read` of a rating tool whose files `load` understands."""
+
+    def read(
+        paths: Sequence[Path],
+        *,
+        divide_by: float = 1,
+        progress: Progress | None = None,
+        strict: bool = False,
+        metric: str | None = None,
+    ) -> Ratings:
+        """One row per rater, item and question; `metric` narrows them to one question."""
+        return as_ratings(paths, load, progress=progress, strict=strict, metric=metric)
+
+    return read
 
 
 def json_lines(path: Path) -> Iterable[dict[str, Any]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from howsure.sources import Progress
-from howsure.sources._rating_tools import Given, as_ratings, by_rater_and_item, chosen, json_lines, write_lines
+from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, json_lines, reader, write_lines
 from howsure.sources._records import inner, items, text
 from howsure.sources._sniff import keys
 from howsure.tables import Ratings
@@ -28,18 +26,6 @@ def recognise(path: Path) -> str | None:
     there = keys(path)
     is_records = {"fields", "responses"} <= set(there) or any(name.endswith(_USERS) for name in there)
     return "it holds records with responses, as Argilla exports them" if is_records else None
-
-
-def read(
-    paths: Sequence[Path],
-    *,
-    divide_by: float = 1,
-    progress: Progress | None = None,
-    strict: bool = False,
-    metric: str | None = None,
-) -> Ratings:
-    """One row per rater, item and question; `metric` narrows them to one question."""
-    return as_ratings(paths, _load, progress=progress, strict=strict, metric=metric)
 
 
 def _load(path: Path) -> Given:
@@ -67,6 +53,9 @@ def _load(path: Path) -> Given:
             for name, given in inner(one, "values").items():
                 _add(found, inner(one).get("user_id"), item, name, inner(given).get("value"), inner(one).get("status"))
     return found
+
+
+read = reader(_load)
 
 
 def _add(found: Given, user: Any, item: str, name: str, value: Any, state: Any) -> None:

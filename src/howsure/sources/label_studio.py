@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from howsure.sources import Progress
-from howsure.sources._rating_tools import Given, as_ratings, by_rater_and_item, chosen, json_lines, write_lines
+from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, json_lines, reader, write_lines
 from howsure.sources._records import inner, items, number, text
 from howsure.sources._sniff import head, keys
 from howsure.tables import Ratings
@@ -26,18 +24,6 @@ def recognise(path: Path) -> str | None:
         return None
     is_tasks = {"data", "annotations"} <= set(keys(path)) and "from_name" in head(path)
     return "it is a list of tasks with annotations, as Label Studio exports them" if is_tasks else None
-
-
-def read(
-    paths: Sequence[Path],
-    *,
-    divide_by: float = 1,
-    progress: Progress | None = None,
-    strict: bool = False,
-    metric: str | None = None,
-) -> Ratings:
-    """One row per rater, item and question; `metric` narrows them to one question."""
-    return as_ratings(paths, _load, progress=progress, strict=strict, metric=metric)
 
 
 def _load(path: Path) -> Given:
@@ -62,6 +48,9 @@ def _load(path: Path) -> Given:
                 said: Any = chosen(value[kind])
                 found.add(rater, item, inner(one).get("from_name"), said, seconds=number(annotation.get("lead_time")))
     return found
+
+
+read = reader(_load)
 
 
 def write(table: Ratings, folder: Path) -> list[Path]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from howsure.sources import Progress
-from howsure.sources._rating_tools import Given, as_ratings, by_rater_and_item, chosen
+from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, reader
 from howsure.sources._records import number, text
 from howsure.sources._sniff import keys
 from howsure.tables import Ratings
@@ -30,18 +28,6 @@ def recognise(path: Path) -> str | None:
     there = set(keys(path))
     is_results = {"HITId", "WorkerId"} <= there and any(name.startswith("Answer.") for name in there)
     return "it has HITId, WorkerId and answers, as Mechanical Turk's results do" if is_results else None
-
-
-def read(
-    paths: Sequence[Path],
-    *,
-    divide_by: float = 1,
-    progress: Progress | None = None,
-    strict: bool = False,
-    metric: str | None = None,
-) -> Ratings:
-    """One row per rater, item and question; `metric` narrows them to one question."""
-    return as_ratings(paths, _load, progress=progress, strict=strict, metric=metric)
 
 
 def _load(path: Path) -> Given:
@@ -75,6 +61,9 @@ def _load(path: Path) -> Given:
                 seconds=seconds,
             )
     return found
+
+
+read = reader(_load)
 
 
 def _crowd_form(value: str | None) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from howsure.sources import Progress
-from howsure.sources._rating_tools import Given, as_ratings, by_rater_and_item, chosen, json_lines, write_lines
+from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, json_lines, reader, write_lines
 from howsure.sources._records import inner, number, text
 from howsure.sources._sniff import keys
 from howsure.tables import Ratings
@@ -28,18 +26,6 @@ def recognise(path: Path) -> str | None:
     return "it holds label_annotations, as Potato writes them" if is_potato else None
 
 
-def read(
-    paths: Sequence[Path],
-    *,
-    divide_by: float = 1,
-    progress: Progress | None = None,
-    strict: bool = False,
-    metric: str | None = None,
-) -> Ratings:
-    """One row per rater, item and question; `metric` narrows them to one question."""
-    return as_ratings(paths, _load, progress=progress, strict=strict, metric=metric)
-
-
 def _load(path: Path) -> Given:
     found = Given()
     for one in json_lines(path):
@@ -54,6 +40,9 @@ def _load(path: Path) -> Given:
         if spans:
             found.left_out["a span, which is no rating"] += len(spans)
     return found
+
+
+read = reader(_load)
 
 
 def _said(labels: dict[str, Any]) -> Any:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from howsure.sources import Progress
-from howsure.sources._rating_tools import Given, as_ratings, by_rater_and_item, chosen, json_lines, write_lines
+from howsure.sources._rating_tools import Given, by_rater_and_item, chosen, json_lines, reader, write_lines
 from howsure.sources._records import inner, items, text
 from howsure.sources._sniff import keys
 from howsure.tables import Ratings
@@ -23,18 +21,6 @@ def recognise(path: Path) -> str | None:
     """By Prodigy's hashes and its answer."""
     is_prodigy = path.suffix == ".jsonl" and path.is_file() and {"_input_hash", "answer"} <= set(keys(path))
     return "it has _input_hash and answer, as Prodigy's annotations do" if is_prodigy else None
-
-
-def read(
-    paths: Sequence[Path],
-    *,
-    divide_by: float = 1,
-    progress: Progress | None = None,
-    strict: bool = False,
-    metric: str | None = None,
-) -> Ratings:
-    """One row per rater, item and question; `metric` narrows them to one question."""
-    return as_ratings(paths, _load, progress=progress, strict=strict, metric=metric)
 
 
 def _load(path: Path) -> Given:
@@ -62,6 +48,9 @@ def _load(path: Path) -> Given:
         else:
             found.left_out["spans or other annotations, which are no ratings"] += 1
     return found
+
+
+read = reader(_load)
 
 
 def write(table: Ratings, folder: Path) -> list[Path]:

@@ -39,7 +39,7 @@ def judge_charts(validation: Validation) -> dict[str, Chart]:
 
 
 def draw_bench(bench: JudgeBench) -> dict[str, Chart]:
-    """Each judge's agreement minus that of a rater, and what sways each judge."""
+    """Each judge's agreement minus that of a rater, and each judge's biases."""
     frame, level = bench.to_frame("bench"), bench.provenance.settings["level"]
     several = frame["dimension"].n_unique() > 1
     unit = "share of matches" if bench.kind == "match" else f"{bench.kind} correlation"
