@@ -268,6 +268,10 @@ def test_scales_are_read_from_what_instruments_saved(tmp_path):
     kind, frame = read_scale(tmp_path)
     assert kind == "minutes"
     assert frame.rows() == [("a", 8.0, 1.0, 9.0)]
+    with pytest.raises(
+        InputError, match=r"time_horizons\.csv: has no horizons at success rate 0\.9, but at 0\.5, 0\.8"
+    ):
+        read_scale(tmp_path, success_rate=0.9)
     with pytest.raises(InputError, match="contains no scale"):
         read_scale(tmp_path / "nothing")
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import stat
 import time
 import zipfile
@@ -172,3 +173,15 @@ def test_without_fsspec_one_line_says_what_to_install(monkeypatch):
         sources.read("s3://bucket/logs")
     assert not _remote.is_remote("logs/a.eval")
     assert _remote.is_remote("hf://datasets/x")
+
+
+def test_an_address_that_never_ends_or_is_too_large_is_left(folder):
+    fsspec = pytest.importorskip("fsspec")
+    pytest.importorskip("aiohttp", reason="fsspec reads http:// with aiohttp")
+    fsspec.filesystem("memory").pipe("/large/a.eval", bytes(3 * 2**20))
+    with pytest.raises(InputError, match=r"^memory://large: is larger than 0\.00195312 GiB, the most that is fetched"):
+        _remote.fetched("memory://large", limit=2 * 2**20)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes the call, and says nothing
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/a.eval"
+        with pytest.raises(InputError, match=r"a\.eval: did not come within 0\.5 seconds"):
+            _remote.fetched(address, deadline=0.5)

@@ -194,7 +194,11 @@ def read_scale(path: str | os.PathLike[str], success_rate: float = 0.5) -> tuple
         raise InputError(f"{found[0]}: has no column {column!r}, so it is not what Howsure wrote. Name its folder.")
     frame = frame.rename({f"{column}_{end}": end for end in ("low", "high", "state")}, strict=False)
     if "success_rate" in frame.columns:
+        rates = frame["success_rate"].unique().sort().to_list()
         frame = frame.filter((pl.col("success_rate") - success_rate).abs() < 1e-9)
+        if rates and frame.is_empty():
+            there = ", ".join(f"{rate:g}" for rate in rates)
+            raise InputError(f"{found[0]}: has no horizons at success rate {success_rate:g}, but at {there}.")
         frame = frame.unique("model", keep="first", maintain_order=True)
     if "state" in frame.columns:
         frame = frame.filter(pl.col("state") == "ok")

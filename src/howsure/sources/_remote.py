@@ -1,17 +1,24 @@
-"""Paths such as ``s3://…`` and ``hf://…``: fetched through fsspec, if it is installed, into a folder that lives as long as the process."""
+"""Paths such as ``s3://…`` and ``hf://…``: fetched through fsspec, if it is installed, into a folder that lives as long as the process.
+
+A server that never ends, or never answers, is left after a time and a number of bytes.
+"""
 
 from __future__ import annotations
 
 import atexit
 import shutil
 import tempfile
+import threading
+import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from howsure.errors import InputError, MissingExtraError
 
 __all__ = ["fetched", "is_remote", "with_their_names"]
 
+_PIECE = 2**20
 _fetched: dict[str, str] = {}  # where it lies here → what the user called it
 
 
@@ -20,8 +27,11 @@ def is_remote(path: object) -> bool:
     return isinstance(path, str) and "://" in path.partition("/")[0] + path.partition("/")[1] + "/"
 
 
-def fetched(address: str) -> list[Path]:
-    """The file or folder, or the files that match a pattern, as local copies with their own names."""
+def fetched(address: str, *, deadline: float = 1800, limit: int = 16 * 2**30) -> list[Path]:
+    """The file or folder, or the files that match a pattern, as local copies with their own names.
+
+    All of them together may take ``deadline`` seconds and ``limit`` bytes.
+    """
     try:
         from fsspec.core import url_to_fs
     except ModuleNotFoundError:
@@ -29,26 +39,70 @@ def fetched(address: str) -> list[Path]:
         raise MissingExtraError(
             f"{address}: reading {scheme}:// needs the package 'fsspec': pip install fsspec"
         ) from None
-    try:
-        system, path = url_to_fs(address)
-        names = system.glob(path) if any(mark in path for mark in "*?[") else [path]
-        if not names or not system.exists(names[0]):
-            raise InputError(f"{address}: no such file.")
-        return [_copied(system, name, address) for name in names]
-    except ImportError as error:
-        raise MissingExtraError(f"{address}: {error}") from None
-    except InputError:
-        raise
-    except Exception as error:  # noqa: BLE001 - every file system has its own kinds of errors
-        raise InputError(
-            f"{address}: cannot be read ({' '.join(str(error).split())[:160] or type(error).__name__})."
-        ) from None
+    ended: list[list[Path] | Exception] = []
+    end = time.monotonic() + deadline
+    late = InputError(f"{address}: did not come within {deadline:g} seconds. Download it by hand, and pass its path.")
+
+    def fetch() -> None:
+        try:
+            system, path = url_to_fs(address)
+            ended.append(_copies(system, path, address, _Allowance(end, late, address, limit)))
+        except Exception as error:  # noqa: BLE001 - handed to the caller's thread
+            ended.append(error)
+
+    # In a thread of its own: a file system may wait for a silent server as long as it likes.
+    thread = threading.Thread(target=fetch, daemon=True)
+    thread.start()
+    thread.join(deadline)
+    match ended:
+        case []:
+            raise late
+        case [list() as paths]:
+            return paths
+        case [InputError() as error]:
+            raise error
+        case [ImportError() as error]:
+            raise MissingExtraError(f"{address}: {error}")
+        case [error]:
+            reason = " ".join(str(error).split())[:160] or type(error).__name__
+            raise InputError(f"{address}: cannot be read ({reason}).")
+    raise AssertionError("the thread leaves one result")
 
 
-def _copied(system: object, name: str, address: str) -> Path:
+class _Allowance:
+    """What one address may still take: seconds and bytes."""
+
+    def __init__(self, end: float, late: InputError, address: str, limit: int) -> None:
+        self.end, self.late, self.address, self.limit, self.left = end, late, address, limit, limit
+
+    def take(self, n_bytes: int) -> None:
+        self.left -= n_bytes
+        if self.left < 0:
+            raise InputError(f"{self.address}: is larger than {self.limit / 2**30:g} GiB, the most that is fetched.")
+        if time.monotonic() > self.end:
+            raise self.late
+
+
+def _copies(system: Any, path: str, address: str, allowance: _Allowance) -> list[Path]:
+    names = system.glob(path) if any(mark in path for mark in "*?[") else [path]
+    if not names or not system.exists(names[0]):
+        raise InputError(f"{address}: no such file.")
+    return [_copied(system, name, address, allowance) for name in names]
+
+
+def _copied(system: Any, name: str, address: str, allowance: _Allowance) -> Path:
     home = Path(tempfile.mkdtemp(dir=_home()))
     target = home / name.rstrip("/").rpartition("/")[2]
-    system.get(name, str(target), recursive=True)  # type: ignore[attr-defined]
+    for member in system.find(name) if system.isdir(name) else [name]:
+        inside = member.removeprefix(name).strip("/")
+        place = target / inside if inside else target
+        if not place.resolve().is_relative_to(home.resolve()):
+            raise InputError(f"{address}: contains a name that leads out of its folder.")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with system.open(member, "rb") as there, place.open("wb") as here:
+            while piece := there.read(_PIECE):
+                allowance.take(len(piece))
+                here.write(piece)
     scheme = address.partition("://")[0]
     _fetched[str(target)] = f"{scheme}://{name.removeprefix(f'{scheme}://').lstrip('/')}"
     return target

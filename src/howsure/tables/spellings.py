@@ -24,6 +24,8 @@ from howsure.yaml_files import read_yaml
 __all__ = ["Merge", "NameFile", "fold_name", "load_names", "names_in", "near_names", "propose", "rename_all"]
 
 _DATE = re.compile(r"[-_@ ]?((?:19|20)\d{2})[-_.]?(\d{2})[-_.]?(\d{2})$|[-_@](\d{4})$|[-_ ]?(latest)$", re.IGNORECASE)
+_BETWEEN_NUMBERS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
+_NEITHER_WORD_NOR_NUMBER = re.compile(r"[^\w.]|_|(?<!\d)\.|\.(?!\d)")
 _COLUMNS: dict[type[Table], dict[str, tuple[str, ...]]] = {
     Attempts: {"models": ("subject",), "benchmarks": ("domain",)},
     Scores: {"models": ("model",), "benchmarks": ("benchmark",)},
@@ -69,10 +71,14 @@ class NameFile:
 def fold_name(name: str) -> str:
     """A name without case, spaces and punctuation, to find spellings of the same one.
 
+    Numbers stay apart, however they are separated.
+
     >>> fold_name("GPT-4o"), fold_name("gpt 4o")
     ('gpt4o', 'gpt4o')
+    >>> fold_name("opt-1.3b"), fold_name("opt_1-3B"), fold_name("opt-13b")
+    ('opt1.3b', 'opt1.3b', 'opt13b')
     """
-    return "".join(character for character in name.casefold() if character.isalnum())
+    return _NEITHER_WORD_NOR_NUMBER.sub("", _BETWEEN_NUMBERS.sub(".", name.casefold()))
 
 
 def near_names(name: str, known: Sequence[str], n: int = 3) -> list[str]:

@@ -24,6 +24,10 @@ class Flow {
 
   listen() {
     this.main.addEventListener("keydown", (event) => this.key(event));
+    addEventListener("beforeunload", () => {
+      this.pause();
+      this.progress.handOver();
+    });
     addEventListener("pagehide", () => this.pause());
     document.addEventListener("visibilitychange", () => this.pause());
     addEventListener("storage", ({ key }) => key === this.progress.slot && this.progress.isBehind() && this.stop(worded("elsewhere")));

@@ -17,11 +17,13 @@ const openStorage = () => {
 };
 
 class Progress {
+  isForgotten = false;
+
   constructor(content, digest, session) {
     this.content = content;
     this.storage = openStorage();
     this.slot = `howsure ${digest} ${session?.rater ?? content.rater}`;
-    this.state = this.newer(this.stored(), session?.draft) ?? {
+    this.state = this.newer(this.left(), session?.draft) ?? {
       page: digest,
       rater: session?.rater ?? content.rater,
       started: new Date().toISOString(),
@@ -39,6 +41,22 @@ class Progress {
       return saves > 0 && screens ? { ...rest, saves, screens } : null;
     } catch {
       return null; // nothing there, or nothing of ours
+    }
+  }
+
+  // What was left on this device. A reload can be quicker than its storage, which then seems empty or old: what this
+  // window had is in its history as well (`handOver`); null there means that it was forgotten.
+  left() {
+    const handed = history.state?.slot === this.slot ? history.state.state : undefined;
+    history.replaceState(null, "");
+    return handed === null ? null : this.newer(this.stored(), handed);
+  }
+
+  handOver() {
+    try {
+      history.replaceState({ slot: this.slot, state: this.isForgotten ? null : this.state }, "");
+    } catch {
+      // too large for this browser's history: what the storage has must do
     }
   }
 
@@ -75,6 +93,7 @@ class Progress {
   forget() {
     this.storage?.removeItem(this.slot);
     this.storage = null;
+    this.isForgotten = true;
   }
 
   // The final answers. Made once: the same file however often it is downloaded or sent. A screening ends them with its screen.
