@@ -113,6 +113,13 @@ def files(folder: Path) -> Iterator[FormatFile]:
     yield FormatFile("HELM run (HellaSwag)", "helm", runs[0], "HELM", 10, 0.3)
     yield FormatFile("HELM run (MMLU, two splits)", "helm", runs[1], "HELM", 10, 0.1)
     yield FormatFile("DeepEval test run", "deepeval", MADE / "deepeval_test_run.json", "DeepEval", 10, (0.2 + 0.55) / 2)
+    yield FormatFile("promptfoo run", "promptfoo", MADE / "promptfoo_output.json", "promptfoo", 16)
+    solved = MADE / "acme--small_dummy_temp_0.8_eval_results.json"
+    yield FormatFile("EvalPlus run (two samples a task)", "evalplus", solved, "EvalPlus", 328, 0.75)
+    yield FormatFile("SWE-bench run report", "swe_bench", MADE / "acme__small.first.json", "SWE-bench", 8, 3 / 8)
+    log = MADE / "openai_evals_log.jsonl"
+    yield FormatFile("OpenAI evals run", "openai_evals", log, "OpenAI evals", 8, 0.75)
+    yield FormatFile("Harbor job with repeats and steps", "harbor", MADE / "harbor_job", "Harbor", 6)
     yield FormatFile("METR runs", "metr", SHARED / "metr/runs_2025-01-28.jsonl", "METR", 7063)
     yield FormatFile("METR published results (YAML)", "metr", SHARED / "metr/published_horizons_1_0.yaml", "METR", 33)
     yield FormatFile("Epoch folder of 2025", "epoch", SHARED / "epoch-2025-11", "Epoch", 3035)

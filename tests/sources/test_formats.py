@@ -77,6 +77,17 @@ def test_a_mean_that_is_not_what_the_file_states_is_noted(files, tmp_path):
     assert "HumanEval+: the mean over the 2 items of acme/small is 0.5, but the file states 0.9." in notes
 
 
+def test_prompts_are_a_factor_with_the_counts_that_promptfoo_states(files):
+    path = files["promptfoo run"].path
+    stated = set()
+    for prompt in json.loads(path.read_text())["results"]["prompts"]:
+        passed, failed, errors = (prompt["metrics"][f"test{one}Count"] for one in ("Pass", "Fail", "Error"))
+        stated.add((prompt["provider"], prompt["label"], passed, passed + failed + errors, errors))
+    ours = sources.read(path, errors="wrong").frame.group_by("subject", "prompt")
+    assert set(ours.agg(pl.sum("score"), pl.len().alias("n"), pl.count("error")).rows()) == stated
+    assert len(stated) == 4
+
+
 def test_errors_are_dropped_or_wrong(files):
     path = files["promptfoo output"].path
     assert sources.read(path).frame["score"].to_list() == [1, 0, 1]
@@ -123,6 +134,21 @@ def test_results_and_details_of_one_run_are_read_once(files):
         "lower is better": 1,
     }
     assert isinstance(sources.read(folder, table="scores"), Scores)
+
+
+def test_harbor_sums_what_a_trial_of_several_steps_spent(files):
+    path = files["Harbor job with repeats and steps"].path
+    stated = json.loads((path / "result.json").read_text())["stats"]
+    frame = sources.read(path).frame
+    assert frame["tokens"].sum() == stated["n_input_tokens"] + stated["n_output_tokens"]
+    assert frame["cost"].sum() == pytest.approx(stated["cost_usd"], rel=1e-12)
+    assert frame.sort("task", "attempt").select("task", "attempt", "score", "limit").rows() == [
+        ("acme/task-0", 1, 1.0, None),
+        ("acme/task-0", 2, 0.0, None),
+        ("acme/task-1", 1, 1.0, None),
+        ("acme/task-1", 2, 0.0, "AgentTimeoutError"),
+        ("acme/task-2", 1, 0.5, None),
+    ]
 
 
 def test_harbor_names_model_agent_limit_cost_and_seconds(files):

@@ -78,7 +78,9 @@ def _is_run(path: Path) -> bool:
 
 def _trial(path: Path, held: dict[str, Any], metric: str | None) -> Found:
     found = Found(path)
-    config, info, spent = inner(held, "config", "agent"), inner(held, "agent_info"), inner(held, "agent_result")
+    config, info = inner(held, "config", "agent"), inner(held, "agent_info")
+    # a trial of several steps has what it spent with each step
+    spent = [inner(one, "agent_result") for one in (held, *items(held, "step_results"))]
     told = inner(info, "model_info")
     named = text(told.get("name"))
     model = text(config.get("model_name")) or (
@@ -110,8 +112,8 @@ def _trial(path: Path, held: dict[str, Any], metric: str | None) -> Found:
         better="higher",
         domain=domain,
         seconds=_seconds(inner(held, "agent_execution")) or _seconds(held),
-        tokens=_sum(spent.get("n_input_tokens"), spent.get("n_output_tokens")),
-        cost=number(spent.get("cost_usd")),
+        tokens=_sum(*(one.get(f"n_{side}_tokens") for one in spent for side in ("input", "output"))),
+        cost=_sum(*(one.get("cost_usd") for one in spent)),
         limit=exception if is_limit else None,
         error=exception or ("the verifier gave no reward" if reward is None else None),
         date=day(held.get("started_at")),

@@ -59,14 +59,13 @@ def _load(path: Path, metric: str | None) -> Found:
     prompts = {_prompt(one) for one in results}
     name = text(inner(held, "config").get("description")) or path.stem
     for one in results:
-        provider = _provider(one)
         usage = inner(one, "response", "tokenUsage") or inner(one, "tokenUsage")
         latency = number(one.get("latencyMs"))
         error = (
             one.get("error") if one.get("failureReason", _ERROR) == _ERROR and not one.get("gradingResult") else None
         )
         found.add(
-            subject=f"{provider} · {_prompt(one)}" if len(prompts) > 1 and provider else provider,
+            subject=_provider(one),
             task=f"{name}/{_test(one)}",
             score=None if error else _score(one, metric),
             domain=name,
@@ -77,13 +76,14 @@ def _load(path: Path, metric: str | None) -> Found:
             error=text(error),
             date=day(summary.get("timestamp")),
             source=path.name,
+            **({"prompt": _prompt(one)} if len(prompts) > 1 else {}),
         )
-    if metric is None:
-        _state(found, summary, name, prompts)
+    if metric is None and len(prompts) == 1:
+        _state(found, summary, name)
     return found
 
 
-def _state(found: Found, summary: dict[str, Any], name: str, prompts: set[str]) -> None:
+def _state(found: Found, summary: dict[str, Any], name: str) -> None:
     """The pass rates that promptfoo states, where no test ended in an error."""
     for prompt in items(summary, "prompts"):
         metrics, provider = inner(prompt, "metrics"), text(prompt.get("provider")) if isinstance(prompt, dict) else None
@@ -95,10 +95,7 @@ def _state(found: Found, summary: dict[str, Any], name: str, prompts: set[str]) 
             and passed + failed
             and not metrics.get("testErrorCount")
         ):
-            label = text(prompt.get("label")) or text(prompt.get("raw")) or ""
-            found.reported[f"{provider} · {label[:60]}" if len(prompts) > 1 else provider, name] = passed / (
-                passed + failed
-            )
+            found.reported[provider, name] = passed / (passed + failed)
 
 
 def _provider(one: dict[str, Any]) -> str | None:
