@@ -115,6 +115,23 @@ def test_a_metric_can_be_chosen(files):
     assert exact.frame["subject"].unique().to_list() == ["dummy-model"]
 
 
+def test_scanned_transcripts_are_paired_by_what_was_asked(files, tmp_path):
+    scan = pl.read_parquet(files["Inspect Scout results"].path)
+    ids = sorted(scan["transcript_task_id"].unique())
+    turned = dict(zip(ids, reversed(ids), strict=True))  # as when ids are assigned after shuffling
+    other = scan.with_columns(
+        pl.lit("mockllm/other").alias("transcript_model"), pl.col("transcript_task_id").replace_strict(turned)
+    )
+    scan.write_parquet(tmp_path / "one.parquet")
+    other.write_parquet(tmp_path / "other.parquet")
+    table = sources.read(tmp_path)
+    scores = (
+        table.frame.group_by("task", "subject").agg(pl.mean("score")).pivot("subject", index="task", values="score")
+    )
+    assert len(scores) == len(ids)
+    assert scores["mockllm/model"].to_list() == scores["mockllm/other"].to_list()
+
+
 def test_votes_have_voters_items_outcomes_and_days(files):
     for name in ("LMArena votes (jsonl)", "LMArena votes (parquet)"):
         table = sources.read(files[name].path)

@@ -13,7 +13,7 @@ from typing import Any
 
 from howsure.errors import InputError
 from howsure.sources import Progress
-from howsure.sources._records import Found, as_table, day, inner, number, text
+from howsure.sources._records import Found, as_table, content_digest, day, inner, number, text
 from howsure.sources._sniff import keys
 from howsure.tables import Table
 from howsure.tables.frames import format_of, parts_of
@@ -36,6 +36,7 @@ _USED = (
     *(
         "transcript_total_time",
         "transcript_total_tokens",
+        "transcript_limit",
         "transcript_metadata",
         "scanner_key",
         "label",
@@ -100,8 +101,10 @@ def _load(path: Path, wanted: str | None) -> Found:
             score=None if error else _value(row["value"]),
             domain=scanner,
             family=eval_name,
+            item_digest=content_digest(told["input"], told.get("target")) if told.get("input") else None,
             seconds=number(row.get("transcript_total_time")),
             tokens=number(row.get("transcript_total_tokens")),
+            limit=text(row.get("transcript_limit")) or None,
             error=error,
             date=day(row.get("transcript_date")),
             log=text(row.get("transcript_source_uri")),
