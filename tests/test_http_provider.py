@@ -118,6 +118,14 @@ def test_marks_of_reasoning_and_a_refusal_are_read():
     assert refused.message.content[0].refusal
 
 
+def test_marks_that_are_never_closed_take_no_time():
+    """Inspect's own search takes time that grows with the square of their number: 100,000 of them, minutes."""
+    text = "<think>" * 100_000
+    with ChatServer(lambda _: text) as server:
+        (output,) = ask(server, hello())
+    assert output.completion == text
+
+
 # what the server does; the kind of the error, and whether it is asked again
 FAILURES = {
     "429": (failure(429, retry_after=7), ServerError, True),
@@ -130,7 +138,13 @@ FAILURES = {
     "a list": (raw(b"[]"), GarbledReplyError, False),
     "other JSON": (raw(b'{"choices": "none"}'), GarbledReplyError, False),
     "no message": (raw(b'{"choices": [{}]}'), GarbledReplyError, False),
+    "choices that are a number": (raw(b'{"choices": 5}'), GarbledReplyError, False),
     "an error with status 200": (raw(b'{"error": {"message": "busy", "code": 503}}'), ServerError, True),
+    "an error in a choice": (
+        raw(b'{"choices": [{"message": {"content": ""}, "error": {"message": "upstream", "code": 502}}]}'),
+        ServerError,
+        True,
+    ),
 }
 
 
@@ -165,6 +179,31 @@ def test_a_full_context_and_a_filter_are_replies(fault, stop):
         assert output.empty
     else:
         assert output.stop_reason == stop
+
+
+# what servers say in the place of their counts of tokens, and what is read from it
+COUNTS = {
+    "nothing": ({}, None),
+    "a list": ([1], None),
+    "texts": ({"prompt_tokens": "10", "completion_tokens": "5"}, None),
+    "nulls": ({"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}, None),
+    "output only": ({"completion_tokens": 5}, (0, 5, None)),
+    "more cached than read": ({"prompt_tokens": 4, "prompt_tokens_details": {"cached_tokens": 9}}, (0, 0, 4)),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("more", [{}, {"reasoning_content": "Hm."}])
+def test_odd_counts_of_tokens_are_no_reason_to_lose_a_reply(name, more):
+    told, expected = COUNTS[name]
+    message = {"role": "assistant", "content": "pong", **more}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": told}
+    with ChatServer(lambda _: raw(json.dumps(body).encode())) as server:
+        (output,) = ask(server, hello())
+    assert output.completion == "pong"
+    used = output.usage
+    found = None if used is None else (used.input_tokens, used.output_tokens, used.input_tokens_cache_read)
+    assert found == expected
 
 
 def test_without_a_key_none_is_sent(monkeypatch):

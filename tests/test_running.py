@@ -9,6 +9,7 @@ import pytest
 from howsure.errors import InputError
 from howsure.running import (
     Asking,
+    BudgetSpentError,
     Gate,
     GivenUpError,
     InspectRun,
@@ -17,6 +18,7 @@ from howsure.running import (
     failure_of,
     plain_errors,
 )
+from howsure.running.runs import is_too_long
 from servers.event_loops import in_a_loop
 
 
@@ -106,11 +108,48 @@ def test_the_reason_stands_after_the_request_that_inspect_repeats():
     )
     assert list(told) == ['BadRequestError("no such setting")\')']
     assert error_counts(["GivenUpError('not asked: no key')"]) == {"not asked: no key": 1}
+    for text in ("not asked: 9 of 8 tokens are spent", """the reply is no JSON object: '"it's"'"""):
+        for kind in (GivenUpError, BudgetSpentError):
+            assert error_counts([repr(kind(text))]) == {text: 1}, "as it was worded, without quotes within quotes"
+
+
+# how servers say that a conversation does not fit into the context window
+TOO_LONG = (
+    "context_length_exceeded",
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+    "Input tokens exceed the configured limit of 272000 tokens.",
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "Input is too long for requested model.",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+    "Please reduce the length of the messages or completion.",
+    "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens",
+    "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+    "the request exceeds the available context size",
+    "Invalid request: Your request exceeded model token limit: 8192",
+    "too many tokens: size limit exceeded by 1000 tokens. Try using shorter or fewer inputs.",
+    "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+    "Range of input length should be [1, 129024]",
+)
+OTHER = (
+    "temperature is out of range",
+    "max_tokens is too large: 100000. This model supports at most 4096 completion tokens",
+    "Invalid value for 'max_tokens': must be at least 1",
+    "You exceeded your current quota",
+)
+
+
+def test_a_full_context_is_told_from_other_refusals_in_the_words_of_many_servers():
+    assert [text for text in TOO_LONG if not is_too_long(400, text)] == []
+    assert [text for text in OTHER if is_too_long(400, text)] == []
+    assert not is_too_long(500, TOO_LONG[0]), "a server's own failure may pass"
+    assert is_too_long(413, "")
 
 
 class TestGate:
     def ask(self, *outcomes, n=1):
-        """What n questions come to, one after the other, at a server with these outcomes."""
+        """What n questions come to, one after the other, at a server with these outcomes; None is a reply without choices."""
+        ModelOutput = pytest.importorskip("inspect_ai.model").ModelOutput
         asked = []
 
         async def question():
@@ -118,13 +157,14 @@ class TestGate:
             asked.append(outcome)
             if isinstance(outcome, Exception):
                 raise outcome
-            return outcome
+            return ModelOutput(choices=[]) if outcome is None else ModelOutput.from_content("m", outcome)
 
         async def play():
             gate = Gate()
             for _ in range(n):
                 try:
-                    found.append(await gate.ask(question))
+                    reply = await gate.ask(question)
+                    found.append(reply.completion if reply.stop_reason == "stop" else reply.stop_reason)
                 except GivenUpError as error:
                     found.append(str(error))
 
@@ -151,6 +191,17 @@ class TestGate:
         found, n_asked = self.ask(garbled)
         assert n_asked == 4
         assert "JSONDecodeError" in found[0]
+
+    def test_a_reply_without_choices_is_the_servers_failure_and_asked_for_again(self):
+        assert self.ask(None, "well") == (["well"], 2)
+        assert self.ask(None) == (["the reply has no choices"], 4)
+
+    def test_a_full_context_is_a_reply_whatever_the_provider_makes_of_it(self):
+        class BadRequestError(Exception):
+            status_code = 400
+
+        assert self.ask(BadRequestError("prompt is too long: 9 tokens > 8 maximum")) == (["model_length"], 1)
+        assert "temperature" in self.ask(BadRequestError("temperature is out of range"))[0][0]
 
 
 def test_a_full_disk_is_told_in_one_line():

@@ -91,10 +91,12 @@ def no_choices() -> Fault:
     return lambda request: _json(_envelope(request, [], usage), usage=usage)
 
 
-def failure(status: int, *, code: str = "server_error", retry_after: float | None = None) -> Fault:
+def failure(
+    status: int, *, code: str = "server_error", retry_after: float | None = None, says: str | None = None
+) -> Fault:
     """An error as OpenAI words it, such as 429 with ``Retry-After``, or 400 with the code ``context_length_exceeded``."""
     headers = {} if retry_after is None else {"Retry-After": f"{retry_after:g}"}
-    error = {"error": {"message": f"told to fail with {status}", "type": "error", "param": None, "code": code}}
+    error = {"error": {"message": says or f"told to fail with {status}", "type": "error", "param": None, "code": code}}
     return lambda request: _json(error, status=status, headers=headers)
 
 

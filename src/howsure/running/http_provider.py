@@ -33,7 +33,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from howsure.errors import OptionError
-from howsure.running.runs import GarbledReplyError
+from howsure.running.runs import GarbledReplyError, is_too_long
 
 __all__ = ["BASE_PROVIDER", "PROVIDER", "BaseHttpAPI", "HttpAPI", "ServerError"]
 
@@ -54,9 +54,6 @@ _NOT_OURS = {
     "max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections", "adaptive_connections", "system_message", "cache", "cache_prompt",
     "fail_on_refusal", "reasoning_history", "parallel_tool_calls", "internal_tools", "max_tool_output", "extra_body", "extra_headers", "response_schema",
 }  # fmt: skip
-_TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|input length|context (size|window)"
-)
 _MORE = ("tool_calls", "refusal", "reasoning_content", "reasoning", "reasoning_details", "audio")
 _STOPS: dict[str, StopReason] = {
     "stop": "stop",
@@ -156,8 +153,8 @@ class _Http(ModelAPI):
         said = reply.json()
         if not isinstance(said, dict):
             raise GarbledReplyError(f"the reply is no JSON object: {reply.text[:100]!r}")
-        if said.get("error") and not said.get("choices"):
-            return self._failed(_status_in(said["error"]), reply.text, None)
+        if failed := _error_in(said):
+            return self._failed(_status_in(failed), json.dumps({"error": failed}), None)
         try:
             return await self._output({"model": self._name, **said})
         except (AttributeError, TypeError, ValueError, LookupError) as error:
@@ -179,7 +176,8 @@ class _Http(ModelAPI):
         from openai.types.chat import ChatCompletion
 
         # as the openai client reads it: a field that a server leaves out is no reason to lose a reply
-        return await model_output_from_openai(ChatCompletion.construct(**said))
+        output = await model_output_from_openai(ChatCompletion.construct(**said | {"usage": None}))
+        return output.model_copy(update={"usage": _usage(said.get("usage"))})
 
     path = "chat/completions"
 
@@ -243,8 +241,7 @@ class _Http(ModelAPI):
         error = _error_of(text)
         said = str(error.get("message") or text[:300])
         if status in (400, 413, 422):
-            kinds = f"{error.get('code')} {error.get('type')} {said}"
-            if status == 413 or _TOO_LONG.search(kinds):
+            if is_too_long(status, f"{error.get('code')} {error.get('type')} {said}"):
                 return ModelOutput.from_content(self._name, said, "model_length")
             if error.get("code") in _REFUSED:
                 return ModelOutput.from_content(self._name, said, "content_filter")
@@ -270,20 +267,31 @@ async def _closed_at_the_end(client: httpx.AsyncClient) -> AsyncGenerator[None, 
 def _is_plain(choice: dict[str, Any]) -> bool:
     message = choice["message"]
     is_more = any(message.get(name) for name in _MORE) or choice.get("logprobs")
-    return not is_more and "<think" not in (message.get("content") or "")
+    text = message.get("content") or ""
+    # Inspect looks for the end of every mark that is opened: of a model that repeats an opening one, for minutes
+    return not is_more and "</think" not in text[text.find("<think") :]
 
 
-def _usage(told: dict[str, Any] | None) -> ModelUsage | None:
-    if not told:
+def _usage(told: Any) -> ModelUsage | None:
+    """The server's counts; what is no number counts as missing, which is no reason to lose a reply."""
+    read, written = _count(told, "prompt_tokens"), _count(told, "completion_tokens")
+    if read is None and written is None:
         return None
-    read = (told.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    details = "prompt_tokens_details", "completion_tokens_details"
+    cached, reasoned = (told.get(name) for name in details)
+    from_cache = min(_count(cached, "cached_tokens") or 0, read or 0)
     return ModelUsage(
-        input_tokens=told["prompt_tokens"] - read,
-        output_tokens=told.get("completion_tokens", 0),
-        total_tokens=told.get("total_tokens", 0),
-        input_tokens_cache_read=read or None,
-        reasoning_tokens=(told.get("completion_tokens_details") or {}).get("reasoning_tokens"),
+        input_tokens=(read or 0) - from_cache,
+        output_tokens=written or 0,
+        total_tokens=_count(told, "total_tokens") or (read or 0) + (written or 0),
+        input_tokens_cache_read=from_cache or None,
+        reasoning_tokens=_count(reasoned, "reasoning_tokens"),
     )
+
+
+def _count(told: Any, name: str) -> int | None:
+    value = told.get(name) if isinstance(told, dict) else None
+    return value if isinstance(value, int) and value >= 0 else None
 
 
 @modelapi(name=PROVIDER)
@@ -323,6 +331,14 @@ def _error_of(text: str) -> dict[str, Any]:
         return {}
     error = told.get("error", told) if isinstance(told, dict) else {}
     return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def _error_in(said: dict[str, Any]) -> Any:
+    """The error that some gateways write into a reply with status 200: instead of the choices, or into the choice that it interrupted."""
+    choices = said.get("choices")
+    if not choices or not isinstance(choices, list):
+        return said.get("error")
+    return next((one["error"] for one in choices if isinstance(one, dict) and one.get("error")), None)
 
 
 def _status_in(error: Any) -> int:

@@ -5,6 +5,7 @@ Inspect is an optional package and is imported only when something is asked.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -42,6 +43,7 @@ __all__ = [
     "digest",
     "error_counts",
     "failure_of",
+    "is_too_long",
     "keep_reply",
     "locked",
     "plain_errors",
@@ -53,7 +55,14 @@ _AGAIN = re.compile(r"RetryError\(.*raised (\w+)>\)")
 _REQUEST = re.compile(
     r"^ModelGenerateError\(.*(?:\\n|\n){2}(?=\S)", re.DOTALL
 )  # the whole conversation stands before the reason
-_GIVEN_UP = re.compile(r"^GivenUpError\((['\"])(.*)\1\)$", re.DOTALL)
+_GIVEN_UP = re.compile(r"^(?:GivenUp|BudgetSpent|GarbledReply)Error\((?=['\"])(.*)\)$", re.DOTALL)
+# how servers say that a conversation does not fit: OpenAI, vLLM, llama.cpp, SGLang, TGI, Anthropic, Bedrock, Gemini, xAI, Moonshot, Cohere, DashScope
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|context (?:length|size|window)|maximum prompt length|input_too_large"
+    r"|(?:prompt|input|inputs|conversation|messages) (?:is|are) too (?:long|large)|input length|reduce the length of the (?:messages|prompt|input)"
+    r"|input token(?:s| count)\b.*\bexceed|exceed\w* (?:the )?(?:model|maximum number of) token|too many tokens|`inputs` tokens \+",
+    re.IGNORECASE | re.DOTALL,
+)
 MANNER = ("max_retries", "timeout", "attempt_timeout", "max_connections")  # generation settings that change no reply
 _TOKENIZER = "openaipublic"  # in the address that tiktoken fetches its words from
 _MOST_GIVEN_UP = 20  # questions in a row: as many as are open at a time
@@ -310,12 +319,17 @@ class BudgetSpentError(GivenUpError):
 class GarbledReplyError(Exception):
     """A reply with the status of success and a body that is none."""
 
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.provider_message = said
+
 
 class Gate:
     """Stands between a run and a server, so that one that refuses or is gone is not asked hundreds of times.
 
     Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403) or the first
-    question was given up, or after twenty in a row were given up. A reply that is no JSON is the server's failure, and the question is asked again.
+    question was given up, or after twenty in a row were given up. A reply that is no JSON, or has no choices, is the server's failure, and the question is asked again.
+    A server that says that the conversation is too long has answered: the reply's ``stop_reason`` is then ``model_length``, whatever the provider makes of it.
     """
 
     def __init__(self) -> None:
@@ -337,6 +351,7 @@ class Gate:
 
     async def _asked(self, question: Callable[[], Awaitable[ModelOutput]]) -> ModelOutput:
         import anyio
+        from inspect_ai.model import ModelOutput
         from inspect_ai.util import LimitExceededError, token_limit
 
         budget = _budget.get()
@@ -348,14 +363,18 @@ class Gate:
             try:
                 with token_limit(None) as charged:  # sees only what was asked now, not what came from Inspect's cache
                     output = await question()
+                if output.empty:
+                    raise GarbledReplyError("the reply has no choices")
             except LimitExceededError:  # set by whoever runs the eval: the server did not fail
                 raise
             except Exception as error:
                 if _is_garbled(error) and again < _GARBLED:
                     await anyio.sleep(0.2 * 4**again)
                     continue
-                self._failed(error)
-                raise GivenUpError(_reason(error)) from error
+                if not is_too_long(getattr(error, "status_code", None), _reason(error)):
+                    self._failed(error)
+                    raise GivenUpError(_reason(error)) from error
+                output = ModelOutput.from_content("", _reason(error), "model_length")
             self._has_answered, self._n_given_up = True, 0
             if budget and charged.usage and output.usage:
                 budget.add(output.usage)
@@ -439,9 +458,18 @@ def failure_of(output: ModelOutput, *, has_answer: bool) -> Failure | None:
 
 def error_counts(messages: Iterable[str]) -> dict[str, int]:
     """What servers failed with, in short; not that somebody stopped the run, who knows it."""
-    bare = (_GIVEN_UP.sub(r"\2", _REQUEST.sub("", text)) for text in messages if not text.startswith("Cancelled"))
-    told = [text.strip().splitlines()[0] for text in bare]
+    bare = (_unquoted(_REQUEST.sub("", text)) for text in messages if not text.startswith("Cancelled"))
+    told = [next(iter(text.strip().splitlines()), "an error without a message") for text in bare]
     return dict(Counter(_AGAIN.sub(r"\1, also when asked again", line)[:300] for line in told).most_common())
+
+
+def _unquoted(text: str) -> str:
+    """An error of ours as it was worded; Inspect's log has it as Python writes it."""
+    found = _GIVEN_UP.match(text)
+    try:
+        return str(ast.literal_eval(found[1])) if found else text
+    except (SyntaxError, ValueError):
+        return text
 
 
 @contextmanager
@@ -462,6 +490,11 @@ def plain_errors() -> Iterator[None]:
         raise InputError(
             f"{where}the run's logs or replies cannot be written ({reason}). The same command continues."
         ) from None
+
+
+def is_too_long(status: int | None, said: str) -> bool:
+    """Whether a server refused a request because the conversation does not fit into the model's context window, in the words of the common servers."""
+    return status == 413 or (status in (400, 422) and _TOO_LONG.search(said) is not None)
 
 
 def _is_garbled(error: BaseException | None) -> bool:
