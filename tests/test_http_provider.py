@@ -118,6 +118,13 @@ def test_marks_of_reasoning_and_a_refusal_are_read():
     assert refused.message.content[0].refusal
 
 
+def test_a_text_in_parts_is_read():
+    body = b'{"choices": [{"message": {"content": [{"type": "text", "text": "pong"}]}, "finish_reason": "stop"}]}'
+    with ChatServer(lambda _: raw(body)) as server:
+        (output,) = ask(server, hello())
+    assert output.completion == "pong"
+
+
 def test_marks_that_are_never_closed_take_no_time():
     """Inspect's own search takes time that grows with the square of their number: 100,000 of them, minutes."""
     text = "<think>" * 100_000

@@ -196,6 +196,9 @@ class TestGate:
         assert self.ask(None, "well") == (["well"], 2)
         assert self.ask(None) == (["the reply has no choices"], 4)
 
+    def test_half_a_character_does_not_stop_a_game(self):
+        assert self.ask("[median: 5] \ud83d é 😀") == (["[median: 5] ? é 😀"], 1)
+
     def test_a_full_context_is_a_reply_whatever_the_provider_makes_of_it(self):
         class BadRequestError(Exception):
             status_code = 400

@@ -7,7 +7,9 @@ import pytest
 
 from howsure.errors import OptionError
 from howsure.track.adaptive import LengthPosterior, chance_level, find_median_length, posterior_of
+from howsure.track.game.prompts import bracketed
 from howsure.track.game.statistics import statistic
+from servers.openai_server import ChatServer, failure
 
 
 def search(accuracy, chance, rng, n_runs=4, n_calls=10, longest=300):
@@ -80,6 +82,30 @@ def test_a_player_with_a_known_memory_is_placed(command, tmp_path):
     again = command("track", "length", *asked)
     assert again.returncode == 0
     assert len(list((tmp_path / "logs").glob("*.eval"))) == 1, "what is complete is not asked again"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("openai") is None, reason="needs Inspect and the openai client")
+def test_a_length_beyond_the_context_window_is_no_error_of_the_model(command, tmp_path):
+    """A perfect model with room for 15 turns: its median length is above that, and not 15."""
+    import json
+    import re
+
+    def answer(request):
+        words = re.findall(r"^\d+\.\n(\w+)$", request.text, re.MULTILINE)
+        if len(words) > 15:
+            return failure(400, says="prompt is too long: 16 tokens > 15 maximum")
+        return bracketed(statistic("sums"), sum(statistic("sums").values()[word] for word in words))
+
+    with ChatServer(answer) as server:
+        asked = ["--model", "openai-http/test/m", "--base-url", server.base_url, "--variant", "sums", "--runs", "1"]
+        told = command("track", "length", *asked, "--longest", "100", "-o", tmp_path, "--json")
+    assert told.returncode == 0, told.stderr
+    result = json.loads(told.stdout)
+    (row,) = result["median_length"]
+    assert (row["median_length_state"], row["median_length_high"]) == ("above_range", None)
+    assert 5 <= row["median_length"] <= 15
+    assert row["n_calls"] == row["n_right"] < 10
+    assert "did not fit into the context window" in str(result["provenance"]["notes"])
 
 
 def test_calls_together_are_the_calls_one_by_one():

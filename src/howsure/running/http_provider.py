@@ -267,9 +267,9 @@ async def _closed_at_the_end(client: httpx.AsyncClient) -> AsyncGenerator[None, 
 def _is_plain(choice: dict[str, Any]) -> bool:
     message = choice["message"]
     is_more = any(message.get(name) for name in _MORE) or choice.get("logprobs")
-    text = message.get("content") or ""
+    text = message.get("content")
     # Inspect looks for the end of every mark that is opened: of a model that repeats an opening one, for minutes
-    return not is_more and "</think" not in text[text.find("<think") :]
+    return not is_more and not (isinstance(text, str) and "</think" in text[text.find("<think") :])
 
 
 def _usage(told: Any) -> ModelUsage | None:

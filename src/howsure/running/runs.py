@@ -364,6 +364,8 @@ class Gate:
                 with token_limit(None) as charged:  # sees only what was asked now, not what came from Inspect's cache
                     output = await question()
                 if output.empty:
+                    if budget and output.usage:
+                        budget.add(output.usage)
                     raise GarbledReplyError("the reply has no choices")
             except LimitExceededError:  # set by whoever runs the eval: the server did not fail
                 raise
@@ -375,6 +377,9 @@ class Gate:
                     self._failed(error)
                     raise GivenUpError(_reason(error)) from error
                 output = ModelOutput.from_content("", _reason(error), "model_length")
+            for choice in output.choices:
+                if isinstance(choice.message.content, str):
+                    choice.message.content = _storable(choice.message.content)
             self._has_answered, self._n_given_up = True, 0
             if budget and charged.usage and output.usage:
                 budget.add(output.usage)
@@ -495,6 +500,11 @@ def plain_errors() -> Iterator[None]:
 def is_too_long(status: int | None, said: str) -> bool:
     """Whether a server refused a request because the conversation does not fit into the model's context window, in the words of the common servers."""
     return status == 413 or (status in (400, 422) and _TOO_LONG.search(said) is not None)
+
+
+def _storable(text: str) -> str:
+    """A reply without halves of characters, which JSON may contain and no file or request can."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _is_garbled(error: BaseException | None) -> bool:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.results.blocks import Section
 
-__all__ = ["LengthPosterior", "MedianLength", "Trial", "chance_level", "find_median_length", "posterior_of"]
+__all__ = ["TOO_LONG", "LengthPosterior", "MedianLength", "Trial", "chance_level", "find_median_length", "posterior_of"]
 
+TOO_LONG = "x"  # in the place of a call's outcome, where its sequence did not fit into the context window
 _SLOPES = np.geomspace(0.7, 10, 14)
 
 
@@ -227,8 +228,8 @@ def find_median_length(
     asked, variant = Asking(model, **asking), usual_name(variant)
     settings: dict[str, Any] = {"variant": variant, "runs": n_runs, "calls": n_calls, "longest": longest, "seed": seed}
     run = InspectRun.of(out, asked, settings | {"task": "track_length"})
-    trials, errors = _trials(run, n_runs)
-    if len(trials) < n_runs * n_calls:
+    trials, too_long, errors = _trials(run, n_runs)
+    if len(trials) + len(too_long) < n_runs * n_calls:
         from howsure.track.running.registry import track_length
 
         logs = [log for log in run.logs() if log.samples]
@@ -237,18 +238,25 @@ def find_median_length(
             run.retry(logs[-1].path, asked)
         else:
             run.evaluate(track_length(**settings, cache=is_paid), asked)
-        trials, errors = _trials(run, n_runs)
+        trials, too_long, errors = _trials(run, n_runs)
         if not run.logs():
             raise InputError(f"{run.folder}: nothing was asked. Read the log with: inspect view")
     chance = chance_level(variant)
-    is_complete = len(trials) == n_runs * n_calls
-    notes = [] if is_complete else [f"{len(trials)} of {n_runs * n_calls} calls were answered."]
+    n_answered = len(trials) + len(too_long)
+    is_complete = n_answered == n_runs * n_calls
+    notes = [] if is_complete else [f"{n_answered} of {n_runs * n_calls} calls were answered."]
+    fitting = longest
+    if too_long:
+        fitting = max(min(too_long) - 1, 1)
+        notes.append(
+            f"{len(too_long)} calls with {min(too_long)} turns or more did not fit into the context window. They are no errors of the model: lengths up to {fitting} turns were searched."
+        )
     none = Estimate.without("too_few", "no call was answered", level=level)
     return MedianLength(
         model=model,
         variant=variant,
         setting="one-shot, last answer",
-        median=posterior_of(trials, chance, longest).median(level) if trials else none,
+        median=posterior_of(trials, chance, longest, fitting).median(level) if trials else none,
         trials=tuple(trials),
         status="complete" if is_complete else "incomplete",
         errors=errors,
@@ -256,11 +264,12 @@ def find_median_length(
     )
 
 
-def posterior_of(trials: Sequence[Trial], chance: float, longest: int) -> LengthPosterior:
-    """The posterior after these calls."""
+def posterior_of(trials: Sequence[Trial], chance: float, longest: int, fitting: int | None = None) -> LengthPosterior:
+    """The posterior after these calls; beyond ``fitting`` turns, where the context window is full, nothing can be asked."""
     found = LengthPosterior(chance, longest)
     for one in trials:
         found.add(one.length, is_right=one.is_right)
+    found.longest = fitting or longest
     return found
 
 
@@ -276,19 +285,21 @@ def chance_level(variant: str) -> float:
     return float(np.mean(chances))
 
 
-def _trials(run: InspectRun, n_runs: int) -> tuple[list[Trial], dict[str, int]]:
-    """Every call that was answered, of each run from the last log that has it, and what servers failed with last."""
+def _trials(run: InspectRun, n_runs: int) -> tuple[list[Trial], list[int], dict[str, int]]:
+    """Every call that was answered, of each run from the last log that has it; the lengths that did not fit; and what servers failed with last."""
     logs: Sequence[Any] = [log for log in run.logs() if log.samples]
     told: dict[int, str] = {}
     for log in logs:
         for sample in log.samples:
             found = (sample.metadata or {}).get("trials", "")
             told[int(sample.id)] = max(found, told.get(int(sample.id), ""), key=len)
-    trials = [
-        Trial(number, call, int(length), outcome == "1")
+    calls = [
+        (number, call, int(length), outcome)
         for number in range(n_runs)
         for call, word in enumerate(told.get(number, "").split())
         for length, _, outcome in [word.partition(":")]
     ]
+    trials = [Trial(*call, outcome == "1") for *call, outcome in calls if outcome != TOO_LONG]
+    too_long = [length for *_, length, outcome in calls if outcome == TOO_LONG]
     last = logs[-1].samples if logs else []
-    return trials, error_counts(str(one.error) for one in last if one.error)
+    return trials, too_long, error_counts(str(one.error) for one in last if one.error)

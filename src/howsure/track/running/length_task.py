@@ -11,7 +11,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from howsure.running import Gate, failure_of
 from howsure.running.replies import KeptReplies
-from howsure.track.adaptive import LengthPosterior, chance_level
+from howsure.track.adaptive import TOO_LONG, LengthPosterior, chance_level
 from howsure.track.game.parsing import is_right, parse, split_reasoning
 from howsure.track.game.prompts import all_turns, instructions
 from howsure.track.game.sequence import Setting
@@ -84,6 +84,10 @@ def search_length(*, cache: bool = False) -> Solver:
                 truth = kind()
                 for step in steps:
                     truth.take(step)
+                if output.stop_reason == "model_length":  # not the model's error: such lengths cannot be asked
+                    posterior.longest = max(min(posterior.longest, setting.length - 1), 1)
+                    outcomes.append(f"{setting.length}:{TOO_LONG}")
+                    continue
                 answer = parse(split_reasoning(output.completion)[1], variant)
                 is_correct = (
                     answer is not None and not failure_of(output, has_answer=True) and is_right(answer, truth.answer())
@@ -104,7 +108,9 @@ def share_right() -> Scorer:
     """The share of correct last answers: near one half, since the lengths are chosen so."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        outcomes = [one.endswith("1") for one in state.metadata["trials"].split()]
+        outcomes = [one.endswith("1") for one in state.metadata["trials"].split() if not one.endswith(TOO_LONG)]
+        if not outcomes:
+            return Score.unscored(reason="context", answer=state.metadata["trials"])
         return Score(value=float(np.mean(outcomes)), answer=state.metadata["trials"])
 
     return score
