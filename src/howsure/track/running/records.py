@@ -30,6 +30,7 @@ class Record:
     def __init__(self, referee: Referee, setting: Setting) -> None:
         self.referee, self.setting = referee, setting
         self.failure: str | None = None  # one of `howsure.track.game.endings.FAILURES`
+        self._first_failure: str | None = None  # where the game goes on after errors, and the first of them was no answer
         self.n_turns = self.n_notes = self.n_reasoned = 0
         self.n_estimated = 0  # replies whose reasoning tokens the server did not count
         self._all, self._charged = Tokens(), Tokens()
@@ -74,6 +75,8 @@ class Record:
         if has_notes and self.setting.is_brief:
             failure = failure or "notes"
         if self.setting.mode == "continue" and failure not in _STOPS:
+            if self.referee.game.error_kind is None:
+                self._first_failure = failure
             self.referee.judge(None if failure else answer)
             return True
         self.failure = failure
@@ -82,9 +85,9 @@ class Record:
     def judge_all(self, output: ModelOutput, steps: Sequence[Step]) -> None:
         """Judge the answers of a reply to all turns at once, in their order; after one that is missing the rest is not known."""
         _, said = _reasoning_and_rest(output)
-        answers = parse_all(said, self.referee.variant)
+        answers = _one_per_turn(said, self.referee.variant, len(steps), takes_first=self.setting.takes_first)
         self.failure = self._failure(output, has_answer=len(answers) >= len(steps))
-        for step, answer in zip_longest(steps, answers[: len(steps)]):
+        for step, answer in zip_longest(steps, answers):
             if answer is None and self.failure:
                 break
             self.show(step)
@@ -102,8 +105,10 @@ class Record:
         is_over = game.is_complete or game.error_kind
         failure = self.failure or (None if is_over else "error")
         if game.error_kind:  # where the game went on after an error, what stopped it later changes nothing
-            failure = None
+            failure = self._first_failure
         told = asdict(game) | {"failure": failure, "n_turns": self.n_turns, "n_notes": self.n_notes}
+        if self._first_failure:  # a refusal or silence is no error of format
+            told |= {"error_kind": None, "truth": None}
         told |= {"n_reasoned": self.n_reasoned, "n_estimated": self.n_estimated}
         if self.setting.mode != "turns":
             told["marks"] = self.referee.marks
@@ -111,6 +116,19 @@ class Record:
             told |= {f"{name}_tokens": n for name, n in asdict(self._all).items()}
             told |= {f"charged_{name}_tokens": n for name, n in asdict(self._charged).items()}
         return told
+
+
+def _one_per_turn(said: str, variant: str, n_turns: int, *, takes_first: bool) -> list[float]:
+    """The answers of a reply to all turns, of more than there are turns those that count.
+
+    Of several in a line the last one counts, and of a draft and a final list the final one; or of both the first.
+    """
+    answers = parse_all(said, variant)
+    if len(answers) > n_turns:
+        by_line = [parse(line, variant, takes_first=takes_first) for line in said.splitlines()]
+        lines = [one for one in by_line if one is not None]
+        answers = lines if len(lines) >= n_turns else answers
+    return answers[:n_turns] if takes_first else answers[-n_turns:]
 
 
 def without_reasoning(message: ChatMessageAssistant) -> ChatMessageAssistant:
