@@ -13,6 +13,7 @@ from howsure.running import (
     Gate,
     GivenUpError,
     InspectRun,
+    RunBudget,
     Tokens,
     error_counts,
     failure_of,
@@ -144,6 +145,18 @@ def test_a_full_context_is_told_from_other_refusals_in_the_words_of_many_servers
     assert [text for text in OTHER if is_too_long(400, text)] == []
     assert not is_too_long(500, TOO_LONG[0]), "a server's own failure may pass"
     assert is_too_long(413, "")
+
+
+def test_a_limit_that_nobody_can_count_ends_the_run():
+    for limit in ({"max_tokens": 10}, {"max_cost": 1.0}):
+        budget = RunBudget(**limit)
+        budget.check()
+        budget.add(None)
+        with pytest.raises(BudgetSpentError, match="does not count the tokens"):
+            budget.check()
+    free = RunBudget()
+    free.add(None)
+    free.check()
 
 
 class TestGate:

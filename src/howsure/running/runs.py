@@ -111,9 +111,13 @@ class RunBudget:
     prices: Prices | None = None
     tokens: int = 0
     cost: float = 0.0
+    n_uncounted: int = 0
 
     def add(self, usage: Any) -> None:
-        """Count a reply, or what an earlier part of the run used, as Inspect tells it."""
+        """Count a reply, or what an earlier part of the run used, as Inspect tells it; None where the server counted no tokens."""
+        if usage is None:
+            self.n_uncounted += 1
+            return
         cached = usage.input_tokens_cache_read or 0
         fresh = usage.input_tokens + (usage.input_tokens_cache_write or 0)
         self.tokens += fresh + cached + usage.output_tokens
@@ -121,7 +125,11 @@ class RunBudget:
             self.cost += self.prices.cost(fresh, cached, usage.output_tokens)
 
     def check(self) -> None:
-        """Raise `BudgetSpentError` when it is spent."""
+        """Raise `BudgetSpentError` when it is spent, or when nobody knows what is spent."""
+        if self.n_uncounted and (self.max_tokens is not None or self.max_cost is not None):
+            raise BudgetSpentError(
+                "not asked: the server does not count the tokens of its replies, so a limit of tokens or cost cannot be kept. Leave the limit out"
+            )
         if self.max_tokens is not None and self.tokens >= self.max_tokens:
             raise BudgetSpentError(f"not asked: {self.tokens:,} of {self.max_tokens:,} tokens are spent")
         if self.max_cost is not None and self.cost >= self.max_cost:
@@ -380,8 +388,10 @@ class Gate:
             for choice in output.choices:
                 if isinstance(choice.message.content, str):
                     choice.message.content = _storable(choice.message.content)
+            output.completion = _storable(output.completion)
             self._has_answered, self._n_given_up = True, 0
-            if budget and charged.usage and output.usage:
+            is_refused = output.stop_reason in ("model_length", "content_filter")  # before anything was written
+            if budget and (charged.usage if output.usage else not is_refused):
                 budget.add(output.usage)
             return output
         raise AssertionError("the last time is answered or given up")
