@@ -105,3 +105,21 @@ def test_what_does_not_fit_is_told(tmp_path):
     stray.write_text("{}")
     with pytest.raises(InputError, match="No answers to this page were found"):
         collect_page(make_page("mode", n_games=1, setting=SHORT), [stray])
+
+
+@pytest.mark.parametrize("variant", ["sums-100", "automaton"])
+def test_people_can_look_up_what_a_model_has_in_its_conversation(variant):
+    rules, _, game = make_page(variant, n_games=1, setting=SHORT).page.screens
+    assert statistic(variant).reference() in rules.text
+    assert all(step.show.endswith(f"\n\n{statistic(variant).reference()}") for step in game.steps)
+    assert (game.unit, make_page("median", setting=SHORT).page.screens[1].unit) == ("Turn", "Number")
+
+
+def test_people_are_told_what_to_ignore_and_what_is_for_models_is_refused():
+    setting = Setting(length=4, interference=0.5, distractors=0.5, updates=3)
+    for variant, several in {"median": "3 in each message", "boxes": "Each message has 3 of them"}.items():
+        text = make_page(variant, n_games=1, setting=setting).page.screens[0].text
+        assert all(word in text for word in (several, "“Other table:”", "a line of text"))
+    for other in ({"mode": "one-shot"}, {"mode": "continue"}, {"is_brief": True}, {"keeps_reasoning": True}):
+        with pytest.raises(OptionError, match="this setting is for models"):
+            make_page("median", setting=Setting(**other))

@@ -58,7 +58,7 @@ def make_page(variant: str, *, n_games: int = 3, first_seed: int = 0, setting: S
     practice = replace(setting, length=min(PRACTICE_LENGTH, setting.length))
     games = [_game(f"Game {n + 1} of {n_games}", variant, first_seed + n, setting) for n in range(n_games)]
     text = (
-        "\n\n".join(for_people(kind))
+        "\n\n".join(for_people(kind, setting))
         + "\n\nYou cannot see a turn again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends a game. A short practice round comes first; it shows after each answer whether it was right."
     )
     told: dict[str, str | int] = {
@@ -108,11 +108,13 @@ def _game(title: str, variant: str, seed: int, setting: Setting, *, is_practice:
     state, steps = kind(), []
     for step, line in zip(setting.steps(variant, seed), setting.lines(variant, seed), strict=True):
         state.take(step)
-        steps.append((turn_message(kind, step, line), [shown(state.answer())]))
+        texts = turn_message(kind, step, line), kind.reference()
+        steps.append(("\n\n".join(filter(None, texts)), [shown(state.answer())]))
     asked = "Your answer" if kind.intro() else f"{kind.name.capitalize()} of all numbers so far"
     answer = NumberQuestion(name="answer", text=asked, decimals=1)
     ending = {"stop": "end", "tells": True} if is_practice else {"stop": "wrong"}
-    return GameScreen.hiding(steps, answer=answer, id=opaque_id(_INSTRUMENT, seed), title=title, **ending)
+    unit = "Turn" if kind.intro() else "Number"
+    return GameScreen.hiding(steps, answer=answer, id=opaque_id(_INSTRUMENT, seed), title=title, unit=unit, **ending)
 
 
 def _samples(received: Received) -> list[GameSample]:

@@ -185,7 +185,8 @@ def _answer(screen: Screen, turn: int, game: Paused, step: Step, line: str) -> f
     while True:
         above = f"{line}\n\n" if line else ""
         shown = turn_message(kind, step).replace("\n", "\n    ")
-        screen.show(f"Turn {turn + 1} of {game.length}\n\n{above}    {shown}\n\n{trouble}")
+        below = f"{kind.reference()}\n\n" if kind.reference() else ""
+        screen.show(f"Turn {turn + 1} of {game.length}\n\n{above}    {shown}\n\n{below}{trouble}")
         text = _ask(screen, f"{kind.name.capitalize()} ({QUIT} to stop): ")
         answer = None if text is None else typed(text)
         if text is None or answer is not None:
@@ -201,7 +202,7 @@ def _ask(screen: Screen, prompt: str) -> str | None:
 def _welcome(game: Paused) -> str:
     kind = statistic(game.variant)
     told = [
-        *for_people(kind),
+        *for_people(kind, Setting.of(game.setting, game.length)),
         "You cannot see a turn again after you have answered. Use your memory only: no notes, no calculator. The first wrong answer ends the game.",
         f"Type {QUIT} to stop; the same command continues from there.",
     ]

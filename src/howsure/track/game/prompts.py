@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from howsure.errors import OptionError
 from howsure.track.game.sequence import OTHER, Setting
 from howsure.track.game.statistics import Statistic, Step, shown, statistic
 from howsure.yaml_files import read_yaml
 
 __all__ = ["all_turns", "bracketed", "for_people", "instructions", "state_message", "turn_message"]
+
+_FOR_PEOPLE = ("several", "several_numbers", "distractors", "interference")
 
 
 def instructions(
@@ -61,10 +64,21 @@ def instructions(
     return "\n\n".join(parts)
 
 
-def for_people(kind: type[Statistic]) -> list[str]:
-    """What a person is told of the task, in paragraphs."""
-    shown = [kind.intro()] if kind.intro() else ["Numbers come one at a time."]
-    return [" ".join(filter(None, [*shown, f"After each, type {kind.task}."])), *filter(None, [kind.rule])]
+def for_people(kind: type[Statistic], setting: Setting) -> list[str]:
+    """What a person is told of the task, in paragraphs; what only a model can be asked for is refused."""
+    for_models = ("mode", "is_brief", "keeps_reasoning", "takes_first", "is_original")
+    if any(getattr(setting, name) != getattr(Setting(), name) for name in for_models):
+        raise OptionError(f"People play turn by turn to the first error; this setting is for models: {setting.label}.")
+    filled = {"low": setting.low, "high": setting.high - 1, "updates": setting.updates, "other": OTHER}
+    texts = {name: text.format(**filled).strip() for name, text in _texts().items() if name in _FOR_PEOPLE}
+    is_several = setting.updates > 1
+    shown = kind.intro() or (texts["several_numbers"] if is_several else "Numbers come one at a time.")
+    asides = [
+        texts["several"] if is_several and kind.intro() else "",
+        texts["distractors"] if setting.distractors else "",
+        texts["interference"] if setting.interference else "",
+    ]
+    return [f"{shown} After each{' message' * is_several}, type {kind.task}.", *filter(None, [kind.rule, *asides])]
 
 
 def turn_message(kind: type[Statistic], step: Step, line: str = "") -> str:

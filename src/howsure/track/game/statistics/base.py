@@ -88,6 +88,11 @@ class Statistic(ABC):
         return ""
 
     @classmethod
+    def reference(cls) -> str:
+        """What a player has to look up, the same in every turn: a model has it in the conversation, and people see it below each turn."""
+        return ""
+
+    @classmethod
     def intro(cls) -> str:
         """What is shown, and how it begins; empty where the numbers of the setting are shown."""
         return ""

@@ -223,10 +223,14 @@ class Sums(_World):
         return [words[int(place)] for place in cls._rng(seed).integers(cls.size, size=n)]
 
     @classmethod
-    def intro(cls) -> str:
+    def reference(cls) -> str:
         """All values."""
-        told = ", ".join(f"{word} = {value}" for word, value in cls.values().items())
-        return f"Words have values: {told}. Each message names words from this list; the sum starts at 0."
+        return ", ".join(f"{word} = {value}" for word, value in cls.values().items())
+
+    @classmethod
+    def intro(cls) -> str:
+        """All values, and where the sum starts."""
+        return f"Words have values: {cls.reference()}. Each message names words from this list; the sum starts at 0."
 
 
 class Automaton(_World):
@@ -267,16 +271,18 @@ class Automaton(_World):
         return [_SYMBOLS[int(place)] for place in cls._rng(seed).integers(len(_SYMBOLS), size=n)]
 
     @classmethod
-    def intro(cls) -> str:
+    def reference(cls) -> str:
         """The table of transitions."""
-        lines = [
+        return "\n".join(
             f"{symbol}: " + ", ".join(f"{before}→{after}" for before, after in enumerate(after_all, 1))
             for symbol, after_all in cls.table().items()
-        ]
-        return (
-            f"A machine has the states 1 to {cls.size} and starts in state 1. Each message is an input; it changes the state as follows.\n"
-            + "\n".join(lines)
         )
+
+    @classmethod
+    def intro(cls) -> str:
+        """The table of transitions, and where the machine starts."""
+        start = f"A machine has the states 1 to {cls.size} and starts in state 1."
+        return f"{start} Each message is an input; it changes the state as follows.\n{cls.reference()}"
 
 
 class Repl(_World):
