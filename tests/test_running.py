@@ -2,6 +2,7 @@
 
 import errno
 import json
+import sqlite3
 from types import SimpleNamespace
 
 import pytest
@@ -224,3 +225,6 @@ def test_a_full_disk_is_told_in_one_line():
     pytest.importorskip("inspect_ai")
     with pytest.raises(InputError, match=r"x\.eval: the run's logs .* \(No space left on device\)"), plain_errors():
         raise OSError(errno.ENOSPC, "No space left on device", "x.eval")
+    # Inspect's realtime log, on the disk of the user's home
+    with pytest.raises(InputError, match=r"cannot be written \(database or disk is full\)"), plain_errors():
+        raise sqlite3.OperationalError("database or disk is full")

@@ -88,7 +88,7 @@ def completion(
 def no_choices() -> Fault:
     """A reply whose list of choices is empty, and which costs nothing."""
     usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    return lambda request: _json(_envelope(request, [], usage), usage=usage)
+    return lambda request: _json(_envelope(request, [], usage))
 
 
 def failure(

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -499,9 +500,9 @@ def plain_errors() -> Iterator[None]:
         raise OptionError(" ".join(Text.from_markup(str(error.message)).plain.split())) from None
     except ValueError as error:
         raise OptionError(" ".join(str(error).split())) from None
-    except OSError as error:  # a full disk, above all
-        where = f"{error.filename}: " if error.filename else ""
-        reason = error.strerror or error
+    except (OSError, sqlite3.OperationalError) as error:  # a full disk, above all; Inspect's realtime log is a database
+        where = f"{error.filename}: " if getattr(error, "filename", None) else ""
+        reason = getattr(error, "strerror", None) or error
         raise InputError(
             f"{where}the run's logs or replies cannot be written ({reason}). The same command continues."
         ) from None
