@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from howsure.errors import OptionError
-from howsure.track.adaptive import LengthPosterior, chance_level, find_median_length, posterior_of
+from howsure.track.adaptive import LengthPosterior, MedianLength, chance_level, find_median_length, posterior_of
 from howsure.track.game.prompts import bracketed
 from howsure.track.game.statistics import statistic
 from servers.openai_server import ChatServer, failure
@@ -62,7 +62,7 @@ def test_the_chance_level_is_that_of_guesses():
     assert statistic("boxes").size == 7
 
 
-@pytest.mark.parametrize("wrong", [{"n_calls": 0}, {"n_calls": 101}, {"n_runs": 0}, {"longest": 1}])
+@pytest.mark.parametrize("wrong", [{"n_calls": 0}, {"n_calls": 101}, {"n_runs": 0}, {"longest": 1}, {"at": [0]}])
 def test_what_cannot_be_is_refused(wrong, tmp_path):
     with pytest.raises(OptionError):
         find_median_length("howsure/oracle", out=tmp_path, **wrong)
@@ -82,6 +82,20 @@ def test_a_player_with_a_known_memory_is_placed(command, tmp_path):
     again = command("track", "length", *asked)
     assert again.returncode == 0
     assert len(list((tmp_path / "logs").glob("*.eval"))) == 1, "what is complete is not asked again"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("inspect_ai") is None, reason="needs Inspect")
+def test_the_last_answer_can_be_asked_for_at_given_lengths(command, tmp_path):
+    """Who remembers 20 turns is right after 20 and wrong after 40."""
+    import json
+
+    asked = ["--model", "howsure/window-20", "--variant", "sums", "--at", "20", "--at", "40", "--runs", "2"]
+    told = command("track", "length", *asked, "-o", tmp_path, "--json")
+    assert told.returncode == 0, told.stderr
+    rows = json.loads(told.stdout)["accuracy"]
+    assert [(row["length"], row["n_calls"], row["accuracy"]) for row in rows] == [(20, 10, 1.0), (40, 10, 0.0)]
+    assert rows[0]["accuracy_low"] < 0.8 < rows[0]["accuracy_high"] == 1
+    assert MedianLength.load(tmp_path).by_length()[0][:2] == (20, 10)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("openai") is None, reason="needs Inspect and the openai client")

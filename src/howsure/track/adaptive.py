@@ -17,6 +17,7 @@ from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.running import Asking, InspectRun, error_counts
+from howsure.stats.proportions import wilson
 from howsure.track.game.statistics import statistic, usual_name
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class MedianLength(Result):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``median_length`` (one row) and ``trials`` (one row per call)."""
+        """``median_length`` (one row), ``trials`` (one row per call) and, where the lengths were given, ``accuracy`` (one row per length)."""
         row = {
             "model": self.model,
             "variant": self.variant,
@@ -165,11 +166,24 @@ class MedianLength(Result):
             **columns_of(median_length=self.median),
         }
         row |= {"n_calls": len(self.trials), "n_right": sum(one.is_right for one in self.trials)}
+        by_length = self.by_length()
         schema = {"run": pl.Int64, "call": pl.Int64, "length": pl.Int64, "is_right": pl.Boolean}
         return {
             "median_length": pl.DataFrame([row], infer_schema_length=None),
             "trials": pl.DataFrame([vars(one) for one in self.trials], schema=schema),
+            **({"accuracy": pl.DataFrame(_accuracy_rows(by_length), infer_schema_length=None)} if by_length else {}),
         }
+
+    def by_length(self) -> list[tuple[int, int, Estimate]]:
+        """Where the lengths were given: each of them, its number of calls, and the share of correct last answers (Wilson's interval)."""
+        if not self.provenance.settings.get("at"):
+            return []
+        found = []
+        for length in sorted({one.length for one in self.trials}):
+            outcomes = [one.is_right for one in self.trials if one.length == length]
+            share = wilson(sum(outcomes), len(outcomes), float(self.provenance.settings["level"]))
+            found.append((length, len(outcomes), share))
+        return found
 
     def sections(self) -> list[Section]:
         """What a report says about it."""
@@ -184,6 +198,10 @@ class MedianLength(Result):
         return {"lengths": draw_lengths(self)} if self.trials else {}
 
 
+def _accuracy_rows(by_length: list[tuple[int, int, Estimate]]) -> list[dict[str, Any]]:
+    return [{"length": length, "n_calls": n, **columns_of(accuracy=share)} for length, n, share in by_length]
+
+
 def find_median_length(
     model: str,
     *,
@@ -192,6 +210,7 @@ def find_median_length(
     n_calls: int = 10,
     n_runs: int = 4,
     longest: int = 300,
+    at: Sequence[int] = (),
     level: float = 0.95,
     seed: int = 0,
     **asking: Any,
@@ -214,6 +233,8 @@ def find_median_length(
         Number of runs.
     longest : int
         Longest sequence, in turns.
+    at : sequence of int
+        Ask at these lengths in turn, instead of searching: the share of correct last answers at each is the table ``accuracy``.
     level : float
         Coverage of the credible interval, between 0 and 1.
     seed : int
@@ -223,10 +244,14 @@ def find_median_length(
     """
     if min(n_calls, n_runs) < 1 or n_calls > 100:
         raise OptionError(f"{n_runs} runs of {n_calls} calls: give at least 1, and at most 100 calls per run.")
+    if at and (min(at) < 1 or len(at) > n_calls):
+        raise OptionError(f"lengths {list(at)}: give lengths of at least 1, and no more of them than calls per run.")
+    longest = max(*at, 2) if at else longest
     if longest < 2:
         raise OptionError(f"longest {longest} leaves nothing to search. Give at least 2.")
     asked, variant = Asking(model, **asking), usual_name(variant)
     settings: dict[str, Any] = {"variant": variant, "runs": n_runs, "calls": n_calls, "longest": longest, "seed": seed}
+    settings |= {"at": list(at)} if at else {}
     run = InspectRun.of(out, asked, settings | {"task": "track_length"})
     trials, too_long, errors = _trials(run, n_runs)
     if len(trials) + len(too_long) < n_runs * n_calls:

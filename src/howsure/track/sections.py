@@ -45,12 +45,15 @@ def length_section(found: MedianLength) -> Section:
     caption = "The number of turns after which half of the last answers are correct, above chance."
     calls: list[list[Cell]] = [[one.run, one.call, one.length, "yes" if one.is_right else "no"] for one in found.trials]
     notes = [Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []
+    shares: list[list[Cell]] = [list(row) for row in found.by_length()]
+    heads = ["Length", "Calls", "Share of correct last answers"]
     return Section(
         "At which length half of the last answers are correct",
         [
             *notes,
             *map(ChartBlock, found.charts().values()),
             TableBlock(columns, cells, caption),
+            *([TableBlock(heads, shares, "Correct last answers by length, with Wilson's interval.")] if shares else []),
             TableBlock(["Run", "Call", "Length", "Correct"], calls, "Every call."),
             Method(_LENGTH_METHOD.format(chance=told["chance"], level=told["level"])),
         ],
@@ -59,8 +62,8 @@ def length_section(found: MedianLength) -> Section:
 
 _LENGTH_METHOD = (
     "A call shows a whole sequence in one prompt and asks for the last answer. The probability of a correct answer is c + (1 − c)/(1 + (L/M)^s) at length L, with the chance level c = {chance:.2g}, "
-    "the median length M and the slope s. The prior is uniform in log M and log s; the next length is near the expected M. The interval is credible, of level {level:.0%}. Calls of all "
-    "runs are put together. A refusal, an empty reply or one that was cut off counts as wrong."
+    "the median length M and the slope s. The prior is uniform in log M and log s; the next length is near the expected M, if lengths are not given. The interval is credible, of level {level:.0%}. Calls of all "
+    "runs are put together. A refusal, an empty reply or one that was cut off counts as wrong; a sequence that does not fit into the context window does not count."
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -30,6 +32,7 @@ def track_length(
     calls: int = 10,
     longest: int = 300,
     seed: int = 0,
+    at: list[int] | int | None = None,
     cache: bool = False,  # noqa: FBT001, FBT002 - Inspect passes -T options by name
 ) -> Task:
     """At which length are half of the last answers correct?
@@ -40,9 +43,11 @@ def track_length(
         calls: Calls per search.
         longest: The longest sequence, in turns.
         seed: For the lengths, and for players that draw.
+        at: Lengths that are asked in turn, instead of a search.
         cache: Keep replies beside Inspect's cache, so that an interrupted search goes on where it was.
     """
-    told = {"variant": variant, "calls": calls, "longest": longest, "player_seed": seed}
+    told: dict[str, Any] = {"variant": variant, "calls": calls, "longest": longest, "player_seed": seed}
+    told |= {"at": [at] if isinstance(at, int) else list(at)} if at else {}
     text = instructions(variant, Setting(mode="one-shot"), asks_for_last=True)
     searches = [Sample(id=number, input=text, metadata=told | {"run": number}) for number in range(runs)]
     return Task(
@@ -67,7 +72,8 @@ def search_length(*, cache: bool = False) -> Solver:
         outcomes: list[str] = []
         try:
             for call in range(told["calls"]):
-                setting, place = Setting(length=posterior.next_length(rng)), run * _CALLS + call
+                at, place = told.get("at"), run * _CALLS + call
+                setting = Setting(length=at[call % len(at)] if at else posterior.next_length(rng))
                 steps = setting.steps(variant, place)
                 text = all_turns(kind, steps, setting.lines(variant, place))
                 opening = ChatMessageSystem(
