@@ -27,7 +27,7 @@ WORLDS = {
 def measure() -> dict[str, float]:
     figures: dict[str, float] = {}
     for world, (memory, sameness) in WORLDS.items():
-        for n_samples in (60, 250):
+        for n_samples in (10, 60, 250):
             for break_off in (0.0, 0.01, 0.02):
                 cell = _cell(memory, sameness, n_samples, break_off)
                 figures |= {

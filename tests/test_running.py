@@ -163,7 +163,7 @@ def test_a_limit_that_nobody_can_count_ends_the_run():
 class TestGate:
     def ask(self, *outcomes, n=1):
         """What n questions come to, one after the other, at a server with these outcomes; None is a reply without choices."""
-        ModelOutput = pytest.importorskip("inspect_ai.model").ModelOutput
+        output = pytest.importorskip("inspect_ai.model").ModelOutput
         asked = []
 
         async def question():
@@ -171,7 +171,7 @@ class TestGate:
             asked.append(outcome)
             if isinstance(outcome, Exception):
                 raise outcome
-            return ModelOutput(choices=[]) if outcome is None else ModelOutput.from_content("m", outcome)
+            return output(choices=[]) if outcome is None else output.from_content("m", outcome)
 
         async def play():
             gate = Gate()

@@ -30,7 +30,9 @@ class Record:
     def __init__(self, referee: Referee, setting: Setting) -> None:
         self.referee, self.setting = referee, setting
         self.failure: str | None = None  # one of `howsure.track.game.endings.FAILURES`
-        self._first_failure: str | None = None  # where the game goes on after errors, and the first of them was no answer
+        self._first_failure: str | None = (
+            None  # where the game goes on after errors, and the first of them was no answer
+        )
         self.n_turns = self.n_notes = self.n_reasoned = 0
         self.n_estimated = 0  # replies whose reasoning tokens the server did not count
         self._all, self._charged = Tokens(), Tokens()
