@@ -324,7 +324,7 @@ def _trials(run: InspectRun, n_runs: int) -> tuple[list[Trial], list[int], dict[
         for call, word in enumerate(told.get(number, "").split())
         for length, _, outcome in [word.partition(":")]
     ]
-    trials = [Trial(*call, outcome == "1") for *call, outcome in calls if outcome != TOO_LONG]
-    too_long = [length for *_, length, outcome in calls if outcome == TOO_LONG]
+    trials = [Trial(number, call, length, said == "1") for number, call, length, said in calls if said != TOO_LONG]
+    too_long = [length for _, _, length, said in calls if said == TOO_LONG]
     last = logs[-1].samples if logs else []
     return trials, too_long, error_counts(str(one.error) for one in last if one.error)

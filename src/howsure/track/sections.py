@@ -45,7 +45,7 @@ def length_section(found: MedianLength) -> Section:
     caption = "The number of turns after which half of the last answers are correct, above chance."
     calls: list[list[Cell]] = [[one.run, one.call, one.length, "yes" if one.is_right else "no"] for one in found.trials]
     notes = [Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []
-    shares: list[list[Cell]] = [list(row) for row in found.by_length()]
+    shares: list[list[Cell]] = [[length, n, share] for length, n, share in found.by_length()]
     heads = ["Length", "Calls", "Share of correct last answers"]
     return Section(
         "At which length half of the last answers are correct",
