@@ -501,10 +501,10 @@ def plain_errors() -> Iterator[None]:
     except ValueError as error:
         raise OptionError(" ".join(str(error).split())) from None
     except (OSError, sqlite3.OperationalError) as error:  # a full disk, above all; Inspect's realtime log is a database
-        where = f"{error.filename}: " if getattr(error, "filename", None) else ""
-        reason = getattr(error, "strerror", None) or error
+        file, reason = (getattr(error, name, None) for name in ("filename", "strerror"))
+        where = f"{file}: " if file else ""
         raise InputError(
-            f"{where}the run's logs or replies cannot be written ({reason}). The same command continues."
+            f"{where}the run's logs or replies cannot be written ({reason or error}). The same command continues."
         ) from None
 
 
