@@ -157,7 +157,7 @@ def _tipping(claim: Claim, scores: Scores, default: Scale, estimate: Estimate) -
     benchmarks = default.problem.benchmarks
     if estimate.value is None or len(benchmarks) > _MOST_BENCHMARKS:
         return []
-    holds = _is_beyond(claim, estimate.value)
+    holds = claim.holds_at(estimate.value)
     named = []
     for name in benchmarks:
         try:
@@ -165,12 +165,6 @@ def _tipping(claim: Claim, scores: Scores, default: Scale, estimate: Estimate) -
             a, b = (without.problem.model_at(one) for one in claim.models)
         except HowsureError:
             continue
-        if _is_beyond(claim, float(without.estimate.capability[a] - without.estimate.capability[b])) != holds:
+        if claim.holds_at(float(without.estimate.capability[a] - without.estimate.capability[b])) != holds:
             named.append(name)
     return [decisive("benchmark", named, len(benchmarks), holds=holds)]
-
-
-def _is_beyond(claim: Claim, value: float) -> bool:
-    if not claim.is_at_least:
-        return value <= claim.threshold
-    return value > claim.threshold if claim.is_strict else value >= claim.threshold
