@@ -174,7 +174,7 @@ def certificate_section(made: Mapping[str, Any]) -> Section:
     ]
     facts = [
         ("Data", "; ".join(held)),
-        ("Plan", f"{kept}{', hash ' + plan['hash'] if plan.get('hash') else ''}"),
+        ("Plan", kept + (", hash {hash}, written {written}. {data}".format(**plan) if plan.get("hash") else "")),
         (
             "Specifications",
             f"{', '.join(f'{len(one):,}' for one in made['specifications'])}, digest {made['digests']['specifications']}",

@@ -96,10 +96,11 @@ def check(
     if certificate:
         _write_certificate(result, data, certificate, planned, output)
     elif planned:
-        from howsure.claims.certificates import plan_differences, read_certificate
+        from howsure.claims.certificates import data_age, plan_differences, read_certificate
 
         settings = {"n_replicates": replicates, "most": most, "level": level, "seed": seed}
-        _say_planned(output.console, plan_differences(read_certificate(planned), file, settings))
+        plan = read_certificate(planned)
+        _say_planned(output.console, plan_differences(plan, file, settings), data_age(plan, data))
     finish(result, output, "claims", "What may be claimed?")
 
 
@@ -181,16 +182,13 @@ def _write_certificate(result: ClaimCheck, data: Any, path: Path, planned: Path 
     plan = read_certificate(planned) if planned else None
     made = certify(result, data, command=command, planned=plan)
     if plan is not None:
-        _say_planned(output.console, made["plan"]["why_not"])
+        _say_planned(output.console, made["plan"]["why_not"], made["plan"]["data"])
     page = Report(
         "Certificate", [certificate_section(made)], result.provenance, datetime.datetime.now(tz=datetime.UTC).date()
     )
     output.console.wrote([write_json(made, path), write_atomic(path.with_suffix(".html"), render(page))])
 
 
-def _say_planned(console: Console, problems: list[str]) -> None:
-    console.say(
-        "As planned: claims, choices, settings and version are those of the plan."
-        if not problems
-        else f"Not as planned: {'; '.join(problems)}."
-    )
+def _say_planned(console: Console, problems: list[str], age: str) -> None:
+    kept = "As planned: claims, choices, settings and version are those of the plan."
+    console.say(f"{kept if not problems else 'Not as planned: ' + '; '.join(problems) + '.'} {age}")
