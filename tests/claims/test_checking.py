@@ -10,6 +10,7 @@ import howsure
 from howsure.claims import Claim, check, read_claims
 from howsure.claims.claim_files import KINDS, ClaimFile
 from howsure.claims.multiverse import Fits, assess
+from howsure.claims.sections import estimate_text
 from howsure.claims.simulator import CAUSES, claim_errors, simulate_runs
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
@@ -306,3 +307,24 @@ def test_unknown_models_and_missing_minutes_are_told():
         check(Claim(kind="rank", model="amber-2", at_most=9), ATTEMPTS)
     with pytest.raises(InputError, match="no column minutes"):
         check(Claim(kind="horizon", model="amber-2", at_least=5), ATTEMPTS)
+
+
+def test_the_front_page_has_verdict_estimate_chart_caveat_and_next_step_of_each_claim():
+    found = check(ROOT / "examples/claims/evals.yaml", ATTEMPTS, n_replicates=50)
+    table, *fronts = found.sections()
+    assert not table.found
+    assert not table.unknown
+    for verdict, front in zip(found.verdicts, fronts, strict=True):
+        (told,) = [*front.found, *front.unknown]
+        assert bool(front.unknown) == (verdict.verdict == "cannot tell")
+        assert verdict.sentence in told
+        assert estimate_text(verdict, verdict.default) in told
+        assert front.shown_first is not None
+        assert front.caveat.endswith(".")
+        assert front.next_step.endswith(".")
+    assert [front.verdict for front in fronts] == ["Holds in all", "Holds in all", "Cannot tell"]
+    assert found.opening() == []
+    many = [Claim(kind="level", model="amber-2", at_least=n / 10) for n in range(1, 8)]
+    found = check(many, ATTEMPTS, n_replicates=20, most=1)
+    assert len(found.opening()) == 1
+    assert sum(bool(one.found or one.unknown) for one in found.sections()) == 6
