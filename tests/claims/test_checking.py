@@ -328,3 +328,25 @@ def test_the_front_page_has_verdict_estimate_chart_caveat_and_next_step_of_each_
     found = check(many, ATTEMPTS, n_replicates=20, most=1)
     assert len(found.opening()) == 1
     assert sum(bool(one.found or one.unknown) for one in found.sections()) == 6
+
+
+@pytest.mark.parametrize("is_everything_cut", [False, True])
+@pytest.mark.parametrize("claim", [{"kind": "level", "at_least": 0.1}, {"kind": "difference", "than": "b"}, {"kind": "rank"}, {"kind": "rank", "tier": True}])  # fmt: skip
+def test_first_attempts_that_are_left_out_leave_the_others(claim, is_everything_cut):
+    """A limit cuts first attempts, whose numbers are then missing; or all of a model, which leaves the claim open."""
+    rows = [
+        {"subject": name, "task": f"t{i}", "attempt": a, "score": float((i + a) % 3 > 0 and not (a == 1 and i % 4 == 0)),
+         "limit": "tokens" if (a == 1 and i % 4 == 0) or (is_everything_cut and name == "a") else None}
+        for name in "abc" for i in range(12) for a in (1, 2)
+    ]  # fmt: skip
+    attempts = howsure.Attempts.of(pl.DataFrame(rows, infer_schema_length=None))
+    verdict = check(Claim(model="a", **claim), attempts, n_replicates=20).verdicts[0]
+    cut = [one for one in verdict.specifications if one.options["limits"] == "drop"]
+    assert cut
+    for one in cut:
+        assert (one.estimate.value is None) == is_everything_cut
+        assert not is_everything_cut or one.status == "open"
+    if claim["kind"] == "level" and not is_everything_cut:
+        kept = attempts.frame.filter(pl.col("limit").is_null() & (pl.col("subject") == "a"))
+        mean = kept.group_by("task").agg(pl.col("score").mean())["score"].mean()
+        assert cut[0].estimate.value == pytest.approx(mean)

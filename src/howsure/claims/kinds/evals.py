@@ -12,7 +12,7 @@ from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
 from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models
 from howsure.claims.multiverse import Fits, TippingPoint
-from howsure.errors import OptionError
+from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import Items, item_weights
 from howsure.evals.leaderboards import leaderboard
@@ -62,17 +62,24 @@ def _fits(
     estimates, columns, units, values = [], [], [], []
     tipping: list[TippingPoint] = []
     for done, specification in enumerate(specifications, 1):
-        if claim.kind == "rank":
-            estimate, drawn = _rank(claim, attempts, specification, draws, settings.level, settings.seed)
-        else:
-            items = items_under(attempts, specification, None if claim.than is None else claim.models)
-            if claim.than is None:
-                found, drawn = mean_under(items, claim.model, draws, settings.level)
+        try:
+            if claim.kind == "rank":
+                estimate, drawn = _rank(claim, attempts, specification, draws, settings.level, settings.seed)
             else:
-                found, drawn = difference_under(items, claim.model, claim.than, draws, settings.level)
-            estimate = found.estimate
+                items = items_under(attempts, specification, None if claim.than is None else claim.models)
+                found, drawn = (
+                    mean_under(items, claim.model, draws, settings.level)
+                    if claim.than is None
+                    else difference_under(items, claim.model, claim.than, draws, settings.level)
+                )
+                estimate = found.estimate
+                if done == 1:
+                    tipping = _eval_tipping(claim, items, estimate)
+        except InputError as error:  # nothing is left of a model, for example
             if done == 1:
-                tipping = _eval_tipping(claim, items, estimate)
+                raise
+            estimate = Estimate.without("too_few", str(error), level=settings.level)
+            drawn = np.full(0 if claim.tier else settings.n_replicates, np.nan)
         estimates.append(estimate)
         columns.append(drawn)
         values.append(np.nan if estimate.value is None else estimate.value)
@@ -115,7 +122,9 @@ def _rank(
     board = leaderboard(
         kept, cluster=specification.get("cluster", "task"), level=level, n_replicates=_RANK_REPLICATES, seed=seed
     )
-    place = next(one for one in board.places if one.subject == claim.model)
+    place = next((one for one in board.places if one.subject == claim.model), None)
+    if place is None:
+        raise InputError(f"no attempt of {claim.model} is left")
     if claim.tier:  # the result of tests: tier 1, no model is significantly better; a replicate has no tests
         return Estimate(float(place.tier), float(place.tier), float(place.tier), level), np.empty(0)
     items = items_under(attempts, specification)
