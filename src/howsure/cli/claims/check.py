@@ -140,8 +140,7 @@ def _print(result: ClaimCheck, console: Console) -> None:
                 one.option,
                 effect_text(verdict, one.effect),
                 effect_text(verdict, one.alone),
-                f"{one.share_supported:.0%}",
-                f"{one.share_supported_default:.0%}",
+                f"{one.share_supported:.0%} ({one.share_supported_default:.0%})",
             )
             for one in verdict.effects
         ]
@@ -152,12 +151,11 @@ def _print(result: ClaimCheck, console: Console) -> None:
                 f"effect [{result.level:.0%}]",
                 "alone",
                 "supporting",
-                "with the default option",
             )
             what = "as a factor" if verdict.is_ratio else "as a difference"
             pairs = "; ".join(_interaction(verdict, one) for one in verdict.interactions[:3])
             caption = (
-                f"Effect of each option instead of the default, {what}, as the median over all other choices; alone: with the others at their default. Supporting: share of specifications."
+                f"Effect of each option instead of the default, {what}, as the median over all other choices; alone: with the others at their default. Supporting: share of specifications (in brackets: of those with the default option)."
                 + (f" Interactions: {pairs}." if pairs else "")
             )
             console.table("What moves the result", columns, rows, caption)
