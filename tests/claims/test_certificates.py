@@ -168,3 +168,16 @@ def test_the_verbs_run_as_a_user_runs_them(command, tmp_path):
     told = command("claims", "check", CLAIMS, RUNS, "--list")
     assert "144 specifications" in told.stdout
     assert "Holds" not in told.stdout
+
+
+def test_an_interrupted_check_leaves_no_certificate(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from howsure.cli.claims import check as verb
+
+    monkeypatch.setattr(verb, "interruption_notes", lambda: ("Interrupted: 100 of 1,000 replicates were computed.",))
+    out = tmp_path / "c.json"
+    told = CliRunner().invoke(verb.app, [str(CLAIMS), str(RUNS), "--replicates", "20", "--most", "2", "--certificate", str(out)])  # fmt: skip
+    assert told.exit_code == 0, told.output
+    assert "no certificate was written" in told.output
+    assert not out.exists()

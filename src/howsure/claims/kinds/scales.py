@@ -58,9 +58,10 @@ def _fits(
     )
     default = found[0]
     assert isinstance(default, Scale)
+    n_common = min(map(len, columns))  # an interruption may have cut the replicates of one specification
     return Fits(
         values=values_of(estimates),
-        draws=np.column_stack(columns),
+        draws=np.column_stack([column[:n_common] for column in columns]),
         estimates=estimates,
         units=[scale if isinstance(scale, str) else _unit(scale) for scale in found],
         is_ratio=False,

@@ -13,6 +13,7 @@ import typer
 from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
 from howsure.cli.output import Console, progress_bar
+from howsure.interruptions import interruption_notes
 
 if TYPE_CHECKING:
     from howsure.claims.checking import ClaimCheck
@@ -93,7 +94,11 @@ def check(
         )
     output.console.notes(note for note in result.provenance.notes if note not in data.notes)
     _print(result, output.console)
-    if certificate:
+    if certificate and interruption_notes():
+        output.console.notes(
+            ["no certificate was written: the check was interrupted, and its numbers cannot be found again"]
+        )
+    elif certificate:
         _write_certificate(result, data, certificate, planned, output)
     elif planned:
         from howsure.claims.certificates import data_age, plan_differences, read_certificate
