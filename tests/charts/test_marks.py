@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from howsure import charts
-from howsure.charts import Caption, Field, bins, estimate_rows
+from howsure.charts import Caption, Field, Reference, bins, estimate_rows
 from howsure.charts.export import svg, to_spec
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
@@ -47,6 +47,15 @@ def test_an_estimate_without_interval_is_a_dot_alone():
     spec = to_spec(plot(estimate_rows({"a": Estimate(0.5), "b": Estimate(0.7, 0.6, 0.8)})))
     assert [(row["label"], row["glyph"]) for row in rows_with(spec, "glyph")] == [("a", "circle"), ("b", "circle")]
     assert {row["label"]: row["end"] for row in rows_with(spec, "end")} == {"a": None, "b": 0.8}
+
+
+@pytest.mark.parametrize(("scale", "value", "side"), [("linear", 0, "left"), ("linear", 0.55, "center"), ("linear", 0.95, "right"), ("log2", 0.1, "left")])  # fmt: skip
+def test_the_label_of_a_line_near_an_end_of_the_axis_stands_on_the_inner_side(scale, value, side):
+    rows = estimate_rows({"a": Estimate(0.5, 0.4, 0.6), "b": Estimate(0.8, 0.7, 0.9)})
+    field = Field("value", "Rate", "0–1", scale=scale)
+    spec = to_spec(plot(rows, value=field, reference=Reference(value, "no difference")))
+    marks = [layer["mark"] for layer in spec["layer"] if layer["mark"]["type"] == "text"]
+    assert [mark["align"] for mark in marks if mark.get("baseline") == "bottom"] == [side, side]
 
 
 @pytest.mark.parametrize(("is_sorted", "order"), [(True, ["b", "a", "c"]), (False, ["a", "b", "c"])])

@@ -10,6 +10,7 @@ import howsure
 from howsure.claims import Claim, check, read_claims
 from howsure.claims.claim_files import KINDS, ClaimFile
 from howsure.claims.multiverse import Fits, assess
+from howsure.claims.sections import estimate_text
 from howsure.claims.simulator import CAUSES, claim_errors, simulate_runs
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
@@ -123,7 +124,46 @@ def test_tipping_points_tip():
         rows = howsure.summary(howsure.Attempts(changed.drop("row")), by="all").rows
         return next(row.mean.value for row in rows if row.subject == "amber-2")
 
-    assert mean(n) <= 0.5 < mean(n - 1)  # evals of the same size, so all successes weigh the same
+    assert mean(n) < 0.5 <= mean(n - 1)  # evals of the same size, so all successes weigh the same
+
+
+@pytest.mark.parametrize(
+    ("claim", "right", "told"),
+    [  # 10 items, other: 5 right. An estimate at the threshold supports 'at least' and 'at most', and no advantage.
+        ({"kind": "level", "at_least": 0.5}, 8, "fails if 4 of the 8 successes"),
+        ({"kind": "level", "at_least": 0.8}, 8, "fails if 1 of the 8 successes"),
+        ({"kind": "level", "at_least": 0.8}, 6, "would hold if 2 of the 4 failures"),
+        ({"kind": "level", "at_most": 0.8}, 6, "fails if 3 of the 4 failures"),
+        ({"kind": "level", "at_most": 0.5}, 8, "would hold if 3 of the 8 successes"),
+        ({"kind": "difference", "than": "other"}, 8, "fails if 3 of the 8 successes"),
+        ({"kind": "difference", "than": "other"}, 5, "would hold if 1 of the 5 failures"),
+        ({"kind": "difference", "than": "other"}, 3, "would hold if 3 of the 7 failures"),
+        ({"kind": "difference", "than": "other", "at_least": 0.1}, 8, "fails if 3 of the 8 successes"),
+    ],
+)
+def test_tipping_points_count_an_estimate_at_the_threshold_as_the_claim_does(claim, right, told):
+    rows = [(name, f"t{i}", float(i < n)) for name, n in (("own", right), ("other", 5)) for i in range(10)]
+    attempts = pl.DataFrame(rows, schema=["subject", "task", "score"], orient="row")
+    verdict = check(Claim(model="own", **claim), attempts, n_replicates=20).verdicts[0]
+    assert told in verdict.tipping[0].sentence
+
+
+def test_a_tier_is_the_result_of_tests_and_has_no_replicates():
+    verdict = check(Claim(kind="rank", model="amber-2", tier=True), ATTEMPTS, n_replicates=50).verdicts[0]
+    assert verdict.verdict == "holds in all"
+    assert verdict.share_of_replicates is None  # the share of replicates in which it is first says nothing of a tier
+
+
+def test_ranks_of_replicates_follow_the_direction_of_the_scores():
+    rng = np.random.default_rng(5)
+    rows = [
+        {"subject": name, "task": f"t{i}", "perplexity": 10.0 + level + rng.normal()}
+        for name, level in (("low", 0.0), ("middle", 4.0), ("high", 8.0))
+        for i in range(30)
+    ]
+    attempts = howsure.Attempts.of(pl.DataFrame(rows))
+    verdict = check(Claim(kind="rank", model="low", at_most=1), attempts, n_replicates=50).verdicts[0]
+    assert (verdict.default.value, verdict.share_of_replicates) == (1.0, 1.0)
 
 
 def test_the_verdict_follows_the_rule():
@@ -195,6 +235,23 @@ def test_a_sample_of_specifications_has_the_default_and_every_single_change():
             "claims:\n- {kind: level, model: a, at_least: 0.5}\nchoices:\n- {choice: limits}\n",
             "a change of a choice reads",
         ),
+        ("claims:\n- {kind: level, model: a, at_least: 0.5}\nchoices: 3\n", "line 3: choices is a list"),
+        ("claims:\n- {kind: level, model: a, at_least: .nan}\n", "line 2: at_least is nan"),
+        ("claims:\n- {kind: horizon, model: a, at_least: .inf}\n", "line 2: at_least is inf"),
+        ("claims:\n- {kind: level, model: null, at_least: 0.5}\n", "line 2: A claim names the model"),
+        ("claims:\n- {kind: rank, model: a, at_most: 1.5}\n", "a whole number from 1 on, not 1.5"),
+        ("claims:\n- {kind: rank, model: a, at_most: 0}\n", "a whole number from 1 on, not 0"),
+        ("claims:\n- {kind: rank, model: a, at_most: 3, tier: true}\n", "at_most or tier: true, not both"),
+        ("claims:\n- {kind: corrected rate, model: a, at_least: 60}\n", "Divide percentages by 100"),
+        ("claims:\n- {kind: agreement, at_least: 75}\n", "No coefficient of agreement is above 1"),
+        (
+            "claims:\n- {kind: level, model: a, at_least: 0.5}\n" + "- {kind: level, model: a, at_least: 0.50}\n",
+            "line 3: the claim 'The mean score of a is at least 0.5.' is there twice",
+        ),
+        (
+            "claims:\n- {kind: rank, model: a, name: x}\n- {kind: rank, model: b, name: x}\n",
+            "line 3: the claim 'x' is there twice",
+        ),
     ],
 )
 def test_faults_are_named_with_their_line(tmp_path, content, told):
@@ -243,5 +300,53 @@ def test_a_choice_that_matters_is_named_first_in_simulated_data():
 def test_unknown_models_and_missing_minutes_are_told():
     with pytest.raises(OptionError, match="No model called 'amber-3'"):
         check(Claim(kind="level", model="amber-3", at_least=0.5), ATTEMPTS)
+    for wrong in ({"kind": "level", "at_least": 80}, {"kind": "difference", "than": "amber-1", "at_least": 2}):
+        with pytest.raises(OptionError, match=r"The scores are between 0 and 1. Divide percentages"):
+            check(Claim(model="amber-2", **wrong), ATTEMPTS)
+    with pytest.raises(OptionError, match=r"among the first 9. There are 3 models."):
+        check(Claim(kind="rank", model="amber-2", at_most=9), ATTEMPTS)
     with pytest.raises(InputError, match="no column minutes"):
         check(Claim(kind="horizon", model="amber-2", at_least=5), ATTEMPTS)
+
+
+def test_the_front_page_has_verdict_estimate_chart_caveat_and_next_step_of_each_claim():
+    found = check(ROOT / "examples/claims/evals.yaml", ATTEMPTS, n_replicates=50)
+    table, *fronts = found.sections()
+    assert not table.found
+    assert not table.unknown
+    for verdict, front in zip(found.verdicts, fronts, strict=True):
+        (told,) = [*front.found, *front.unknown]
+        assert bool(front.unknown) == (verdict.verdict == "cannot tell")
+        assert verdict.sentence in told
+        assert estimate_text(verdict, verdict.default) in told
+        assert front.shown_first is not None
+        assert front.caveat.endswith(".")
+        assert front.next_step.endswith(".")
+    assert [front.verdict for front in fronts] == ["Holds in all", "Holds in all", "Cannot tell"]
+    assert found.opening() == []
+    many = [Claim(kind="level", model="amber-2", at_least=n / 10) for n in range(1, 8)]
+    found = check(many, ATTEMPTS, n_replicates=20, most=1)
+    assert len(found.opening()) == 1
+    assert sum(bool(one.found or one.unknown) for one in found.sections()) == 6
+
+
+@pytest.mark.parametrize("is_everything_cut", [False, True])
+@pytest.mark.parametrize("claim", [{"kind": "level", "at_least": 0.1}, {"kind": "difference", "than": "b"}, {"kind": "rank"}, {"kind": "rank", "tier": True}])  # fmt: skip
+def test_first_attempts_that_are_left_out_leave_the_others(claim, is_everything_cut):
+    """A limit cuts first attempts, whose numbers are then missing; or all of a model, which leaves the claim open."""
+    rows = [
+        {"subject": name, "task": f"t{i}", "attempt": a, "score": float((i + a) % 3 > 0 and not (a == 1 and i % 4 == 0)),
+         "limit": "tokens" if (a == 1 and i % 4 == 0) or (is_everything_cut and name == "a") else None}
+        for name in "abc" for i in range(12) for a in (1, 2)
+    ]  # fmt: skip
+    attempts = howsure.Attempts.of(pl.DataFrame(rows, infer_schema_length=None))
+    verdict = check(Claim(model="a", **claim), attempts, n_replicates=20).verdicts[0]
+    cut = [one for one in verdict.specifications if one.options["limits"] == "drop"]
+    assert cut
+    for one in cut:
+        assert (one.estimate.value is None) == is_everything_cut
+        assert not is_everything_cut or one.status == "open"
+    if claim["kind"] == "level" and not is_everything_cut:
+        kept = attempts.frame.filter(pl.col("limit").is_null() & (pl.col("subject") == "a"))
+        mean = kept.group_by("task").agg(pl.col("score").mean())["score"].mean()
+        assert cut[0].estimate.value == pytest.approx(mean)

@@ -299,3 +299,19 @@ def test_the_interval_of_an_effect_contains_it(scales):
     assert len(effects) > 8
     outside = [one for one in effects if not one.low - 1e-9 <= one.value <= one.high + 1e-9]
     assert len(outside) <= 0.1 * len(effects), outside
+
+
+def test_a_scale_whose_replicates_were_cut_short_still_gives_a_verdict(monkeypatch):
+    from howsure.claims.kinds import scales as kind
+
+    whole, cut = kind._difference, iter([False, True])
+
+    def shortened(*given):
+        estimate, drawn = whole(*given)
+        return estimate, drawn[:25] if next(cut, False) else drawn
+
+    monkeypatch.setattr(kind, "_difference", shortened)
+    claim = {"kind": "scale", "model": "ember-10.2", "than": "flint-1.0"}
+    verdict = check([claim], SCORES, n_replicates=30, most=3).verdicts[0]
+    assert verdict.verdict in ("holds in all", "holds in most", "cannot tell")
+    assert verdict.n_specifications == 3

@@ -247,3 +247,15 @@ def test_the_items_needed_are_those_of_the_overview():
     assert not seen.supported
     there = {frozenset((claim.a, claim.b)): claim.items_needed.value for claim in seen.claims}
     assert {frozenset((p.a, p.b)): p.items_needed.value for p in board.pairs} == pytest.approx(there, rel=0.02)
+
+
+def test_where_lower_is_better_the_lowest_mean_is_first():
+    rng = np.random.default_rng(5)
+    means = {"low": 10.0, "middle": 14.0, "high": 18.0}
+    rows = [
+        {"subject": m, "task": f"t{i}", "perplexity": v + rng.normal()} for m, v in means.items() for i in range(30)
+    ]
+    board = leaderboard(Attempts.of(pl.DataFrame(rows)), n_replicates=300)
+    told = [(p.subject, p.tier, p.rank.value, p.rank_marginal.value) for p in board.places]
+    assert told == [("low", 1, 1, 1), ("middle", 2, 2, 2), ("high", 3, 3, 3)]
+    assert (board.first_from_second.a, board.first_from_second.is_separated) == ("low", True)

@@ -182,3 +182,21 @@ def test_clear_differences_among_many_models_survive_the_correction():
     assert {("m29", "m00"), ("m20", "m05")} <= {(claim.a, claim.b) for claim in found.supported}
     assert found.standings[0].startswith("m29 is better than ")
     assert all(claim.p_adjusted < 0.001 for claim in found.supported if claim.a == "m29" and claim.b == "m00")
+
+
+def test_among_many_models_the_leader_is_shown_with_its_lead_and_nobody_is_sent_for_impossible_numbers_of_items():
+    successes = {"top": 36, "even": 24, "odd": 24, **{f"low{i}": 8 + i for i in range(4)}}
+    rows = [
+        {"subject": name, "task": f"t{j:02}", "n": 40, "n_success": n + (name == "even") * (3 - 6 * (j % 2) + (j == 0))}
+        for name, n in successes.items()
+        for j in range(60)
+    ]
+    found = overview(Attempts.of(pl.DataFrame(rows)))
+    lead = next(claim.difference for claim in found.claims if (claim.a, claim.b) == ("top", "even"))
+    assert found.standings[0] == f"top is better than 6 of the 6 others, of which even is next ({lead})."
+    first = found.undecided[0]
+    assert {first.a, first.b} == {"even", "odd"}
+    assert first.items_needed.value > 1000
+    assert found.next_step.startswith("even and odd are too close to decide between them on this eval: about ")
+    assert [(claim.a, claim.b) for claim in found.shown_claims][:2] == [("top", "even"), ("top", "odd")]
+    assert {claim.a for claim in found.shown_claims} == {"top"}

@@ -13,6 +13,7 @@ from howsure.estimates import Estimate
 from howsure.tour import run_demo
 from howsure.tour.coverage import Coverage, cover
 from howsure.tour.making import ORDER
+from howsure.tour.page import _first
 from howsure.tour.stops import KnownEstimate, TourStatistic, tally
 
 EPOCH = Path(__file__).parents[2] / "../shared/data/epoch-2025-11"
@@ -38,6 +39,15 @@ def test_an_end_beyond_what_was_observed_holds_everything_there(found, truth, is
 
 def test_what_is_not_fit_to_count_is_not_counted():
     assert not KnownEstimate(FIGURE, "x", Estimate(2, 1, 3), 2, fit_to_count=False).counts
+
+
+def test_a_headline_chart_shows_the_two_models_that_its_sentence_names():
+    values = {"Fern": 86.0, "ember-1.3": 37.0, "dune-2.1": 30.0, "Elm": 17.0, "Aster": 4.0}
+    known = [
+        KnownEstimate(FIGURE, name, Estimate(value, value - 1, value + 1), value) for name, value in values.items()
+    ]
+    assert [one.subject for one in _first(known)] == ["Fern", "ember-1.3", "Elm", "Aster"]
+    assert [one.subject for one in _first(known[1:3])] == ["ember-1.3", "dune-2.1"]
 
 
 def test_every_instrument_is_held_against_the_truth(tour):

@@ -112,12 +112,16 @@ def tooltips(rows: pl.DataFrame, **fields: Field | None) -> list[dict[str, Any]]
     return [tip(role, field) for role, field in fields.items() if field]
 
 
-def reference_line(reference: Reference | None, channel: Literal["x", "y"]) -> list[Chart]:
-    """A dashed line at the reference, with its label above the plot or at the line's start; nothing without reference."""
+def reference_line(reference: Reference | None, channel: Literal["x", "y"], *, align: str | None = None) -> list[Chart]:
+    """A dashed line at the reference, with its label above the plot or at the line's start; nothing without reference.
+
+    `align` says where a label begins or ends that does not stand in the middle of its line.
+    """
     if reference is None:
         return []
     at = Chart(pl.DataFrame({"at": [float(reference.value)], "label": [reference.label]}))
     other, look = ("y", _ABOVE) if channel == "x" else ("x", _INSIDE)
+    look = look | ({"align": align} if align else {})
     here: dict[str, Any] = {channel: quantitative("at")}
     line = at.mark("rule", strokeDash=[4, 3], strokeWidth=1.25, color=LIGHT["edge"])
     start: dict[str, Any] = {other: {"value": 0}}

@@ -16,6 +16,7 @@ from howsure.charts.theme import LIGHT, ROW, captioned
 __all__ = ["interval_plot"]
 
 _MARGIN = 0.04  # of the axis, on either side
+_NEAR = 0.2  # of the axis, from either end
 _BESIDE = 15  # pixels of a row that shares its label with others
 _EDGE = {"below_range": "triangle-left", "above_range": "triangle-right"}
 
@@ -70,7 +71,12 @@ def interval_plot(
         **_grouped(drawn, group),
     )
     x = position("x", drawn, "value", field)
-    layers = [*reference_line(reference, "x"), _bars(base, x), _heads(base, x, drawn), _words(base, x)]
+    layers = [
+        *reference_line(reference, "x", align=_alignment(field, reference)),
+        _bars(base, x),
+        _heads(base, x, drawn),
+        _words(base, x),
+    ]
     chart = layered(layers, height=_height(drawn))
     return captioned(chart, title=title, caption=caption, mark="Bars")
 
@@ -84,6 +90,16 @@ def _edges(rows: pl.DataFrame, value: Field, reference: Reference | None) -> tup
     margin = (max(places) - min(places)) * _MARGIN or 0.5
     low, high = min(places) - margin, max(places) + margin
     return (math.exp(low), math.exp(high)) if is_log else (low, high)
+
+
+def _alignment(value: Field, reference: Reference | None) -> str | None:
+    """Where the label of the reference begins or ends: a line near an end of the axis has it on the inner side, off the title of the names."""
+    if reference is None or value.domain is None:
+        return None
+    is_log = value.scale != "linear"
+    low, high, at = (math.log(n) if is_log and n > 0 else n for n in (*value.domain, reference.value))
+    share = (at - low) / (high - low) if high > low else 0.5
+    return "left" if share < _NEAR else "right" if share > 1 - _NEAR else None
 
 
 def _with_ends(rows: pl.DataFrame, value: Field) -> pl.DataFrame:

@@ -33,7 +33,6 @@ __all__ = ["Verification", "certificate", "data_parts", "plan", "plan_difference
 _FORM = 1
 _TOLERANCE = 1e-9
 _MOST_TASKS = 50_000
-_SECTIONS = ("settings", "claims", "data", "choices", "specifications", "results")
 _NOT_DATA = ("source", "log", "attempt")  # where and in which order a row was read, not what it says
 
 
@@ -145,7 +144,7 @@ def certificate(
             "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
             "settings": settings,
             "claims": found.file.as_dict(),
-            "plan": _plan_part(planned, found, settings),
+            "plan": _plan_part(planned, found.file, settings, held),
             "data": _data_part(held, found.file),
             "choices": [v.choices.table().to_dicts() for v in found.verdicts],
             "specifications": [[list(one.options.values()) for one in v.specifications] for v in found.verdicts],
@@ -154,7 +153,7 @@ def certificate(
             "notes": list(found.provenance.notes),
         }
     )
-    return {**made, "digests": {name: _digest(made[name]) for name in _SECTIONS}}
+    return {**made, "digests": {name: _digest(part) for name, part in made.items()}}
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
@@ -175,12 +174,14 @@ def verify(
     data: ClaimData | Table | Source | Sequence[Any],
     *,
     claims: ClaimFile | Path | str | None = None,
+    planned: Mapping[str, Any] | Path | str | None = None,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verification:
-    """Whether a certificate's data, options, version and results are found again.
+    """Whether a certificate's data, plan, options, version and results are found again.
 
-    Everything is recomputed. Numbers agree if they differ by less than a relative 1e-9 (they are the same bits on the same kind of CPU).
+    Everything that follows from the data is recomputed. Numbers agree if they differ by less than a relative 1e-9 (they are the same bits on the same kind of CPU).
+    Command, date, machine, notes and answers to reporting standards are compared with their digests alone, which stand in the same file.
 
     Parameters
     ----------
@@ -190,6 +191,8 @@ def verify(
         The data, such as another copy of them.
     claims : path or ClaimFile, optional
         The claims as they are now; they are compared with those of the certificate.
+    planned : mapping or path, optional
+        The plan as it was published; it is compared with that of the certificate.
     scheduler : str, optional
         A Dask scheduler.
     progress : callable, optional
@@ -198,14 +201,19 @@ def verify(
     content = read_certificate(Path(made)) if isinstance(made, str | Path) else dict(made)
     if "digests" not in content:
         raise InputError("This is a plan, not a certificate. `howsure claims check --certificate` writes one.")
-    file = read_claims(content["claims"])
+    file = read_claims(content.get("claims", {}))
+    if not _is_sound(content, len(file.claims)):
+        raise InputError("The certificate is damaged: parts are missing or not of their kind. Ask for another copy.")
     held = ClaimData.of(data, file)
     rows: list[tuple[str, bool, str]] = []
 
     def add(what: str, problems: Sequence[str]) -> None:
         rows.append((what, not problems, "; ".join(problems)))
 
-    edited = [name for name in _SECTIONS if _digest(content.get(name)) != content["digests"].get(name)]
+    names = dict.fromkeys([*content, *content["digests"]])
+    edited = [
+        name for name in names if name != "digests" and _digest(content.get(name)) != content["digests"].get(name)
+    ]
     add("certificate", [f"{name} was changed after it was written" for name in edited])
     version = content.get("version")
     add("version", [] if version == __version__ else [f"written by {version}, this is {__version__}"])
@@ -214,7 +222,20 @@ def verify(
         now, then = read_claims(claims).as_dict(), file.as_dict()
         told = [f"{one} is only in the {where}" for key in ("claims", "choices") for where, a, b in (("file", now, then), ("certificate", then, now)) for one in a[key] if one not in b[key]]  # fmt: skip
         add("claims file", told)
-    settings = content["settings"]
+    settings, plan_then = content["settings"], content["plan"]
+    plan_now = _plan_part(plan_then if "plan" in plan_then else None, file, settings, held)
+    told = []
+    if bool(plan_then.get("is_planned")) != plan_now["is_planned"]:
+        kept = {True: "kept", False: "not kept"}
+        says, shows = kept[bool(plan_then.get("is_planned"))], kept[plan_now["is_planned"]]
+        told.append(f"it is said to be {says}, and is {shows} ({'; '.join(plan_now['why_not']) or 'nothing differs'})")
+    if planned is not None:
+        published = read_certificate(Path(planned)) if isinstance(planned, str | Path) else planned
+        if published.get("hash") != plan_then.get("hash"):
+            told.append(
+                f"the plan of the certificate is {plan_then.get('hash')}, the one given {published.get('hash')}"
+            )
+    add("plan", told)
     again = check(
         file, held, n_replicates=settings["n_replicates"], most=settings["most"], level=settings["level"], seed=settings["seed"],
         scheduler=scheduler, progress=progress,
@@ -228,6 +249,12 @@ def verify(
         ]
         problems += [
             f"option {c}={o} is computed now and not in the certificate" for c, o in sorted(now_there - listed_then)
+        ]
+        rows_now = plain(verdict.choices.table().to_dicts())
+        problems += [
+            f"option {then['choice']}={then['option']} has another question, reason or default"
+            for then, now_row in zip(content["choices"][place], rows_now, strict=False)
+            if (then["choice"], then["option"]) == (now_row["choice"], now_row["option"]) and then != now_row
         ]
         listed = [list(one.options.values()) for one in verdict.specifications]
         if listed != content["specifications"][place] and not problems:
@@ -250,16 +277,65 @@ def verify(
     )
 
 
-def _plan_part(planned: Mapping[str, Any] | None, found: ClaimCheck, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _is_sound(content: Mapping[str, Any], n_claims: int) -> bool:
+    """Whether a certificate has all parts, each of its kind and with one entry per claim."""
+    try:
+        settings, parts = content["settings"], data_parts(content["data"])
+        return (
+            content["certificate"] == _FORM
+            and all(isinstance(settings[key], int) for key in ("n_replicates", "most", "seed"))
+            and isinstance(settings["level"], float)
+            and isinstance(content["plan"], Mapping)
+            and isinstance(content["digests"], Mapping)
+            and all(len(content[key]) == n_claims for key in ("choices", "specifications", "results"))
+            and all({"choice", "option"} <= set(row) for one in content["choices"] for row in one)
+            and all(isinstance(one, Mapping) for one in content["results"])
+            and all(isinstance(part["n_rows"], int) and isinstance(part["digest"], str) for part in parts.values())
+            and all(isinstance(part["columns"], list) for part in parts.values())
+            and all(isinstance(part[key], Mapping) for part in parts.values() for key in ("models", "tasks"))
+        )
+    except (KeyError, TypeError, AttributeError):
+        return False
+
+
+def _plan_part(
+    planned: Mapping[str, Any] | None, file: ClaimFile, settings: Mapping[str, Any], held: ClaimData
+) -> dict[str, Any]:
+    """The plan itself, so that others can compare it, whether it was kept, and whether the data are younger than it."""
     if planned is None:
         return {"is_planned": False, "why_not": ["no plan was given"]}
-    problems = plan_differences(planned, found.file, settings)
+    problems = plan_differences(planned, file, settings)
     return {
         "is_planned": not problems,
         "why_not": problems,
         "hash": planned.get("hash"),
         "written": planned.get("written"),
+        "plan": planned.get("plan"),
+        "data": data_age(planned, held),
     }
+
+
+def data_age(planned: Mapping[str, Any], held: ClaimData) -> str:
+    """Whether rows are dated before the plan was written, as a sentence.
+
+    Parameters
+    ----------
+    planned : mapping
+        What `plan` returned.
+    held : ClaimData
+        The data; attempts and votes may have a column ``date``.
+    """
+    written = str(planned.get("written", ""))[:10]
+    dates = [
+        table.lazy.select(pl.col("date").cast(pl.String)).collect(engine="streaming")["date"].drop_nulls()
+        for table in held.tables.values()
+        if table.has("date")
+    ]
+    n = sum(len(one) for one in dates)
+    if not n or not written:
+        return "The data have no dates, so they do not show whether the plan was written before them."
+    n_before = sum(int((one < written).sum()) for one in dates)
+    return f"{n_before:,} of {n:,} rows are dated before the day of the plan, {written}."
 
 
 def _data_part(held: ClaimData, file: ClaimFile) -> dict[str, Any]:
@@ -305,7 +381,7 @@ def _table_part(name: str, table: Table) -> dict[str, Any]:
 
 def _data_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs, by table."""
-    if then["digest"] == now["digest"]:
+    if then == now:
         return []
     before, after = data_parts(then), data_parts(now)
     found = [f"the {name} are only in the {where}" for where, a, b in (("certificate", before, after), ("data", after, before)) for name in a if name not in b]  # fmt: skip
@@ -317,7 +393,7 @@ def _data_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[s
 
 
 def _table_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    if then["digest"] == now["digest"]:
+    if then == now:
         return []
     found = []
     if then["n_rows"] != now["n_rows"]:
@@ -326,11 +402,14 @@ def _table_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[
         odd = sorted(set(then["columns"]) ^ set(now["columns"]))
         return [*found, f"other columns: {', '.join(odd)}"]
     models, tasks = ([name for name in sorted({*then[key], *now[key]}) if then[key].get(name) != now[key].get(name)] for key in ("models", "tasks"))  # fmt: skip
-    return [*found, f"rows of {_some(models)} at {_some(tasks)} differ"]
+    if not models and not tasks:
+        return [*found, *(["the digest of all rows"] if then["digest"] != now["digest"] else [])]
+    where = [f"{word} {_some(names)}" for word, names in (("of", models), ("at", tasks)) if names]
+    return [*found, f"rows {' '.join(where)} differ"]
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "") if names else "(unnamed)"
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
 
 def _result(verdict: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from howsure.tables import Table
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
-    from howsure.results.blocks import Section
+    from howsure.results.blocks import Block, Section
     from howsure.tables.frames import Source
 
 __all__ = ["ClaimCheck", "check", "choices_of"]
@@ -130,6 +130,12 @@ class ClaimCheck(Result):
         from howsure.claims.sections import claim_sections
 
         return claim_sections(self)
+
+    def opening(self) -> list[Block]:
+        """A table of all claims, where there are more than the front page has room for."""
+        from howsure.claims.sections import MOST_CARDS, claims_table
+
+        return [claims_table(self)] if len(self.verdicts) > MOST_CARDS else []
 
     def charts(self) -> dict[str, Chart]:
         """A specification curve per claim, and how far each option moves the result, by file name."""

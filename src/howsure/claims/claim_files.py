@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -122,6 +123,12 @@ class Claim:
             self.at_least is not None and self.at_most is not None,
             "A claim has at_least or at_most, not both. Write two claims.",
         )
+        for key in ("at_least", "at_most", "success_rate", "reach"):
+            number = getattr(self, key)
+            yield (
+                number is not None and not math.isfinite(number),
+                f"{key} is {number}, which is no number to compare with. Write one, such as 0.8.",
+            )
         yield not 0 < self.success_rate < 1, f"success_rate {self.success_rate:g} is not between 0 and 1."
         yield kind == "difference" and self.than is None, "A claim of a difference names the other model: than: NAME."
         yield (
@@ -149,6 +156,16 @@ class Claim:
             kind == "rank" and self.at_least is not None,
             "A claim of a rank has at_most: 1 (first), 3 (among the first three), or tier: true.",
         )
+        yield (
+            kind == "rank" and self.at_most is not None and (self.at_most < 1 or self.at_most % 1 != 0),
+            f"at_most of a rank is a place, a whole number from 1 on, not {given:g}.",
+        )
+        yield (
+            kind == "corrected rate" and not 0 <= given <= 1,
+            f"A rate is between 0 and 1, not {given:g}. Divide percentages by 100.",
+        )
+        yield kind == "agreement" and given > 1, f"No coefficient of agreement is above 1; {given:g} is."
+        yield self.tier and has_threshold, "A claim of a rank has at_most or tier: true, not both. Write two claims."
         yield kind in ("horizon", "trend") and has_threshold and given <= 0, f"The threshold of a {kind} is above 0."
         yield (
             kind == "turns" and self.than is None and not has_threshold,
@@ -183,6 +200,12 @@ class Claim:
     def is_strict(self) -> bool:
         """Whether a value equal to the threshold does not support it: an advantage of nothing is none."""
         return self.than is not None and self.at_least is None and self.at_most is None
+
+    def holds_at(self, value: Any) -> Any:
+        """Whether a value of its quantity, or each of an array, is on the side of the threshold that it claims."""
+        if not self.is_at_least:
+            return value <= self.threshold
+        return value > self.threshold if self.is_strict else value >= self.threshold
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -275,11 +298,27 @@ def _parsed(content: Any, where: Any) -> ClaimFile:
             for key in one:
                 if key not in known:
                     raise OptionError.unknown("key of a claim", str(key), sorted(known))
-            claims.append(Claim(**{key: _typed(str(key), value) for key, value in one.items()}))
+            given = {key: _typed(str(key), value) for key, value in one.items()}
+            claims.append(Claim(**{key: value for key, value in given.items() if value is not None}))
         except OptionError as error:
             raise InputError(f"{at}{error}") from None
+    labels = [claim.label for claim in claims]
+    for place, label in enumerate(labels):
+        if label in labels[:place]:
+            raise InputError(
+                f"{where(('claims', place))}the claim {label!r} is there twice. Leave one out, or give it another name."
+            )
+    return ClaimFile(tuple(claims), _changes(content.get("choices") or (), where))
+
+
+def _changes(listed: Any, where: Any) -> tuple[Mapping[str, str], ...]:
+    """The user's changes of choices."""
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise InputError(
+            f"{where(('choices',))}choices is a list, with one line per change: - {{choice: limits, remove: drop, reason: why}}."
+        )
     changes = []
-    for place, change in enumerate(content.get("choices") or ()):
+    for place, change in enumerate(listed):
         if not isinstance(change, Mapping) or not {"choice", "reason"} <= set(change) <= {
             "choice",
             "add",
@@ -290,10 +329,11 @@ def _parsed(content: Any, where: Any) -> ClaimFile:
                 f"{where(('choices', place))}a change of a choice reads {{choice: limits, remove: drop, reason: why}}; add instead of remove adds an option."
             )
         changes.append({str(key): str(value) for key, value in change.items()})
-    return ClaimFile(tuple(claims), tuple(changes))
+    return tuple(changes)
 
 
 def _typed(key: str, value: Any) -> Any:
+    """The value of a key, as its type; None where the file has nothing after a key that takes text."""
     if key in ("at_least", "at_most", "success_rate", "reach"):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise OptionError(f"{key} is {value!r}; write a number (minutes, a score from 0 to 1, or a ratio).")
@@ -302,4 +342,4 @@ def _typed(key: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise OptionError(f"tier is {value!r}; write true or false.")
         return value
-    return str(value)
+    return None if value is None else str(value)

@@ -210,12 +210,8 @@ def _status(claim: Claim, estimate: Estimate) -> str:
 
 def _holds(claim: Claim, fits: Fits) -> Floats:
     """Whether the claim holds in each replicate: 1 or 0, and ½ where the replicate failed."""
-    threshold = math.log2(claim.threshold) if fits.is_ratio else claim.threshold
-    with np.errstate(invalid="ignore"):
-        if not claim.is_at_least:
-            holds = fits.draws <= threshold
-        else:
-            holds = fits.draws > threshold if claim.is_strict else fits.draws >= threshold
+    with np.errstate(invalid="ignore", over="ignore"):
+        holds = claim.holds_at(np.exp2(fits.draws) if fits.is_ratio else fits.draws)
     return np.where(np.isnan(fits.draws), 0.5, holds.astype(np.float64))
 
 

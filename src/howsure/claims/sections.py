@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from howsure.claims.multiverse import Verdict
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
     from howsure.claims.checking import ClaimCheck
 
 __all__ = [
+    "MOST_CARDS",
     "NOT_PROBABILITIES",
     "certificate_section",
     "claim_sections",
+    "claims_table",
     "effect_text",
     "estimate_text",
     "number_text",
@@ -27,6 +30,12 @@ __all__ = [
 ]
 
 NOT_PROBABILITIES = "Shares of specifications are not probabilities: they say how far the conclusion depends on choices, and the specifications are not equally plausible."
+MOST_CARDS = 6
+"""Claims with a part of their own on the front page, which has two printed pages at the most."""
+_MOVES = "The result moves most with"
+_PUBLISH = (
+    "Publish it with its choices: `howsure claims check --certificate` writes all that others need to find it again."
+)
 _MOST_ROWS = 60
 _MOST_DAYS = 36525.0
 _METHOD = (
@@ -111,7 +120,7 @@ def summary_lines(verdict: Verdict, level: float) -> list[str]:
             f"{one.choice} ({one.option}: {effect_text(verdict, one.effect)}; alone {effect_text(verdict, one.alone)})"
             for one in moved[:3]
         ]
-        lines.append(f"The result moves most with {', then with '.join(parts)}.")
+        lines.append(f"{_MOVES} {', then with '.join(parts)}.")
     lines += [one.sentence for one in verdict.tipping]
     lines += [f"What would settle it: {one}" for one in verdict.settle]
     return lines
@@ -121,8 +130,8 @@ def _is_nothing(verdict: Verdict, effect: Estimate) -> bool:
     return math.isclose(effect.value or 0.0, 1.0 if verdict.is_ratio else 0.0, abs_tol=1e-12)
 
 
-def claim_sections(found: ClaimCheck) -> list[Section]:
-    """One section per claim, after an overview."""
+def claims_table(found: ClaimCheck) -> TableBlock:
+    """All claims with their verdicts."""
     rows = [
         (
             str(v.claim),
@@ -135,24 +144,41 @@ def claim_sections(found: ClaimCheck) -> list[Section]:
         for v in found.verdicts
     ]
     columns = ("Claim", "Verdict", "Default estimate", "Range over specifications", "Supporting", "Turns on")
+    return TableBlock(columns, rows, f"One row per claim; {found.level:.0%} intervals. {NOT_PROBABILITIES}")
+
+
+def claim_sections(found: ClaimCheck) -> list[Section]:
+    """One section per claim, of which the first few are on the front page, after a table of all."""
     overview: list[Block] = [
-        TableBlock(columns, rows, f"One row per claim; {found.level:.0%} intervals. {NOT_PROBABILITIES}"),
+        claims_table(found),
         Method(_METHOD),
         Download("claims.csv", csv_text(found.to_frame("claims"))),
     ]
-    settled = [
-        f"{v.claim} {v.sentence}"
-        for v in found.verdicts
-        if v.verdict in ("holds in all", "holds in most", "does not hold")
-    ]
-    unknown = [f"{v.claim} {v.sentence}" for v in found.verdicts if v.verdict == "cannot tell"]
-    sections = [Section("What may be claimed?", overview, settled, unknown)]
+    sections = [Section("What may be claimed?", overview)]
     charts = found.charts()
     for number, verdict in enumerate(found.verdicts, 1):
         ending = "" if len(found.verdicts) == 1 else f"_{number}"
         own = [charts[name] for name in (f"specification_curve{ending}", f"effects{ending}") if name in charts]
-        sections.append(_section(found, verdict, own))
+        section = _section(found, verdict, own)
+        sections.append(_with_front(section, verdict, found.level) if number <= MOST_CARDS else section)
     return sections
+
+
+def _with_front(section: Section, verdict: Verdict, level: float) -> Section:
+    """The section with what the front page says of its claim: verdict, estimate, what it depends on most, and the next step."""
+    lines = summary_lines(verdict, level)
+    told = " ".join(lines[:2])  # the verdict, and the estimate with its interval
+    moved = next((line for line in lines if line.startswith(_MOVES)), "")
+    tipping = verdict.tipping[0].sentence if verdict.tipping else ""
+    is_open = verdict.verdict == "cannot tell"
+    return replace(
+        section,
+        found=[] if is_open else [told],
+        unknown=[told] if is_open else [],
+        verdict=verdict.verdict.capitalize(),
+        caveat=moved.partition(", then with ")[0].rstrip(".") + "." if moved else tipping or NOT_PROBABILITIES,
+        next_step=verdict.settle[0] if verdict.settle else _PUBLISH,
+    )
 
 
 def certificate_section(made: Mapping[str, Any]) -> Section:
@@ -174,7 +200,7 @@ def certificate_section(made: Mapping[str, Any]) -> Section:
     ]
     facts = [
         ("Data", "; ".join(held)),
-        ("Plan", f"{kept}{', hash ' + plan['hash'] if plan.get('hash') else ''}"),
+        ("Plan", kept + (", hash {hash}, written {written}. {data}".format(**plan) if plan.get("hash") else "")),
         (
             "Specifications",
             f"{', '.join(f'{len(one):,}' for one in made['specifications'])}, digest {made['digests']['specifications']}",

@@ -43,8 +43,8 @@ __all__ = [
     "draw_trend",
 ]
 
-_MOST_CLAIMS = 20
 _MOST_ROWS = 60  # more than this nobody reads in one picture
+_CLAIM = "Claim: the first is better"
 
 
 def draw_summary(summary: Summary) -> Chart:
@@ -94,19 +94,25 @@ def draw_comparison(comparison: Comparison) -> Chart:
 
 def draw_claims(overview: LogOverview) -> Chart:
     """The difference of each claim, the better one first, coloured by its verdict."""
-    shown = [claim for claim in overview.claims if claim.difference.value is not None][:_MOST_CLAIMS]
+    shown = overview.shown_claims
     labels = [f"{claim.a} − {claim.b}" + (f" {claim.where}" if claim.where else "") for claim in shown]
+    title = _CLAIM
+    if (
+        overview.standings and len({claim.a for claim in shown}) == 1
+    ):  # the name that all share need not be in every label
+        labels, title = [claim.b for claim in shown], f"{shown[0].a} −"
     rows = estimate_rows(zip(labels, (claim.difference for claim in shown), strict=True)).with_columns(
         group=pl.Series([claim.verdict for claim in shown], dtype=pl.String)
     )
     settings = overview.provenance.settings
     n = max((claim.n_items for claim in overview.claims), default=0)
-    note = f"{len(shown)} of {len(overview.claims)} claims" if len(shown) < len(overview.claims) else ""
+    about = f", those about {shown[0].a}" if title != _CLAIM else ""
+    note = f"{len(shown)} of {len(overview.claims)} claims{about}" if len(shown) < len(overview.claims) else ""
     return interval_plot(
         rows,
         title="Difference of mean scores, paired by item",
         caption=Caption(n, "shared items at most", settings["level"], f"clustered by {settings['cluster']}", note),
-        label=Field("label", "Claim: the first is better"),
+        label=Field("label", title),
         value=Field("value", "Difference", "score"),
         group=Field("group", "Verdict") if len(set(rows["group"])) > 1 else None,
         reference=Reference(0, "no difference"),

@@ -52,7 +52,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """Two models, a with the higher mean, and whether all tests together tell them apart."""
+    """Two models, a with the better mean, and whether all tests together tell them apart."""
 
     a: str
     b: str
@@ -67,7 +67,7 @@ class Separation:
 class Leaderboard(Result):
     """Models in tiers.
 
-    Table ``leaderboard``: one row per model, the highest mean first.
+    Table ``leaderboard``: one row per model, the best mean first.
 
     =================  ==================================================================================================
     subject            the model
@@ -135,7 +135,7 @@ class Leaderboard(Result):
 
     @property
     def first_from_second(self) -> Separation:
-        """The pair of the two highest means."""
+        """The pair of the two best means."""
         first, second = (place.subject for place in self.places[:2])
         return next(pair for pair in self.pairs if {pair.a, pair.b} == {first, second})
 
@@ -154,7 +154,7 @@ class Leaderboard(Result):
 
 @dataclass(frozen=True)
 class _Board:
-    """What both kinds of input are brought to. ``pairs`` are positions; statistics and draws have one entry per pair."""
+    """What both kinds of input are brought to. ``pairs`` are positions; statistics and draws have one entry per pair. ``direction`` is −1 where lower is better."""
 
     names: Sequence[str]
     means: Sequence[Estimate]
@@ -168,6 +168,7 @@ class _Board:
     estimand: str
     method: str
     notes: Sequence[str] = field(default_factory=list)
+    direction: int = 1
 
 
 def leaderboard(
@@ -251,9 +252,9 @@ def leaderboard(
     is_better = np.zeros((n_models, n_models), dtype=np.bool_)  # [i, j]: i is significantly better than j
     for (i, j), p, statistic in zip(board.pairs, adjusted, board.statistics, strict=True):
         if p < 1 - level:
-            is_better[(i, j) if statistic > 0 else (j, i)] = True
+            is_better[(i, j) if board.direction * statistic > 0 else (j, i)] = True
     tiers, has_cycle = _tiers(is_better)
-    values = np.array([-np.inf if mean.value is None else mean.value for mean in board.means])
+    values = np.array([-np.inf if mean.value is None else board.direction * mean.value for mean in board.means])
     order = sorted(range(n_models), key=lambda i: (-values[i], board.names[i]))
     ranks = [1 + int((values > value).sum()) for value in values]
     places = tuple(
@@ -392,6 +393,7 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
         statistics=statistics,
         draws=_drawn(units, n_replicates, seed, is_normal=is_several),
         estimand=items.estimand,
+        direction=-1 if items.is_lower_better else 1,
         method=(f"t over clusters ({cluster})" if is_several else f"sign flips of whole clusters ({cluster})")
         + ", paired by item",
         notes=items.notes,
@@ -546,7 +548,7 @@ def _marginal_rank(board: _Board, tested: Bools, i: int, rank: int, level: float
     """The rank of one model with the interval from the tests of its own pairs only."""
     adjusted = _adjusted(board, tested & np.array([i in pair for pair in board.pairs]))
     signs = np.array([(pair[0] == i) - (pair[1] == i) for pair in board.pairs])
-    won = np.nan_to_num(board.statistics) * signs
+    won = board.direction * np.nan_to_num(board.statistics) * signs
     is_significant = adjusted < 1 - level
     worse, better = (is_significant & (won > 0)).sum(), (is_significant & (won < 0)).sum()
     return _rank(rank, better, worse, len(board.names), level)

@@ -31,6 +31,8 @@ _JUDGES = re.compile(r"model_graded|judge|grader|graded_by|rubric|llm", re.IGNOR
 _OF_MODELS = {"organisation", "organization", "provider", "vendor", "released", "version", "model_name", "base_url"}
 _MOST_LEVELS = 50
 _MOST_NAMES = 6
+_MOST_CLAIMS = 20  # in a chart
+_FARTHEST = 20  # times the items: with more, two models are as good as equal here
 _MANY = 6  # models: from here on pairs are summed up
 
 
@@ -156,8 +158,11 @@ class LogOverview(Result):
 
     @property
     def undecided(self) -> list[AutomaticClaim]:
-        """The claims that the data do not decide, or that could not be tested."""
-        return [claim for claim in self.claims if claim.verdict != "supported"]
+        """The claims that the data do not decide, or that could not be tested; those about the best models first."""
+        place = {name: number for number, name in enumerate(self._ranked())}
+        return sorted(
+            (claim for claim in self.claims if claim.verdict != "supported"), key=lambda c: place[c.a] + place[c.b]
+        )
 
     @property
     def first_two(self) -> AutomaticClaim | None:
@@ -179,8 +184,21 @@ class LogOverview(Result):
             rest.sort(key=ranked.index)
             more = f" and {len(rest) - 3:,} more" if len(rest) > 3 else ""
             is_open = f"; not decided against {', '.join(rest[:3])}{more}" if rest else ""
-            told.append(f"{name} is better than {n_better:,} of the {len(pairs):,} others{is_open}.")
+            following = ranked[ranked.index(name) + 1]
+            ahead = next((c for c in pairs if c.verdict == "supported" and (c.a, c.b) == (name, following)), None)
+            by = f", of which {following} is next ({ahead.difference})" if ahead else ""
+            told.append(f"{name} is better than {n_better:,} of the {len(pairs):,} others{by}{is_open}.")
         return told
+
+    @property
+    def shown_claims(self) -> list[AutomaticClaim]:
+        """The claims for a chart: all, or where there are too many to read, those about the one with the most wins."""
+        known = [claim for claim in self.claims if claim.difference.value is not None]
+        if not self.standings or len(known) <= _MOST_CLAIMS:
+            return known[:_MOST_CLAIMS]
+        place = {name: number for number, name in enumerate(self._ranked())}
+        about = [claim for claim in known if min(place[claim.a], place[claim.b]) == 0]
+        return sorted(about, key=lambda c: place[c.a] + place[c.b])[:_MOST_CLAIMS]
 
     @property
     def holdings(self) -> str:
@@ -221,8 +239,18 @@ class LogOverview(Result):
         """What to do next: collect what would decide the closest open claim, or settle the most serious warning."""
         open_claims = [claim for claim in self.undecided if claim.items_needed.value is not None]
         if open_claims:
-            best = self._ranked()
-            first = min(open_claims, key=lambda c: (best.index(c.a) + best.index(c.b), c.items_needed.value or 0.0))
+            first = open_claims[0]
+            within = [c for c in open_claims if (c.items_needed.value or 0.0) <= _FARTHEST * c.n_items]
+            if first not in within[:1]:
+                told = (
+                    f"{first.a} and {first.b} are too close to decide between them on this eval: {first.to_decide}. "
+                    "Choose by cost, or on harder items."
+                )
+                return (
+                    f"{told} To decide between {within[0].a} and {within[0].b}: {within[0].to_decide}."
+                    if within
+                    else told
+                )
             return f"To decide between {first.a} and {first.b}: {first.to_decide}."
         if self.warnings:
             return self.warnings[0].advice

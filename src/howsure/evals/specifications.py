@@ -12,7 +12,7 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.evals.item_means import ALL, CLUSTERS, Items, item_weights, items_of
 from howsure.evals.reductions import count_errors
-from howsure.evals.variants import aligned
+from howsure.evals.variants import aligned, numbered
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Floats
 from howsure.stats.means import Mean
@@ -151,7 +151,7 @@ def only_domain(attempts: Attempts, on: str | None) -> Attempts:
     names = attempts.lazy.select(pl.col("domain").unique().sort()).collect()["domain"].drop_nulls().to_list()
     if on not in names:
         raise OptionError.unknown("eval", on, names)
-    return Attempts(attempts.lazy.filter(pl.col("domain") == on), notes=attempts.notes)
+    return Attempts(numbered(attempts.lazy.filter(pl.col("domain") == on)), notes=attempts.notes)
 
 
 def attempts_under(attempts: Attempts, specification: Specification) -> Attempts:
@@ -160,7 +160,7 @@ def attempts_under(attempts: Attempts, specification: Specification) -> Attempts
     kept = attempts if errors == "scored" else count_errors(attempts, errors)
     for choice, column in (("limits", "limit"), ("flagged", "flag")):
         if specification.get(choice) == "drop":
-            kept = Attempts(kept.lazy.filter(pl.col(column).is_null()), notes=kept.notes)
+            kept = Attempts(numbered(kept.lazy.filter(pl.col(column).is_null())), notes=kept.notes)
     return kept
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "aligned",
     "levels_of",
     "named",
+    "numbered",
     "pooling_notes",
     "select",
     "variants_of",
@@ -105,7 +106,7 @@ def select(
     if not left:
         raise InputError(f"No attempt fulfils {told}. {_values_of(attempts, [*where, *only, *exclude])}".rstrip())
     note = f"{left:,} of {total:,} attempts are included: {told}."
-    return Attempts(_numbered(attempts.lazy.filter(keep)), notes=(*attempts.notes, note))
+    return Attempts(numbered(attempts.lazy.filter(keep)), notes=(*attempts.notes, note))
 
 
 def variants_of(
@@ -161,7 +162,7 @@ def variants_of(
         shown = "; ".join(f"{names[c]} ({held[c]})" if held[c] else names[c] for c in alone[:4])
         notes.append(f"Without a counterpart and not compared: {shown}{' …' if len(alone) > 4 else ''}.")
     table = rows.filter(pl.col("#cell").is_in(sorted(used))).with_columns(pl.col("#cell").alias("subject"))
-    relabelled = Attempts(_numbered(table.drop("#cell", *(f"#{n}" for n in columns))), notes=attempts.notes)
+    relabelled = Attempts(numbered(table.drop("#cell", *(f"#{n}" for n in columns))), notes=attempts.notes)
     return Variants(relabelled, tuple(by), names, held, values, tuple(pairs), tuple(notes))
 
 
@@ -190,7 +191,7 @@ def aligned(attempts: Attempts) -> tuple[Attempts, list[str]]:
         strip = [pl.col("domain").str.replace(_SETTINGS.pattern, "")] if has_domain else []
         renamed = attempts.lazy.with_columns(pl.col("item_digest").alias("task"), *strip)
         why = f"names agree for {same:,} items, contents for {by_content:,}"
-        return Attempts(_numbered(renamed), notes=attempts.notes), [f"Items are paired by content: {why}."]
+        return Attempts(numbered(renamed), notes=attempts.notes), [f"Items are paired by content: {why}."]
     if not len(changed):
         return attempts, []
     keys = ["domain", "task"] if has_domain else ["task"]
@@ -207,7 +208,8 @@ def named(column: str) -> str:
     return _NAMES.get(column, column)
 
 
-def _numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
+def numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows with attempts numbered 1, 2, 3, … per subject and task, after some were left out."""
     return rows.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("subject", "task").alias("attempt"))
 
 

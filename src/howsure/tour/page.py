@@ -168,9 +168,11 @@ def _finite(one: KnownEstimate) -> Cell:
 
 
 def _first(rows: Sequence[KnownEstimate]) -> list[KnownEstimate]:
-    """The rows of a headline chart: the models of the tour, or those with the highest estimates."""
+    """The rows of a headline chart: the models of the tour and the first two, whom its sentences name; or those with the highest estimates."""
     ranked = sorted(rows, key=lambda one: (one.found.value or 0.0, one.found.low or 0.0), reverse=True)
-    return [one for one in ranked if one.subject in NAMES] or ranked[:_HEADLINE_ROWS]
+    if not any(one.subject in NAMES for one in ranked):
+        return ranked[:_HEADLINE_ROWS]
+    return [one for place, one in enumerate(ranked) if place < 2 or one.subject in NAMES]
 
 
 def _chart(statistic: TourStatistic, known: Sequence[KnownEstimate], n_all: int | None = None) -> Chart:
@@ -184,7 +186,7 @@ def _chart(statistic: TourStatistic, known: Sequence[KnownEstimate], n_all: int 
     )
     rows = pl.concat([found, truth.with_columns(state=pl.lit("ok"))], how="diagonal")
     n_all = n_all or len(known)
-    more = f"{len(shown)} of {n_all}" if n_all > len(shown) else ""
+    more = f"{n_all - len(shown)} more are in the details" if n_all > len(shown) else ""
     level = known[0].found.level
     return interval_plot(
         rows,

@@ -12,6 +12,7 @@ from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
 from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models
 from howsure.claims.multiverse import Fits, TippingPoint
+from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import Items, item_weights
 from howsure.evals.leaderboards import leaderboard
@@ -31,12 +32,22 @@ from howsure.tables import Attempts
 __all__ = ["instrument"]
 
 _RANK_REPLICATES = 500
+_ROUNDING = 1e-9
 
 
 def instrument(claim: Claim, attempts: Attempts, data: ClaimData) -> Instrument:
     """The choices of a mean, a difference or a rank, and how it is computed under them."""
     names = attempts.lazy.select(pl.col("subject").unique().sort()).collect(engine="streaming")["subject"].to_list()
     check_models(claim, names)
+    most = {"level": 1.0, "difference": 1.0, "rank": float(len(names))}[claim.kind]
+    least = -1.0 if claim.kind == "difference" else 0.0
+    if not least <= claim.threshold <= most and (claim.kind == "rank" or not attempts.is_free):
+        why = (
+            f"There are {len(names):,} models."
+            if claim.kind == "rank"
+            else "The scores are between 0 and 1. Divide percentages (or points) by 100."
+        )
+        raise OptionError(f"{claim} {why}")
     own = only_domain(attempts, claim.on)
     return Instrument(eval_choices(own, kind=claim.kind), partial(_fits, claim, own))
 
@@ -51,17 +62,24 @@ def _fits(
     estimates, columns, units, values = [], [], [], []
     tipping: list[TippingPoint] = []
     for done, specification in enumerate(specifications, 1):
-        if claim.kind == "rank":
-            estimate, drawn = _rank(claim, attempts, specification, draws, settings.level, settings.seed)
-        else:
-            items = items_under(attempts, specification, None if claim.than is None else claim.models)
-            if claim.than is None:
-                found, drawn = mean_under(items, claim.model, draws, settings.level)
+        try:
+            if claim.kind == "rank":
+                estimate, drawn = _rank(claim, attempts, specification, draws, settings.level, settings.seed)
             else:
-                found, drawn = difference_under(items, claim.model, claim.than, draws, settings.level)
-            estimate = found.estimate
+                items = items_under(attempts, specification, None if claim.than is None else claim.models)
+                found, drawn = (
+                    mean_under(items, claim.model, draws, settings.level)
+                    if claim.than is None
+                    else difference_under(items, claim.model, claim.than, draws, settings.level)
+                )
+                estimate = found.estimate
+                if done == 1:
+                    tipping = _eval_tipping(claim, items, estimate)
+        except InputError as error:  # nothing is left of a model, for example
             if done == 1:
-                tipping = _eval_tipping(claim, items, estimate)
+                raise
+            estimate = Estimate.without("too_few", str(error), level=settings.level)
+            drawn = np.full(0 if claim.tier else settings.n_replicates, np.nan)
         estimates.append(estimate)
         columns.append(drawn)
         values.append(np.nan if estimate.value is None else estimate.value)
@@ -104,15 +122,15 @@ def _rank(
     board = leaderboard(
         kept, cluster=specification.get("cluster", "task"), level=level, n_replicates=_RANK_REPLICATES, seed=seed
     )
-    place = next(one for one in board.places if one.subject == claim.model)
+    place = next((one for one in board.places if one.subject == claim.model), None)
+    if place is None:
+        raise InputError(f"no attempt of {claim.model} is left")
+    if claim.tier:  # the result of tests: tier 1, no model is significantly better; a replicate has no tests
+        return Estimate(float(place.tier), float(place.tier), float(place.tier), level), np.empty(0)
     items = items_under(attempts, specification)
     means = np.column_stack([mean_under(items, name, draws, level)[1] for name in items.subjects])
-    own = items.subjects.index(claim.model)
-    ranks = 1.0 + (means > means[:, [own]]).sum(axis=1)
-    if claim.tier:
-        # tier 1: no model is significantly better
-        return Estimate(float(place.tier), float(place.tier), float(place.tier), level), ranks
-    return place.rank, ranks
+    own = means[:, [items.subjects.index(claim.model)]]
+    return place.rank, 1.0 + (means < own if items.is_lower_better else means > own).sum(axis=1)
 
 
 def _eval_tipping(claim: Claim, items: Items, estimate: Estimate) -> list[TippingPoint]:
@@ -120,18 +138,21 @@ def _eval_tipping(claim: Claim, items: Items, estimate: Estimate) -> list[Tippin
     if estimate.value is None:
         return []
     margin = estimate.value - claim.threshold
-    holds = margin > 0 if claim.is_strict else (margin >= 0 if claim.is_at_least else margin <= 0)
+    margin = 0.0 if abs(margin) < _ROUNDING else margin
+    holds = claim.holds_at(claim.threshold + margin)
     verb = "fails" if holds else "would hold"
     own = items.only(claim.model) if claim.than is None else items.paired(claim.model, claim.than)
     if not own["is_binary"].all():
         return []
     good = np.round(own["mean"].to_numpy() * own["n"].to_numpy()).astype(np.int64)
     bad = own["n"].to_numpy() - good
-    from_good = margin > 0
+    from_good = holds == claim.is_at_least  # the mean must fall
     there, kind = (good, "successes") if from_good else (bad, "failures")
     each = np.repeat(item_weights(own, items.weights) / own["n"].to_numpy(), there)
     moved = np.cumsum(np.sort(each)[::-1])
-    needed = int(np.searchsorted(moved, abs(margin) - 1e-12)) + 1
+    # an estimate at the threshold supports 'at least' and 'at most', and no advantage
+    is_enough_at = claim.is_strict == holds
+    needed = int(np.searchsorted(moved, abs(margin) + (-_ROUNDING if is_enough_at else _ROUNDING))) + 1
     total, wrong = len(each), "invalid" if from_good else "wrongly scored"
     if needed > total:
         sentence = f"Not even all {total:,} {kind} of {claim.model} change the result if {wrong}."

@@ -189,14 +189,13 @@ def _trend_tipping(
     """Single models without which the default doubling time would cross the threshold."""
     if estimate.value is None or isinstance(dated, str):
         return []
-    named = []
+    holds, named = claim.holds_at(estimate.value), []
     for model in dated.frame["model"]:
         kept = (dated.frame["model"] != model).to_numpy()
         rest = replace(dated, frame=dated.frame.filter(kept), drawn=dated.drawn[:0, kept], edges=dated.edges[kept])
         moved = _doubling(rest, since, level).value
-        if moved is not None and (moved <= claim.threshold) != (estimate.value <= claim.threshold):
+        if moved is not None and claim.holds_at(moved) != holds:
             named.append(f"{model} ({moved:,.0f} days)")
-    holds = (estimate.value <= claim.threshold) != claim.is_at_least
     return [decisive("model", named, len(dated.frame), holds=holds)]
 
 

@@ -95,7 +95,7 @@ def _decisive(
     raters = ratings.frame["rater"].unique().sort().to_list()
     if estimate.value is None or len(raters) < 3:
         return []
-    holds = (estimate.value >= claim.threshold) == claim.is_at_least
+    holds = claim.holds_at(estimate.value)
     moved = {
         rater: agreement_under(ratings, {**specification, "raters": f"without {rater}"}, claim.on, level).value
         for rater in raters
@@ -103,7 +103,7 @@ def _decisive(
     named = [
         f"{rater} ({value:.2f})"
         for rater, value in moved.items()
-        if value is not None and ((value >= claim.threshold) == claim.is_at_least) != holds
+        if value is not None and claim.holds_at(value) != holds
     ]
     return [decisive("rater", named, len(raters), holds=holds)]
 

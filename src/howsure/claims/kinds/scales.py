@@ -58,9 +58,10 @@ def _fits(
     )
     default = found[0]
     assert isinstance(default, Scale)
+    n_common = min(map(len, columns))  # an interruption may have cut the replicates of one specification
     return Fits(
         values=values_of(estimates),
-        draws=np.column_stack(columns),
+        draws=np.column_stack([column[:n_common] for column in columns]),
         estimates=estimates,
         units=[scale if isinstance(scale, str) else _unit(scale) for scale in found],
         is_ratio=False,
@@ -157,7 +158,7 @@ def _tipping(claim: Claim, scores: Scores, default: Scale, estimate: Estimate) -
     benchmarks = default.problem.benchmarks
     if estimate.value is None or len(benchmarks) > _MOST_BENCHMARKS:
         return []
-    holds = _is_beyond(claim, estimate.value)
+    holds = claim.holds_at(estimate.value)
     named = []
     for name in benchmarks:
         try:
@@ -165,12 +166,6 @@ def _tipping(claim: Claim, scores: Scores, default: Scale, estimate: Estimate) -
             a, b = (without.problem.model_at(one) for one in claim.models)
         except HowsureError:
             continue
-        if _is_beyond(claim, float(without.estimate.capability[a] - without.estimate.capability[b])) != holds:
+        if claim.holds_at(float(without.estimate.capability[a] - without.estimate.capability[b])) != holds:
             named.append(name)
     return [decisive("benchmark", named, len(benchmarks), holds=holds)]
-
-
-def _is_beyond(claim: Claim, value: float) -> bool:
-    if not claim.is_at_least:
-        return value <= claim.threshold
-    return value > claim.threshold if claim.is_strict else value >= claim.threshold

@@ -13,6 +13,7 @@ import typer
 from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Scheduler, Seed, verb
 from howsure.cli.output import Console, progress_bar
+from howsure.interruptions import interruption_notes
 
 if TYPE_CHECKING:
     from howsure.claims.checking import ClaimCheck
@@ -93,13 +94,18 @@ def check(
         )
     output.console.notes(note for note in result.provenance.notes if note not in data.notes)
     _print(result, output.console)
-    if certificate:
+    if certificate and interruption_notes():
+        output.console.notes(
+            ["no certificate was written: the check was interrupted, and its numbers cannot be found again"]
+        )
+    elif certificate:
         _write_certificate(result, data, certificate, planned, output)
     elif planned:
-        from howsure.claims.certificates import plan_differences, read_certificate
+        from howsure.claims.certificates import data_age, plan_differences, read_certificate
 
         settings = {"n_replicates": replicates, "most": most, "level": level, "seed": seed}
-        _say_planned(output.console, plan_differences(read_certificate(planned), file, settings))
+        plan = read_certificate(planned)
+        _say_planned(output.console, plan_differences(plan, file, settings), data_age(plan, data))
     finish(result, output, "claims", "What may be claimed?")
 
 
@@ -139,8 +145,7 @@ def _print(result: ClaimCheck, console: Console) -> None:
                 one.option,
                 effect_text(verdict, one.effect),
                 effect_text(verdict, one.alone),
-                f"{one.share_supported:.0%}",
-                f"{one.share_supported_default:.0%}",
+                f"{one.share_supported:.0%} ({one.share_supported_default:.0%})",
             )
             for one in verdict.effects
         ]
@@ -151,12 +156,11 @@ def _print(result: ClaimCheck, console: Console) -> None:
                 f"effect [{result.level:.0%}]",
                 "alone",
                 "supporting",
-                "with the default option",
             )
             what = "as a factor" if verdict.is_ratio else "as a difference"
             pairs = "; ".join(_interaction(verdict, one) for one in verdict.interactions[:3])
             caption = (
-                f"Effect of each option instead of the default, {what}, as the median over all other choices; alone: with the others at their default. Supporting: share of specifications."
+                f"Effect of each option instead of the default, {what}, as the median over all other choices; alone: with the others at their default. Supporting: share of specifications (in brackets: of those with the default option)."
                 + (f" Interactions: {pairs}." if pairs else "")
             )
             console.table("What moves the result", columns, rows, caption)
@@ -181,16 +185,13 @@ def _write_certificate(result: ClaimCheck, data: Any, path: Path, planned: Path 
     plan = read_certificate(planned) if planned else None
     made = certify(result, data, command=command, planned=plan)
     if plan is not None:
-        _say_planned(output.console, made["plan"]["why_not"])
+        _say_planned(output.console, made["plan"]["why_not"], made["plan"]["data"])
     page = Report(
         "Certificate", [certificate_section(made)], result.provenance, datetime.datetime.now(tz=datetime.UTC).date()
     )
     output.console.wrote([write_json(made, path), write_atomic(path.with_suffix(".html"), render(page))])
 
 
-def _say_planned(console: Console, problems: list[str]) -> None:
-    console.say(
-        "As planned: claims, choices, settings and version are those of the plan."
-        if not problems
-        else f"Not as planned: {'; '.join(problems)}."
-    )
+def _say_planned(console: Console, problems: list[str], age: str) -> None:
+    kept = "As planned: claims, choices, settings and version are those of the plan."
+    console.say(f"{kept if not problems else 'Not as planned: ' + '; '.join(problems) + '.'} {age}")

@@ -28,9 +28,13 @@ def verify(
         Path | None,
         typer.Option(help="The claims file as it is now, to be compared with the certificate.", show_default=False),
     ] = None,
+    planned: Annotated[
+        Path | None,
+        typer.Option(help="The plan as it was published, to be compared with the certificate.", show_default=False),
+    ] = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Recompute a certificate from the data and say whether it is equal, or what differs: a row, an option, the version, a result.
+    """Recompute a certificate from the data and say whether it is equal, or what differs: a row, an option, the plan, the version, a result.
 
     Exit codes: 0 equal, 1 something differs, 2 something to correct.
     """
@@ -45,7 +49,7 @@ def verify(
         file = read_claims(made["claims"])
         data = ClaimData.of(inputs, file, lambda paths, wanted: reading.read(paths, output.console, wanted))
     with progress_bar("recomputing", output.console) as progress:
-        found = verify_certificate(made, data, claims=claims, scheduler=scheduler, progress=progress)
+        found = verify_certificate(made, data, claims=claims, planned=planned, scheduler=scheduler, progress=progress)
     rows = [(what, "equal" if is_equal else "differs", detail) for what, is_equal, detail in found.rows]
     output.console.table(
         "Verification", ("part", "result", "what differs"), rows, "Numbers agree within a relative 1e-9."
