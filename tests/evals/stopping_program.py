@@ -41,7 +41,9 @@ def do(job):
     epochs = job.get("epochs", 1)
     right = (rng.random((job["n"], epochs)) < job["rate"]).tolist()
     ids = [None] * job["n"] if job.get("is_numbered") else range(job["n"])  # Inspect numbers samples without an id
-    dataset = MemoryDataset([Sample(input=f"item {i}", target="x", id=name) for i, name in enumerate(ids)], name="known")
+    dataset = MemoryDataset(
+        [Sample(input=f"item {i}", target="x", id=name) for i, name in enumerate(ids)], name="known"
+    )
     dataset.shuffle(seed=job.get("order", 1))
     second = dataset[1].input
     stopping = StopWhenKnown(**job["stop"]) if "stop" in job else None

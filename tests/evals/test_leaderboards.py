@@ -1,5 +1,7 @@
 """Tiers and rank intervals: error rates in simulated leaderboards, known answers, and both kinds of input."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -190,6 +192,16 @@ def test_several_benchmarks_count_once_each():
 def test_what_cannot_be_ranked_is_explained(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+def test_the_sentence_on_first_and_second_prints_p_and_whole_items_or_says_why_not():
+    told = leaderboard(attempts_of([0.5, 0.0])).separation
+    assert re.search(
+        r"\(p [=<>] [0-9.]+, corrected for all pairs\); items needed for 80% power: [0-9,]+ \[[0-9,]+, (∞|[0-9,]+)\]",
+        told,
+    )
+    apart = pl.DataFrame({"subject": ["a", "a", "b", "b"], "task": list("wxyz"), "score": [0.0, 1.0, 0.0, 0.0]})
+    assert "could not be tested: 0 shared items" in leaderboard(apart).separation
 
 
 def test_one_shared_item_gives_a_state():

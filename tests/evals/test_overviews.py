@@ -182,3 +182,30 @@ def test_clear_differences_among_many_models_survive_the_correction():
     assert {("m29", "m00"), ("m20", "m05")} <= {(claim.a, claim.b) for claim in found.supported}
     assert found.standings[0].startswith("m29 is better than ")
     assert all(claim.p_adjusted < 0.001 for claim in found.supported if claim.a == "m29" and claim.b == "m00")
+
+
+def rows(*models, score=lambda model, i: (i + len(model)) % 2):
+    found = [
+        {"subject": model, "task": item, "score": score(model, i)}
+        for model, items in models
+        for i, item in enumerate(items)
+    ]
+    return pl.DataFrame(found)
+
+
+@pytest.mark.parametrize(
+    ("data", "n_items", "reason"),
+    [
+        (rows(("a", "xy"), ("b", "xy"), score=lambda *_: 1), "2 items", "no difference was observed"),
+        (rows(("a", "x"), ("bb", "x")), "1 item,", "an interval needs 2"),
+        (rows(("a", "uvwx"), ("b", "ABCD"), score=lambda model, i: i < len(model) + (model == "a")), "8 items", "no common items"),
+    ],
+    ids=["equal", "single", "disjoint"],
+)  # fmt: skip
+def test_pairs_that_are_not_decided_are_never_called_decided(data, n_items, reason):
+    found = overview(data)
+    assert found.undecided
+    assert "not decided" in found.next_step
+    assert reason in found.next_step
+    assert n_items in found.holdings  # items of all models together
+    assert reason in found.undecided[0].items_needed.reason

@@ -267,6 +267,11 @@ def compare(
     found = []
     for done, (one, (first, second)) in enumerate(wanted, 1):
         pair = _difference(one, first, second, level, seed)
+        if pair.n_items and (apart := sorted(set(one.evals) - set(one.paired(first, second)["eval"]))):
+            notes.append(
+                f"{variants.names[first]} − {variants.names[second]}: {', '.join(apart[:4])}{' …' if len(apart) > 4 else ''} "
+                f"{'is' if len(apart) == 1 else 'are'} left out, because the two have no common item there."
+            )
         found.append(replace(pair, a=variants.names[first], b=variants.names[second], held=variants.held[first]))
         if progress:
             progress(done, len(wanted))
@@ -377,7 +382,7 @@ def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Differ
         n_clusters=mean.n_clusters,
         n_unshared=n_unshared,
         within_item_share=share,
-        estimand=items.estimand,
+        estimand=items.estimand_of(shared),
         se=mean.se,
     )
 

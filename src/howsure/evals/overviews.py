@@ -137,6 +137,8 @@ class LogOverview(Result):
         Means of all models.
     comparison : Comparison, optional
         All differences; None where there is nothing to compare.
+    n_items : int
+        Number of items that any model tried.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
@@ -147,6 +149,7 @@ class LogOverview(Result):
     warnings: tuple[LogWarning, ...]
     means: Summary
     comparison: Comparison | None
+    n_items: int
     provenance: Provenance
 
     @property
@@ -187,15 +190,12 @@ class LogOverview(Result):
         """What is in the logs, in plain sentences."""
         models = list(dict.fromkeys(row.subject for row in self.contents))
         evals = list(dict.fromkeys(row.eval for row in self.contents if row.eval != ALL))
-        items: dict[str, int] = {}
-        for row in self.contents:
-            items[row.eval] = max(items.get(row.eval, 0), row.n_items)
         n, n_tries = sum(row.n for row in self.contents), sum(row.n_items for row in self.contents)
         repeats = n / n_tries
         told = [
             _counted(models, "model"),
             *([_counted(evals, "eval")] if evals else []),
-            f"{sum(items.values()):,} items",
+            f"{self.n_items:,} item{'' if self.n_items == 1 else 's'}",
             f"{n:,} attempts ({repeats:,.0f} per item and model)"
             if repeats >= 100
             else f"{n:,} attempts ({repeats:.3g} per item and model)",
@@ -228,6 +228,9 @@ class LogOverview(Result):
             return self.warnings[0].advice
         if not self.claims:
             return "Add the logs of another model: howsure overview OLD NEW."
+        if self.undecided:
+            first = self.undecided[0]
+            return f"{first.a} and {first.b} are not decided, and these data do not tell how many items would decide: {first.items_needed.reason}."
         return "Every pair is decided: no more items are needed to order these models on this eval."
 
     def _ranked(self) -> list[str]:
@@ -352,12 +355,14 @@ def overview(
         *_paired(attempts, notes),
     ]
     settings = {"by": by or "default", "cluster": cluster, "level": level, "power": power}
+    item = pl.struct(*([pl.col("domain")] if attempts.has("domain") else []), "task")
     return LogOverview(
         claims=claims,
         contents=contents,
         warnings=tuple(warnings),
         means=means,
         comparison=comparison,
+        n_items=attempts.lazy.select(item.n_unique()).collect(engine="streaming").item(),
         provenance=Provenance.of(attempts, seed=seed, notes=notes, **settings),
     )
 
@@ -443,6 +448,9 @@ def _claims(comparison: Comparison | None, level: float, power: float) -> tuple[
         verdict = "supported" if _is_supported(pair, level) else "not decided" if pair.p is not None else "not tested"
         variance = (pair.se or 0.0) ** 2 * pair.n_items
         needed = items_to_decide(difference, variance, n_open=n_open, level=level, power=power)
+        if difference.state == "ok" and not pair.n_items:
+            reason = "they have no common items, whose differences would tell how many"
+            needed = Estimate.without("undefined", reason, level=level)
         claims.append(
             AutomaticClaim(
                 a=a,
