@@ -58,6 +58,12 @@ def test_without_shared_tasks_the_means_are_compared_unpaired():
     assert pair.difference.value == pytest.approx(0.5)
 
 
+def test_a_single_common_item_is_a_pair_without_an_interval():
+    (pair,) = compare(two([1], [0])).pairs
+    assert (pair.difference.value, pair.difference.state) == (1.0, "too_few")
+    assert (pair.n_items, pair.n_unshared, pair.p) == (1, 0, None)
+
+
 def test_equal_answers_are_not_a_certain_zero():
     pair = compare(two([1, 0, 1, 0], [1, 0, 1, 0])).pairs[0]
     assert pair.difference.value == 0

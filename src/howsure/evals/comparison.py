@@ -353,12 +353,12 @@ def _interactions(variants: Variants, cluster: str, level: float, seed: int) -> 
 def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Difference:
     shared = items.paired(a, b)
     n_unshared = len(items.only(a)) + len(items.only(b)) - 2 * len(shared)
-    if len(shared) < 2:
+    if len(shared) < 2 and (n_unshared or shared.is_empty()):
         return _unpaired(items, a, b, level, seed)
     mean = items.difference_of(shared, level)
     # over several evals p comes from the distribution that gives the interval, which allows for what small evals do not show
     is_single = shared["eval"].n_unique() == 1
-    is_tested = is_single and items.items == "sampled"
+    is_tested = is_single and items.items == "sampled" and len(shared) > 1
     p, test = _paired_test(shared, seed) if is_tested else (_two_sided(mean.p_positive), "t")
     noise = items.noise(shared)
     if items.items == "fixed":
