@@ -209,3 +209,9 @@ def test_pairs_that_are_not_decided_are_never_called_decided(data, n_items, reas
     assert reason in found.next_step
     assert n_items in found.holdings  # items of all models together
     assert reason in found.undecided[0].items_needed.reason
+
+
+def test_an_item_with_two_names_counts_once(attempts):
+    renamed = pl.when(pl.col("subject") == "weak").then(pl.col("task") + "x").otherwise(pl.col("task"))
+    found = overview(changed(attempts, item_digest=pl.col("task"), task=renamed))
+    assert f"{attempts.frame['task'].n_unique()} items" in found.holdings

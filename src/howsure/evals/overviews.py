@@ -200,7 +200,7 @@ class LogOverview(Result):
             if repeats >= 100
             else f"{n:,} attempts ({repeats:.3g} per item and model)",
         ]
-        also = [f"{sum(row.n_errors for row in self.contents):,} ended in an error"]
+        also = [f"Of these, {sum(row.n_errors for row in self.contents):,} ended in an error"]
         also.append(f"{sum(row.n_limited for row in self.contents):,} were cut by a limit")
         for what, before in (("cost", "$"), ("tokens", "")):
             known = [getattr(row, what) for row in self.contents if getattr(row, what) is not None]
@@ -355,7 +355,9 @@ def overview(
         *_paired(attempts, notes),
     ]
     settings = {"by": by or "default", "cluster": cluster, "level": level, "power": power}
-    item = pl.struct(*([pl.col("domain")] if attempts.has("domain") else []), "task")
+    item = (pl.col("domain").fill_null("(none)") + "\x1f" if attempts.has("domain") else pl.lit("")) + pl.col("task")
+    if attempts.has("item_digest"):  # one item may have several names
+        item = pl.coalesce("item_digest", item)
     return LogOverview(
         claims=claims,
         contents=contents,
