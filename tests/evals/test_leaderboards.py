@@ -194,6 +194,19 @@ def test_what_cannot_be_ranked_is_explained(make, error, text):
         make()
 
 
+def test_the_lowest_mean_comes_first_where_lower_is_better():
+    rows = [(f"m{k}", f"t{i}", 100.0 * k + i % 7 + k * (i % 3)) for k in (3, 1, 2) for i in range(30)]
+    seconds = pl.DataFrame(rows, schema=["subject", "task", "score"], orient="row")
+    found = leaderboard(Attempts(seconds.with_columns(scale=pl.lit("free"), better=pl.lit("lower"))))
+    assert [(p.subject, p.tier, p.rank.value, p.rank_marginal.high) for p in found.places] == [
+        ("m1", 1, 1.0, 1.0),
+        ("m2", 2, 2.0, 2.0),
+        ("m3", 3, 3.0, 3.0),
+    ]
+    assert found.first_from_second.difference.value < 0
+    assert (found.first_from_second.a, found.first_from_second.is_separated) == ("m1", True)
+
+
 def test_the_sentence_on_first_and_second_prints_p_and_whole_items_or_says_why_not():
     told = leaderboard(attempts_of([0.5, 0.0])).separation
     assert re.search(

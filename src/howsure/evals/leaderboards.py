@@ -135,7 +135,7 @@ class Leaderboard(Result):
 
     @property
     def first_from_second(self) -> Separation:
-        """The pair of the two highest means."""
+        """The pair of the two best means."""
         first, second = (place.subject for place in self.places[:2])
         return next(pair for pair in self.pairs if {pair.a, pair.b} == {first, second})
 
@@ -182,6 +182,7 @@ class _Board:
     estimand: str
     method: str
     notes: Sequence[str] = field(default_factory=list)
+    is_lower_better: bool = False  # statistics are above 0 where the first of a pair is better
 
 
 def leaderboard(
@@ -267,7 +268,8 @@ def leaderboard(
         if p < 1 - level:
             is_better[(i, j) if statistic > 0 else (j, i)] = True
     tiers, has_cycle = _tiers(is_better)
-    values = np.array([-np.inf if mean.value is None else mean.value for mean in board.means])
+    sign = -1.0 if board.is_lower_better else 1.0
+    values = np.array([-np.inf if mean.value is None else sign * mean.value for mean in board.means])
     order = sorted(range(n_models), key=lambda i: (-values[i], board.names[i]))
     ranks = [1 + int((values > value).sum()) for value in values]
     places = tuple(
@@ -403,7 +405,8 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
         differences=differences,
         n_shared=n_shared,
         variance_per_item=variances,
-        statistics=statistics,
+        statistics=-statistics if items.is_lower_better else statistics,
+        is_lower_better=items.is_lower_better,
         draws=_drawn(units, n_replicates, seed, is_normal=is_several),
         estimand=items.estimand,
         method=(f"t over clusters ({cluster})" if is_several else f"sign flips of whole clusters ({cluster})")

@@ -77,8 +77,8 @@ def items(
     caption = f"Only {result.a} (a) solves {only_a:,} items, only {result.b} (b) {only_b:,}."
     caption += f" The first {_SHOWN} are shown; items.csv (-o) has all." if len(flips) > _SHOWN else ""
     if rows:
-        columns = ("solved by", *(["eval"] if is_several else []), "item", "A", "B", f"A − B [{level:.0%}]")
-        output.console.table("Flips", columns, rows, caption)
+        names = ("solved by", *(["eval"] if is_several else []), "item", "A", "B", f"A − B [{level:.0%}]")
+        output.console.table("Flips", names, rows, caption)
     suspects = result.items.filter("is_suspect").sort("discrimination")
     rows = [
         (row["task"], estimate_of(row, "success"), estimate_of(row, "discrimination"), f"{row['p_adjusted']:.3f}")
