@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+BANKS  ?= ../shared/data/items
 
 .PHONY: demo test test-model check coverage docs bench evidence browser lock clean help
 
@@ -38,6 +39,8 @@ docs: $(READY) ## the documentation as pages that open offline: writes site/inde
 evidence: $(READY) ## full coverage and speed tables: writes evidence/ (takes long)
 	mkdir -p evidence
 	$(BIN)/howsure coverage -o evidence/coverage
+	if [ -d $(BANKS) ]; then $(BIN)/howsure coverage --real $(BANKS) -o evidence/coverage_real; $(BIN)/howsure coverage --sequences $(BANKS) -o evidence/sequences; fi
+	$(BIN)/howsure gate --coverage $(wildcard $(BANKS)/*.csv) -o evidence/gate
 	for of in time compare trend attempts; do $(BIN)/howsure horizon coverage --of $$of -o evidence/horizon-$$of; done
 	$(BIN)/howsure stitch coverage --resample all -o evidence/stitch
 	$(BIN)/howsure stitch coverage --departure all -o evidence/stitch_departures

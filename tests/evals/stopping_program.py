@@ -16,17 +16,22 @@ from servers.inspect_process import work
 
 
 @solver
-def nothing():  # asking the mock model would look up a tokeniser on the network
+def nothing(broken=()):  # asking the mock model would look up a tokeniser on the network
     async def solve(state, generate):
+        if state.input_text in broken:
+            raise RuntimeError("the tool is broken")
         return state
 
     return solve
 
 
 @scorer(metrics=[accuracy()])
-def known(right):
+def known(right, odd):
     async def score(state, target):
-        return Score(value="C" if right[int(state.sample_id)][state.epoch - 1] else "I")
+        item = int(state.input_text.split()[-1])
+        if state.input_text in odd:
+            return Score(value=odd[state.input_text])
+        return Score(value="C" if right[item][state.epoch - 1] else "I")
 
     return score
 
@@ -35,15 +40,26 @@ def do(job):
     rng = np.random.default_rng(job.get("seed", 0))
     epochs = job.get("epochs", 1)
     right = (rng.random((job["n"], epochs)) < job["rate"]).tolist()
-    dataset = MemoryDataset([Sample(input=f"item {i}", target="x", id=i) for i in range(job["n"])], name="known")
-    dataset.shuffle(seed=1)
+    ids = [None] * job["n"] if job.get("is_numbered") else range(job["n"])  # Inspect numbers samples without an id
+    dataset = MemoryDataset(
+        [Sample(input=f"item {i}", target="x", id=name) for i, name in enumerate(ids)], name="known"
+    )
+    dataset.shuffle(seed=job.get("order", 1))
+    second = dataset[1].input
     stopping = StopWhenKnown(**job["stop"]) if "stop" in job else None
     task = Task(
-        dataset=dataset, solver=nothing(), scorer=known(right), name="known", epochs=epochs, early_stopping=stopping
+        dataset=dataset,
+        solver=nothing([second] if job.get("is_broken") else []),
+        scorer=known(right, {second: float(job["odd"])} if "odd" in job else {}),
+        name="known",
+        epochs=epochs,
+        early_stopping=stopping,
+        fail_on_error=False,
     )
-    (log,) = inspect_eval(
-        *(task,),
+    *_, log = inspect_eval(
+        task,
         model=job.get("model", "mockllm/a"),
+        max_tasks=1,
         log_dir=job["folder"],
         display="none",
         max_samples=4,

@@ -58,6 +58,12 @@ def test_without_shared_tasks_the_means_are_compared_unpaired():
     assert pair.difference.value == pytest.approx(0.5)
 
 
+def test_a_single_common_item_is_a_pair_without_an_interval():
+    (pair,) = compare(two([1], [0])).pairs
+    assert (pair.difference.value, pair.difference.state) == (1.0, "too_few")
+    assert (pair.n_items, pair.n_unshared, pair.p) == (1, 0, None)
+
+
 def test_equal_answers_are_not_a_certain_zero():
     pair = compare(two([1, 0, 1, 0], [1, 0, 1, 0])).pairs[0]
     assert pair.difference.value == 0
@@ -138,3 +144,25 @@ def test_without_shared_tasks_families_count_in_the_test_as_in_the_interval():
         assert pair.test == "t, unpaired"
         n_found += pair.p < 0.05
     assert n_found <= 8  # of 60, at 5 %: more in 1 of 500 runs
+
+
+def test_evals_without_common_items_or_with_a_single_one_are_named():
+    rng = np.random.default_rng(0)
+    items = {"shared": "abcdefgh", "apart": "ijklmnop", "one": "q"}
+    rows = [
+        (model, f"{model}{item}" if eval_name == "apart" else item, eval_name, float(rng.random() < 0.6))
+        for eval_name, names in items.items()
+        for item in names
+        for model in ("A", "B")
+    ]
+    data = pl.DataFrame(rows, schema=["subject", "task", "domain", "score"], orient="row")
+    found = compare(data)
+    (pair,) = found.pairs
+    assert pair.estimand == "mean of 2 evals' means of item means"
+    told = " ".join(found.provenance.notes)
+    assert "apart is left out" in told
+    assert "1 eval has a single cluster (one)" in told
+    assert pair.difference.state == "too_few"
+    whole = compare(data.filter(pl.col("domain") != "one"))
+    assert whole.pairs[0].difference.low is not None
+    assert "single cluster" not in " ".join(whole.provenance.notes)

@@ -172,6 +172,15 @@ def test_markdown_cannot_be_broken_by_names():
     assert row.replace("\\|", "").count("|") == 10
 
 
+def test_items_that_one_side_lost_are_counted_and_said():
+    base = [1, 0] * 40
+    kept = side(base).filter(~pl.col("task").is_in([f"arith-{i}" for i in range(1, 20, 2)]))
+    (note,) = gate(side(base), kept).provenance.notes
+    assert "arith: 10 items are not judged" in note
+    assert "(10 only the base, 0 only the candidate)" in note
+    assert gate(side(base), side(base)).provenance.notes == ()
+
+
 def test_what_would_decide_does_decide():
     """With as many items as were asked for, most candidates that are as good as the base are shipped."""
     rng = np.random.default_rng(4)

@@ -1,5 +1,7 @@
 """Tiers and rank intervals: error rates in simulated leaderboards, known answers, and both kinds of input."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -192,6 +194,29 @@ def test_what_cannot_be_ranked_is_explained(make, error, text):
         make()
 
 
+def test_the_lowest_mean_comes_first_where_lower_is_better():
+    rows = [(f"m{k}", f"t{i}", 100.0 * k + i % 7 + k * (i % 3)) for k in (3, 1, 2) for i in range(30)]
+    seconds = pl.DataFrame(rows, schema=["subject", "task", "score"], orient="row")
+    found = leaderboard(Attempts(seconds.with_columns(scale=pl.lit("free"), better=pl.lit("lower"))))
+    assert [(p.subject, p.tier, p.rank.value, p.rank_marginal.high) for p in found.places] == [
+        ("m1", 1, 1.0, 1.0),
+        ("m2", 2, 2.0, 2.0),
+        ("m3", 3, 3.0, 3.0),
+    ]
+    assert found.first_from_second.difference.value < 0
+    assert (found.first_from_second.a, found.first_from_second.is_separated) == ("m1", True)
+
+
+def test_the_sentence_on_first_and_second_prints_p_and_whole_items_or_says_why_not():
+    told = leaderboard(attempts_of([0.5, 0.0])).separation
+    assert re.search(
+        r"\(p [=<>] [0-9.]+, corrected for all pairs\); items needed for 80% power: [0-9,]+ \[[0-9,]+, (∞|[0-9,]+)\]",
+        told,
+    )
+    apart = pl.DataFrame({"subject": ["a", "a", "b", "b"], "task": list("wxyz"), "score": [0.0, 1.0, 0.0, 0.0]})
+    assert "could not be tested: 0 shared items" in leaderboard(apart).separation
+
+
 def test_one_shared_item_gives_a_state():
     board = leaderboard(attempts_of([0.0, 1.0], n_items=1))
     assert board.first_from_second.difference.state == "too_few"
@@ -247,15 +272,3 @@ def test_the_items_needed_are_those_of_the_overview():
     assert not seen.supported
     there = {frozenset((claim.a, claim.b)): claim.items_needed.value for claim in seen.claims}
     assert {frozenset((p.a, p.b)): p.items_needed.value for p in board.pairs} == pytest.approx(there, rel=0.02)
-
-
-def test_where_lower_is_better_the_lowest_mean_is_first():
-    rng = np.random.default_rng(5)
-    means = {"low": 10.0, "middle": 14.0, "high": 18.0}
-    rows = [
-        {"subject": m, "task": f"t{i}", "perplexity": v + rng.normal()} for m, v in means.items() for i in range(30)
-    ]
-    board = leaderboard(Attempts.of(pl.DataFrame(rows)), n_replicates=300)
-    told = [(p.subject, p.tier, p.rank.value, p.rank_marginal.value) for p in board.places]
-    assert told == [("low", 1, 1, 1), ("middle", 2, 2, 2), ("high", 3, 3, 3)]
-    assert (board.first_from_second.a, board.first_from_second.is_separated) == ("low", True)

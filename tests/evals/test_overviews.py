@@ -200,3 +200,36 @@ def test_among_many_models_the_leader_is_shown_with_its_lead_and_nobody_is_sent_
     assert found.next_step.startswith("even and odd are too close to decide between them on this eval: about ")
     assert [(claim.a, claim.b) for claim in found.shown_claims][:2] == [("top", "even"), ("top", "odd")]
     assert {claim.a for claim in found.shown_claims} == {"top"}
+
+
+def rows(*models, score=lambda model, i: (i + len(model)) % 2):
+    found = [
+        {"subject": model, "task": item, "score": score(model, i)}
+        for model, items in models
+        for i, item in enumerate(items)
+    ]
+    return pl.DataFrame(found)
+
+
+@pytest.mark.parametrize(
+    ("data", "n_items", "reason"),
+    [
+        (rows(("a", "xy"), ("b", "xy"), score=lambda *_: 1), "2 items", "no difference was observed"),
+        (rows(("a", "x"), ("bb", "x")), "1 item,", "an interval needs 2"),
+        (rows(("a", "uvwx"), ("b", "ABCD"), score=lambda model, i: i < len(model) + (model == "a")), "8 items", "no common items"),
+    ],
+    ids=["equal", "single", "disjoint"],
+)  # fmt: skip
+def test_pairs_that_are_not_decided_are_never_called_decided(data, n_items, reason):
+    found = overview(data)
+    assert found.undecided
+    assert "not decided" in found.next_step
+    assert reason in found.next_step
+    assert n_items in found.holdings  # items of all models together
+    assert reason in found.undecided[0].items_needed.reason
+
+
+def test_an_item_with_two_names_counts_once(attempts):
+    renamed = pl.when(pl.col("subject") == "weak").then(pl.col("task") + "x").otherwise(pl.col("task"))
+    found = overview(changed(attempts, item_digest=pl.col("task"), task=renamed))
+    assert f"{attempts.frame['task'].n_unique()} items" in found.holdings

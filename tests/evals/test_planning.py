@@ -151,3 +151,10 @@ def test_plans_count_tokens_and_money():
     )
     with pytest.raises(OptionError, match="assurance"):
         power(pilot, assurance=1.5)
+
+
+def test_a_pilot_that_pools_prompts_says_so():
+    data = simulate(abilities={"A": 0.0, "B": 0.5}, n_families=4, n_attempts=2, seed=1).attempts.frame
+    prompts = pl.when(pl.col("attempt") == 1).then(pl.lit("plain")).otherwise(pl.lit("cot"))
+    assert "pooled over prompt" in power(data.with_columns(prompt=prompts)).provenance.notes[-1]
+    assert not power(data).provenance.notes

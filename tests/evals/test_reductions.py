@@ -1,6 +1,7 @@
 """pass@k and its like: unbiased, against enumeration; errors as wrong or left out."""
 
 import itertools
+import json
 
 import numpy as np
 import polars as pl
@@ -83,3 +84,18 @@ def test_errors_count_as_wrong_or_not_at_all():
     assert howsure.summary(dropped).rows[0].mean.value == pytest.approx(0.5)
     assert "1 attempts that ended in an error are left out." in dropped.notes
     assert count_errors(table, None) is table
+
+
+def test_the_commands_say_what_scores_are_and_what_was_left_out(command, tmp_path):
+    rows = [(model, f"q{i}", float((i + k) % 2), 2.0) for model in "AB" for i in range(6) for k in range(1 + (i < 5))]
+    path = tmp_path / "a.csv"
+    pl.DataFrame(rows, schema=["subject", "task", "score", "cost"], orient="row").write_csv(path)
+    for verb in ("summary", "compare"):
+        ended = command(verb, path, "--reduce", "pass@2", "--json")
+        assert ended.returncode == 0, ended.stderr
+        assert "Scores are pass@2 per item, from 2–2 attempts each; cost: of 2 attempts." in ended.stderr
+        assert "2 of 12 pairs of model and item have fewer than 2 attempts" in ended.stderr
+    # one of two attempts succeeds at every item, and two attempts cost 4
+    assert {row["cost_per_success"] for row in json.loads(ended.stdout)["costs"]} == {4.0}
+    left = command("summary", path, "--exclude", "model=B", "--json")
+    assert [row["subject"] for row in json.loads(left.stdout)["summary"]] == ["A"]

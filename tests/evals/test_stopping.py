@@ -70,6 +70,53 @@ def test_a_unit_is_an_item_with_all_its_epochs(runs):
     assert runs.twice["told"]["n_units"] <= seen.n_units < 40
 
 
+@pytest.fixture(scope="module")
+def odd_runs(tmp_path_factory):
+    """Evals in which the second unit has an error or no usable score, one task for two models, and samples numbered after shuffling."""
+    folder = tmp_path_factory.mktemp("odd")
+    asked = {"n": 40, "rate": 1.0, "stop": {"threshold": 0.4}}
+    names = ("broken", "unscored", "outside", "twice", "base")
+    jobs = [{"is_broken": True}, {"odd": "nan"}, {"odd": 7}, {"model": ["mockllm/a", "mockllm/b"]}]
+    jobs = [asked | job | {"folder": folder / name} for name, job in zip(names, jobs, strict=False)]
+    numbered = {"n": 50, "rate": 0.5, "is_numbered": True, "folder": folder / "base"}
+    *found, base = run(PROGRAM, *jobs, numbered)
+    again = numbered | {"order": 2, "stop": {"baseline": base["location"], "margin": 0.4}, "model": "mockllm/again"}
+    return SimpleNamespace(**dict(zip(names, [*found, base], strict=True)), again=run(PROGRAM, again)[0], folder=folder)
+
+
+@pytest.mark.parametrize("name", ["broken", "unscored"])
+def test_a_unit_without_a_score_holds_up_no_other_and_is_counted(odd_runs, name):
+    ended = getattr(odd_runs, name)
+    assert ended["status"] == "success", ended["error"]
+    assert (ended["told"]["answer"], ended["told"]["n_failed_units"]) == ("above", 1)
+    assert len(ended["stops"]) > 10
+    (seen,) = watch(odd_runs.folder / name, threshold=0.4).runs
+    assert (seen.answer, seen.n_failed) == ("above", 1)
+
+
+def test_a_score_outside_0_to_1_leaves_the_eval_running_and_the_question_undefined(odd_runs):
+    ended = odd_runs.outside
+    assert (ended["status"], ended["stops"]) == ("success", [])
+    assert (ended["told"]["state"], ended["told"]["answer"]) == ("undefined", "open")
+    assert "score of 7" in ended["told"]["reason"]
+    (seen,) = watch(odd_runs.folder / "outside", threshold=0.4).runs
+    assert "score of 7" in seen.mean.reason
+
+
+def test_one_object_serves_two_models_one_after_the_other(odd_runs):
+    runs = watch(odd_runs.folder / "twice", threshold=0.4).runs
+    assert [one.answer for one in runs] == ["above", "above"]
+    assert odd_runs.twice["told"]["answer"] == "above"
+
+
+def test_samples_numbered_after_shuffling_are_paired_by_input(odd_runs):
+    told = odd_runs.again["told"]
+    assert (told["answer"], told["value"]) == ("no difference that matters", 0.0)  # the same answers in another order
+    seen = watch(odd_runs.folder / "base")
+    assert seen.pairs == ()
+    assert "stands for different inputs" in seen.provenance.notes[-1]
+
+
 def completed(stopper, item, value):
     score = SimpleNamespace(score=SimpleNamespace(value=value))
     in_a_loop(stopper.complete_sample(item, 1, {"known": score}))
@@ -78,8 +125,8 @@ def completed(stopper, item, value):
 @pytest.mark.parametrize("is_shuffled", [True, False])
 def test_later_units_wait_for_earlier_ones(is_shuffled):
     stopper = StopWhenKnown(threshold=0.5)
-    spec = SimpleNamespace(dataset=SimpleNamespace(shuffled=is_shuffled))
-    samples = [SimpleNamespace(id=i, metadata=None) for i in range(60)]
+    spec = SimpleNamespace(dataset=SimpleNamespace(shuffled=is_shuffled), scorers=None, eval_id="one")
+    samples = [SimpleNamespace(id=i, metadata=None, input=f"item {i}") for i in range(60)]
     in_a_loop(stopper.start_task(spec, samples, 1))
     order = stopper._units.order
     assert (order == [str(i) for i in range(60)]) == is_shuffled

@@ -267,6 +267,11 @@ def compare(
     found = []
     for done, (one, (first, second)) in enumerate(wanted, 1):
         pair = _difference(one, first, second, level, seed)
+        if pair.n_items and (apart := sorted(set(one.evals) - set(one.paired(first, second)["eval"]))):
+            notes.append(
+                f"{variants.names[first]} − {variants.names[second]}: {', '.join(apart[:4])}{' …' if len(apart) > 4 else ''} "
+                f"{'is' if len(apart) == 1 else 'are'} left out, because the two have no common item there."
+            )
         found.append(replace(pair, a=variants.names[first], b=variants.names[second], held=variants.held[first]))
         if progress:
             progress(done, len(wanted))
@@ -348,12 +353,12 @@ def _interactions(variants: Variants, cluster: str, level: float, seed: int) -> 
 def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Difference:
     shared = items.paired(a, b)
     n_unshared = len(items.only(a)) + len(items.only(b)) - 2 * len(shared)
-    if len(shared) < 2:
+    if len(shared) < 2 and (n_unshared or shared.is_empty()):
         return _unpaired(items, a, b, level, seed)
     mean = items.difference_of(shared, level)
     # over several evals p comes from the distribution that gives the interval, which allows for what small evals do not show
     is_single = shared["eval"].n_unique() == 1
-    is_tested = is_single and items.items == "sampled"
+    is_tested = is_single and items.items == "sampled" and len(shared) > 1
     p, test = _paired_test(shared, seed) if is_tested else (_two_sided(mean.p_positive), "t")
     noise = items.noise(shared)
     if items.items == "fixed":
@@ -377,7 +382,7 @@ def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Differ
         n_clusters=mean.n_clusters,
         n_unshared=n_unshared,
         within_item_share=share,
-        estimand=items.estimand,
+        estimand=items.estimand_of(shared),
         se=mean.se,
     )
 

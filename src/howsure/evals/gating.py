@@ -70,8 +70,8 @@ class GateRow:
     @property
     def advice(self) -> str:
         """What would decide, in words; nothing where the verdict is clear."""
-        ways = [f"{self.more_items:,} more items"] if self.more_items else []
-        ways += [f"{self.more_repeats:,} more repeats of each item"] if self.more_repeats else []
+        ways = [f"{self.more_items:,} more item{'s' * (self.more_items > 1)}"] if self.more_items else []
+        ways += [f"{n:,} more repeat{'s' * (n > 1)} of each item"] if (n := self.more_repeats) else []
         if self.verdict != "cannot tell" or not ways:
             return ""
         used = [f"{_short(self.tokens)} tokens"] if self.tokens else []
@@ -282,6 +282,12 @@ def gate(
         _refuse_boundless(name, own, both)
         items = groups.get(name) or (next(iter(groups.values())) if not name and len(groups) == 1 else None)
         rows.append(_judge(name, items, both, own, level))
+        if items is not None and rows[-1].n_items and rows[-1].n_unshared:
+            alone = [len(items.only(side)) - rows[-1].n_items for side in (_BASE, _CANDIDATE)]
+            notes.append(
+                f"{rows[-1].eval}: {rows[-1].n_unshared:,} items are not judged, because one side alone has results ({alone[0]:,} only the base, "
+                f"{alone[1]:,} only the candidate). If a side lost hard items, the difference favours it."
+            )
         if items is not None and items.bounds is None and len(rows[-1].method):
             notes.append(
                 f"{rows[-1].eval}: the scores have no bounds. The limits assume that a mean is nearly normal, which fails where few items have extreme scores."

@@ -104,7 +104,11 @@ class Items:
     @property
     def estimand(self) -> str:
         """What the mean of this group is a mean of."""
-        n = self.frame["eval"].n_unique()
+        return self.estimand_of(self.frame)
+
+    def estimand_of(self, frame: pl.DataFrame) -> str:
+        """What the mean of some of the items is a mean of; of shared items, fewer evals may be left."""
+        n = frame["eval"].n_unique()
         what = "mean of item means"
         if n > 1:
             what = f"mean of {n} evals' means of item means" if self.weights == "evals" else f"{what} of {n} evals"
@@ -128,6 +132,14 @@ class Items:
             notes.append(
                 f"{self.label}: {which} excluded, because scores of any size, or of which lower are better, have no common mean with "
                 f"others: {_some(self.apart)}."
+            )
+        n_clusters = self.frame.group_by("subject", "eval").agg(pl.col("cluster").n_unique())
+        single = n_clusters.filter(pl.col("cluster") == 1)["eval"].unique().sort().to_list()
+        if self.weights == "evals" and 0 < len(single) < len(self.evals):
+            which = "1 eval has" if len(single) == 1 else f"{len(single)} evals have"
+            notes.append(
+                f"{self.label}: {which} a single cluster ({_some(single)}), so the mean over evals has no interval. Add items, or leave such "
+                "evals out."
             )
         if self.label == ALL and _NONE in self.evals:
             unnamed = self.frame.filter(pl.col("eval") == _NONE).select("task").n_unique()

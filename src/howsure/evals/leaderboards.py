@@ -13,7 +13,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from howsure.errors import InputError, OptionError
-from howsure.estimates import Estimate
+from howsure.estimates import Estimate, stated
 from howsure.evals.item_means import ALL, Items, items_of
 from howsure.evals.planning import items_to_decide
 from howsure.evals.variants import pooling_notes
@@ -138,6 +138,20 @@ class Leaderboard(Result):
         """The pair of the two best means."""
         first, second = (place.subject for place in self.places[:2])
         return next(pair for pair in self.pairs if {pair.a, pair.b} == {first, second})
+
+    @property
+    def separation(self) -> str:
+        """Whether the two highest means are separated, by which p-value, and the items that would separate them, in one sentence."""
+        first, power = self.first_from_second, self.provenance.settings["power"]
+        if first.p_adjusted is None:
+            return f"{first.a} and {first.b}, first and second, could not be tested: {first.items_needed.reason}."
+        needed = first.items_needed
+        ends = ["∞" if end is None else f"{end:,.0f}" for end in (needed.low, needed.high)]
+        items = needed if needed.value is None else f"{needed.value:,.0f} [{', '.join(ends)}]"
+        return (
+            f"{first.a} and {first.b}, first and second, are {'' if first.is_separated else 'not '}separated "
+            f"({stated('p', first.p_adjusted)}, corrected for all pairs); items needed for {power:.0%} power: {items}."
+        )
 
     def sections(self) -> list[Section]:
         """What a report says about it."""

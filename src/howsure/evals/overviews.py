@@ -139,6 +139,8 @@ class LogOverview(Result):
         Means of all models.
     comparison : Comparison, optional
         All differences; None where there is nothing to compare.
+    n_items : int
+        Number of items that any model tried.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
     """
@@ -149,6 +151,7 @@ class LogOverview(Result):
     warnings: tuple[LogWarning, ...]
     means: Summary
     comparison: Comparison | None
+    n_items: int
     provenance: Provenance
 
     @property
@@ -205,20 +208,17 @@ class LogOverview(Result):
         """What is in the logs, in plain sentences."""
         models = list(dict.fromkeys(row.subject for row in self.contents))
         evals = list(dict.fromkeys(row.eval for row in self.contents if row.eval != ALL))
-        items: dict[str, int] = {}
-        for row in self.contents:
-            items[row.eval] = max(items.get(row.eval, 0), row.n_items)
         n, n_tries = sum(row.n for row in self.contents), sum(row.n_items for row in self.contents)
         repeats = n / n_tries
         told = [
             _counted(models, "model"),
             *([_counted(evals, "eval")] if evals else []),
-            f"{sum(items.values()):,} items",
+            f"{self.n_items:,} item{'' if self.n_items == 1 else 's'}",
             f"{n:,} attempts ({repeats:,.0f} per item and model)"
             if repeats >= 100
             else f"{n:,} attempts ({repeats:.3g} per item and model)",
         ]
-        also = [f"{sum(row.n_errors for row in self.contents):,} ended in an error"]
+        also = [f"Of these, {sum(row.n_errors for row in self.contents):,} ended in an error"]
         also.append(f"{sum(row.n_limited for row in self.contents):,} were cut by a limit")
         for what, before in (("cost", "$"), ("tokens", "")):
             known = [getattr(row, what) for row in self.contents if getattr(row, what) is not None]
@@ -256,6 +256,9 @@ class LogOverview(Result):
             return self.warnings[0].advice
         if not self.claims:
             return "Add the logs of another model: howsure overview OLD NEW."
+        if self.undecided:
+            first = self.undecided[0]
+            return f"{first.a} and {first.b} are not decided, and these data do not tell how many items would decide: {first.items_needed.reason}."
         return "Every pair is decided: no more items are needed to order these models on this eval."
 
     def _ranked(self) -> list[str]:
@@ -380,12 +383,16 @@ def overview(
         *_paired(attempts, notes),
     ]
     settings = {"by": by or "default", "cluster": cluster, "level": level, "power": power}
+    item = (pl.col("domain").fill_null("(none)") + "\x1f" if attempts.has("domain") else pl.lit("")) + pl.col("task")
+    if attempts.has("item_digest"):  # one item may have several names
+        item = pl.coalesce("item_digest", item)
     return LogOverview(
         claims=claims,
         contents=contents,
         warnings=tuple(warnings),
         means=means,
         comparison=comparison,
+        n_items=attempts.lazy.select(item.n_unique()).collect(engine="streaming").item(),
         provenance=Provenance.of(attempts, seed=seed, notes=notes, **settings),
     )
 
@@ -471,6 +478,9 @@ def _claims(comparison: Comparison | None, level: float, power: float) -> tuple[
         verdict = "supported" if _is_supported(pair, level) else "not decided" if pair.p is not None else "not tested"
         variance = (pair.se or 0.0) ** 2 * pair.n_items
         needed = items_to_decide(difference, variance, n_open=n_open, level=level, power=power)
+        if difference.state == "ok" and not pair.n_items:
+            reason = "they have no common items, whose differences would tell how many"
+            needed = Estimate.without("undefined", reason, level=level)
         claims.append(
             AutomaticClaim(
                 a=a,

@@ -12,6 +12,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.evals.item_means import ALL, items_of
+from howsure.evals.variants import pooling_notes
 from howsure.results import Provenance, Result, plain
 from howsure.stats.means import paired_difference
 from howsure.stats.power import PairedDesign, Pilot, items_needed, minimum_detectable_effect
@@ -260,7 +261,8 @@ def power(
     else:
         attempts = Attempts.of(pilot)
         design = _assured(measure_pilot(attempts, a, b, cluster=cluster), assurance)
-        provenance = Provenance.of(attempts, **settings, a=a, b=b, cluster=cluster, assurance=assurance)
+        notes = pooling_notes(attempts)
+        provenance = Provenance.of(attempts, notes=notes, **settings, a=a, b=b, cluster=cluster, assurance=assurance)
         if tokens is None:
             tokens = _mean_of(attempts, "tokens", a, b)
         cost = _mean_of(attempts, "cost", a, b) if price is None else None
@@ -357,6 +359,8 @@ def items_to_decide(
     level = 1 - (1 - level) / max(n_open, 1)
     if not difference.value or not variance:
         reason = "no difference was observed" if not difference.value else "the difference does not vary between items"
+        if difference.value is None or difference.state != "ok":
+            reason = difference.reason or "the two were not compared"
         return Estimate.without("undefined", reason, level=difference.level)
     design = PairedDesign(variance, 0.0, 0.0)
 

@@ -60,10 +60,11 @@ def reduce_attempts(attempts: Attempts, how: str = "mean") -> Attempts:
     used = {"attempt", "score", "n", "n_success", *keys}
     rest = [name for name in attempts.lazy.collect_schema().names() if name not in used]
     config = [name for name in attempts.config if name in rest]
+    used_up = [name for name in ("cost", "tokens", "seconds") if name in rest]  # one score stands for k attempts
     scores = [] if is_counted else [pl.col("score").sort().alias("#scores")]
     groups = attempts.lazy.group_by(*keys, *config).agg(
         sums["n"].alias("#n"), sums["total"].alias("#total"), *scores,
-        *(pl.col(n).mean() if n in ("cost", "tokens", "seconds") else pl.col(n).first() for n in rest if n not in config),
+        *(pl.col(n).mean() * k if n in used_up else pl.col(n).first() for n in rest if n not in config),
     )  # fmt: skip
     frame = groups.sort(*keys, *config).collect(engine="streaming")
     enough = frame.filter(pl.col("#n") >= k)
@@ -76,7 +77,8 @@ def reduce_attempts(attempts: Attempts, how: str = "mean") -> Attempts:
     else:
         value = np.array([best_of(np.asarray(scores), k) for scores in enough["#scores"].to_list()])
     few = len(frame) - len(enough)
-    notes = [f"Scores are {how} per item, from {int(n.min())}–{int(n.max())} attempts each."]
+    amounts = f"; {', '.join(used_up)}: of {k} attempts" if used_up and k > 1 else ""
+    notes = [f"Scores are {how} per item, from {int(n.min())}–{int(n.max())} attempts each{amounts}."]
     notes += (
         [f"{few:,} of {len(frame):,} pairs of model and item have fewer than {k} attempts and are left out."]
         if few

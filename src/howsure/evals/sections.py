@@ -282,8 +282,6 @@ def leaderboard_section(board: Leaderboard) -> Section:
     )
     top = [place.subject for place in board.places if place.tier == 1]
     told = f"Tier 1, which contains the best model with {level:.0%} confidence: {len(top)} of {len(board.places)} models ({', '.join(top[:5])}{', …' if len(top) > 5 else ''})."
-    first = board.first_from_second
-    separated = f"{first.a} and {first.b}, first and second, are {'separated' if first.is_separated else 'not separated'} (p = {chance(first.p_adjusted)}, corrected); items needed: {first.items_needed}."
     blocks: list[Block] = [
         ChartBlock(board.chart()),
         _table(rows, "Models by mean score."),
@@ -292,7 +290,7 @@ def leaderboard_section(board: Leaderboard) -> Section:
         Method(method),
         *(Download(f"{name}.csv", csv_text(frame)) for name, frame in board.tables.items()),
     ]
-    return Section("Which models can be told apart?", blocks, found=[told, separated])
+    return Section("Which models can be told apart?", blocks, found=[told, board.separation])
 
 
 def items_section(table: ItemTable) -> Section:
@@ -312,6 +310,7 @@ def items_section(table: ItemTable) -> Section:
     ]
     flips: list[dict[str, Cell]] = [
         {
+            "Eval": row["eval"] or None,
             "Item": row["task"],
             "Solved by": table.a if row["flip"] == "a" else table.b,
             table.a: row["score_a"],

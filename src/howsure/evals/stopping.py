@@ -6,12 +6,14 @@ unit that finishes early waits for those before it, because easy items finish fi
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 import polars as pl
@@ -80,9 +82,23 @@ class _Units:
     n_samples: Mapping[str, int]
     scores: dict[str, dict[tuple[str, int], float]] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
+    outside: float | None = None
 
-    def add(self, unit: str, item: str, epoch: int, score: float) -> None:
-        self.scores.setdefault(unit, {})[item, epoch] = score
+    def take(self, unit: str, item: str, epoch: int, score: float | None, baseline: float = 0.0) -> None:
+        """A score from 0 to 1, minus that of a baseline; without a score the unit has failed."""
+        if score is None:
+            self.failed.add(unit)
+        elif 0 <= score <= 1:
+            self.scores.setdefault(unit, {})[item, epoch] = score - baseline
+        else:
+            self.outside = score
+
+    def sequence(self, values: Sequence[float], level: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+        """The mean of `values` with its confidence sequence; ``undefined`` where a score is outside its bounds."""
+        if self.outside is not None:
+            reason = f"a score of {self.outside:g} is not between 0 and 1, which confidence sequences need"
+            return Estimate.without("undefined", reason, level=level)
+        return mean_sequence(values, n_planned=len(self.order), level=level, bounds=bounds).estimate
 
     def finished(self) -> dict[str, float]:
         """Mean of each unit that counts, in order; each item of a unit counts once. Units with an error are left out."""
@@ -113,7 +129,7 @@ class StopWhenKnown:
     threshold : float, optional
         Is the mean above or below this? Scores run from 0 to 1.
     baseline : str or Path, optional
-        A finished log of the same task: is this run better or worse, paired by sample id?
+        A finished log of the same task: is this run better or worse, paired by sample id (by input where ids stand for other samples)?
     margin : float, default 0
         Differences smaller than this do not matter; see `Question`.
     precision : float, optional
@@ -148,27 +164,42 @@ class StopWhenKnown:
         )
         self.level, self.scorer, self.cluster, self.seed = level, scorer, cluster, seed
         self._baseline = None if baseline is None else _run_of(str(baseline), scorer, seed)
-        self._units = _Units([], {})
-        self._unit_of: dict[str, str] = {}
+        self._is_running = False
+        self._begin(_Units([], {}), {}, {})
+
+    def _begin(self, units: _Units, unit_of: Mapping[str, str], known: Mapping[str, float]) -> None:
+        """Forget an earlier run: one object may serve several runs, one after the other."""
+        self._units, self._unit_of, self._known = units, unit_of, known
         self._next_look = 1
-        self.estimate = Estimate.without("too_few", "no unit is finished", level=level)
+        self.estimate = Estimate.without("too_few", "no unit is finished", level=self.level)
         self.n_units = 0
         self.answer: str | None = None
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         """Fix the order of the units."""
+        if self._is_running:
+            raise InputError(
+                "One StopWhenKnown serves one run at a time. Give each task one of its own, or run the models one after the other."
+            )
+        names = [one.name for one in task.scorers or []]
+        if self.scorer is not None and names and self.scorer not in names:
+            raise OptionError.unknown("scorer", self.scorer, names)
         unit_of = {
             str(s.id): str((s.metadata or {}).get(self.cluster, s.id)) if self.cluster else str(s.id) for s in samples
         }
+        known: Mapping[str, float] = {}
         if self._baseline is not None:
-            known = self._baseline.means()
+            if self._baseline.units.outside is not None:
+                raise InputError(f"The baseline has a score of {self._baseline.units.outside:g}, not between 0 and 1.")
+            known = _paired_with({str(s.id): _opening(s.input) for s in samples}, self._baseline)
             unit_of = {item: unit for item, unit in unit_of.items() if item in known}
             if not unit_of:
-                raise InputError("The baseline has no sample id in common with this task. Give a log of the same task.")
-        self._unit_of = unit_of
+                raise InputError("The baseline has no sample in common with this task. Give a log of the same task.")
         order = _ordered(list(dict.fromkeys(unit_of.values())), is_random=bool(task.dataset.shuffled), seed=self.seed)
         sizes = Counter(unit_of.values())
-        self._units = _Units(order, {unit: epochs * sizes[unit] for unit in order})
+        self._begin(_Units(order, {unit: epochs * sizes[unit] for unit in order}), unit_of, known)
+        _hear_of_errors(task.eval_id, self)
+        self._is_running = True
         return "howsure: stop when you know"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:  # noqa: A002 - Inspect's name
@@ -181,22 +212,17 @@ class StopWhenKnown:
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:  # noqa: A002
         """Take a score, and look at the confidence sequence if a further unit counts."""
-        item = str(id)
-        if item not in self._unit_of:
-            return
-        values = {name: one.score.value for name, one in scores.items()}
-        score = _score_of(values, self.scorer)
-        if score is None:
-            self._units.failed.add(self._unit_of[item])
-            return
-        if self._baseline is not None:
-            score -= self._baseline.means()[item]
-        self._units.add(self._unit_of[item], item, epoch, score)
-        self._look()
+        self._take(str(id), epoch, _score_of({name: one.score.value for name, one in scores.items()}, self.scorer))
+
+    def _take(self, item: str, epoch: int, score: float | None) -> None:
+        if item in self._unit_of:
+            self._units.take(self._unit_of[item], item, epoch, score, self._known.get(item, 0.0))
+            self._look()
 
     async def complete_task(self) -> dict[str, Any]:
         """What the log keeps: the question, the answer and the confidence sequence."""
         self._look(is_last=True)
+        self._is_running = False
         return {
             "answer": self.answer or "open",
             "quantity": ("mean" if self._baseline is None else "difference from the baseline")
@@ -218,8 +244,7 @@ class StopWhenKnown:
             return
         self._next_look = len(values) + 1 + len(values) // 50
         bounds = (0.0, 1.0) if self._baseline is None else (-1.0, 1.0)
-        found = mean_sequence(values, n_planned=len(self._units.order), level=self.level, bounds=bounds)
-        self.estimate, self.n_units = found.estimate, len(values)
+        self.estimate, self.n_units = self._units.sequence(values, self.level, bounds), len(values)
         self.answer = self.question.answer(self.estimate)
 
 
@@ -363,7 +388,7 @@ def watch(
     rows, notes = [], []
     for run in runs:
         values = run.units.finished()
-        estimate = mean_sequence(list(values.values()), n_planned=len(run.units.order), level=level).estimate
+        estimate = run.units.sequence(list(values.values()), level)
         finished = [
             unit for unit in run.units.order if len(run.units.scores.get(unit, {})) == run.units.n_samples[unit]
         ]
@@ -385,6 +410,13 @@ def watch(
             notes.append(
                 f"{Path(run.path).name}: the dataset was not shuffled, so finished units wait; run with --sample-shuffle."
             )
+    for position, run in enumerate(runs):
+        notes += [
+            f"{Path(run.path).name} and {Path(other.path).name} are not compared: one sample id stands for different inputs. When both are "
+            "finished, howsure compare pairs them by content."
+            for other in runs[position + 1 :]
+            if run.task == other.task and not _is_same(run.openings, other.openings)
+        ]
     pairs = list(_pairs(runs, Question(threshold=0.0, margin=margin, precision=precision), level))
     settings = {"threshold": threshold, "margin": margin, "precision": precision, "level": level, "scorer": scorer}
     return Watch(runs=tuple(rows), pairs=tuple(pairs), provenance=Provenance(settings, seed=seed, notes=tuple(notes)))
@@ -392,12 +424,15 @@ def watch(
 
 @dataclass(frozen=True)
 class _Run:
+    """A log; ``openings`` are the beginnings of the inputs of its samples."""
+
     path: str
     task: str
     model: str
     status: str
     is_shuffled: bool
     units: _Units
+    openings: Mapping[str, str]
 
     def means(self) -> dict[str, float]:
         """Mean of every finished item, in any order."""
@@ -418,6 +453,9 @@ def _run_of(path: str, scorer: str | None, seed: int) -> _Run:
         samples = read_eval_log_sample_summaries(path)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{path}: is not a readable Inspect log ({error}).") from None
+    names = {name for sample in samples for name in sample.scores or {}}
+    if scorer is not None and names and scorer not in names:
+        raise OptionError.unknown("scorer", scorer, sorted(names))
     dataset = header.eval.dataset
     ids = [str(one) for one in dataset.sample_ids or dict.fromkeys(sample.id for sample in samples)]
     order = _ordered(list(dict.fromkeys(ids)), is_random=bool(dataset.shuffled), seed=seed)
@@ -425,18 +463,66 @@ def _run_of(path: str, scorer: str | None, seed: int) -> _Run:
     for sample in samples:
         item = str(sample.id)
         score = _score_of({name: one.value for name, one in (sample.scores or {}).items()}, scorer)
-        if sample.error or (score is None and sample.completed):
-            units.failed.add(item)
-        elif score is not None:
-            units.add(item, item, sample.epoch, score)
-    return _Run(path, header.eval.task, header.eval.model, header.status, bool(dataset.shuffled), units)
+        if sample.error or score is not None or sample.completed:
+            units.take(item, item, sample.epoch, None if sample.error else score)
+    openings = {str(sample.id): _opening(sample.input) for sample in samples}
+    return _Run(path, header.eval.task, header.eval.model, header.status, bool(dataset.shuffled), units, openings)
+
+
+def _opening(content: Any) -> str:
+    """The beginning of a sample's input; summaries of samples have no more of it."""
+    text = content if isinstance(content, str) else "\n".join(message.text for message in content)
+    return text[:4000]
+
+
+def _is_same(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
+    """Whether samples of one id have one input. Inspect numbers samples without an id after it has shuffled them."""
+    return all(b[item] == opening for item, opening in a.items() if item in b)
+
+
+def _paired_with(openings: Mapping[str, str], baseline: _Run) -> dict[str, float]:
+    """The baseline's mean on each sample: by id, or by input where ids stand for other samples."""
+    means = baseline.means()
+    if _is_same(openings, baseline.openings):
+        return {item: means[item] for item in openings if item in means}
+    by_input = {baseline.openings[item]: mean for item, mean in means.items()}
+    if len(by_input) < len(means) or len(set(openings.values())) < len(openings):
+        raise InputError(
+            "The baseline's sample ids stand for other samples, and inputs are not unique. Give the samples ids of their own."
+        )
+    return {item: by_input[opening] for item, opening in openings.items() if opening in by_input}
+
+
+_RUNNING: WeakValueDictionary[str, StopWhenKnown] = WeakValueDictionary()
+
+
+def _hear_of_errors(eval_id: str, stopper: StopWhenKnown) -> None:
+    """Have Inspect report samples that end in an error: it does not give them to `complete_sample`, and later units would wait forever."""
+    from inspect_ai.hooks import Hooks, SampleEnd, hooks
+
+    if not _HOOKS:
+
+        class Errors(Hooks):
+            def enabled(self) -> bool:
+                return len(_RUNNING) > 0
+
+            async def on_sample_end(self, data: SampleEnd) -> None:
+                running, sample = _RUNNING.get(data.eval_id), data.sample
+                if running is not None and sample.error is not None:
+                    running._take(str(sample.id), sample.epoch, None)
+
+        _HOOKS.append(hooks(name="howsure_errors", description="errors of samples, for StopWhenKnown")(Errors))
+    _RUNNING[eval_id] = stopper
+
+
+_HOOKS: list[Any] = []  # one for the life of the process
 
 
 def _pairs(runs: Sequence[_Run], question: Question, level: float) -> Iterable[WatchedDifference]:
     for position, a in enumerate(runs):
         for b in runs[position + 1 :]:
             shared = [unit for unit in a.units.order if unit in b.units.n_samples]
-            if a.task != b.task or len(shared) < 2:
+            if a.task != b.task or len(shared) < 2 or not _is_same(a.openings, b.openings):
                 continue
             means, values = (a.means(), b.means()), []
             for unit in shared:
@@ -445,7 +531,8 @@ def _pairs(runs: Sequence[_Run], question: Question, level: float) -> Iterable[W
                 if unit not in means[0] or unit not in means[1]:
                     break
                 values.append(means[0][unit] - means[1][unit])
-            found = mean_sequence(values, n_planned=len(shared), level=level, bounds=(-1.0, 1.0)).estimate
+            side = b.units if a.units.outside is None else a.units
+            found = replace(side, order=shared).sequence(values, level, (-1.0, 1.0))
             names = (a.model, b.model) if a.model != b.model else (Path(a.path).name, Path(b.path).name)
             yield WatchedDifference(
                 task=a.task,
@@ -468,9 +555,7 @@ def _ordered(units: list[str], *, is_random: bool, seed: int) -> list[str]:
 
 
 def _score_of(values: Mapping[str, Any], scorer: str | None) -> float | None:
-    """One score from 0 to 1; None where there is none."""
-    if scorer is not None and values and scorer not in values:
-        raise OptionError.unknown("scorer", scorer, values)
+    """One score; None where there is none."""
     value = values.get(scorer) if scorer is not None else next(iter(values.values()), None)
     if value is None:
         return None
@@ -481,6 +566,4 @@ def _score_of(values: Mapping[str, Any], scorer: str | None) -> float | None:
     if value is None:
         return None
     number = float(value_to_float()(value))
-    if not 0 <= number <= 1:
-        raise InputError(f"A score of {number:g} is not between 0 and 1. Confidence sequences need scores from 0 to 1.")
-    return number
+    return None if math.isnan(number) else number  # Inspect's unscored samples

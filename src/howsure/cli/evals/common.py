@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from howsure.cli.output import Console
     from howsure.evals.comparison import Difference
     from howsure.evals.summaries import SummaryRow
     from howsure.tables import Attempts
@@ -49,13 +50,15 @@ class Choosing:
         ),
     ] = None
 
-    def apply(self, attempts: Attempts) -> Attempts:
-        """The attempts that count."""
+    def apply(self, attempts: Attempts, console: Console) -> Attempts:
+        """The attempts that count; says what their scores are and what was left out."""
         from howsure.evals.reductions import reduce_attempts
         from howsure.evals.variants import select
 
         chosen = select(attempts, where=self.where or (), only=self.only or (), exclude=self.exclude or ())
-        return reduce_attempts(chosen, self.reduce or "mean")
+        counted = reduce_attempts(chosen, self.reduce or "mean")
+        console.notes(note for note in counted.notes if note not in attempts.notes)
+        return counted
 
 
 def words(text: str | None) -> list[str]:

@@ -63,7 +63,7 @@ def compare(
     """
     from howsure.evals.comparison import compare as compare_runs
 
-    attempts = choosing.apply(_read(inputs, reading, output))
+    attempts = choosing.apply(_read(inputs, reading, output), output.console)
     with progress_bar("comparing", output.console) as progress:
         result = compare_runs(
             attempts,

@@ -81,7 +81,7 @@ def gate(
     from howsure.evals.gating import EXIT_CODES
     from howsure.evals.gating import gate as judge
 
-    base, candidate = (choosing.apply(reading.attempts([one], output.console)) for one in inputs or [])
+    base, candidate = (choosing.apply(reading.attempts([one], output.console), output.console) for one in inputs or [])
     result = judge(base, candidate, margin=margin, suite=suite, level=level, cluster=cluster)
     told = {f"{side}: {note}" for side, one in (("base", base), ("candidate", candidate)) for note in one.notes}
     output.console.notes(note for note in result.provenance.notes if note not in told)

@@ -62,15 +62,23 @@ def items(
     caption = "Informative: some attempts score above 0.5 and others do not. Only such items can tell models apart."
     output.console.table("Saturation", columns, rows, caption)
     only_a, only_b = result.flips
+    is_several = len(result.evals) > 1  # items of one name may be in several evals
     flips = result.items.filter(result.items["flip"] != "")
     rows = [
-        (row["flip"], row["task"], row["score_a"], row["score_b"], estimate_of(row, "difference"))
+        (
+            row["flip"],
+            *([row["eval"]] if is_several else []),
+            row["task"],
+            *(f"{row[side]:.3g}" for side in ("score_a", "score_b")),
+            estimate_of(row, "difference"),
+        )
         for row in flips.head(_SHOWN).iter_rows(named=True)
     ]
     caption = f"Only {result.a} (a) solves {only_a:,} items, only {result.b} (b) {only_b:,}."
     caption += f" The first {_SHOWN} are shown; items.csv (-o) has all." if len(flips) > _SHOWN else ""
     if rows:
-        output.console.table("Flips", ("solved by", "item", "A", "B", f"A − B [{level:.0%}]"), rows, caption)
+        names = ("solved by", *(["eval"] if is_several else []), "item", "A", "B", f"A − B [{level:.0%}]")
+        output.console.table("Flips", names, rows, caption)
     suspects = result.items.filter("is_suspect").sort("discrimination")
     rows = [
         (row["task"], estimate_of(row, "success"), estimate_of(row, "discrimination"), f"{row['p_adjusted']:.3f}")

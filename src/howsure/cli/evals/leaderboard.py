@@ -9,7 +9,6 @@ import typer
 from howsure.cli.evals.common import Cluster
 from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, Seed, verb
-from howsure.estimates import chance
 
 __all__ = ["app"]
 
@@ -61,11 +60,8 @@ def leaderboard(
         for p in result.places
     ]
     columns = ("tier", "model", f"mean [{level:.0%}]", "rank, all together", "rank, this model alone", "items")
-    first = result.first_from_second
-    separated = "are separated" if first.is_separated else "are not separated"
     caption = (
-        f"Tier 1 contains the best model with {level:.0%} confidence. First and second, {first.a} and {first.b}, {separated} "
-        f"(p = {chance(first.p_adjusted)}, corrected for all pairs); items needed for {target:.0%} power: {first.items_needed}. "
+        f"Tier 1 contains the best model with {level:.0%} confidence. {result.separation} "
         f"Test: {result.method}. Shown: {result.estimand}."
     )
     output.console.table("Leaderboard", columns, rows, caption)

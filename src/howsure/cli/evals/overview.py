@@ -47,7 +47,7 @@ def overview(
     """
     from howsure.evals.overviews import overview as look
 
-    attempts = choosing.apply(reading.attempts(inputs, output.console))
+    attempts = choosing.apply(reading.attempts(inputs, output.console), output.console)
     with progress_bar("comparing", output.console) as progress:
         result = look(attempts, by=by, cluster=cluster, level=level, power=target, seed=seed, progress=progress)
     say = output.console.say

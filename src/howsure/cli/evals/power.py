@@ -59,8 +59,9 @@ def power(
     """
     from howsure.evals.planning import power as plan_power
 
+    pilot = reading.attempts(inputs, output.console) if inputs else None
     result = plan_power(
-        reading.attempts(inputs, output.console) if inputs else None,
+        pilot,
         effect=effect,
         n_items=items,
         power=target,
@@ -75,6 +76,7 @@ def power(
         tokens_per_item=tokens_per_item,
         price=price,
     )
+    output.console.notes(result.provenance.notes[len(pilot.notes) if pilot else 0 :])
     columns: dict[str, list[Any]] = {
         "attempts per item": [row.epochs for row in result.rows],
         "items needed": [f"{row.items_needed:,}" for row in result.rows],

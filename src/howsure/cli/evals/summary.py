@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from howsure.cli.evals.common import Cluster, ItemsAre, Weights, decimals, estimands
+from howsure.cli.evals.common import Choosing, Cluster, ItemsAre, Weights, decimals, estimands
 from howsure.cli.finish import finish
 from howsure.cli.options import Inputs, Level, Output, Reading, verb
 
@@ -27,6 +27,7 @@ By = Annotated[
 def summary(
     inputs: Inputs,
     reading: Reading,
+    choosing: Choosing,
     output: Output,
     by: By = None,
     cluster: Cluster = "task",
@@ -48,7 +49,7 @@ def summary(
     """
     from howsure.evals.summaries import summary as summarize
 
-    attempts = reading.attempts(inputs, output.console)
+    attempts = choosing.apply(reading.attempts(inputs, output.console), output.console)
     result = summarize(attempts, by=by, cluster=cluster, items=items, weights=weights, level=level)
     output.console.notes(result.provenance.notes[len(attempts.notes) :])
     rows = [
