@@ -118,6 +118,7 @@ def test_comparisons_have_strengths_ties_and_position():
     )
     assert strength["s0"] > strength["s1"] > strength["s2"]
     assert systems.filter(pl.col("statistic").str.contains("shown first"))["value"][0] > 0
+    assert "Intervals of strengths are for other voters and other items." in found.provenance.notes
     ranked = study.analyze(rankings())
     assert ranked.to_frame("systems")["system"][0] == "s0"
     assert ranked.to_frame("agreement")["coefficient"].to_list() == ["kendall_tau"]

@@ -17,7 +17,7 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats import jackknife
 from howsure.stats._arrays import Floats
-from howsure.stats.correlation import coefficient
+from howsure.stats.correlation import kendall_between_rows
 from howsure.stats.crossed import crossed_mean
 from howsure.stats.latent_classes import dawid_skene
 from howsure.stats.means import mean
@@ -49,7 +49,6 @@ Answers = Literal["protocol", "ratings", "categories", "comparisons", "rankings"
 ANSWERS: tuple[Answers, ...] = ("protocol", "ratings", "categories", "comparisons", "rankings", "spans")
 
 _MOST_ORDERED = 11  # different values up to which numbers are also ordered categories
-_FEWEST_VOTERS = 5  # from which comparisons are clustered by voter
 
 
 class Rankings(Table):
@@ -484,13 +483,12 @@ def _comparisons(frame: pl.DataFrame, name: str, level: float, found: _Found) ->
     if both_bad:
         found.notes.append(f"{both_bad} votes that call both bad are counted as ties.")
     outcome = frame["outcome"].replace("both_bad", "tie").to_list()
-    clusters, unit = _voters(frame, "voter")
+    clusters, crossed, unit = _voters(frame, "voter")
     orders = {(a, b) for a, b in frame.select("a", "b").iter_rows()}
     is_turned = any((b, a) in orders for a, b in orders)
-    fit = bradley_terry(
-        frame["a"].to_list(), frame["b"].to_list(), outcome, clusters=clusters, position=is_turned, level=level
-    )
-    found.notes.append(f"Intervals of strengths are over {unit}.")
+    sides = frame["a"].to_list(), frame["b"].to_list()
+    fit = bradley_terry(*sides, outcome, clusters=clusters, crossed=crossed, position=is_turned, level=level)
+    found.notes.append(f"Intervals of strengths are for {unit}.")
     counts = pl.concat([frame["a"], frame["b"]]).value_counts()
     _strengths(fit, dict(counts.iter_rows()), name, level, found)
     for effect, one in fit.effects.items():
@@ -514,21 +512,16 @@ def _rankings(frame: pl.DataFrame, name: str, level: float, found: _Found) -> No
     )
     systems = [one for one in wide.columns if one not in ("rater", "item")]
     ranks = wide.select(systems).cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    clusters, unit = _voters(wide, "rater")
-    fit = plackett_luce(ranks, names=systems, clusters=clusters, level=level)
-    found.notes.append(f"Intervals of strengths are over {unit}.")
+    clusters, crossed, unit = _voters(wide, "rater")
+    fit = plackett_luce(ranks, names=systems, clusters=clusters, crossed=crossed, level=level)
+    found.notes.append(f"Intervals of strengths are for {unit}.")
     _strengths(fit, dict(frame["system"].value_counts().iter_rows()), name, level, found)
-    taus: dict[str, list[float]] = {}
-    for item in wide["item"].unique(maintain_order=True):
-        of_item = ranks[(wide["item"] == item).to_numpy()]
-        for one, other in combinations(np.where(np.isinf(of_item), len(systems) + 1.0, of_item), 2):
-            is_both = ~np.isnan(one + other)
-            if is_both.sum() > 1 and np.ptp(one[is_both]) and np.ptp(other[is_both]):
-                taus.setdefault(item, []).append(coefficient(one[is_both], other[is_both], "kendall"))
-    if not taus:
+    ordered = np.where(np.isinf(ranks), len(systems) + 1.0, ranks)
+    taus = [kendall_between_rows(ordered[(wide["item"] == item).to_numpy()]) for item in wide["item"].unique(maintain_order=True)]  # fmt: skip
+    totals = np.array([(np.nansum(one), (~np.isnan(one)).sum()) for one in taus if not np.isnan(one).all()])
+    if not len(totals):
         found.notes.append("No two raters ranked the same item, so their agreement is unknown.")
         return
-    totals = np.array([(sum(one), len(one)) for one in taus.values()])
     left = [
         float(rest[0] / rest[1])
         for part in jackknife.groups(len(totals))
@@ -540,13 +533,15 @@ def _rankings(frame: pl.DataFrame, name: str, level: float, found: _Found) -> No
     found.agreement(name, {"kendall_tau": tau}, "kendall_tau", sentence)
 
 
-def _voters(frame: pl.DataFrame, column: str) -> tuple[list[str] | None, str]:
-    """What comparisons are clustered by, and its name."""
-    if frame[column].n_unique() >= _FEWEST_VOTERS:
-        return frame[column].to_list(), f"{column}s"
-    if _FEWEST_VOTERS <= frame["item"].n_unique() < len(frame):
-        return frame["item"].to_list(), f"items (fewer than {_FEWEST_VOTERS} {column}s)"
-    return None, "comparisons, taken as independent"
+def _voters(frame: pl.DataFrame, column: str) -> tuple[list[str] | None, list[str] | None, str]:
+    """By what comparisons are clustered (those of one voter, those of one item), and the words for it."""
+    both = [(f"other {column}s", column), ("other items", "item")]
+    # one of them cannot speak of others, and where each has one comparison it is the comparison
+    used = [(words, frame[name].to_list()) for words, name in both if 1 < frame[name].n_unique() < len(frame)]
+    if not used:
+        return None, None, "comparisons, taken as independent"
+    labels = [one for _, one in used]
+    return labels[0], labels[1] if len(labels) > 1 else None, " and ".join(words for words, _ in used)
 
 
 def _strengths(fit: Strengths, counts: Mapping[str, int], name: str, level: float, found: _Found) -> None:
