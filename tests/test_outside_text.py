@@ -82,7 +82,13 @@ def test_any_text_comes_back(texts):
 
 def test_a_csv_file_changes_no_terminal_and_turns_no_letters():
     shown = csv_text(pl.DataFrame({"rater": [RED, REVERSED, r"C:\x1b", "שלום\u200f"], "a\x1bb": ["1", "2", "3", "4"]}))
-    assert shown.splitlines() == [r"rater,'a\x1bb", r"'gpt\x1b[31m-4,1", r"'gpt-\u202e4o,2", r"C:\x1b,3", "שלום\u200f,4"]
+    assert shown.splitlines() == [
+        r"rater,'a\x1bb",
+        r"'gpt\x1b[31m-4,1",
+        r"'gpt-\u202e4o,2",
+        r"C:\x1b,3",
+        "שלום\u200f,4",
+    ]
 
 
 def test_charts_hold_no_hidden_characters():

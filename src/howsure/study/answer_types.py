@@ -34,7 +34,9 @@ from howsure.stats.spans import Span, span_agreement
 from howsure.stats.system_differences import system_differences
 from howsure.study.agreement import clusters_used, coded, matrix_of, read_ratings
 from howsure.study.packet.design import AGAIN
+from howsure.study.scoring.exclusions import Rules, broken_rules
 from howsure.study.scoring.fidelity import is_pair
+from howsure.study.scoring.pair_data import Raters
 from howsure.study.scoring.pooling import design_of
 from howsure.tables import Column, Ratings, Table, Votes
 from howsure.tables.frames import parts_of
@@ -42,6 +44,8 @@ from howsure.tables.frames import parts_of
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.results.blocks import Section
+    from howsure.study.protocol import ItemStudy
+    from howsure.tables.frames import Source
 
 __all__ = ["ANSWERS", "AnswerAnalysis", "Rankings", "Spans", "analyze_answers", "read_answers"]
 
@@ -90,7 +94,7 @@ class AnswerAnalysis(Result):
     Table ``systems``: one row per dimension, system and category (value with its interval: mean rating, share of the category, or strength in log odds). Table ``differences``: one row per
     pair of systems and method (difference with its interval, p, p_holm). Table ``agreement``: one row per coefficient; ``is_reported`` says which fits scale and
     design. Table ``raters``: severity (how much lower a rater rates than the mean of all, on the latent scale of the ordinal model) or accuracy (probability of
-    giving the true category). Table ``labels``: the probable true category of each item. Table ``confusion``: what each rater gives where a category is true. A
+    giving the true category). Table ``exclusions``: one row per rule that a rater broke (rater, rule, measured, limit, reason). Table ``labels``: the probable true category of each item. Table ``confusion``: what each rater gives where a category is true. A
     table without rows is left out.
 
     Parameters
@@ -116,7 +120,7 @@ class AnswerAnalysis(Result):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``agreement``, ``systems``, ``differences``, ``raters``, ``labels`` and ``confusion``, where they have rows."""
+        """``agreement``, ``systems``, ``differences``, ``raters``, ``labels``, ``confusion`` and ``exclusions``, where they have rows."""
         return dict(self.rows)
 
     def as_dict(self) -> dict[str, Any]:
@@ -189,7 +193,7 @@ class _Found:
         self.sentences.append(f"{dimension}: {_COEFFICIENTS.get(report, report)} is {coefficients[report]}.")
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        order = ("agreement", "systems", "differences", "raters", "labels", "confusion")
+        order = ("agreement", "systems", "differences", "raters", "labels", "confusion", "exclusions")
         return {
             name: pl.DataFrame(self.rows[name], infer_schema_length=None, schema_overrides=_numbers(self.rows[name][0]))
             for name in order
@@ -225,6 +229,10 @@ def analyze_answers(
     dimension: str | None = None,
     design: str | None = None,
     scale: Scale | None = None,
+    raters: Raters | Source | None = None,
+    study: ItemStudy | None = None,
+    rules: Rules | None = None,
+    all_raters: bool = False,
     level: float = 0.95,
 ) -> AnswerAnalysis:
     """Analyse answers by their type.
@@ -254,6 +262,14 @@ def analyze_answers(
         Who the raters are; by default sampled where raters share items, else unidentified.
     scale : {"nominal", "ordinal", "interval"}, optional
         What ratings are, for the choice of the coefficient of agreement; by default nominal for categories and interval for numbers.
+    raters : Raters, frame or path, optional
+        One row per rater: minutes, and the shares of questions answered, of attention items right and of the quiz right. Who broke a rule is excluded.
+    study : ItemStudy, optional
+        Gives the time that the study takes and the pass mark of its quiz; see `howsure.study.scoring.exclusions.broken_rules`.
+    rules : Rules, optional
+        When a rater is excluded.
+    all_raters : bool
+        Exclude nobody.
     level : float
         Coverage of the intervals, between 0 and 1.
     """
@@ -266,6 +282,9 @@ def analyze_answers(
         raise OptionError(f"The table holds {kind or 'ratings'}, not {chosen}.")
     found = _Found()
     frames = _by_dimension(table, dimension, found)
+    known = None if raters is None else Raters.of(raters)
+    if not all_raters:
+        frames = _without_excluded(frames, chosen, known, study, rules, found)
     for name, frame in frames.items():
         if chosen == "comparisons":
             _comparisons(frame, name, level, found)
@@ -285,7 +304,14 @@ def analyze_answers(
             )
     _tell_differences(found, chosen)
     provenance = Provenance.of(
-        table, notes=found.notes, answers=chosen, dimension=dimension, design=design, scale=scale, level=level
+        table,
+        notes=found.notes,
+        answers=chosen,
+        dimension=dimension,
+        design=design,
+        scale=scale,
+        level=level,
+        all_raters=all_raters,
     )
     return AnswerAnalysis(
         answers=chosen,
@@ -312,6 +338,45 @@ def _by_dimension(table: Table, wanted: str | None, found: _Found) -> dict[str, 
     if wanted is not None and wanted not in there:
         raise OptionError.unknown("dimension", wanted, there)
     return {str(name): frame.filter(pl.col("dimension") == name) for name in there if wanted is None or name == wanted}
+
+
+def _without_excluded(
+    frames: dict[str, pl.DataFrame],
+    answers: str,
+    raters: Raters | None,
+    study: ItemStudy | None,
+    rules: Rules | None,
+    found: _Found,
+) -> dict[str, pl.DataFrame]:
+    """The answers of raters who broke no rule; who did, and why, is counted."""
+    who = "voter" if answers == "comparisons" else "rater"
+    given = []
+    for frame in frames.values():
+        if answers == "rankings":  # an answer is the order of the places on the screen
+            slot = pl.col("slot") if "slot" in frame.columns else pl.lit(None, pl.String)
+            order = slot.sort_by("rank", "slot" if "slot" in frame.columns else "rank").cast(pl.String)
+            answer = order.str.join(">", ignore_nulls=False).alias("answer")
+            given.append(frame.group_by("rater", "item", "dimension").agg(answer).drop("item"))
+            continue
+        column = {"comparisons": "outcome", "spans": None}.get(answers, "value")
+        answer = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
+        given.append(frame.select(pl.col(who).alias("rater"), "dimension", answer.alias("answer")))
+    said = pl.concat(given)
+    broken = broken_rules(said, raters, study, rules)
+    if not broken:
+        return frames
+    out = {one.rater for one in broken}
+    counts = {rule: len({one.rater for one in broken if one.rule == rule}) for rule in dict.fromkeys(one.rule for one in broken)}  # fmt: skip
+    n_all, told = said["rater"].n_unique(), ", ".join(f"{rule} {n}" for rule, n in counts.items())
+    if len(out) == n_all:
+        raise InputError(
+            f"All {n_all} raters broke a rule ({told}), so no answers remain. Look at the raters, or analyse all of them (all_raters)."
+        )
+    for one in broken:
+        found.add("exclusions", **vars(one))
+    found.sentences.append(f"{len(out)} of {n_all} raters are excluded by rule ({told}).")
+    kept = {name: frame.filter(~pl.col(who).is_in(list(out))) for name, frame in frames.items()}
+    return {name: frame for name, frame in kept.items() if len(frame)}
 
 
 # ratings and categories
