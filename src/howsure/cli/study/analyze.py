@@ -139,15 +139,22 @@ def _tell(found: Analysis, console: Console) -> None:
     statistics, everyone, level = found.findings.statistics, found.everyone.statistics, found.findings.settings.level
     has_two = found.has_exclusions
     columns = ("statistic", f"value [{level:.0%}]", *((f"all {len(found.everyone.raters)} raters",) if has_two else ()))
+    nobody = not found.findings.raters  # the same reason in every row makes the table wide
     rows = [
-        (name, one, *((everyone[name],) if has_two else ()))
+        (name, "no rater" if nobody else one, *((everyone[name],) if has_two else ()))
         for name, one in statistics.items()
         if _is_main(name, found)
     ]
     title = f"{len(found.findings.pairs)} pairs, {len(found.findings.raters)} of {len(found.quality.raters)} raters"
     console.table(title, columns, rows, lite_words())
     verdicts = [
-        (one.criterion.name, one.criterion, one.estimate.against(one.criterion.threshold), one.verdict, one.reason)
+        (
+            one.criterion.name,
+            one.criterion,
+            "no rater" if nobody else one.estimate.against(one.criterion.threshold),
+            one.verdict,
+            one.reason,
+        )
         for one in found.judgements
     ]
     console.table("Verdict", ("criterion", "requires", f"estimate [{level:.0%}]", "verdict", "because"), verdicts)
