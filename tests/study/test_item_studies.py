@@ -295,6 +295,16 @@ def test_a_page_speaks_german_and_any_translation(tmp_path, browser_page):
         read_words(tmp_path / "bad.yaml")
 
 
+def test_a_page_in_a_language_from_right_to_left_is_laid_out_so(tmp_path, browser_page):
+    items = [{"id": "i", "prompt": "سؤال؟", "responses": {"a": "نص أول", "b": "A second text."}}]
+    study = item_study([{"name": "better", "type": "pairwise", "question": "أيهما أفضل؟"}], items, language="ar")
+    page = browser_page(build(study, n_raters=1).pages[0].save(tmp_path / "p.html"), width=400)
+    page.locator(".next").click()
+    ways = "[...document.querySelectorAll('html, .option, .box')].map((one) => getComputedStyle(one).direction)"
+    assert sorted(page.evaluate(ways)) == ["ltr", *["rtl"] * 5]  # a text keeps its own direction
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_both_bundled_languages_say_everything_with_the_same_blanks():
     english, german = (Words.of(code).texts for code in ("en", "de"))
     assert set(english) == set(german)
