@@ -159,6 +159,24 @@ def _judged(
     return found_mean.estimate, truth
 
 
+def _long_tail(rng: np.random.Generator, level: float) -> tuple[Estimate, float]:
+    """Labels such as costs or minutes: few items make most of the mean."""
+    quality = rng.normal(0, 1, 300)
+    is_drawn, _ = draw_labels(np.full(300, 0.1), n_labels=30, seed=int(rng.integers(2**31)))
+    labels = np.where(is_drawn, np.exp(1.2 * quality), np.nan)
+    return judged_mean(labels, quality + rng.normal(0, 0.6, 300), level=level).estimate, float(np.exp(0.72))
+
+
+def _rare(rng: np.random.Generator, level: float) -> tuple[Estimate, float]:
+    """One item in 20 has the label 1, and who chose the probabilities knew nothing of the judge's errors."""
+    label = (rng.random(300) < 0.05).astype(np.float64)
+    judged = np.where(label == 1, rng.random(300) < 0.8, rng.random(300) < 0.15).astype(np.float64)
+    wanted = inclusion_probabilities(rng.exponential(1, 300) + 0.01, 30)
+    is_drawn, probabilities = draw_labels(wanted, n_labels=30, seed=int(rng.integers(2**31)))
+    found = judged_mean(np.where(is_drawn, label, np.nan), judged, probabilities=probabilities, level=level)
+    return found.estimate, 0.05
+
+
 @cache
 def _true_agreement_difference() -> float:
     rng = np.random.default_rng(12345)
@@ -311,6 +329,8 @@ CASES: list[Case] = [
         "60 of 300 labelled, 0/1",
         partial(_judged, n=300, n_labels=60, how="active", is_binary=True),
     ),
+    ("mean label, active", "30 of 300 labelled, 5 % are 1", _rare),
+    ("mean label, uniform: fails", "30 of 300 labelled, long tail", _long_tail),
     ("mean label, 3 judges", "30 of 300 labelled, ratings", partial(_judged, n=300, n_labels=30, n_judges=3)),
     ("mean label, clusters", "15 of 60 clusters of 5", partial(_judged, n=300, n_labels=75, n_clusters=60)),
     ("difference of two judges", "40 items, 4 raters", partial(_judge_pair, n=40)),
