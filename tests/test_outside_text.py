@@ -72,11 +72,23 @@ def test_what_we_write_we_read_back(tmp_path, ending):
     assert part.rows.collect().equals(frame)
 
 
-@given(st.lists(st.text(alphabet="'=+-@\t \r\nab1.", min_size=1), min_size=1))
+@given(st.lists(st.text(alphabet="'=+-@\t \r\nab1.\\x1u\x1b\u202e\u200f", min_size=1), min_size=1))
 def test_any_text_comes_back(texts):
     frame = pl.DataFrame({"text": texts})
     again = unguarded(pl.scan_csv(csv_text(frame).encode(), infer_schema=False)).collect()
     assert again.equals(frame)
+    assert not set(csv_text(frame)) & set("\x1b\u202e")
+
+
+def test_a_csv_file_changes_no_terminal_and_turns_no_letters():
+    shown = csv_text(pl.DataFrame({"rater": [RED, REVERSED, r"C:\x1b", "שלום\u200f"], "a\x1bb": ["1", "2", "3", "4"]}))
+    assert shown.splitlines() == [
+        r"rater,'a\x1bb",
+        r"'gpt\x1b[31m-4,1",
+        r"'gpt-\u202e4o,2",
+        r"C:\x1b,3",
+        "שלום\u200f,4",
+    ]
 
 
 def test_charts_hold_no_hidden_characters():
@@ -126,6 +138,7 @@ def test_a_hostile_file_is_harmless_from_end_to_end(hostile_runs, tmp_path):
     assert r"gpt\x1b[31m-4" in done.stdout
     assert not outside_text._SEVERAL_LINES.search(done.stdout + done.stderr)
     assert "'=cmd" in (out / "summary.csv").read_text()
+    assert not set("\x1b\x9b\u202e") & set((out / "summary.csv").read_text())
     page = (out / "summary_report.html").read_text()
     assert RED not in page
     assert "\u202e" not in page

@@ -7,8 +7,9 @@ Everything that leaves Howsure passes one of these functions::
     templates, html_table      HTML: the same, and markup is escaped
     drawn                      charts: the same, in every text of a specification
     json_text                  JSON: the same value, with invisible characters as JSON escapes
-    csv_text, guarded          CSV: text that a spreadsheet would take for a formula starts with an apostrophe
-    unguarded                  reading CSV: takes that apostrophe away again
+    csv_text, guarded          CSV: text that a spreadsheet would take for a formula starts with an apostrophe, and so does text
+                               in which characters that change a terminal or the direction of letters are written as escapes
+    unguarded                  reading CSV: takes apostrophes and escapes away again
     with_whole_letters         reading JSON: replaces halves of letters, which no file can hold
 """
 
@@ -57,6 +58,13 @@ _HALF_LETTER = re.compile(
 _SIGNS = r"(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])"
 _FORMULA = rf"^'*{_SIGNS}"
 _GUARDED = rf"^'(?P<text>'*{_SIGNS})"
+# What changes the screen that shows a CSV file: terminal controls, and overrides of the direction of letters. Marks of direction and
+# joiners stay: texts from right to left need them.
+_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb"
+_CONTROL = re.compile(rf"[{_CONTROLS}\\]")
+_IN_CSV = "[" + re.sub(r"\\u([0-9a-f]{4})", r"\\x{\1}", _CONTROLS) + "]"  # the same as polars spells it
+_ESCAPES = r"\\\\|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}"
+_ESCAPED = rf"(?s)^'[^\\]*(?:(?:{_ESCAPES})[^\\]*)+$"
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
 
@@ -113,7 +121,7 @@ def templates(load: Callable[[str], str], **options: Any) -> Environment:
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """A frame as CSV in which no text starts a formula."""
+    """A frame as CSV in which no text starts a formula or changes the screen."""
     return guarded(frame.lazy()).collect().write_csv()
 
 
@@ -121,14 +129,16 @@ def guarded(frame: pl.LazyFrame) -> pl.LazyFrame:
     """The frame with an apostrophe before each text (headers too) that a spreadsheet would take for a formula.
 
     Columns of numbers and texts that are a number stay as they are. A text that already starts with apostrophes before
-    such a sign gets one more, so that `unguarded` gives back exactly what was there.
+    such a sign gets one more, so that `unguarded` gives back exactly what was there. A text with characters that change a terminal or turn the
+    direction of letters gets an apostrophe too, and these characters are written as escapes, a backslash as two.
     """
     import polars as pl
 
+    frame = _each_text(frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)), rf"{_IN_CSV}|{_ESCAPED}", _escaped)  # fmt: skip
     schema = frame.collect_schema()
     is_formula = pl.col(pl.String).str.contains(_FORMULA) & ~pl.col(pl.String).str.contains(f"^{_NUMBER}$")
     guard = pl.when(is_formula).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep()
-    texts = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).with_columns(guard)
+    texts = frame.with_columns(guard)
     names = {
         name: f"'{name}" for name in schema.names() if re.match(_FORMULA, name) and not re.fullmatch(_NUMBER, name)
     }
@@ -136,12 +146,37 @@ def guarded(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def unguarded(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """The frame without the apostrophes that `guarded` put before texts and headers."""
+    """The frame without the apostrophes and escapes that `guarded` put into texts and headers."""
     import polars as pl
 
     names = {name: name[1:] for name in frame.collect_schema().names() if re.match(_GUARDED, name)}
     texts = frame.with_columns(pl.col(pl.String).str.replace(_GUARDED, "${text}"))
-    return texts.rename(names) if names else texts
+    return _each_text(texts.rename(names) if names else texts, _ESCAPED, _unescaped)
+
+
+def _each_text(frame: pl.LazyFrame, pattern: str, change: Callable[[str], str]) -> pl.LazyFrame:
+    """The frame with the texts (headers too) changed in which a pattern occurs; few have it."""
+    import polars as pl
+
+    def changed(texts: pl.Series) -> pl.Series:
+        at = texts.str.contains(pattern).fill_null(value=False)
+        if not at.any():
+            return texts
+        cells = [change(text) if is_one else text for text, is_one in zip(texts, at, strict=True)]
+        return pl.Series(texts.name, cells, dtype=pl.String)
+
+    names = frame.collect_schema().names()
+    has = pl.Series(names, dtype=pl.String).str.contains(pattern)
+    frame = frame.rename({name: change(name) for name, is_one in zip(names, has, strict=True) if is_one})
+    return frame.with_columns(pl.col(pl.String).map_batches(changed, return_dtype=pl.String, is_elementwise=True))
+
+
+def _escaped(text: str) -> str:
+    return "'" + _CONTROL.sub(lambda found: "\\\\" if found[0] == "\\" else _escape(found), text)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(_ESCAPES, lambda found: "\\" if found[0] == "\\\\" else chr(int(found[0][2:], 16)), text[1:])
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -8,7 +8,15 @@ from statsmodels.stats.power import NormalIndPower
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.stats.correlation import KINDS, coefficient, correlation, critical_r, disattenuate, power_of_correlation
+from howsure.stats.correlation import (
+    KINDS,
+    coefficient,
+    correlation,
+    critical_r,
+    disattenuate,
+    kendall_between_rows,
+    power_of_correlation,
+)
 from howsure.stats.reliability import intraclass
 
 
@@ -22,6 +30,17 @@ def test_summeval(summeval, reference):
         table = summeval[dimension]
         found = correlation(table.judge, table.people.mean(axis=1))
         assert found.estimate.value == pytest.approx(value, abs=5e-4)
+
+
+def test_kendall_of_all_rows_is_that_of_each_two():
+    ranks = np.random.default_rng(0).integers(1, 4, (7, 5)).astype(float)
+    ranks[1, 2] = ranks[3, 0] = np.nan
+    ranks[4] = 2.0  # no order
+    expected = []
+    for one, other in itertools.combinations(ranks, 2):
+        both = ~np.isnan(one + other)
+        expected.append(coefficient(one[both], other[both], "kendall"))
+    assert kendall_between_rows(ranks) == pytest.approx(expected, nan_ok=True)
 
 
 def test_scipy_agrees():

@@ -164,6 +164,31 @@ def test_intervals_over_few_voters_cover_and_independent_ones_do_not():
     assert independent < 0.8
 
 
+def test_intervals_for_other_items_cover_and_those_over_voters_alone_do_not():
+    """30 voters, 8 items, both with strengths of their own. 120 data sets: a standard error of 0.02."""
+    crossed, alone = [], []
+    for seed in range(120):
+        drawn = simulate_comparisons([0.5, -0.5], 500, np.random.default_rng(seed), n_voters=30, voter_sd=0.3, n_items=8, item_sd=0.6)  # fmt: skip
+        a, b = (["xy"[one] for one in side] for side in (drawn.a, drawn.b))
+        for hits, kinds in ((crossed, {"crossed": drawn.item}), (alone, {})):
+            found = bradley_terry(a, b, drawn.outcome, clusters=drawn.voter, **kinds).difference("x", "y")
+            # logit of the mean of P(x) over items and voters: 1 / sqrt(1 + 0.346 * 2 * (0.3² + 0.6²)) of 1
+            hits.append(found.low <= 0.873 <= found.high)
+    assert np.mean(alone) < 0.85
+    assert np.mean(crossed) >= 0.9
+
+
+def test_two_kinds_of_clusters_are_no_narrower_than_either():
+    drawn = simulate_comparisons([0.4, 0, -0.4], 200, np.random.default_rng(1), tie=-0.5, n_voters=10, n_items=6, item_sd=0.5)  # fmt: skip
+    a, b = ([str(one) for one in side] for side in (drawn.a, drawn.b))
+    both = bradley_terry(a, b, drawn.outcome, clusters=drawn.voter, crossed=drawn.item)
+    for kind in (drawn.voter, drawn.item):
+        one = bradley_terry(a, b, drawn.outcome, clusters=kind)
+        assert (np.diag(both.covariance) >= np.diag(one.covariance) - 1e-12).all()
+    assert 5 <= both.df <= 14
+    assert both.n_clusters == 6
+
+
 def test_the_sandwich_agrees_with_the_jackknife_over_many_clusters(monkeypatch):
     s = simulate_comparisons(TRUE, 3000, np.random.default_rng(1), tie=-0.3, n_voters=190, voter_sd=0.5)
     left_out = bradley_terry(s.a, s.b, s.outcome, clusters=s.voter).strength("2")

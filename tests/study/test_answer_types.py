@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from howsure import study
-from howsure.errors import HowsureError, OptionError
+from howsure.errors import HowsureError, InputError, OptionError
 from howsure.stats.latent_classes import simulate_labels
 from howsure.stats.ordinal import simulate_ordinal
 from howsure.stats.paired_comparisons import simulate_comparisons, simulate_rankings
@@ -118,6 +118,7 @@ def test_comparisons_have_strengths_ties_and_position():
     )
     assert strength["s0"] > strength["s1"] > strength["s2"]
     assert systems.filter(pl.col("statistic").str.contains("shown first"))["value"][0] > 0
+    assert "Intervals of strengths are for other voters and other items." in found.provenance.notes
     ranked = study.analyze(rankings())
     assert ranked.to_frame("systems")["system"][0] == "s0"
     assert ranked.to_frame("agreement")["coefficient"].to_list() == ["kendall_tau"]
@@ -229,3 +230,116 @@ def test_what_is_collected_from_a_preset_can_be_analysed(preset, kinds, tmp_path
         first = ~pl.col("is_repeat") if "is_repeat" in frame.columns else ~pl.col("item").str.ends_with("/again")
         once = study.analyze(frame.filter(first))
         assert all(found.to_frame(one).equals(once.to_frame(one)) for one in once.tables)
+
+
+# who is excluded
+
+
+def _answered(n_raters=8, n_items=12, seed=0):
+    """Ratings from 1 to 5 of two systems; the last rater ticks 3 everywhere."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"r{rater}", f"i{item}/{system}", "q", 3.0 if rater == n_raters - 1 else float(rng.integers(1, 6)), system)
+        for rater in range(n_raters)
+        for item in range(n_items)
+        for system in "ab"
+    ]
+    return pl.DataFrame(rows, ["rater", "item", "dimension", "value", "system"], orient="row")
+
+
+def _known(n_raters=8, **changes):
+    rows = [
+        {"rater": f"r{n}", "minutes": 8.0, "complete": 1.0, "quiz": None, "attention": 1.0} for n in range(n_raters)
+    ]
+    for rater, change in changes.items():
+        rows[int(rater[1:])] |= change
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def test_raters_who_broke_a_rule_are_excluded_and_counted():
+    known = _known(r0={"attention": 0.0}, r1={"minutes": 0.5}, r2={"complete": 0.5, "attention": 0.0})
+    found = study.analyze(_answered(), answers="ratings", raters=known)
+    broken = {(row["rater"], row["rule"]) for row in found.to_frame("exclusions").to_dicts()}
+    alone = {("r0", "attention"), ("r1", "minutes"), ("r2", "complete"), ("r2", "attention"), ("r7", "straight-lining")}
+    assert broken == alone
+    assert (
+        found.sentences[0]
+        == "4 of 8 raters are excluded by rule (attention 2, minutes 1, complete 1, straight-lining 1)."
+    )
+    assert set(found.to_frame("raters")["rater"]) == {"r3", "r4", "r5", "r6"}
+    everyone = study.analyze(_answered(), answers="ratings", raters=known, all_raters=True)
+    assert "exclusions" not in everyone.tables
+    assert everyone.to_frame("raters")["rater"].n_unique() == 8
+    with pytest.raises(InputError, match="All 8 raters broke a rule"):
+        study.analyze(_answered(), answers="ratings", raters=_known().with_columns(attention=pl.lit(0.0)))
+
+
+def test_straight_lines_are_told_from_agreement_and_from_few_answers():
+    few = _answered(n_items=2)
+    assert "exclusions" not in study.analyze(few, answers="ratings").tables
+    agreed = _answered().with_columns(value=pl.when(pl.col("item") == "i0/a").then(2.0).otherwise(3.0))
+    agreed = agreed.with_columns(value=pl.when(pl.col("rater") == "r7").then(3.0).otherwise("value"))
+    assert "exclusions" not in study.analyze(agreed, answers="ratings").tables  # nearly all say 3
+    votes_of = [
+        (
+            f"v{n}",
+            f"i{item}",
+            *(("x", "y") if (item + n) % 2 else ("y", "x")),
+            "a" if n == 0 or (item * 7 + n) % 3 else "b",
+        )
+        for n in range(6)
+        for item in range(20)
+    ]
+    first = study.analyze(pl.DataFrame(votes_of, ["voter", "item", "a", "b", "outcome"], orient="row"))
+    assert first.to_frame("exclusions")["rater"].to_list() == ["v0"]  # always the one that was shown first
+    ranked = [
+        (f"r{n}", f"i{item}", system, 1 + (slot if n == 0 else (slot + item * (1 + n % 2)) % 3), slot)
+        for n in range(5)
+        for item in range(12)
+        for slot, system in enumerate("xyz"[item % 3 :] + "xyz"[: item % 3])
+    ]
+    lined = study.analyze(pl.DataFrame(ranked, ["rater", "item", "system", "rank", "slot"], orient="row"))
+    assert lined.to_frame("exclusions")["rater"].to_list() == ["r0"]
+
+
+def test_the_report_of_a_whole_study_counts_exclusions(command, tmp_path):
+    """From the simulated pages: a rater who misses the attention item is excluded, with the reason in terminal and report."""
+    from howsure.study.presets import init
+
+    init(tmp_path / "study", "likert")
+    for arguments in (
+        ("build", tmp_path / "study/study.yaml", "-o", tmp_path / "packet"),
+        ("simulate", "--packet", tmp_path / "packet", "--seed", 3, "-o", tmp_path / "simulated"),
+        ("collect", tmp_path / "simulated/answers", "--key", tmp_path / "packet/key.json", "-o", tmp_path / "out"),
+    ):
+        done = command("study", *arguments)
+        assert done.returncode == 0, done.stderr
+    raters = pl.read_csv(tmp_path / "out/raters.csv")
+    raters.with_columns(attention=pl.when(pl.col("rater") == "r01").then(0.0).otherwise(1.0), minutes=pl.lit(9.0)).write_csv(tmp_path / "out/raters.csv")  # fmt: skip
+    line = (
+        "study",
+        "analyze",
+        tmp_path / "out/ratings.csv",
+        "--study",
+        tmp_path / "packet/key.json",
+        "--dimension",
+        "faithful",
+    )
+    done = command(*line, "-o", tmp_path / "analysis")
+    assert done.returncode == 0, done.stderr
+    assert "of 8 raters are excluded by rule (attention 1" in done.stdout
+    assert "0% of the attention items" in (tmp_path / "analysis/analyze_report.html").read_text()
+    assert "r01,attention" in (tmp_path / "analysis/exclusions.csv").read_text()
+    assert "excluded" not in command(*line, "--all-raters").stdout
+
+
+def test_dimensions_with_other_scales_have_charts_of_their_own_and_reasons_are_told_once(command, tmp_path):
+    frame = _answered(n_items=4)
+    slider = frame.with_columns(dimension=pl.lit("slider"), value=pl.col("value") * 20 + pl.int_range(pl.len()) % 7)
+    pl.concat([frame, slider]).write_csv(tmp_path / "ratings.csv")
+    found = study.analyze(tmp_path / "ratings.csv", answers="ratings")
+    assert [name for name in found.charts() if name.startswith("systems")] == ["systems", "systems_2"]
+    told = command("study", "analyze", tmp_path / "ratings.csv").stdout
+    assert told.count("Report ICC(2,k)") == 1
+    tables = told[: told.index("Report ICC")]
+    assert max(len(line.rstrip()) for line in tables.splitlines()) <= 100

@@ -72,6 +72,12 @@ def test_every_preset_works_at_once_and_the_example_is_the_persona_preset(tmp_pa
         ({"items": [{"id": "x", "responses": {"again": "t", "b": "u"}}]}, "reserved"),
         ({"screening": [{"question": "?", "options": ["a", "b"], "admits": ["a", "b"]}]}, "screens nobody"),
         ({"markup": "html"}, "plain"),
+        ({"items": []}, "items: has no entries"),
+        ({"items": [{"id": "x", "responses": {"a": "t", "b": ""}}]}, "items.0.responses.b: is empty"),
+        (
+            {"show": "all", "items": [{"id": "x", "responses": {f"s{n}": "t" for n in range(20)}}]},
+            "2 to 12 are needed for show: all",
+        ),
         ({"colour": "red"}, "not a field"),
     ],
 )
@@ -89,6 +95,14 @@ def test_faults_are_named_with_their_line(tmp_path, change, told):
 
 
 # building
+
+
+def test_twenty_systems_are_compared_two_at_a_time():
+    items = [{"id": "i", "responses": {f"s{n:02d}": f"Text {n}." for n in range(20)}}]
+    study = item_study([{"name": "better", "type": "pairwise", "question": "?"}], items)
+    assert len(study.units) == 190
+    shown = [one.item for row in build(study, design="190x1/10").shown for one in row]
+    assert sorted(shown) == sorted(unit.id for unit in study.units)
 
 
 def test_pages_tell_neither_items_nor_systems(tmp_path):
@@ -279,6 +293,16 @@ def test_a_page_speaks_german_and_any_translation(tmp_path, browser_page):
     (tmp_path / "bad.yaml").write_text("place: Passo {numero}\n")
     with pytest.raises(InputError, match=r"no blank \{numero\}"):
         read_words(tmp_path / "bad.yaml")
+
+
+def test_a_page_in_a_language_from_right_to_left_is_laid_out_so(tmp_path, browser_page):
+    items = [{"id": "i", "prompt": "سؤال؟", "responses": {"a": "نص أول", "b": "A second text."}}]
+    study = item_study([{"name": "better", "type": "pairwise", "question": "أيهما أفضل؟"}], items, language="ar")
+    page = browser_page(build(study, n_raters=1).pages[0].save(tmp_path / "p.html"), width=400)
+    page.locator(".next").click()
+    ways = "[...document.querySelectorAll('html, .option, .box')].map((one) => getComputedStyle(one).direction)"
+    assert sorted(page.evaluate(ways)) == ["ltr", *["rtl"] * 5]  # a text keeps its own direction
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_both_bundled_languages_say_everything_with_the_same_blanks():

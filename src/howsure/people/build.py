@@ -23,7 +23,7 @@ from howsure.errors import InputError
 from howsure.outside_text import templates
 from howsure.people.protocol import Page
 from howsure.people.strict_json import canonical, digest, parse
-from howsure.people.words import Words
+from howsure.people.words import Words, direction
 from howsure.safe_io import read_bytes, write_atomic
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ def fill(template: str, scripts: Iterable[str], *, reaches: str, **values: Any) 
 
     code = f'(() => {{\n"use strict";\n{"".join(asset(f"{name}.js") for name in scripts)}}})();\n'
     look = asset("page.css")
+    if "page" in values:
+        values["direction"] = direction(values["page"].language)
     return (
         _templates()
         .get_template(template)

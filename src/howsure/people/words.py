@@ -14,13 +14,21 @@ from typing import Any
 from howsure.errors import InputError, closest
 from howsure.yaml_files import read_yaml
 
-__all__ = ["LANGUAGES", "Words", "read_words"]
+__all__ = ["LANGUAGES", "Words", "direction", "read_words"]
 
 LANGUAGES = ("en", "de")
 """The languages that are bundled."""
 
 _NAME = re.compile(r"\{([a-z]+)\}")
 Texts = Mapping[str, str | Mapping[str, str]]
+
+
+_FROM_RIGHT = ("ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "ug", "ur", "yi")
+
+
+def direction(language: str) -> str:
+    """``rtl`` for a language that is written from right to left, else ``ltr``."""
+    return "rtl" if language.partition("-")[0].lower() in _FROM_RIGHT else "ltr"
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,20 @@ def coefficient(x: Floats, y: Floats, kind: Kind = "pearson") -> float:
     return math.copysign(1.0, value) if 1 - abs(value) < 1e-12 else value
 
 
+def kendall_between_rows(ranks: Floats) -> Floats:
+    """Kendall's τ-b of every two rows of ranks, over the columns that both have (NaN: not there); NaN where a row has no order there."""
+    one, other = np.triu_indices(ranks.shape[1], 1)
+    with np.errstate(invalid="ignore"):
+        signs = np.sign(ranks[:, one] - ranks[:, other])
+    is_there = (~np.isnan(signs)).astype(np.float64)
+    signs = np.nan_to_num(signs)
+    ordered = (signs**2) @ is_there.T  # pairs of columns that the first row orders and the second has
+    total = np.sqrt(ordered * ordered.T)
+    tau = np.divide(signs @ signs.T, total, out=np.full(total.shape, np.nan), where=total > 0)
+    left, right = np.triu_indices(len(ranks), 1)
+    return np.asarray(tau[left, right])
+
+
 def disattenuate(correlation: Estimate, reliability: Estimate) -> Estimate:
     r"""The correlation there would be with scores without measurement error: :math:`r / \sqrt{\rho}`, within −1 and 1.
 

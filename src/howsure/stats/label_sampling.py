@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betaincinv
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
@@ -88,7 +89,9 @@ def judged_mean(
 
     with the leverage ℓ of a labelled item (MacKinnon and White's HC3). The first term is absent where the items are fixed; the second then has the
     factor 1 − π. The interval is t with Welch and Satterthwaite's degrees of freedom, where labels count by
-    :math:`(\sum \pi^{-2})^2 / \sum \pi^{-4}` minus the number of fitted coefficients.
+    :math:`(\sum \pi^{-2})^2 / \sum \pi^{-4}` minus the number of fitted coefficients. Where labels are 0 and 1 it is the exact (Clopper and Pearson) interval of a
+    share with the effective number of labels :math:`\hat\theta (1 - \hat\theta) / se^2 \cdot (t_{n-1} / t_{df})^2` (Korn and Graubard 1998); so a share of 0 has an
+    interval too.
 
     Parameters
     ----------
@@ -110,7 +113,8 @@ def judged_mean(
     References
     ----------
     Angelopoulos, Duchi and Zrnic (2023), *PPI++*; Zrnic and Candès (2024), *Active statistical inference*; Fisch and others (2024), *Stratified
-    prediction-powered inference*; Särndal, Swensson and Wretman (1992), *Model assisted survey sampling*.
+    prediction-powered inference*; Korn and Graubard (1998), *Confidence intervals for proportions with small expected number of positive counts
+    estimated from survey data*; Särndal, Swensson and Wretman (1992), *Model assisted survey sampling*.
     """
     check_level(level)
     if items not in ("sampled", "fixed"):
@@ -123,12 +127,25 @@ def judged_mean(
     with_judges, slopes = _fitted(sample, sample.judged, items)
     # strata may be made of the judges' ratings, so they too are a part of what the judges bring
     alone, _ = _fitted(replace(sample, strata=np.zeros_like(sample.strata)), sample.judged[:, :0], items)
-    sharpened, plain = (_around(one, level) for one in (with_judges, alone))
+    is_share = bool(np.isin(sample.labels[sample.is_known], (0.0, 1.0)).all())
+    n_units = n if sample.clusters is None else len(np.unique(sample.clusters[sample.is_known]))
+    trials = (n, n_units) if is_share else None
+    sharpened, plain = (_around(one, level, trials) for one in (with_judges, alone))
     saved = (alone.se / with_judges.se) ** 2 if with_judges.se > 1e-12 else None
     return JudgedMean(sharpened, plain, slopes, with_judges.se, with_judges.df, saved, n, size)
 
 
-def _around(fit: _Fit, level: float) -> Estimate:
+def _around(fit: _Fit, level: float, trials: tuple[int, int] | None) -> Estimate:
+    """The interval of a mean; of a share where the labels (``trials``: how many, in how many clusters) are 0 and 1."""
+    if trials is not None:
+        share, n = min(max(fit.value, 0.0), 1.0), float(trials[1])
+        if fit.se > 1e-12 and 0 < share < 1:
+            shrunk = t_quantile(level, trials[0] - 1) / t_quantile(level, fit.df)
+            n = share * (1 - share) / fit.se**2 * shrunk**2
+        hits, tail = share * n, (1 - level) / 2
+        low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
+        high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+        return Estimate(share, min(low, share), max(high, share), level)
     if fit.se < 1e-12:
         return certain(fit.value, "nothing varies, so nothing tells how rarely it would", level)
     far = t_quantile(level, fit.df) * fit.se
@@ -179,7 +196,9 @@ class _Sample:
 
     def lacks(self, level: float) -> Estimate | None:
         """Why nothing can be estimated."""
-        n, needed = int(self.is_known.sum()), self.judged.shape[1] + int(self.strata.max(initial=0)) + 3
+        # 6 judges fitted to 15 labels explain too much of them: the interval covered 90 %
+        n_judges = self.judged.shape[1]
+        n, needed = int(self.is_known.sum()), max(n_judges + int(self.strata.max(initial=0)) + 3, 3 * n_judges + 1)
         per_stratum = np.bincount(self.strata, self.is_known)
         if n < needed:
             return Estimate.without("too_few", f"{n} labelled items; {needed} are needed", level=level)

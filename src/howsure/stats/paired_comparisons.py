@@ -67,7 +67,9 @@ class Strengths:
     n : int
         Comparisons or rankings.
     n_clusters : int or None
-        Clusters of the covariance; None for the covariance of the likelihood.
+        Clusters of the covariance, the fewer of two crossed kinds; None for the covariance of the likelihood.
+    df : float
+        Degrees of freedom of the t quantile: clusters less 1, Satterthwaite's for two crossed kinds, infinite for the covariance of the likelihood.
     level : float
         Coverage of the intervals.
     """
@@ -80,13 +82,9 @@ class Strengths:
     log_likelihood: float
     n: int
     n_clusters: int | None
+    df: float
     level: float
     choices: _Choices = field(repr=False)
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom of the t quantile: clusters less 1, infinite for the covariance of the likelihood."""
-        return math.inf if self.n_clusters is None else self.n_clusters - 1.0
 
     @cached_property
     def is_ok(self) -> Bools:
@@ -208,6 +206,7 @@ def bradley_terry(
     *,
     weights: ArrayLike | None = None,
     clusters: Any = None,
+    crossed: Any = None,
     position: bool = False,
     covariates: Mapping[str, ArrayLike] | None = None,
     level: float = 0.95,
@@ -228,6 +227,10 @@ def bradley_terry(
     clusters : array of labels, optional
         Comparisons that are not independent, such as those of one voter. The covariance is then that of a jackknife over clusters (one Newton step; for more
         than 200 clusters the sandwich formula), and intervals use t with one degree of freedom less than clusters. Without, comparisons are independent.
+    crossed : array of labels, optional
+        A second kind of clusters, such as the items that voters judged. Intervals are then for other voters *and* other items:
+        :math:`V = V_o + (V_{voters} - V_o)_+ + (V_{items} - V_o)_+`, where :math:`V_o` takes comparisons as independent and + leaves out negative directions
+        (Cameron, Gelbach and Miller 2011); t with Satterthwaite's degrees of freedom.
     position : bool, default False
         Whether to estimate γ, the advantage of being shown first.
     covariates : mapping of str to array, optional
@@ -273,8 +276,8 @@ def bradley_terry(
             raise InputError(
                 f"{name}: {len(extra[name]):,} values for {len(first):,} comparisons. Give one per comparison."
             )
-    choices = _pair_choices(tuple(names), left, right, won, extra, _checked_weights(weights, len(first)), clusters)
-    return _fit(choices, level)
+    choices = _pair_choices(tuple(names), left, right, won, extra, _checked_weights(weights, len(first)))
+    return _fit(choices, level, [clusters, crossed])
 
 
 def plackett_luce(
@@ -284,6 +287,7 @@ def plackett_luce(
     ties: Literal["grouped", "broken"] = "grouped",
     weights: ArrayLike | None = None,
     clusters: Any = None,
+    crossed: Any = None,
     level: float = 0.95,
 ) -> Strengths:
     r"""Strengths from rankings: full or partial, with ties (Plackett 1975, Luce 1959; ties as in Turner et al. 2020).
@@ -303,8 +307,8 @@ def plackett_luce(
         the tied items are taken with equal weight; differences between items that are often tied are then shrunk towards 0.
     weights : array, optional
         How often each ranking counts; 1 by default.
-    clusters : array of labels, optional
-        Rankings that are not independent, such as those of one person; see `bradley_terry`.
+    clusters, crossed : array of labels, optional
+        Rankings that are not independent, such as those of one person and those of one item; see `bradley_terry`.
     level : float, default 0.95
         Coverage of the intervals, between 0 and 1.
 
@@ -332,8 +336,8 @@ def plackett_luce(
         raise InputError(
             f"names: {len(set(labels))} different ones for {table.shape[1]} columns of ranks. Give one name per column."
         )
-    choices = _ranking_choices(labels, table, ties, _checked_weights(weights, len(table)), clusters)
-    return _fit(choices, level)
+    choices = _ranking_choices(labels, table, ties, _checked_weights(weights, len(table)))
+    return _fit(choices, level, [clusters, crossed])
 
 
 class Comparisons(NamedTuple):
@@ -344,6 +348,7 @@ class Comparisons(NamedTuple):
     outcome: list[str]
     voter: Ints
     covariate: Floats
+    item: Ints
 
 
 def simulate_comparisons(
@@ -356,6 +361,8 @@ def simulate_comparisons(
     covariate: float = 0.0,
     n_voters: int = 1,
     voter_sd: float = 0.0,
+    n_items: int = 1,
+    item_sd: float = 0.0,
 ) -> Comparisons:
     """Comparisons of random pairs by random voters, as the model says.
 
@@ -375,6 +382,8 @@ def simulate_comparisons(
         Effect of a standard normal covariate.
     n_voters, voter_sd : int, float
         Voters, and the standard deviation of each voter's own strengths around the true ones.
+    n_items, item_sd : int, float
+        The same for what is judged, such as the prompts that were answered.
     """
     theta = finite(strengths, "strengths")
     first = rng.integers(len(theta), size=n)
@@ -383,9 +392,14 @@ def simulate_comparisons(
     own = theta + voter_sd * rng.standard_normal((n_voters, len(theta)))
     x = rng.standard_normal(n)
     eta = own[voter, first] - own[voter, second] + position + covariate * x
+    item = np.zeros(n, dtype=np.int64)
+    if item_sd:
+        item = rng.integers(n_items, size=n)
+        of_item = item_sd * rng.standard_normal((n_items, len(theta)))
+        eta += of_item[item, first] - of_item[item, second]
     odds = np.exp(np.column_stack([eta / 2, -eta / 2, np.full(n, -np.inf if tie is None else tie)]))
     drawn = (rng.random(n)[:, None] > np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)[:, :2]).sum(axis=1)
-    return Comparisons(first, second, [("a", "b", "tie")[one] for one in drawn], voter, x)
+    return Comparisons(first, second, [("a", "b", "tie")[one] for one in drawn], voter, x, item)
 
 
 def simulate_rankings(
@@ -454,7 +468,6 @@ class _Choices:
     worse: Ints
     by: Ints
     weights: Floats
-    cluster: Ints | None
 
     @cached_property
     def matrix(self) -> sparse.csr_matrix | Floats:
@@ -481,7 +494,6 @@ def _pair_choices(
     won: np.ndarray,
     extra: Mapping[str, Floats],
     weights: Floats,
-    clusters: Any,
 ) -> _Choices:
     """One stage for each ordered pair with the same covariates."""
     k, is_tie = len(names), won == "tie"
@@ -524,11 +536,10 @@ def _pair_choices(
         worse=np.concatenate([loser, winner[is_tie]]),
         by=np.concatenate([n, n[is_tie]]),
         weights=weights,
-        cluster=_clusters(clusters, len(left)),
     )
 
 
-def _ranking_choices(names: tuple[str, ...], ranks: Floats, ties: str, weights: Floats, clusters: Any) -> _Choices:
+def _ranking_choices(names: tuple[str, ...], ranks: Floats, ties: str, weights: Floats) -> _Choices:
     """One stage for each set from which items were chosen."""
     picked: list[tuple[frozenset[int], tuple[int, ...], float, int]] = []
     beats: list[tuple[int, int, int]] = []
@@ -587,7 +598,6 @@ def _ranking_choices(names: tuple[str, ...], ranks: Floats, ties: str, weights: 
         worse=worse,
         by=by,
         weights=weights,
-        cluster=_clusters(clusters, len(ranks)),
     )
 
 
@@ -616,15 +626,6 @@ def _checked_weights(weights: ArrayLike | None, n: int) -> Floats:
     return values
 
 
-def _clusters(labels: Any, n: int) -> Ints | None:
-    if labels is None:
-        return None
-    found = codes(labels, "clusters")
-    if len(found) != n:
-        raise InputError(f"Lengths differ: {n:,} observations, {len(found):,} cluster labels. Give one label for each.")
-    return found
-
-
 # the fit
 
 
@@ -648,14 +649,24 @@ _REASONS: dict[str, str] = {
 }
 
 
-def _fit(choices: _Choices, level: float) -> Strengths:
+def _fit(choices: _Choices, level: float, clusterings: Sequence[Any]) -> Strengths:
+    kinds = []
+    for labels in clusterings:
+        if labels is None:
+            continue
+        code, n = codes(labels, "clusters"), len(choices.weights)
+        if len(code) != n:
+            raise InputError(
+                f"Lengths differ: {n:,} observations, {len(code):,} cluster labels. Give one label for each."
+            )
+        # clusters without weight do not count
+        kinds.append(np.searchsorted(np.unique(code[choices.weights > 0]), code))
     solved = _solve(choices, choices.weights)
     k = len(choices.names)
     live = solved.is_live[:k]
     is_far = bool(np.abs(solved.parameters).max(initial=0.0) > _FAR) or not solved.converged
-    used = np.unique(choices.cluster[choices.weights > 0]) if choices.cluster is not None else None
-    n_clusters = None if used is None else len(used)
-    covariance = _covariance(choices, solved, used)
+    n_clusters = min((int(kind[choices.weights > 0].max()) + 1 for kind in kinds), default=None)
+    covariance, df = _covariance(choices, solved, kinds)
     states: list[State] = [
         "ok" if is_one else "undefined" if math.isnan(end) else "above_range" if end > 0 else "below_range"
         for end, is_one in zip(solved.beyond.tolist(), live, strict=True)
@@ -668,7 +679,6 @@ def _fit(choices: _Choices, level: float) -> Strengths:
     inner = covariance[:k, :k].copy()
     inner[outside] = np.nan
     inner[:, outside] = np.nan
-    df = math.inf if n_clusters is None else n_clusters - 1.0
     effects = {}
     for number, name in enumerate(choices.extras, start=k):
         if not solved.is_live[number]:
@@ -689,6 +699,7 @@ def _fit(choices: _Choices, level: float) -> Strengths:
         log_likelihood=solved.log_likelihood,
         n=len(choices.weights),
         n_clusters=n_clusters,
+        df=df,
         level=level,
         choices=choices,
     )
@@ -818,23 +829,31 @@ def _is_identified(hessian: Floats, live: Bools, number: int) -> bool:
     return own - explained > 1e-8 * own
 
 
-def _covariance(choices: _Choices, solved: _Solution, clusters: Ints | None) -> Floats:
-    """Of all parameters, with mean strength 0; NaN for those that are not live, and everywhere with one cluster."""
+def _covariance(choices: _Choices, solved: _Solution, kinds: Sequence[Ints]) -> tuple[Floats, float]:
+    """Of all parameters, with mean strength 0, and its degrees of freedom; NaN for those that are not live, and everywhere with one cluster."""
     k, p = len(choices.names), choices.design.shape[1]
     live = solved.is_live
     found = np.full((p, p), np.nan)
-    if not live.any() or (clusters is not None and len(clusters) < 2):
-        return found
+    sizes = [int(kind[choices.weights > 0].max()) + 1 for kind in kinds]
+    df = min(sizes, default=math.inf) - 1.0
+    if not live.any() or df < 1:
+        return found, df
     pinned = _pinned(solved.hessian, live, k)
-    if clusters is None or choices.cluster is None:
-        inner = np.linalg.inv(pinned)
-    else:
-        inner = _clustered(choices, solved, pinned, np.searchsorted(clusters, choices.cluster), len(clusters))
+    parts = [_clustered(choices, solved, pinned, kind, n) for kind, n in zip(kinds, sizes, strict=True)]
+    inner = parts[0] if parts else np.linalg.inv(pinned)
+    if len(parts) > 1:
+        alone = _clustered(choices, solved, pinned, np.arange(len(choices.weights)), len(choices.weights))
+        inner = alone.copy()
+        for part in parts:
+            values, vectors = np.linalg.eigh(part - alone)
+            inner += (vectors * np.maximum(values, 0.0)) @ vectors.T
+        traces = np.array([float(np.trace(part)) for part in parts])
+        df = max(float(traces.sum() ** 2 / (traces**2 / (np.array(sizes) - 1.0)).sum()), df)
     m = int(live[:k].sum())
     inner[:m] -= inner[:m].mean(axis=0)
     inner[:, :m] -= inner[:, :m].mean(axis=1, keepdims=True)
     found[np.ix_(live, live)] = inner
-    return found
+    return found, df
 
 
 def _clustered(choices: _Choices, solved: _Solution, pinned: Floats, cluster: Ints, n: int) -> Floats:

@@ -19,7 +19,7 @@ from howsure.stats.means import mean
 from howsure.stats.reliability import Scale
 from howsure.study.agreement import DESIGNS
 from howsure.study.answer_types import ANSWERS, AnswerAnalysis, Answers, analyze_answers, read_answers
-from howsure.study.protocol import DEFAULT_DIMENSIONS, Study
+from howsure.study.protocol import DEFAULT_DIMENSIONS, ItemStudy, Study, read_study
 from howsure.study.scoring.domains import EXPECTED, Order
 from howsure.study.scoring.exclusions import CheckedRater, Quality, Rules, check_raters
 from howsure.study.scoring.fidelity import PFI, Scored, ScoredDimension, is_pair, score
@@ -190,12 +190,13 @@ def analyze(
     dimension: str | None = None,
     scale: Scale | None = None,
     raters: Raters | Source | None = None,
-    study: Study | str | os.PathLike[str] | None = None,
+    study: Study | ItemStudy | str | os.PathLike[str] | None = None,
     model_scores: ModelScores | Source | None = None,
     criteria: Sequence[Criterion] = CRITERIA,
     order: Order | str = EXPECTED,
     design: Design | None = None,
     rules: Rules | None = None,
+    all_raters: bool = False,
     level: float = 0.95,
     seed: int = 0,
 ) -> Analysis | AnswerAnalysis:
@@ -216,9 +217,9 @@ def analyze(
     scale : {"nominal", "ordinal", "interval"}, optional
         What ratings are, for the choice of the coefficient of agreement; not for the protocol.
     raters : Raters, frame or path, optional
-        One row per rater: minutes, share of questions answered, share of the quiz right.
-    study : Study or path, optional
-        Names scales, domains and model scores.
+        One row per rater: minutes, shares of questions answered, of the quiz and of attention items right.
+    study : Study, ItemStudy or path, optional
+        Names scales, domains and model scores; of a study of any other type, the time that it takes and the pass mark.
     model_scores : ModelScores, frame or path, optional
         The model's score of each pair, and its domain; overrides those of the study.
     criteria : sequence of Criterion
@@ -228,7 +229,9 @@ def analyze(
     design : {"sampled", "fixed", "unidentified"}, optional
         Who the raters are; by default a sample of possible raters where raters share pairs, else unidentified.
     rules : Rules, optional
-        When a rater is excluded. Every statistic is also given for all raters.
+        When a rater is excluded. Every statistic of the protocol is also given for all raters.
+    all_raters : bool
+        Exclude nobody; not for the protocol.
     level : float
         Coverage of the intervals, between 0 and 1.
     seed : int
@@ -242,14 +245,28 @@ def analyze(
     if answers is not None and answers not in ANSWERS:
         raise OptionError.unknown("type of answers", answers, ANSWERS)
     kind, table = read_answers(ratings)
+    if isinstance(study, str | os.PathLike):
+        study = read_study(study)
+    items = study if isinstance(study, ItemStudy) else None
+    study = study if isinstance(study, Study) else None
     has_protocol = study is not None or model_scores is not None or _has_protocol(table)
     if (answers or ("protocol" if kind is None and has_protocol else kind or "ratings")) != "protocol":
-        return analyze_answers(table, answers=answers, dimension=dimension, design=design, scale=scale, level=level)
+        return analyze_answers(
+            table,
+            answers=answers,
+            dimension=dimension,
+            design=design,
+            scale=scale,
+            raters=raters,
+            study=items,
+            rules=rules,
+            all_raters=all_raters,
+            level=level,
+        )
     if not isinstance(table, Ratings):
         raise OptionError(f"The table holds {kind}, not ratings of the protocol.")
     ratings = table.numeric()
     raters = None if raters is None else Raters.of(raters)
-    study = None if study is None else Study.of(study)
     model_scores = None if model_scores is None else ModelScores.of(model_scores)
     order = Order.parse(order) if isinstance(order, str) else order
     if design is not None and design not in DESIGNS:

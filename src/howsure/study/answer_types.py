@@ -17,7 +17,7 @@ from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats import jackknife
 from howsure.stats._arrays import Floats
-from howsure.stats.correlation import coefficient
+from howsure.stats.correlation import kendall_between_rows
 from howsure.stats.crossed import crossed_mean
 from howsure.stats.latent_classes import dawid_skene
 from howsure.stats.means import mean
@@ -34,7 +34,9 @@ from howsure.stats.spans import Span, span_agreement
 from howsure.stats.system_differences import system_differences
 from howsure.study.agreement import clusters_used, coded, matrix_of, read_ratings
 from howsure.study.packet.design import AGAIN
+from howsure.study.scoring.exclusions import Rules, broken_rules
 from howsure.study.scoring.fidelity import is_pair
+from howsure.study.scoring.pair_data import Raters
 from howsure.study.scoring.pooling import design_of
 from howsure.tables import Column, Ratings, Table, Votes
 from howsure.tables.frames import parts_of
@@ -42,6 +44,8 @@ from howsure.tables.frames import parts_of
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
     from howsure.results.blocks import Section
+    from howsure.study.protocol import ItemStudy
+    from howsure.tables.frames import Source
 
 __all__ = ["ANSWERS", "AnswerAnalysis", "Rankings", "Spans", "analyze_answers", "read_answers"]
 
@@ -49,7 +53,6 @@ Answers = Literal["protocol", "ratings", "categories", "comparisons", "rankings"
 ANSWERS: tuple[Answers, ...] = ("protocol", "ratings", "categories", "comparisons", "rankings", "spans")
 
 _MOST_ORDERED = 11  # different values up to which numbers are also ordered categories
-_FEWEST_VOTERS = 5  # from which comparisons are clustered by voter
 
 
 class Rankings(Table):
@@ -91,7 +94,7 @@ class AnswerAnalysis(Result):
     Table ``systems``: one row per dimension, system and category (value with its interval: mean rating, share of the category, or strength in log odds). Table ``differences``: one row per
     pair of systems and method (difference with its interval, p, p_holm). Table ``agreement``: one row per coefficient; ``is_reported`` says which fits scale and
     design. Table ``raters``: severity (how much lower a rater rates than the mean of all, on the latent scale of the ordinal model) or accuracy (probability of
-    giving the true category). Table ``labels``: the probable true category of each item. Table ``confusion``: what each rater gives where a category is true. A
+    giving the true category). Table ``exclusions``: one row per rule that a rater broke (rater, rule, measured, limit, reason). Table ``labels``: the probable true category of each item. Table ``confusion``: what each rater gives where a category is true. A
     table without rows is left out.
 
     Parameters
@@ -117,7 +120,7 @@ class AnswerAnalysis(Result):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``agreement``, ``systems``, ``differences``, ``raters``, ``labels`` and ``confusion``, where they have rows."""
+        """``agreement``, ``systems``, ``differences``, ``raters``, ``labels``, ``confusion`` and ``exclusions``, where they have rows."""
         return dict(self.rows)
 
     def as_dict(self) -> dict[str, Any]:
@@ -190,7 +193,7 @@ class _Found:
         self.sentences.append(f"{dimension}: {_COEFFICIENTS.get(report, report)} is {coefficients[report]}.")
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        order = ("agreement", "systems", "differences", "raters", "labels", "confusion")
+        order = ("agreement", "systems", "differences", "raters", "labels", "confusion", "exclusions")
         return {
             name: pl.DataFrame(self.rows[name], infer_schema_length=None, schema_overrides=_numbers(self.rows[name][0]))
             for name in order
@@ -226,6 +229,10 @@ def analyze_answers(
     dimension: str | None = None,
     design: str | None = None,
     scale: Scale | None = None,
+    raters: Raters | Source | None = None,
+    study: ItemStudy | None = None,
+    rules: Rules | None = None,
+    all_raters: bool = False,
     level: float = 0.95,
 ) -> AnswerAnalysis:
     """Analyse answers by their type.
@@ -255,6 +262,14 @@ def analyze_answers(
         Who the raters are; by default sampled where raters share items, else unidentified.
     scale : {"nominal", "ordinal", "interval"}, optional
         What ratings are, for the choice of the coefficient of agreement; by default nominal for categories and interval for numbers.
+    raters : Raters, frame or path, optional
+        One row per rater: minutes, and the shares of questions answered, of attention items right and of the quiz right. Who broke a rule is excluded.
+    study : ItemStudy, optional
+        Gives the time that the study takes and the pass mark of its quiz; see `howsure.study.scoring.exclusions.broken_rules`.
+    rules : Rules, optional
+        When a rater is excluded.
+    all_raters : bool
+        Exclude nobody.
     level : float
         Coverage of the intervals, between 0 and 1.
     """
@@ -267,6 +282,9 @@ def analyze_answers(
         raise OptionError(f"The table holds {kind or 'ratings'}, not {chosen}.")
     found = _Found()
     frames = _by_dimension(table, dimension, found)
+    known = None if raters is None else Raters.of(raters)
+    if not all_raters:
+        frames = _without_excluded(frames, chosen, known, study, rules, found)
     for name, frame in frames.items():
         if chosen == "comparisons":
             _comparisons(frame, name, level, found)
@@ -286,7 +304,14 @@ def analyze_answers(
             )
     _tell_differences(found, chosen)
     provenance = Provenance.of(
-        table, notes=found.notes, answers=chosen, dimension=dimension, design=design, scale=scale, level=level
+        table,
+        notes=found.notes,
+        answers=chosen,
+        dimension=dimension,
+        design=design,
+        scale=scale,
+        level=level,
+        all_raters=all_raters,
     )
     return AnswerAnalysis(
         answers=chosen,
@@ -313,6 +338,45 @@ def _by_dimension(table: Table, wanted: str | None, found: _Found) -> dict[str, 
     if wanted is not None and wanted not in there:
         raise OptionError.unknown("dimension", wanted, there)
     return {str(name): frame.filter(pl.col("dimension") == name) for name in there if wanted is None or name == wanted}
+
+
+def _without_excluded(
+    frames: dict[str, pl.DataFrame],
+    answers: str,
+    raters: Raters | None,
+    study: ItemStudy | None,
+    rules: Rules | None,
+    found: _Found,
+) -> dict[str, pl.DataFrame]:
+    """The answers of raters who broke no rule; who did, and why, is counted."""
+    who = "voter" if answers == "comparisons" else "rater"
+    given = []
+    for frame in frames.values():
+        if answers == "rankings":  # an answer is the order of the places on the screen
+            slot = pl.col("slot") if "slot" in frame.columns else pl.lit(None, pl.String)
+            order = slot.sort_by("rank", "slot" if "slot" in frame.columns else "rank").cast(pl.String)
+            answer = order.str.join(">", ignore_nulls=False).alias("answer")
+            given.append(frame.group_by("rater", "item", "dimension").agg(answer).drop("item"))
+            continue
+        column = {"comparisons": "outcome", "spans": None}.get(answers, "value")
+        answer = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
+        given.append(frame.select(pl.col(who).alias("rater"), "dimension", answer.alias("answer")))
+    said = pl.concat(given)
+    broken = broken_rules(said, raters, study, rules)
+    if not broken:
+        return frames
+    out = {one.rater for one in broken}
+    counts = {rule: len({one.rater for one in broken if one.rule == rule}) for rule in dict.fromkeys(one.rule for one in broken)}  # fmt: skip
+    n_all, told = said["rater"].n_unique(), ", ".join(f"{rule} {n}" for rule, n in counts.items())
+    if len(out) == n_all:
+        raise InputError(
+            f"All {n_all} raters broke a rule ({told}), so no answers remain. Look at the raters, or analyse all of them (all_raters)."
+        )
+    for one in broken:
+        found.add("exclusions", **vars(one))
+    found.sentences.append(f"{len(out)} of {n_all} raters are excluded by rule ({told}).")
+    kept = {name: frame.filter(~pl.col(who).is_in(list(out))) for name, frame in frames.items()}
+    return {name: frame for name, frame in kept.items() if len(frame)}
 
 
 # ratings and categories
@@ -484,13 +548,12 @@ def _comparisons(frame: pl.DataFrame, name: str, level: float, found: _Found) ->
     if both_bad:
         found.notes.append(f"{both_bad} votes that call both bad are counted as ties.")
     outcome = frame["outcome"].replace("both_bad", "tie").to_list()
-    clusters, unit = _voters(frame, "voter")
+    clusters, crossed, unit = _voters(frame, "voter")
     orders = {(a, b) for a, b in frame.select("a", "b").iter_rows()}
     is_turned = any((b, a) in orders for a, b in orders)
-    fit = bradley_terry(
-        frame["a"].to_list(), frame["b"].to_list(), outcome, clusters=clusters, position=is_turned, level=level
-    )
-    found.notes.append(f"Intervals of strengths are over {unit}.")
+    sides = frame["a"].to_list(), frame["b"].to_list()
+    fit = bradley_terry(*sides, outcome, clusters=clusters, crossed=crossed, position=is_turned, level=level)
+    found.notes.append(f"Intervals of strengths are for {unit}.")
     counts = pl.concat([frame["a"], frame["b"]]).value_counts()
     _strengths(fit, dict(counts.iter_rows()), name, level, found)
     for effect, one in fit.effects.items():
@@ -514,21 +577,16 @@ def _rankings(frame: pl.DataFrame, name: str, level: float, found: _Found) -> No
     )
     systems = [one for one in wide.columns if one not in ("rater", "item")]
     ranks = wide.select(systems).cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    clusters, unit = _voters(wide, "rater")
-    fit = plackett_luce(ranks, names=systems, clusters=clusters, level=level)
-    found.notes.append(f"Intervals of strengths are over {unit}.")
+    clusters, crossed, unit = _voters(wide, "rater")
+    fit = plackett_luce(ranks, names=systems, clusters=clusters, crossed=crossed, level=level)
+    found.notes.append(f"Intervals of strengths are for {unit}.")
     _strengths(fit, dict(frame["system"].value_counts().iter_rows()), name, level, found)
-    taus: dict[str, list[float]] = {}
-    for item in wide["item"].unique(maintain_order=True):
-        of_item = ranks[(wide["item"] == item).to_numpy()]
-        for one, other in combinations(np.where(np.isinf(of_item), len(systems) + 1.0, of_item), 2):
-            is_both = ~np.isnan(one + other)
-            if is_both.sum() > 1 and np.ptp(one[is_both]) and np.ptp(other[is_both]):
-                taus.setdefault(item, []).append(coefficient(one[is_both], other[is_both], "kendall"))
-    if not taus:
+    ordered = np.where(np.isinf(ranks), len(systems) + 1.0, ranks)
+    taus = [kendall_between_rows(ordered[(wide["item"] == item).to_numpy()]) for item in wide["item"].unique(maintain_order=True)]  # fmt: skip
+    totals = np.array([(np.nansum(one), (~np.isnan(one)).sum()) for one in taus if not np.isnan(one).all()])
+    if not len(totals):
         found.notes.append("No two raters ranked the same item, so their agreement is unknown.")
         return
-    totals = np.array([(sum(one), len(one)) for one in taus.values()])
     left = [
         float(rest[0] / rest[1])
         for part in jackknife.groups(len(totals))
@@ -540,13 +598,15 @@ def _rankings(frame: pl.DataFrame, name: str, level: float, found: _Found) -> No
     found.agreement(name, {"kendall_tau": tau}, "kendall_tau", sentence)
 
 
-def _voters(frame: pl.DataFrame, column: str) -> tuple[list[str] | None, str]:
-    """What comparisons are clustered by, and its name."""
-    if frame[column].n_unique() >= _FEWEST_VOTERS:
-        return frame[column].to_list(), f"{column}s"
-    if _FEWEST_VOTERS <= frame["item"].n_unique() < len(frame):
-        return frame["item"].to_list(), f"items (fewer than {_FEWEST_VOTERS} {column}s)"
-    return None, "comparisons, taken as independent"
+def _voters(frame: pl.DataFrame, column: str) -> tuple[list[str] | None, list[str] | None, str]:
+    """By what comparisons are clustered (those of one voter, those of one item), and the words for it."""
+    both = [(f"other {column}s", column), ("other items", "item")]
+    # one of them cannot speak of others, and where each has one comparison it is the comparison
+    used = [(words, frame[name].to_list()) for words, name in both if 1 < frame[name].n_unique() < len(frame)]
+    if not used:
+        return None, None, "comparisons, taken as independent"
+    labels = [one for _, one in used]
+    return labels[0], labels[1] if len(labels) > 1 else None, " and ".join(words for words, _ in used)
 
 
 def _strengths(fit: Strengths, counts: Mapping[str, int], name: str, level: float, found: _Found) -> None:

@@ -38,6 +38,7 @@ _COEFFICIENTS = {
     "gwet_ac2_quadratic": "Gwet's AC2",
 }
 _UNIT = (-0.02, 1.02)
+_ONE_AXIS = 3.0  # dimensions share an axis when their ends differ by less than this factor
 
 
 def draw_analysis(analysis: Analysis) -> dict[str, Chart]:
@@ -66,14 +67,20 @@ def draw_answers(found: AnswerAnalysis) -> dict[str, Chart]:
         "rankings": "Plackett–Luce model",
     }
     systems = tables.get("systems", pl.DataFrame({"statistic": []}, schema={"statistic": pl.String}))
-    for statistic in systems["statistic"].unique(maintain_order=True).to_list()[:1]:
-        rows = systems.filter(pl.col("statistic") == statistic)
+    statistic = systems["statistic"][0] if len(systems) else ""
+    shown = systems.filter(pl.col("statistic") == statistic)
+    for number, rows in enumerate(_by_scale(shown) if len(shown) else [], 1):
         by_system = rows["system"].n_unique() > 1
         label = pl.col("system") if by_system or rows["category"].null_count() else pl.col("category")
         group = _second(rows, "category" if by_system else "dimension") or _second(rows, "dimension")
-        drawn["systems"] = interval_plot(
+        drawn["systems" if number == 1 else f"systems_{number}"] = interval_plot(
             _plain_rows(rows, label, group),
-            title=f"{statistic.capitalize()} of each {'system' if by_system else 'category' if rows['category'].drop_nulls().len() else 'dimension'}",
+            title=f"{statistic.capitalize()} of each {'system' if by_system else 'category' if rows['category'].drop_nulls().len() else 'dimension'}"
+            + (
+                ""
+                if rows["dimension"].n_unique() > 1 or shown["dimension"].n_unique() == 1
+                else f": {rows['dimension'][0]}"
+            ),
             caption=Caption(max(rows["n_ratings"].to_list()), "ratings at most", level, methods[found.answers]),
             label=Field("label", "System" if by_system else "Category"),
             value=_value_field(statistic),
@@ -103,6 +110,21 @@ def draw_answers(found: AnswerAnalysis) -> dict[str, Chart]:
             reference=Reference(0, "mean of all raters") if statistic.startswith("severity") else None,
         )
     return drawn
+
+
+def _by_scale(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Rows of dimensions that fit on one axis: a slider to 100 would press ratings from 1 to 5 together."""
+    sizes = rows.group_by("dimension", maintain_order=True).agg(
+        pl.max_horizontal(pl.col("value_high", "value").abs()).max().alias("size")
+    )
+    groups: list[tuple[float, list[str]]] = []
+    for dimension, size in sizes.iter_rows():
+        place = next((one for one in groups if one[0] / _ONE_AXIS <= (size or 0) <= one[0] * _ONE_AXIS), None)
+        if place:
+            place[1].append(dimension)
+        else:
+            groups.append((size or 0.0, [dimension]))
+    return [rows.filter(pl.col("dimension").is_in(names)) for _, names in groups]
 
 
 def _value_field(statistic: str) -> Field:

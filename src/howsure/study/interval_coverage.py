@@ -159,6 +159,24 @@ def _judged(
     return found_mean.estimate, truth
 
 
+def _long_tail(rng: np.random.Generator, level: float) -> tuple[Estimate, float]:
+    """Labels such as costs or minutes: few items make most of the mean."""
+    quality = rng.normal(0, 1, 300)
+    is_drawn, _ = draw_labels(np.full(300, 0.1), n_labels=30, seed=int(rng.integers(2**31)))
+    labels = np.where(is_drawn, np.exp(1.2 * quality), np.nan)
+    return judged_mean(labels, quality + rng.normal(0, 0.6, 300), level=level).estimate, float(np.exp(0.72))
+
+
+def _rare(rng: np.random.Generator, level: float) -> tuple[Estimate, float]:
+    """One item in 20 has the label 1, and who chose the probabilities knew nothing of the judge's errors."""
+    label = (rng.random(300) < 0.05).astype(np.float64)
+    judged = np.where(label == 1, rng.random(300) < 0.8, rng.random(300) < 0.15).astype(np.float64)
+    wanted = inclusion_probabilities(rng.exponential(1, 300) + 0.01, 30)
+    is_drawn, probabilities = draw_labels(wanted, n_labels=30, seed=int(rng.integers(2**31)))
+    found = judged_mean(np.where(is_drawn, label, np.nan), judged, probabilities=probabilities, level=level)
+    return found.estimate, 0.05
+
+
 @cache
 def _true_agreement_difference() -> float:
     rng = np.random.default_rng(12345)
@@ -258,6 +276,24 @@ def _votes(
     return fit.difference("0", "3"), 1.1
 
 
+@cache
+def _true_on_items() -> float:
+    """The difference in the population, which is smaller than that of one voter on one item."""
+    rng = np.random.default_rng(12345)
+    drawn = simulate_comparisons(_STRENGTHS, 200_000, rng, tie=-0.5, position=0.3, n_voters=50_000, voter_sd=0.4, n_items=50_000, item_sd=0.5)  # fmt: skip
+    a, b = ([str(one) for one in side] for side in (drawn.a, drawn.b))
+    return float(bradley_terry(a, b, drawn.outcome, position=True).difference("0", "3"))
+
+
+def _votes_on_items(rng: np.random.Generator, level: float, *, is_crossed: bool = True) -> tuple[Estimate, float]:
+    """600 votes of 30 voters on 8 items; voters and items both have strengths of their own."""
+    drawn = simulate_comparisons(_STRENGTHS, 600, rng, tie=-0.5, position=0.3, n_voters=30, voter_sd=0.4, n_items=8, item_sd=0.5)  # fmt: skip
+    a, b = ([str(one) for one in side] for side in (drawn.a, drawn.b))
+    items = drawn.item if is_crossed else None
+    fit = bradley_terry(a, b, drawn.outcome, clusters=drawn.voter, crossed=items, position=True, level=level)
+    return fit.difference("0", "3"), _true_on_items()
+
+
 def _ranked(rng: np.random.Generator, level: float, *, n: int) -> tuple[Estimate, float]:
     ranks = simulate_rankings(_STRENGTHS, n, rng)
     fit = plackett_luce(ranks, names=["0", "1", "2", "3"], clusters=np.arange(n), level=level)
@@ -293,6 +329,8 @@ CASES: list[Case] = [
         "60 of 300 labelled, 0/1",
         partial(_judged, n=300, n_labels=60, how="active", is_binary=True),
     ),
+    ("mean label, active", "30 of 300 labelled, 5 % are 1", _rare),
+    ("mean label, uniform: fails", "30 of 300 labelled, long tail", _long_tail),
     ("mean label, 3 judges", "30 of 300 labelled, ratings", partial(_judged, n=300, n_labels=30, n_judges=3)),
     ("mean label, clusters", "15 of 60 clusters of 5", partial(_judged, n=300, n_labels=75, n_clusters=60)),
     ("difference of two judges", "40 items, 4 raters", partial(_judge_pair, n=40)),
@@ -308,6 +346,8 @@ CASES: list[Case] = [
     ("Dawid–Skene, accuracy: fails", "100 items, 20 % too hard for all", partial(_classes, n=100, hard=0.2)),
     ("overlap of spans", "30 texts, 3 raters", partial(_marked, n=30)),
     ("Bradley–Terry–Davidson", "240 votes of 12 voters", partial(_votes, n=240, voters=12)),
+    ("Bradley–Terry–Davidson", "600 votes of 30 voters on 8 items", _votes_on_items),
+    ("votes over voters alone: avoid", "600 votes of 30 voters on 8 items", partial(_votes_on_items, is_crossed=False)),
     ("votes as independent: avoid", "600 votes of 12 voters", partial(_votes, n=600, voters=12, is_clustered=False)),
     ("Plackett–Luce", "40 rankings of 4", partial(_ranked, n=40)),
     ("live mean, at the stop", "80 raters, true 3.2, threshold 3", partial(_stopped, kind="mean", effect=3.2)),

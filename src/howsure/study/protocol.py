@@ -704,10 +704,11 @@ class ItemStudy(StudyParts):
         if kinds & {"ranking", "best_worst"} and shown != "all":
             raise ValueError("a ranking and best_worst need show: all")
         least = 3 if "best_worst" in kinds else 2 if shown != "one" else 0
+        most = 12 if shown == "all" else 100
         for item in self.items:
-            if not least <= len(item.responses) <= 12 or (shown == "all" and len(item.responses) < 2):
+            if not least <= len(item.responses) <= most or (shown == "all" and len(item.responses) < 2):
                 raise ValueError(
-                    f"item {item.id!r} has {len(item.responses)} responses; {least} to 12 are needed for show: {shown}"
+                    f"item {item.id!r} has {len(item.responses)} responses; {least} to {most} are needed for show: {shown}"
                 )
             texts = (item.text or "", *item.responses.values())
             if "span" in kinds and not all(isinstance(text, str) for text in texts):
@@ -858,7 +859,8 @@ def _fault(error: ValidationError, document: Document, listed_in: Document, fiel
     where = document
     if listed_in is not document and place[:1] == (field_of,):
         where, place = listed_in, place if isinstance(listed_in.value, dict) else place[1:]
-    field = ".".join(str(part) for part in place)
+    # a check on top of a type adds a part that is no field of the file
+    field = ".".join(str(part) for part in place if "[" not in str(part))
     said = first["msg"].removeprefix("Value error, ")
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
     return f"{where.path}{where.line_of(place)}: {field or 'the study'}: {_REMEDY.get(first['type'], said)}.{more}"
@@ -870,4 +872,6 @@ _REMEDY = {
     "string_pattern_mismatch": "is blank or not an allowed name (a dimension: up to 30 of a–z 0–9 _, a letter first; an id: up to 40 of A–Z a–z 0–9 . _ -, a letter or digit first; a language: a code such as en)",
     "string_too_short": "is empty; fill it in",
     "string_type": "must be text; put it in quotes",
+    "too_short": "has no entries; give at least one",
+    "too_long": "has too many entries; `howsure study check --schema` says how many are allowed",
 }

@@ -261,7 +261,8 @@ def answer_tables(found: AnswerAnalysis, *, is_short: bool = False) -> list[Tabl
         frame = tables[name]
         if is_short and name == "agreement" and len(frame) > _FEW:
             usual = ("krippendorff_ordinal", "krippendorff_interval", "cronbach_alpha", "percent_agreement", "gwet_ac1")
-            frame = frame.filter((pl.col("is_reported") == "yes") | pl.col("coefficient").is_in(usual))
+            is_usual = pl.col("coefficient").is_in(usual) & (pl.col("value_state") == "ok")
+            frame = frame.filter((pl.col("is_reported") == "yes") | is_usual)
         kept = [text for text in texts if frame[text].drop_nulls().len()]
         rows: list[list[Cell]] = []
         for row in frame.iter_rows(named=True):
@@ -279,16 +280,17 @@ def answer_tables(found: AnswerAnalysis, *, is_short: bool = False) -> list[Tabl
         columns = [words.get(text, text) for text in kept]
         columns += [f"{value} [{level:.0%}]", *(words.get(key, key) for key in more)]
         blocks.append(_without_empty(TableBlock(columns, rows, title)))
+    if "exclusions" in tables:
+        excluded = [[row["rater"], row["rule"], row["reason"]] for row in tables["exclusions"].iter_rows(named=True)]
+        blocks.append(TableBlock(["rater", "rule", "because"], excluded, "Excluded by rule"))
     return blocks
 
 
 def answer_sections(found: AnswerAnalysis) -> list[Section]:
     """One section: the sentences, charts and tables, and how they were computed."""
     charts = [ChartBlock(chart) for chart in found.charts().values()]
-    notes = [Text("\n\n".join(found.provenance.notes))] if found.provenance.notes else []
     blocks: list[Block] = [
-        Text("\n\n".join((*found.sentences, *found.reasons.values()))),
-        *notes,
+        Text("\n\n".join(dict.fromkeys((*found.sentences, *found.reasons.values())))),
         *charts,
         *answer_tables(found),
         Method(_ANSWER_METHODS[found.answers]),
@@ -312,7 +314,7 @@ _ANSWER_METHODS = {
     "categories": _DIFFERENCES
     + "True labels come from Dawid and Skene's model: each item has one true category, each rater a confusion matrix, and raters err independently of each other. "
     "Where items are hard for all raters, errors are not independent, and accuracies are overestimated.",
-    "comparisons": "Strengths are log odds in the model of Bradley and Terry with Davidson's ties and, where pairs were shown in both orders, a position effect. Intervals are a jackknife over voters where there are at least 5.",
-    "rankings": "Strengths are log odds in the model of Plackett and Luce. Intervals are a jackknife over raters where there are at least 5.",
+    "comparisons": "Strengths are log odds in the model of Bradley and Terry with Davidson's ties and, where pairs were shown in both orders, a position effect. Intervals are for other voters and other items: V(voters) + V(items) − V(votes), each by a jackknife.",
+    "rankings": "Strengths are log odds in the model of Plackett and Luce. Intervals are for other raters and other items: V(raters) + V(items) − V(rankings), each by a jackknife.",
     "spans": "Overlap is Dice's coefficient over characters with the same label, pooled over pairs of raters. Spans match when they have the same label and overlap by half of their union. Alpha is Krippendorff's, over characters. Intervals are a jackknife over texts.",
 }

@@ -39,7 +39,9 @@ def analyze(
     ],
     output: Output,
     raters: Annotated[Path | None, _file("What is known of raters. [default: raters.csv beside the ratings]")] = None,
-    study: Annotated[Path | None, _file("The study file: scales, domains, model scores, minutes, pass mark.")] = None,
+    study: Annotated[
+        Path | None, _file("The study file or key.json: scales, domains, model scores, minutes, pass mark.")
+    ] = None,
     model_scores: Annotated[Path | None, _file("Columns item, score (0–1) and, if known, domain.")] = None,
     criteria: Annotated[
         Path | None, _file("YAML list of name, statistic, threshold, direction. [default: the protocol's]")
@@ -59,6 +61,9 @@ def analyze(
     scale: Annotated[
         str | None, _file("Not for the protocol: nominal, ordinal or interval. [default: nominal for text]")
     ] = None,
+    all_raters: Annotated[
+        bool, typer.Option("--all-raters", help="Exclude nobody (not for the protocol, which shows both).")
+    ] = False,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
@@ -68,12 +73,13 @@ def analyze(
     rule are excluded, and every statistic is also given for all raters; without raters there is no verdict. Writes analysis.json,
     statistics.csv, pairs.csv, raters.csv, exclusions.csv, charts and analyze_report.html.
 
-    Answers to other questions are analysed by their type: systems compared (Holm-corrected), agreement, raters, true labels. Writes answers.json, agreement.csv,
-    systems.csv, differences.csv, raters.csv, labels.csv, confusion.csv (those with rows), charts and analyze_report.html.
+    Answers to other questions are analysed by their type: systems compared (Holm-corrected), agreement, raters, true labels. Raters who broke a rule (completion, minutes,
+    attention, quiz, straight-lining) are excluded and counted. Writes answers.json, agreement.csv, systems.csv, differences.csv, raters.csv, labels.csv, confusion.csv,
+    exclusions.csv (those with rows), charts and analyze_report.html.
     """
     from howsure.study.analysis import Analysis
     from howsure.study.analysis import analyze as analyze_ratings
-    from howsure.study.protocol import Study
+    from howsure.study.protocol import read_study
     from howsure.study.scoring.domains import Order
     from howsure.study.scoring.pair_data import ModelScores
     from howsure.study.verdict import CRITERIA, read_criteria
@@ -86,11 +92,12 @@ def analyze(
         dimension=dimension,
         scale=scale,  # type: ignore[arg-type]  # checked there
         raters=beside,
-        study=Study.read(study) if study else None,
+        study=read_study(study) if study else None,
         model_scores=ModelScores(model_scores) if model_scores else None,
         criteria=read_criteria(criteria) if criteria else CRITERIA,
         order=Order.parse(order),
         design=design,  # type: ignore[arg-type]  # checked there
+        all_raters=all_raters,
         level=level,
         seed=seed,
     )
@@ -107,13 +114,18 @@ def _tell_answers(found: AnswerAnalysis, console: Console) -> None:
 
     for block in answer_tables(found, is_short=True):
         console.table(block.caption, block.columns, block.rows)
-    for sentence in (*found.reasons.values(), *found.sentences):
+    for sentence in dict.fromkeys((*found.reasons.values(), *found.sentences)):
         console.say(sentence)
 
 
 def _beside(ratings: Path) -> Path | None:
     path = ratings.parent / "raters.csv"
-    return path if path.is_file() else None
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        names = {name.strip() for name in file.readline().split(",")}
+    # an analysis of answers writes a table of this name too
+    return path if "rater" in names and "statistic" not in names else None
 
 
 def _refuse_to_overwrite(out: Path | None, raters: Path | None) -> None:
@@ -127,15 +139,22 @@ def _tell(found: Analysis, console: Console) -> None:
     statistics, everyone, level = found.findings.statistics, found.everyone.statistics, found.findings.settings.level
     has_two = found.has_exclusions
     columns = ("statistic", f"value [{level:.0%}]", *((f"all {len(found.everyone.raters)} raters",) if has_two else ()))
+    nobody = not found.findings.raters  # the same reason in every row makes the table wide
     rows = [
-        (name, one, *((everyone[name],) if has_two else ()))
+        (name, "no rater" if nobody else one, *((everyone[name],) if has_two else ()))
         for name, one in statistics.items()
         if _is_main(name, found)
     ]
     title = f"{len(found.findings.pairs)} pairs, {len(found.findings.raters)} of {len(found.quality.raters)} raters"
     console.table(title, columns, rows, lite_words())
     verdicts = [
-        (one.criterion.name, one.criterion, one.estimate.against(one.criterion.threshold), one.verdict, one.reason)
+        (
+            one.criterion.name,
+            one.criterion,
+            "no rater" if nobody else one.estimate.against(one.criterion.threshold),
+            one.verdict,
+            one.reason,
+        )
         for one in found.judgements
     ]
     console.table("Verdict", ("criterion", "requires", f"estimate [{level:.0%}]", "verdict", "because"), verdicts)

@@ -47,6 +47,7 @@ class DoneScreen {
     this.text = `${JSON.stringify(this.result, null, 1)}\n`;
     this.told = make("p", { class: "verdict", role: "status" });
     this.way = make("div", {});
+    this.copied = make("p", { class: "trouble", role: "status" });
     this.area = make("textarea", { class: "result", readonly: true, rows: 6, "aria-label": worded("result_label"), spellcheck: "false", dir: "ltr" });
     this.area.value = this.text;
   }
@@ -59,10 +60,15 @@ class DoneScreen {
       ...(this.courier ? [] : paragraphs(sending || worded("sending_text"))),
       this.told,
       this.way,
-      make("div", { class: "moves" }, button(worded("download"), () => this.download(), { class: "next" }), button(worded("copy"), () => this.copy())),
-      make("div", { class: "question" }, this.area),
+      this.own(),
       isOurs ? this.another() : null,
     ];
+  }
+
+  own() {
+    const moves = make("div", { class: "moves" }, button(worded("download"), () => this.download(), { class: "next" }), button(worded("copy"), () => this.copy()));
+    this.copy_of_answers = make("div", {}, moves, make("div", { class: "question", "aria-invalid": "false" }, this.area, this.copied));
+    return this.copy_of_answers;
   }
 
   async deliver() {
@@ -70,6 +76,10 @@ class DoneScreen {
     if (!received) return;
     this.progress.forget();
     this.way.replaceChildren(...completion(received.completion));
+    // nothing is left to do, so a copy for oneself is folded away
+    const folded = make("details", {}, make("summary", {}, worded("own_copy")));
+    this.copy_of_answers.replaceWith(folded);
+    folded.append(this.copy_of_answers);
   }
 
   download() {
@@ -82,11 +92,11 @@ class DoneScreen {
   async copy() {
     try {
       await navigator.clipboard.writeText(this.text);
-      this.told.textContent = worded("copied");
+      this.copied.textContent = worded("copied");
     } catch {
       this.area.focus();
       this.area.select();
-      this.told.textContent = worded("copy_by_hand");
+      this.copied.textContent = worded("copy_by_hand");
     }
   }
 

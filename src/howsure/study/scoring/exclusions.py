@@ -18,14 +18,15 @@ from howsure.study.scoring.fidelity import ScoredDimension, is_pair, parts_of
 from howsure.tables import Ratings
 
 if TYPE_CHECKING:
-    from howsure.study.protocol import Study
+    from howsure.study.protocol import ItemStudy, Study
     from howsure.study.scoring.pair_data import Raters
 
-__all__ = ["CheckedRater", "Exclusion", "Quality", "Rules", "check_raters"]
+__all__ = ["CheckedRater", "Exclusion", "Quality", "Rules", "broken_rules", "check_raters"]
 
 _FEWEST_PAIRS = 3  # fewer answers are alike by accident
 _FASTEST = 1 / 3  # of the expected time: 714 words per minute and 1.7 seconds per answer
 _FEWEST_TIMES = 3  # raters that make a median
+_BY_ACCIDENT = 0.001  # how rarely answers like those of the others may all be the same
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Rules:
     target_minutes: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, study: Study | None) -> Rules:
+    def of(cls, study: Study | ItemStudy | None) -> Rules:
         """The rules with a study's length, minutes and pass mark."""
         if study is None:
             return cls()
@@ -118,6 +119,52 @@ class Quality:
             "reason": pl.String,
         }
         return pl.DataFrame([vars(one) for one in self.exclusions], schema=kinds)
+
+
+def broken_rules(
+    answers: pl.DataFrame,
+    raters: Raters | None = None,
+    study: ItemStudy | None = None,
+    rules: Rules | None = None,
+) -> list[Exclusion]:
+    """Which raters of a study of any type broke which rules.
+
+    Minutes, completion, quiz and attention are those of ``raters``; what is not known excludes nobody. Straight-lining: a rater gave one answer to every
+    question, as it stood on the page, and answers drawn from those of the other raters would all be the same with a probability below 0.001.
+    So nobody is excluded where nearly all say the same, or after few answers.
+
+    Parameters
+    ----------
+    answers : pl.DataFrame
+        ``rater``, ``dimension`` and ``answer`` (text): one row per answer as it stood on the page; without an answer nothing is known of a straight line.
+    raters : Raters, optional
+        The table that `howsure study collect` writes beside the answers.
+    study : ItemStudy, optional
+        Gives the time that the study takes, and the pass mark of the quiz.
+    rules : Rules, optional
+        The limits; by default those of the study.
+    """
+    rules = rules or Rules.of(study)
+    known = _known(raters)
+    names = answers["rater"].unique().sort().to_list()
+    times = [known[one]["minutes"] for one in names if known.get(one, {}).get("minutes") is not None]
+    if study is None and rules.fewest_minutes is None and len(times) >= _FEWEST_TIMES:
+        rules = replace(rules, fewest_minutes=round(median(times) * _FASTEST, 1))
+    n_all = answers.drop_nulls("answer").group_by("dimension").agg(pl.len().alias("n_all"))
+    each = answers.drop_nulls("answer").group_by("dimension", "answer").agg(pl.len().alias("n_same"))
+    mine = answers.drop_nulls("answer").group_by("rater", "dimension").agg(pl.len().alias("n"), pl.col("answer").n_unique().alias("different"), pl.col("answer").first())  # fmt: skip
+    mine = mine.join(n_all, on="dimension").join(each, on=["dimension", "answer"])
+    share = (pl.col("n_same") - pl.col("n")) / (pl.col("n_all") - pl.col("n"))
+    lines = mine.filter(pl.col("n_all") > pl.col("n")).group_by("rater").agg(
+        (pl.col("different") == 1).all().alias("is_line"), (share ** pl.col("n")).min().alias("accident")
+    )  # fmt: skip
+    straight = set(lines.filter(pl.col("is_line"), pl.col("accident") < _BY_ACCIDENT)["rater"])
+    found = []
+    for rater in names:
+        told = known.get(rater, {})
+        facts = {name: told.get(name) for name in ("complete", "minutes", "attention", "consistency", "quiz")}
+        found += _broken(rater, facts, rules, is_straight=rater in straight)
+    return found
 
 
 def check_raters(

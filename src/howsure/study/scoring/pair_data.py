@@ -23,6 +23,7 @@ class Raters(Table):
         Column("minutes", "from the first page to the last", "number", low=0),
         Column("complete", "share of the questions answered", "number", low=0, high=1),
         Column("quiz", "share of the calibration quiz answered correctly", "number", low=0, high=1),
+        Column("attention", "share of the attention items answered correctly", "number", low=0, high=1),
         Column("slot_one", "share of the pairs whose target was shown first", "number", low=0, high=1),
     )
     key = ("rater",)
