@@ -23,7 +23,7 @@ from polars.testing import assert_frame_equal
 from howsure.cli.app import app
 from howsure.evals.simulator import simulate
 from howsure.tables import Attempts
-from servers import readers_world
+from servers import prepared_process, readers_world
 from servers.inspect_process import inspect
 from servers.openai_server import ChatServer
 
@@ -36,6 +36,10 @@ ASKING = ("openai/", "openai-api/", "openai-http/")  # models that a test server
 COMMAND = re.compile(r"^\s*([A-Z_]+=\S+ )*(\.venv/bin/)?(howsure|inspect|make|pip|python|git|docker|curl|uv) \S")
 
 
+def asks(text):
+    return any(model in text for model in ASKING)
+
+
 def fences(page):
     """Language and text of each block of a page."""
     return re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(), re.S | re.M)
@@ -45,7 +49,7 @@ def blocks(language, pages=PAGES):
     for page in pages:
         if page not in TUTORIALS:
             for number, text in enumerate([text for kind, text in fences(page) if kind == language], 1):
-                marks = [pytest.mark.heavy] if any(model in text for model in ASKING) or "demo" in text else []
+                marks = [pytest.mark.heavy] if asks(text) or "demo" in text else []
                 yield pytest.param(page, text, id=f"{page.stem}-{number}", marks=marks)
 
 
@@ -64,7 +68,7 @@ def run(desk):
     """
 
     def of(language, text, page=None):
-        if not any(model in text for model in ASKING):
+        if not asks(text):
             return ran(language, text, page, dict(os.environ))
         if not all(map(importlib.util.find_spec, ("inspect_ai", "openai"))):
             pytest.skip("models are asked with Inspect and openai")
@@ -74,7 +78,7 @@ def run(desk):
 
     def ran(language, text, page, env):
         if language == "python":
-            return done(subprocess.run([sys.executable, "-c", text], cwd=desk, capture_output=True, text=True, env=env))
+            return done(prepared_process.run(["-c", text], cwd=desk, env=env, inspect=asks(text)))
         return "".join(obeyed(line, page, env) for line in commands(text))
 
     def obeyed(line, page, env):
@@ -101,8 +105,8 @@ def run(desk):
             bring(desk, rest, page)
             more = ["--url", address] if "--download" in rest else []
             env |= {"XDG_CACHE_HOME": str(desk / "cache")} if more else {}
-            called = [sys.executable, "-m", "howsure", *rest, *more]
-            return done(subprocess.run(called, cwd=desk, capture_output=True, text=True, env=env))
+            called = ["-m", "howsure", *rest, *more]
+            return done(prepared_process.run(called, cwd=desk, env=env, inspect=asks(line)))
 
     def served(words, env):
         """The links; the first one opens, the open link with an id."""

@@ -10,6 +10,8 @@ import socket
 import subprocess
 import sys
 
+from servers import prepared_process
+
 ENVIRONMENT = os.environ | {"TEST_API_KEY": "none", "INSPECT_TELEMETRY": ""}
 
 
@@ -33,8 +35,7 @@ def start(file, *jobs):
 
 def inspect(*arguments, env=ENVIRONMENT, **options):
     """Inspect's own command."""
-    line = [sys.executable, "-m", "inspect_ai", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, env=env, timeout=300, check=False, **options)
+    return prepared_process.run(["-m", "inspect_ai", *arguments], inspect=True, env=env, **options)
 
 
 def work(do):
