@@ -89,6 +89,6 @@ def command():
     """Runs `howsure` as a user does, in a process of its own: ``command("summary", path, cwd=…)``."""
 
     def run(*arguments, **options):
-        return prepared_process.run(["-m", "howsure", *arguments], **options)
+        return prepared_process.run(["-m", "howsure", *arguments], inspect="--model" in arguments, **options)
 
     return run

@@ -26,15 +26,16 @@ READ_AT_IMPORTS = ("PYTHON", "NUMBA_", "POLARS_", "OMP_", "OPENBLAS_", "LC_", "L
 _servers = {}
 
 
-def run(arguments, *, inspect=False, cwd=None, env=None, input=None, timeout=300, **options):
+def run(arguments, *, inspect=False, cwd=None, env=None, timeout=300, **options):
     """What a program came to: its exit code and what it printed, as texts."""
     line = [sys.executable, *map(str, arguments)]
     env = dict(os.environ if env is None else env)
+    typed = options.pop("input", None)
     if options or _at_imports(env) != _at_imports(os.environ):
         options = {"capture_output": True, "text": True, "check": False} | options
-        return subprocess.run(line, cwd=cwd, env=env, input=input, timeout=timeout, **options)
+        return subprocess.run(line, cwd=cwd, env=env, input=typed, timeout=timeout, **options)
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        given.write((input or "").encode())
+        given.write((typed or "").encode())
         given.seek(0)
         asked = json.dumps([line[1:], str(cwd or Path.cwd()), env]).encode()
         server = _server(inspect)
@@ -61,7 +62,7 @@ def _server(inspect):
     if inspect not in _servers:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         line = [sys.executable, __file__, str(theirs.fileno()), *(["inspect"] if inspect else [])]
-        process = subprocess.Popen(line, pass_fds=[theirs.fileno()])
+        process = subprocess.Popen(line, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         theirs.close()
         _servers[inspect] = ours
         atexit.register(process.wait)
@@ -108,8 +109,6 @@ def _become(streams, arguments, folder, env):
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", errors="backslashreplace")
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(folder)
     os.environ.clear()
@@ -120,9 +119,9 @@ def _become(streams, arguments, folder, env):
     except SystemExit as end:
         code = end.code
         if not isinstance(code, int | None):
-            print(code, file=sys.stderr)
+            sys.stderr.write(f"{code}\n")
             code = 1
-    except BaseException:
+    except BaseException:  # noqa: BLE001  as Python does
         traceback.print_exc()
         code = 1
     finally:

@@ -42,7 +42,7 @@ def test_no_simulation_is_refused():
 
 @pytest.mark.heavy
 def test_what_is_not_to_be_avoided_covers():
-    rows = coverage_table(2000, seed=3)
+    rows = coverage_table(800, seed=3)
     kept = [row for row in rows if "avoid" not in row.method]
     avoided = [row for row in rows if "avoid" in row.method]
     assert all(isinstance(row, CoverageRow) for row in rows)
