@@ -106,8 +106,8 @@ def hostile_runs(tmp_path):
     return path
 
 
-def run(*arguments):
-    return prepared_process.run(["-m", "howsure", *arguments])
+def run(*arguments, **options):
+    return prepared_process.run(["-m", "howsure", *arguments], **options)
 
 
 def test_a_hostile_file_is_harmless_from_end_to_end(hostile_runs, tmp_path):
