@@ -18,7 +18,7 @@ ENVIRONMENT = os.environ | {"TEST_API_KEY": "none", "INSPECT_TELEMETRY": ""}
 def run(file, *jobs):
     """What each job came to."""
     asked = json.dumps(jobs, default=str) + "\n"
-    told = prepared_process.run([file], inspect=True, env=ENVIRONMENT, input=asked)
+    told = prepared_process.run([file], inspect=True, env=ENVIRONMENT, input=asked, timeout=300)
     results = [json.loads(line) for line in told.stdout.splitlines() if line.startswith("{")]
     assert len(results) == len(jobs), told.stderr
     return results
@@ -35,7 +35,7 @@ def start(file, *jobs):
 
 def inspect(*arguments, env=ENVIRONMENT, **options):
     """Inspect's own command."""
-    return prepared_process.run(["-m", "inspect_ai", *arguments], inspect=True, env=env, **options)
+    return prepared_process.run(["-m", "inspect_ai", *arguments], inspect=True, env=env, timeout=300, **options)
 
 
 def work(do):

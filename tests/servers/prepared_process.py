@@ -26,12 +26,19 @@ READ_AT_IMPORTS = ("PYTHON", "NUMBA_", "POLARS_", "OMP_", "OPENBLAS_", "LC_", "L
 _servers = {}
 
 
-def run(arguments, *, inspect=False, cwd=None, env=None, timeout=300, **options):
+def _at_imports(env):
+    return {name: value for name, value in env.items() if name.startswith(READ_AT_IMPORTS)}
+
+
+AT_OUR_START = _at_imports(os.environ)
+
+
+def run(arguments, *, inspect=False, cwd=None, env=None, timeout=None, **options):
     """What a program came to: its exit code and what it printed, as texts."""
     line = [sys.executable, *map(str, arguments)]
     env = dict(os.environ if env is None else env)
     typed = options.pop("input", None)
-    if options or _at_imports(env) != _at_imports(os.environ):
+    if options or _at_imports(env) != AT_OUR_START:
         options = {"capture_output": True, "text": True, "check": False} | options
         return subprocess.run(line, cwd=cwd, env=env, input=typed, timeout=timeout, **options)
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
@@ -51,10 +58,6 @@ def run(arguments, *, inspect=False, cwd=None, env=None, timeout=300, **options)
             file.seek(0)
             texts.append(file.read().decode())
     return subprocess.CompletedProcess(line, code, *texts)
-
-
-def _at_imports(env):
-    return {name: value for name, value in env.items() if name.startswith(READ_AT_IMPORTS)}
 
 
 def _server(inspect):
