@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from servers import prepared_process
-
 pytest_plugins = ["pytester"]
 EXAMPLE = Path(__file__).parents[2] / "examples/ci/test_assistant.py"
 IS_INSTALLED = any(one.name == "howsure" for one in importlib.metadata.entry_points(group="pytest11"))
@@ -22,9 +20,7 @@ def session(pytester):
         pytester.makepyfile(test_eval=code) if isinstance(code, str) else shutil.copy(
             code, pytester.path / "test_eval.py"
         )
-        line = ["-m", "pytest", *LOADED, "-p", "no:cacheprovider", "-q", *options]
-        told = prepared_process.run(line, cwd=pytester.path)
-        return pytest.RunResult(told.returncode, told.stdout.splitlines(), told.stderr.splitlines(), 0)
+        return pytester.runpytest_subprocess(*LOADED, "-p", "no:cacheprovider", "-q", *options)
 
     return run
 
@@ -32,8 +28,6 @@ def session(pytester):
 def code(share_right, n=60, marker="at_least=0.8"):
     return f"""
 import pytest
-
-from servers import prepared_process
 @pytest.mark.eval({marker})
 @pytest.mark.parametrize("i", range({n}))
 def test_items(i):
@@ -74,8 +68,6 @@ def test_what_is_no_assertion_stays_an_error_and_unmarked_tests_stay_tests(sessi
     found = session(
         """
 import pytest
-
-from servers import prepared_process
 @pytest.mark.eval(at_least=0.1)
 @pytest.mark.parametrize("i", range(20))
 def test_items(i):
@@ -92,8 +84,6 @@ def test_graded_scores_are_recorded(session):
     found = session(
         """
 import pytest
-
-from servers import prepared_process
 @pytest.mark.eval(at_least=0.5)
 @pytest.mark.parametrize("i", range(30))
 def test_items(i, record_property):
