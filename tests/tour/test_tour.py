@@ -134,10 +134,10 @@ def test_the_command_line_tours_through_inspect(tmp_path, command):
 
 @pytest.mark.heavy
 def test_intervals_hold_the_truth_as_often_as_they_say():
-    """Four tours: a share may stray by 0.06 or so by chance alone; a broken interval strays by far more. `howsure demo --coverage 20` has the table."""
-    found = cover(4, seed=100).by_instrument()
+    """Six tours: a share may stray by 0.05 or so by chance alone; a broken interval strays by far more."""
+    found = cover(6, seed=100).by_instrument()
     share = dict(found.select("instrument", "share").iter_rows())
-    assert 0.83 < share["All together"] < 0.97
+    assert 0.84 < share["All together"] < 0.96
     assert all(0.75 < one <= 1 for one in share.values()), share
 
 
