@@ -44,6 +44,9 @@ evidence: $(READY) ## full coverage and speed tables: writes evidence/ (takes lo
 	for of in time compare trend attempts; do $(BIN)/howsure horizon coverage --of $$of -o evidence/horizon-$$of; done
 	$(BIN)/howsure stitch coverage --resample all -o evidence/stitch
 	$(BIN)/howsure stitch coverage --departure all -o evidence/stitch_departures
+	$(BIN)/howsure stitch robustness examples/stitch/scores.csv -o evidence/stitch_models
+	$(BIN)/howsure study coverage -o evidence/study
+	$(BIN)/howsure claims coverage -o evidence/claims
 	$(BIN)/howsure demo --coverage 20 -o evidence/demo
 	$(BIN)/python -m benchmarks | tee evidence/benchmarks.txt
 

@@ -2,14 +2,14 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
+from servers import prepared_process
 
 FLAGS = [
     "--no-sandbox",
@@ -73,7 +73,7 @@ def axe() -> Callable[[Any], list[str]]:
     ).Axe()
 
     def violations(page: Any) -> list[str]:
-        found = audit.run(page).response["violations"]
+        found = audit.run(page, options={"resultTypes": ["violations"]}).response["violations"]
         return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
 
     return violations
@@ -89,7 +89,6 @@ def command():
     """Runs `howsure` as a user does, in a process of its own: ``command("summary", path, cwd=…)``."""
 
     def run(*arguments, **options):
-        line = [sys.executable, "-m", "howsure", *map(str, arguments)]
-        return subprocess.run(line, capture_output=True, text=True, **options)
+        return prepared_process.run(["-m", "howsure", *arguments], inspect="--model" in arguments, **options)
 
     return run

@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -23,7 +24,7 @@ from polars.testing import assert_frame_equal
 from howsure.cli.app import app
 from howsure.evals.simulator import simulate
 from howsure.tables import Attempts
-from servers import readers_world
+from servers import prepared_process, readers_world
 from servers.inspect_process import inspect
 from servers.openai_server import ChatServer
 
@@ -36,6 +37,10 @@ ASKING = ("openai/", "openai-api/", "openai-http/")  # models that a test server
 COMMAND = re.compile(r"^\s*([A-Z_]+=\S+ )*(\.venv/bin/)?(howsure|inspect|make|pip|python|git|docker|curl|uv) \S")
 
 
+def asks(text):
+    return any(model in text for model in ASKING)
+
+
 def fences(page):
     """Language and text of each block of a page."""
     return re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(), re.S | re.M)
@@ -45,7 +50,7 @@ def blocks(language, pages=PAGES):
     for page in pages:
         if page not in TUTORIALS:
             for number, text in enumerate([text for kind, text in fences(page) if kind == language], 1):
-                marks = [pytest.mark.heavy] if any(model in text for model in ASKING) or "demo" in text else []
+                marks = [pytest.mark.heavy] if asks(text) or "demo" in text else []
                 yield pytest.param(page, text, id=f"{page.stem}-{number}", marks=marks)
 
 
@@ -64,7 +69,7 @@ def run(desk):
     """
 
     def of(language, text, page=None):
-        if not any(model in text for model in ASKING):
+        if not asks(text):
             return ran(language, text, page, dict(os.environ))
         if not all(map(importlib.util.find_spec, ("inspect_ai", "openai"))):
             pytest.skip("models are asked with Inspect and openai")
@@ -74,7 +79,7 @@ def run(desk):
 
     def ran(language, text, page, env):
         if language == "python":
-            return done(subprocess.run([sys.executable, "-c", text], cwd=desk, capture_output=True, text=True, env=env))
+            return done(prepared_process.run(["-c", text], cwd=desk, env=env, inspect=asks(text)))
         return "".join(obeyed(line, page, env) for line in commands(text))
 
     def obeyed(line, page, env):
@@ -101,8 +106,8 @@ def run(desk):
             bring(desk, rest, page)
             more = ["--url", address] if "--download" in rest else []
             env |= {"XDG_CACHE_HOME": str(desk / "cache")} if more else {}
-            called = [sys.executable, "-m", "howsure", *rest, *more]
-            return done(subprocess.run(called, cwd=desk, capture_output=True, text=True, env=env))
+            called = ["-m", "howsure", *rest, *more]
+            return done(prepared_process.run(called, cwd=desk, env=env, inspect=asks(line)))
 
     def served(words, env):
         """The links; the first one opens, the open link with an id."""
@@ -279,10 +284,10 @@ def test_documented_columns_are_the_tables_columns():
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The documentation as pages, built as `make docs` does; a warning is an error."""
+    """The documentation as pages, built as `make docs` does but without the tour, which tests/tour runs; a warning is an error."""
     pytest.importorskip("sphinx", reason="no sphinx: pip install sphinx myst-parser numpydoc furo latex2mathml")
     folder = tmp_path_factory.mktemp("site")
-    line = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", "docs", str(folder)]
+    line = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", "-D", "pictures_demo=0", "docs", str(folder)]
     told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
     assert told.returncode == 0, told.stdout + told.stderr
     assert told.stderr == ""
@@ -360,6 +365,7 @@ ELSEWHERE = {
 }
 
 
+@cache
 def verbs(command=None, words=()):
     """The commands under `howsure` by what one types."""
     command = command or typer.main.get_command(app)
@@ -386,8 +392,27 @@ def test_examples_in_help_stand_on_one_line(command):
     assert command("horizon", "time", "--help").stdout.splitlines()[-1].strip() == f"Example: {example('horizon time')}"
 
 
+@cache
+def on_pages():
+    """The commands in blocks of the README and the docs, each of which is run above."""
+    texts = [text for page in PAGES for language, text in fences(page) if language == "bash"]
+    return {shlex.join(shlex.split(line, comments=True)) for text in texts for line in commands(text)}
+
+
+def is_on_a_page(line, later=()):
+    """Whether the same command is run as part of a page, and writes nothing that commands after it read."""
+    words = shlex.split(line)
+    written = words[words.index("-o") + 1] if "-o" in words else None
+    return shlex.join(words) in on_pages() and not any(written in shlex.split(one) for one in later)
+
+
 @pytest.mark.parametrize(
-    "verb", sorted(set(verbs()) - set(ELSEWHERE) - {v for chain in CHAINS.values() for v in chain})
+    "verb",
+    [
+        verb
+        for verb in sorted(set(verbs()) - set(ELSEWHERE) - {v for chain in CHAINS.values() for v in chain})
+        if not is_on_a_page(example(verb))
+    ],
 )
 def test_the_example_in_the_help_runs(verb, run):
     run("bash", example(verb))
@@ -396,7 +421,9 @@ def test_the_example_in_the_help_runs(verb, run):
 @pytest.mark.heavy
 @pytest.mark.parametrize("chain", CHAINS)
 def test_the_examples_in_the_help_run_one_after_the_other(chain, run, desk):
-    for verb in CHAINS[chain]:
+    for place, verb in enumerate(CHAINS[chain]):
+        if is_on_a_page(example(verb), [example(later) for later in CHAINS[chain][place + 1 :]]):
+            continue
         if verb == "bridge place":
             done = pl.DataFrame(
                 {

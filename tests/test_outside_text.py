@@ -1,9 +1,6 @@
 """Text from strangers is harmless wherever it is shown, and data come back as they were."""
 
 import json
-import os
-import subprocess
-import sys
 
 import polars as pl
 import pytest
@@ -16,6 +13,7 @@ from howsure.charts.export import to_spec
 from howsure.estimates import Estimate
 from howsure.outside_text import csv_text, guarded, json_text, one_line, several_lines, unguarded
 from howsure.tables.frames import parts_of, write_frame
+from servers import prepared_process
 
 RED, REVERSED = "gpt\x1b[31m-4", "gpt-\u202e4o"
 FORMULAS = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "\n=1", "＝1", "'=1", "''-x"]
@@ -121,14 +119,7 @@ def hostile_runs(tmp_path):
 
 
 def run(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "howsure", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONUTF8": "1"},
-        **options,
-    )
+    return prepared_process.run(["-m", "howsure", *arguments], **options)
 
 
 def test_a_hostile_file_is_harmless_from_end_to_end(hostile_runs, tmp_path):

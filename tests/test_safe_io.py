@@ -19,6 +19,7 @@ import zstandard
 from howsure import safe_io
 from howsure.errors import InputError
 from howsure.safe_io import Archive, atomic_path, gunzip, read_bytes, write_atomic
+from servers import prepared_process
 
 
 def names(folder: Path) -> list[str]:
@@ -316,7 +317,7 @@ try:
 except InputError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = prepared_process.run(["-c", program])
     assert re.search(rf"{name}: cannot be written \(File too large\)\. Make room", done.stdout), done.stderr
     assert names(tmp_path) == []
 

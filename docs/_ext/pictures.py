@@ -39,6 +39,7 @@ GALLERY = (
 
 def setup(app: Any) -> dict[str, Any]:
     """Sphinx calls this when it loads the extension."""
+    app.add_config_value("pictures_demo", True, "env")
     app.connect("builder-inited", _draw_all)
     app.add_directive("gallery", Gallery)
     app.add_directive("architecture", Architecture)
@@ -79,7 +80,8 @@ def _draw_all(app: Any) -> None:
     for position, (_, command, name) in enumerate(GALLERY):
         save(drawn_by(command, name), folder / f"{position}")
     save(architecture(), folder / "architecture")
-    _howsure(f"howsure demo --quick --quiet -o {shlex.quote(str(Path(app.outdir) / 'demo'))}", ROOT)
+    if app.config.pictures_demo:
+        _howsure(f"howsure demo --quick --quiet -o {shlex.quote(str(Path(app.outdir) / 'demo'))}", ROOT)
 
 
 def drawn_by(command: str, name: str) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from servers import prepared_process
+
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "examples/ci"
 
@@ -34,7 +36,7 @@ def test_exit_codes(arguments, code, command):
 def test_an_unexpected_error_never_reads_as_block():
     broken = "import howsure.evals.gating as g\ndef gate(*a, **k): raise RuntimeError('bug')\ng.gate = gate\n"
     broken += f"import sys\nsys.argv = ['howsure', 'gate', {str(CI / 'base.csv')!r}, {str(CI / 'worse.csv')!r}]\nfrom howsure.cli import main\nmain()"
-    found = subprocess.run([sys.executable, "-c", broken], capture_output=True, text=True)
+    found = prepared_process.run(["-c", broken])
     assert found.returncode == 70
     assert "RuntimeError: bug" in found.stderr
 

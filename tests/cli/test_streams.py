@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from howsure.cli.streams import _in_ascii
+from servers import prepared_process
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HOWSURE = [sys.executable, "-m", "howsure"]
@@ -109,7 +110,7 @@ sys.argv = ["howsure", "horizon", "time", {str(EXAMPLES / "horizon" / "time_coun
 from howsure.cli import main
 main()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = prepared_process.run(["-c", program])
     assert done.returncode == code, done.stderr
     result = json.loads((tmp_path / "time_horizons.json").read_text())
     (note,) = [note for note in result["provenance"]["notes"] if note.startswith("Interrupted: ")]

@@ -70,10 +70,10 @@ def test_planned_power_is_what_simulation_finds():
     effect = big.truth["a"] - big.truth["b"]
     planned = {row.epochs: row.power for row in power(design, effect=effect, n_items=120).rows}[2]
     seen = []
-    for seed in range(400):
+    for seed in range(200):
         world = simulate(abilities=abilities, n_families=60, n_tasks=1, n_attempts=2, family_sd=0.0, seed=seed)
         seen.append(compare(world.attempts, "a", "b").pairs[0].difference.low > 0)
-    assert np.mean(seen) == pytest.approx(planned, abs=0.07)
+    assert np.mean(seen) == pytest.approx(planned, abs=0.09)
 
 
 def small_pilot(rng, n_items=24, epochs=2):

@@ -1,11 +1,11 @@
 """Real Inspect runs, compared by one command each."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from servers import prepared_process
 
 pytest.importorskip("inspect_ai", reason="pip install 'howsure[run]'")
 MAKER = Path(__file__).with_name("make_runs.py")
@@ -14,7 +14,7 @@ MAKER = Path(__file__).with_name("make_runs.py")
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    made = subprocess.run([sys.executable, MAKER, folder], capture_output=True, text=True)
+    made = prepared_process.run([MAKER, folder], inspect=True)
     assert made.returncode == 0, made.stderr
     return folder
 

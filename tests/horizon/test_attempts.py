@@ -80,10 +80,10 @@ def test_intervals_mostly_hold_the_truth():
 @pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["easy", "hard"])
 def test_intervals_hold_the_truth_at_their_rate(kind):
-    """Within 95 % ± three standard errors of 100 studies; `howsure horizon coverage --of attempts` is the whole table."""
-    (rates,) = covered(kind, 100, 400)
-    assert abs(rates.mean() - 0.95) < 0.045, rates
-    assert (rates >= 0.88).all(), rates
+    """Within 95 % ± about two standard errors of 60 studies; `howsure horizon coverage --of attempts` is the whole table."""
+    (rates,) = covered(kind, 60, 200)
+    assert abs(rates.mean() - 0.95) < 0.05, rates
+    assert (rates >= 0.86).all(), rates
 
 
 @pytest.mark.heavy

@@ -1,8 +1,6 @@
 """Horizons by budget: cumulative incidence by hand, what is unknown, a true value, Inspect logs in one command."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from howsure.errors import InputError, OptionError
 from howsure.horizon import budget_horizons, time_horizons
 from howsure.horizon.time_horizon.simulator import simulate_spending, simulate_time
 from howsure.tables import Attempts
+from servers import prepared_process
 
 
 def runs(rows, minutes=None):
@@ -107,7 +106,7 @@ def test_what_cannot_be_read_is_named():
 def test_inspect_logs_with_minutes_in_their_metadata_in_one_command(command, tmp_path):
     """A real Inspect log: the samples say human_minutes, and a token limit cuts those that need most."""
     maker = Path(__file__).parent / "make_timed_logs.py"
-    made = subprocess.run([sys.executable, maker, tmp_path / "logs"], capture_output=True, text=True, check=False)
+    made = prepared_process.run([maker, tmp_path / "logs"], inspect=True)
     assert made.returncode == 0, made.stderr
     told = command("horizon", "budget", tmp_path / "logs", "--family", "family", "--json", "-q")
     assert told.returncode == 0, told.stderr

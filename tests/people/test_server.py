@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from howsure.people import read_pages, read_results
+from servers import prepared_process
 from servers.event_loops import in_a_loop
 
 from .page_examples import answered, draft, study_page
@@ -146,18 +147,13 @@ def test_the_command_prints_links_tells_who_finished_and_stops_cleanly(packet_fo
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     assert "Stopped: 1 of 3 have finished." in out
-    exported = subprocess.run(
-        [*COMMAND, str(packet_folder), "--export", str(tmp_path / "out.jsonl")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    exported = prepared_process.run([*COMMAND[1:], packet_folder, "--export", tmp_path / "out.jsonl"])
     assert "1 final answer set." in exported.stdout
     assert [received.rater for received in read_results([tmp_path / "out.jsonl"], [page]).results] == ["r2"]
 
 
 def test_a_folder_without_pages_is_one_line_and_exit_code_2(tmp_path):
-    failed = subprocess.run([*COMMAND, str(tmp_path)], capture_output=True, text=True, check=False)
+    failed = prepared_process.run([*COMMAND[1:], tmp_path])
     assert failed.returncode == 2
     assert failed.stderr.count("\n") == 1
     assert "no folder with pages" in failed.stderr

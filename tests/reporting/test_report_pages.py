@@ -42,8 +42,7 @@ def test_charts_come_alive_when_they_come_near(browser_page, report_path):
     assert figures.nth(1).locator("svg").count() == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_an_accessibility_audit_finds_nothing(browser_page, axe, report_path, scheme, width):
     page = opened(browser_page, report_path, scheme=scheme, width=width)
     page.locator(".part details details").first.evaluate("details => { details.open = true; }")

@@ -10,20 +10,22 @@ import socket
 import subprocess
 import sys
 
+from servers import prepared_process
+
 ENVIRONMENT = os.environ | {"TEST_API_KEY": "none", "INSPECT_TELEMETRY": ""}
 
 
 def run(file, *jobs):
     """What each job came to."""
-    program = start(file, *jobs)
-    out, errors = program.communicate(timeout=300)
-    results = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
-    assert len(results) == len(jobs), errors
+    asked = json.dumps(jobs, default=str) + "\n"
+    told = prepared_process.run([file], inspect=True, env=ENVIRONMENT, input=asked, timeout=300)
+    results = [json.loads(line) for line in told.stdout.splitlines() if line.startswith("{")]
+    assert len(results) == len(jobs), told.stderr
     return results
 
 
 def start(file, *jobs):
-    """The program, at work on these jobs."""
+    """The program, at work on these jobs, to be killed by a test."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     program = subprocess.Popen([sys.executable, file], text=True, env=ENVIRONMENT, **pipes)
     program.stdin.write(json.dumps(jobs, default=str) + "\n")
@@ -33,8 +35,7 @@ def start(file, *jobs):
 
 def inspect(*arguments, env=ENVIRONMENT, **options):
     """Inspect's own command."""
-    line = [sys.executable, "-m", "inspect_ai", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, env=env, timeout=300, check=False, **options)
+    return prepared_process.run(["-m", "inspect_ai", *arguments], inspect=True, env=env, timeout=300, **options)
 
 
 def work(do):

@@ -20,6 +20,7 @@ from howsure.evals.summaries import summary
 from howsure.safe_io import Archive
 from howsure.sources import inspect_format, inspect_logs, read, recognise
 from howsure.sources.inspect_texts import read_texts
+from servers import prepared_process
 
 if importlib.util.find_spec("inspect_ai") is None:
     pytest.skip("logs are made with Inspect, which is not installed", allow_module_level=True)
@@ -32,7 +33,7 @@ SHARED = Path(__file__).parents[3] / "shared/data/formats/inspect"
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inspect")
     maker = Path(__file__).with_name("make_inspect_logs.py")
-    subprocess.run([sys.executable, maker, folder], check=True, capture_output=True, cwd=folder, timeout=300)
+    prepared_process.run([maker, folder], inspect=True, cwd=folder).check_returncode()
     return folder
 
 

@@ -42,9 +42,9 @@ def test_no_simulation_is_refused():
 
 @pytest.mark.heavy
 def test_what_is_not_to_be_avoided_covers():
-    rows = coverage_table(2000, seed=3)
+    rows = coverage_table(800, seed=3)
     kept = [row for row in rows if "avoid" not in row.method]
     avoided = [row for row in rows if "avoid" in row.method]
     assert all(isinstance(row, CoverageRow) for row in rows)
-    assert min(row.coverage for row in kept) > 0.91
-    assert max(row.coverage for row in avoided) < 0.91
+    assert min(row.coverage for row in kept) > 0.91 - 2 * 0.01  # standard errors of 800 data sets
+    assert max(row.coverage for row in avoided) < 0.91 - 2 * 0.01

@@ -10,7 +10,7 @@ from howsure.stitch.cleaning import prepare_scores
 from howsure.stitch.model.anchors import AnchorBenchmark
 from howsure.stitch.model.hierarchy import solve_hierarchy
 from howsure.stitch.model.replicates import draw_replicates
-from howsure.stitch.sensitivity.crossvalidation import METHODS, SPLITS, compare_models, make_folds
+from howsure.stitch.sensitivity.crossvalidation import METHODS, PREDICTED_2D, SPLITS, compare_models, make_folds
 from howsure.stitch.simulator import PER_LOG10_FLOP, PER_YEAR, simulate
 from howsure.tables import Scores
 
@@ -62,7 +62,14 @@ def test_a_second_trait_is_found_where_there_is_one():
 
 
 def test_held_out_error_on_the_published_folds(paper_problem, paper_folds):
-    names = ["benchmark mean", "clipped linear", "Rasch (equal slopes)", "sigmoid (paper)", "default"]
+    names = [
+        "benchmark mean",
+        "clipped linear",
+        "Rasch (equal slopes)",
+        "sigmoid (paper)",
+        "variance per benchmark",
+        "default",
+    ]
     table = compare_models(paper_problem, methods=names, folds=paper_folds, against="default", anchor="Winogrande")
     rmse = dict(table.filter(split="random holes").select("method", "rmse").iter_rows())
     assert rmse["benchmark mean"] == pytest.approx(0.1835, abs=1e-4)
@@ -71,16 +78,19 @@ def test_held_out_error_on_the_published_folds(paper_problem, paper_folds):
     assert rmse["default"] < 0.0925
     # fitted through the clip, lines do better than the published sigmoid; fitted without it they had .1255
     assert rmse["clipped linear"] == pytest.approx(0.0975, abs=1e-3)
+    assert rmse["variance per benchmark"] < rmse["clipped linear"] < rmse["sigmoid (paper)"]
 
 
 @pytest.mark.heavy
 def test_every_model_of_the_scores_on_the_published_folds(paper_problem, paper_folds):
-    table = compare_models(paper_problem, folds=paper_folds, anchor="Winogrande")
+    """Ten folds taken as four; `howsure stitch robustness` prints the whole table, which has the prediction with two dimensions too."""
+    methods = [name for name in METHODS if name != PREDICTED_2D]
+    table = compare_models(paper_problem, methods=methods, folds=paper_folds // 3, anchor="Winogrande")
     best = table.filter(split="all three")
     assert best["method"][0] == "predict"  # the default of the release, by the mean log ratio over the three splits
     rmse = dict(table.filter(split="random holes").select("method", "rmse").iter_rows())
-    assert rmse["predict"] < 0.08
-    assert rmse["variance per benchmark"] < rmse["clipped linear"] < rmse["sigmoid (paper)"]
+    assert rmse["predict"] < 0.09  # with the ten folds .073: tests/stitch/test_prediction.py
+    assert max(rmse["variance per benchmark"], rmse["clipped linear"]) < rmse["sigmoid (paper)"]
     others = table.filter(pl.col("split") != "all three", ~pl.col("method").str.starts_with("predict"))
     assert (others["difference"] > 0).all()
     curves = table.filter(pl.col("split") != "all three", method="sigmoid (paper)")

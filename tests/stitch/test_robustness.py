@@ -307,10 +307,15 @@ def test_the_result_goes_to_files_json_and_charts(found, tmp_path):
     assert all(to_spec(chart)["description"] for chart in charts.values())
 
 
-def test_the_same_seed_gives_the_same_findings(world, found):
-    again = robustness(world.scores, anchor=ANCHOR, n_replicates=12, folds=3, seed=1)
+def test_the_same_seed_gives_the_same_findings_and_progress_runs_from_start_to_end(world, found):
+    seen = []
+    again = robustness(
+        world.scores, anchor=ANCHOR, n_replicates=12, folds=3, seed=1, progress=lambda *one: seen.append(one)
+    )
     assert again.variants.equals(found.variants)
     assert again.summary == found.summary
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (400, 400)
 
 
 def test_the_benchmark_that_moves_models_most_is_the_one_that_errs():
@@ -326,19 +331,20 @@ def test_the_benchmark_that_moves_models_most_is_the_one_that_errs():
     assert left_out["moved"][-1] > 3 * left_out["moved"][-2]
 
 
-def test_without_dates_only_the_order_is_judged(world, tmp_path):
-    undated = robustness(Scores(world.scores.frame.drop("date")), n_replicates=4, folds=2)
+def test_without_dates_only_the_order_is_judged_and_folds_may_come_from_a_table(world, tmp_path):
+    scores = Scores(world.scores.frame.drop("date"))
+    problem = fit(scores).problem
+    table = problem.to_frame().select("model", "benchmark").with_columns(fold=pl.int_range(pl.len()) % 2)
+    undated = robustness(scores, n_replicates=4, folds=table)
+    assert undated.validation["n"][0] == problem.n_observations
     assert undated.slope.state == "undefined"
     assert "only the order of the models is judged" in undated.summary[0]
     assert set(undated.charts()) == {"robustness_ranks", "robustness_validation"}
     assert undated.save(tmp_path)
 
 
-def test_folds_may_come_from_a_table(world):
-    problem = fit(world.scores).problem
-    table = problem.to_frame().select("model", "benchmark").with_columns(fold=pl.int_range(pl.len()) % 3)
-    given = robustness(world.scores, n_replicates=2, folds=table)
-    assert given.validation["n"][0] == problem.n_observations
+def test_a_table_without_a_fold_is_told(world):
+    table = fit(world.scores).problem.to_frame().select("model", "benchmark").with_columns(fold=pl.int_range(pl.len()))
     with pytest.raises(InputError, match="1 scores have no fold"):
         robustness(world.scores, n_replicates=2, folds=table.tail(-1))
     with pytest.raises(InputError, match="no column 'fold'"):
@@ -348,10 +354,3 @@ def test_folds_may_come_from_a_table(world):
 def test_one_refit_is_too_few(world):
     with pytest.raises(OptionError, match="at least 2 refits"):
         robustness(world.scores, n_replicates=1)
-
-
-def test_progress_runs_from_start_to_end(world):
-    seen = []
-    robustness(world.scores, n_replicates=4, folds=2, progress=lambda done, total: seen.append((done, total)))
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert seen[-1] == (400, 400)

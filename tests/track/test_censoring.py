@@ -125,10 +125,10 @@ def test_truth_is_recovered_although_games_break_off(break_off):
 @pytest.mark.heavy
 @pytest.mark.parametrize("break_off", [0.01, 0.02])
 def test_intervals_cover_the_truth_although_games_break_off(break_off):
-    found = list(simulated(break_off, 200, n_samples=60))
+    found = list(simulated(break_off, 100, n_samples=60))
     for name in found[0]:
-        # 200 data sets: two Monte Carlo standard errors are 3 points
-        assert 0.90 <= np.mean([one[name][0].covers(one[name][1]) for one in found]) <= 0.99, name
+        # 100 data sets: three Monte Carlo standard errors are 6.5 points
+        assert 0.885 <= np.mean([one[name][0].covers(one[name][1]) for one in found]) <= 1, name
 
 
 def test_twenty_games_that_ended_alike_have_a_narrow_interval():

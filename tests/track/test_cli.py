@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from howsure.cli.track import app
 from howsure.track.samples import load_samples
+from servers import prepared_process
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +18,8 @@ def track():
     """Runs `howsure track` in a process of its own."""
 
     def run(*arguments):
-        line = [sys.executable, "-c", "from howsure.cli.track import app; app()", *map(str, arguments)]
-        return subprocess.run(line, capture_output=True, text=True)
+        line = ["-c", "from howsure.cli.track import app; app()", *arguments]
+        return prepared_process.run(line, inspect="--model" in arguments)
 
     return run
 
@@ -107,8 +108,8 @@ def test_runs_at_the_same_time_keep_each_others_games(tmp_path):
 def test_a_full_disk_is_told_in_one_line(tmp_path):
     """A limit on the size of files stands for it."""
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)); from howsure.cli.track import app; app()"
-    line = [sys.executable, "-c", code, "run", "--player", "oracle", "--length", "5", "--samples", "100"]
-    found = subprocess.run([*line, "-q", "-o", str(tmp_path)], capture_output=True, text=True)
+    line = ["-c", code, "run", "--player", "oracle", "--length", "5", "--samples", "100"]
+    found = prepared_process.run([*line, "-q", "-o", tmp_path])
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1
     assert "cannot be written (File too large). Make room" in found.stderr

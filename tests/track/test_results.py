@@ -196,7 +196,7 @@ def test_simulated_truth_is_what_many_games_give():
 def test_intervals_hold_the_planted_truth_at_their_rate():
     memories = {("m", "direct"): Memory(0.02, 0.002, 0.2), ("m", "explicit"): Memory(0.01)}
     hits = {name: [] for name in ("average", "stddev", "violations", "mean", "gain")}
-    for seed in range(120):
+    for seed in range(80):
         world = simulate(memories, n_samples=100, seed=seed)
         results = measure(world.samples, seed=seed)
         for row in results.rows:
@@ -208,5 +208,5 @@ def test_intervals_hold_the_planted_truth_at_their_rate():
         gain = world.truth["m", "explicit"].average - world.truth["m", "direct"].average
         hits["gain"].append(results.gains[0].contrast.difference.covers(gain))
     for name, found in hits.items():
-        # 0.95 less three standard errors of 120 data sets; long-tailed spreads are the hard case, as `stddev_turns` says
-        assert (0.85 if name == "stddev" else 0.89) <= np.mean(found) <= 0.995, name
+        # 0.95 less three standard errors of 80 data sets; long-tailed spreads are the hard case, as `stddev_turns` says
+        assert (0.83 if name == "stddev" else 0.877) <= np.mean(found) <= 1, name

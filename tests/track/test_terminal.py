@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 
 import pytest
@@ -13,6 +12,7 @@ from howsure.track.game.sequence import Setting, numbers
 from howsure.track.game.statistics import shown, statistic
 from howsure.track.samples import load_samples
 from howsure.track.terminal import Paused, play_human, typed
+from servers import prepared_process
 from servers.terminal import Terminal
 
 COMMAND = [sys.executable, "-c", "from howsure.cli.track import app; app()"]
@@ -200,8 +200,6 @@ def test_a_person_plays_through_inspect_leaves_and_goes_on(tmp_path):
 
 
 def test_without_a_terminal_it_says_so(tmp_path):
-    told = subprocess.run(
-        [*COMMAND, "human", "-o", str(tmp_path)], capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+    told = prepared_process.run([*COMMAND[1:], "human", "-o", tmp_path])
     assert told.returncode == 2
     assert told.stderr == "howsure: The game needs a terminal: run it without pipes or redirection.\n"

@@ -247,9 +247,11 @@ app.command(epilog="Example: howsure stitch votes examples/stitch/votes.csv --co
 app.command(
     epilog="Example: howsure stitch update fit examples/stitch/scores.csv examples/stitch/new.csv --replicates 20"
 )(update)
-app.command("all", epilog="Example: howsure stitch all examples/stitch/scores.csv --replicates 20")(run_all)
+app.command(
+    "all", epilog="Example: howsure stitch all examples/stitch/scores.csv --replicates 20 -o everything --formats html"
+)(run_all)
 app.command("map", epilog="Example: howsure stitch map fit examples/stitch/horizons.csv")(map_horizons)
-app.command(epilog="Example: howsure stitch robustness examples/stitch/scores.csv --replicates 20")(robustness)
+app.command(epilog="Example: howsure stitch robustness examples/stitch/scores.csv --replicates 50")(robustness)
 app.command(epilog="Example: howsure stitch validate examples/stitch/scores.csv --folds 3")(validate)
 app.command(epilog="Example: howsure stitch check fit --models 20 --seed 1")(check)
 
