@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -117,6 +118,7 @@ def files(folder: Path) -> Iterator[FormatFile]:
     solved = MADE / "acme--small_dummy_temp_0.8_eval_results.json"
     yield FormatFile("EvalPlus run (two samples a task)", "evalplus", solved, "EvalPlus", 328, 0.75)
     yield FormatFile("SWE-bench run report", "swe_bench", MADE / "acme__small.first.json", "SWE-bench", 8, 3 / 8)
+    yield FormatFile("lighteval run", "lighteval", _lighteval(folder / "lighteval_run"), "lighteval", 14, 2 / 3)
     log = MADE / "openai_evals_log.jsonl"
     yield FormatFile("OpenAI evals run", "openai_evals", log, "OpenAI evals", 8, 0.75)
     yield FormatFile("Harbor job with repeats and steps", "harbor", MADE / "harbor_job", "Harbor", 6)
@@ -125,6 +127,18 @@ def files(folder: Path) -> Iterator[FormatFile]:
     yield FormatFile("Epoch folder of 2025", "epoch", SHARED / "epoch-2025-11", "Epoch", 3035)
     yield FormatFile("counts (csv)", "files", SHARED / "items/aime2025_cot.csv", "its authors", 1500)
     yield from by_hand(folder)
+
+
+def _lighteval(folder: Path) -> Path:
+    """The run's folder, with the names that lighteval gives, some of which no file of a repository can have everywhere."""
+    stamp = "2026-11-17T06-10-32.010043"
+    for kept, name in (
+        ("results.json", f"results/acme/adder/results_{stamp}.json"),
+        ("details.parquet", f"details/acme/adder/{stamp}/details_sums|0_{stamp}.parquet"),
+    ):
+        (folder / name).parent.mkdir(parents=True)
+        shutil.copy(MADE / "lighteval" / kept, folder / name)
+    return folder
 
 
 def by_hand(folder: Path) -> Iterator[FormatFile]:  # noqa: PLR0915 - one file after another
