@@ -8,8 +8,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from hypothesis import settings
 
 from servers import prepared_process
+
+# The same examples in every run; ``pytest --hypothesis-profile=default`` draws new ones.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.load_profile("same")
 
 FLAGS = [
     "--no-sandbox",

@@ -71,6 +71,8 @@ def test_potato_names_the_user_by_the_folder(tmp_path):
         ("kim", "61", "size", "No"),
     ]
     assert sources.account(path).left_out == {"a span, which is no rating": 1}
+    path.write_text(json.dumps(lines[0] | {"span_annotations": 7}))
+    assert sources.account(path).left_out == {"a span, which is no rating": 1}
 
 
 def test_prodigy_reads_choices_and_binary_answers(tmp_path):

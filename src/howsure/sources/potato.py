@@ -38,7 +38,7 @@ def _load(path: Path) -> Given:
             found.add(rater, item, name, said, seconds=seconds)
         spans = one.get("span_annotations") or []
         if spans:
-            found.left_out["a span, which is no rating"] += len(spans)
+            found.left_out["a span, which is no rating"] += len(spans) if isinstance(spans, list | dict) else 1
     return found
 
 
