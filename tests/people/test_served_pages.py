@@ -165,3 +165,4 @@ def test_the_researchers_view_is_live_and_accessible(width, browser_page, axe, r
         with page.expect_download() as waiting:
             page.get_by_role("link", name="Download all final answers").click()
         assert waiting.value.path().read_text() == running.collector.store.finals()[0].text + "\n"
+        page.close()  # it asks again and again, and complains when the server is gone
