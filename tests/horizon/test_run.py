@@ -35,7 +35,7 @@ FAULTS = {
     "500": (failure(500), "api"),
     "cut line": (cut("Answer: 1"), "api"),
     "half a document": (raw(b'{"choices": ['), "api"),
-    "no choices": (no_choices(), "null"),
+    "no choices": (no_choices(), "api"),
     "empty": (completion(""), "null"),
     "cut short": (completion("Let me think about", finish="length"), "length"),
     "filtered": (completion("No.", finish="content_filter"), "refusal"),
@@ -195,7 +195,7 @@ def test_another_judge_reads_the_same_replies(disturbed):
     other = disturbed[3]
     assert other["status"] == "complete"
     filtered = [text for model, text in other["asked"] if model == "m"]
-    assert {re.search(r"\((.*)\)", text)[1] for text in filtered} == {"filtered"}, "Inspect keeps no filtered reply"
+    assert {re.search(r"\((.*)\)", text)[1] for text in filtered} == {"filtered", "no choices"}, "no reply of theirs is kept"
     assert sum(model == "other" for model, _ in other["asked"]) == len(VERDICTS) * N_ATTEMPTS
     assert outcome(other)["poem/1"] == [1.0] * N_ATTEMPTS
 

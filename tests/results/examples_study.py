@@ -156,7 +156,7 @@ def label_plan():
 @example(labelling.LabelEstimates)
 def label_estimates():
     drawn = simulated_bench()
-    few = drawn.people.frame.filter(pl.col("item") <= "answer-014")
+    few = drawn.people.frame.filter(pl.col("item") <= "answer-019")
     return labelling.estimate(drawn.judges, few)
 
 

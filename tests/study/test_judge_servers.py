@@ -24,7 +24,7 @@ FAULTS = {
     "401": (failure(401, code="invalid_api_key"), "api"),
     "cut line": (cut("[voice: 1]"), "api"),
     "half a document": (raw(b'{"choices": ['), "api"),
-    "no choices": (no_choices(), "null"),
+    "no choices": (no_choices(), "api"),
     "prose": (completion("Response 1, clearly."), "format"),
     "empty": (completion(""), "null"),
     "cut short": (completion("Let me think about", finish="length"), "length"),

@@ -35,6 +35,7 @@ _EDGES = re.compile(
 )  # a long gap is looked at once, not from each of its spaces
 _WRAPPING = "\"'`*_$“”‘’«»"
 _LEFT, _RIGHT = re.compile(f"^[{SPACES}{_WRAPPING}]+"), re.compile(f"(?<![{SPACES}{_WRAPPING}])[{SPACES}{_WRAPPING}]+$")
+_DOTS = re.compile(rf"\.[{SPACES}]*\.$")  # no full stop
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 
 
@@ -106,4 +107,4 @@ def plain_forms(text: str) -> tuple[str, ...]:
 
 def _unwrapped(text: str) -> str:
     inner = _RIGHT.sub("", _LEFT.sub("", text))
-    return inner if inner.endswith("..") else _RIGHT.sub("", inner.removesuffix("."))
+    return inner if _DOTS.search(inner) else _RIGHT.sub("", inner.removesuffix("."))

@@ -347,18 +347,27 @@ class Gate:
         self._closed: str | None = None
         self._alone: Any = None
 
-    async def ask(self, question: Callable[[], Awaitable[ModelOutput]]) -> ModelOutput:
-        """The answer to a question; raises `GivenUpError` with the server's reason."""
+    async def ask(
+        self,
+        question: Callable[[], Awaitable[ModelOutput]],
+        afresh: Callable[[], Awaitable[ModelOutput]] | None = None,
+    ) -> ModelOutput:
+        """The answer to a question; raises `GivenUpError` with the server's reason.
+
+        ``afresh`` asks the same past Inspect's cache, which keeps a reply without choices too, and would repeat it for ever.
+        """
         import anyio
 
         self._alone = self._alone or anyio.Lock()
         if not (self._has_answered or self._closed):
             async with self._alone:
                 if not (self._has_answered or self._closed):
-                    return await self._asked(question)
-        return await self._asked(question)
+                    return await self._asked(question, afresh or question)
+        return await self._asked(question, afresh or question)
 
-    async def _asked(self, question: Callable[[], Awaitable[ModelOutput]]) -> ModelOutput:
+    async def _asked(
+        self, question: Callable[[], Awaitable[ModelOutput]], afresh: Callable[[], Awaitable[ModelOutput]]
+    ) -> ModelOutput:
         import anyio
         from inspect_ai.model import ModelOutput
         from inspect_ai.util import LimitExceededError, token_limit
@@ -371,7 +380,7 @@ class Gate:
                 budget.check()
             try:
                 with token_limit(None) as charged:  # sees only what was asked now, not what came from Inspect's cache
-                    output = await question()
+                    output = await (afresh if again else question)()
                 if output.empty:
                     if budget and output.usage:
                         budget.add(output.usage)

@@ -57,6 +57,7 @@ def test_words_thousands_and_several_answers():
     assert Exact(("a\nb",))("Answer: a\nb") == 1.0
     assert Exact(("...",))("...") == 1.0
     assert Exact(("..",))(". .") == 1.0
+    assert Exact(("x..*",))("x . . *") == 1.0
 
 
 def test_the_last_line_that_says_answer_counts():

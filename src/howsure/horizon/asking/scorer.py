@@ -63,7 +63,8 @@ async def _verdict(state: TaskState, task: Task, gate: Gate | None, *, cache: bo
 async def _judged(state: TaskState, instance: Instance, gate: Gate, *, cache: bool) -> _Verdict:
     asked = ask_judge(instance, state.output.completion)
     policy = keep_reply(state.sample_id, JUDGE) if cache else False
-    output = await gate.ask(lambda: get_model(role=JUDGE, required=True).generate(asked, cache=policy))
+    judge = get_model(role=JUDGE, required=True)
+    output = await gate.ask(lambda: judge.generate(asked, cache=policy), lambda: judge.generate(asked))
     if output.usage:
         state.metadata |= {f"judge_{name}_tokens": n for name, n in asdict(Tokens.of(output.usage)).items()}
     value = read_score(output.completion)

@@ -85,7 +85,9 @@ def attempt_task(*, cache: bool = False) -> Solver:
         state.metadata["failure"] = "limit"  # what stops it here without an error is one of Inspect's limits
         # not `generate`, which fails on a reply without choices
         policy = keep_reply(state.sample_id) if cache else False
-        state.output = await gate.ask(lambda: get_model().generate(state.messages, cache=policy))
+        state.output = await gate.ask(
+            lambda: get_model().generate(state.messages, cache=policy), lambda: get_model().generate(state.messages)
+        )
         state.messages.extend(choice.message for choice in state.output.choices[:1])
         state.metadata["failure"] = None
         if state.output.usage:

@@ -38,11 +38,12 @@ const NAMED = new RegExp(
 );
 const TAG = /<answer>(.*?)<\/answer>/gis;
 const FENCE = new RegExp(`^(?:${SPACES.source})?(?:\`\`\`|~~~)[A-Za-z0-9_+-]*(?:${SPACES.source})?$`);
+const DOTS = new RegExp(`\\.(?:${SPACES.source})?\\.$`); // no full stop
 
 const unwrapped = (text) => {
   const right = new RegExp(`${WRAPPED}$`);
   const inner = text.replace(new RegExp(`^${WRAPPED}`), "").replace(right, "");
-  return inner.endsWith("..") ? inner : inner.replace(/\.$/, "").replace(right, "");
+  return DOTS.test(inner) ? inner : inner.replace(/\.$/, "").replace(right, "");
 };
 
 const bare = (text) => {
