@@ -311,3 +311,20 @@ def test_rows_per_item_of_several_benchmarks_are_attempts_with_the_benchmark_as_
     assert isinstance(found, Attempts)
     assert found.frame.select("domain", "task").n_unique() == 8
     assert summary(found, by="domain").to_frame()["n_items"].to_list() == [4] * 4
+
+
+def test_hundreds_of_columns_are_read_as_few_are(tmp_path, monkeypatch):
+    written = ["1", "0", "yes", "no", "0,5", "n/a", "", "✓", "87%"]
+    names = [f"q{i}" for i in range(120)]
+    rows = [[m, *(written[8] if i % 9 == 8 else written[(i + k) % 8] for i in range(120))] for k, m in enumerate("abc")]
+    (tmp_path / "x.tsv").write_text("\n".join("\t".join(row) for row in [["model", *names], *rows]))
+    many = sources.read(tmp_path / "x.tsv", table="attempts")
+    monkeypatch.setattr("howsure.tables.guesses._MANY_COLUMNS", 10**6)
+    few = sources.read(tmp_path / "x.tsv", table="attempts")
+    assert many.frame.equals(few.frame)
+    assert many.notes == few.notes
+    kept = [name for name in names if name in set(many.frame["task"])]
+    assert many.frame.filter(subject="a")["task"].to_list() == [
+        n for n in kept if rows[0][names.index(n) + 1] not in ("", "n/a")
+    ]
+    assert many.frame.filter(subject="a", task="q8")["score"].to_list() == [0.87]

@@ -123,6 +123,7 @@ _PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
 _COMMA = r"^[-+]?\d*,\d+$"
 _EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
 _MOST_ITEMS = 2_000_000
+_MANY_COLUMNS = 50
 
 
 @dataclass(frozen=True)
@@ -446,19 +447,32 @@ class _Columns:
             self._ours.pop(other, None)
             return
         names = [values.name for values in scored]
+        melted_names = set(names)
         self._refuse_second_header(self._ours.get(one), names)
-        numbers = [values.name for values in profiles if values.is_score_like and values not in scored]
-        columns, percents = [], []
+        numbers = [values.name for values in profiles if values.is_score_like and values.name not in melted_names]
         words = tuple(sorted({word for values in scored for word in values.words}))
-        for values in (replace(values, words=words if values.words else ()) for values in scored):
-            number, divide_by = self._number(values)
+        alike: dict[
+            tuple[Any, ...], list[str]
+        ] = {}  # columns that are written in one way, whose values are read together
+        percents = []
+        for values in scored:
+            divide_by = self._divisor(values)
             percents += [values.name] if divide_by == 100 else []
-            columns.append(number.alias(values.name) / divide_by)
+            alike.setdefault((values.dtype, bool(values.words), divide_by), []).append(values.name)
         self._refuse_mixed(scored, percents)
-        kept = [name for name in self._names if name not in names]
-        rows = self._part.rows.with_row_index("#row").with_columns(columns)
-        rows = rows.unpivot(on=names, index=["#row", *kept], variable_name="#name", value_name="#score")
-        held = self._part.collect(rows.drop_nulls("#score").sort("#row", maintain_order=True))
+        rows, order = self._part.rows.with_row_index("#row"), pl.Enum(names)
+        kept = [name for name in self._names if name not in melted_names]
+        long = []
+        for (dtype, has_words, divide_by), own in alike.items():
+            number = self._parsed(
+                replace(scored[0], name="#score", dtype=dtype, words=words if has_words else ()), divide_by
+            )
+            melted = rows.select("#row", *kept, *own).unpivot(
+                on=own, index=["#row", *kept], variable_name="#name", value_name="#score"
+            )
+            long.append(melted.with_columns(pl.col("#name").cast(order), number.alias("#score") / divide_by))
+        held = self._part.collect(pl.concat(long).drop_nulls("#score").sort("#row", "#name"))
+        held = held.with_columns(pl.col("#name").cast(pl.String))
         self._hold(held.drop(numbers))
         shown = ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
         self._ours |= {other: "#name", "score": "#score"}
@@ -551,6 +565,14 @@ class _Columns:
 
     def _number(self, values: _Values) -> tuple[pl.Expr, float]:
         """The numbers of a column, and what they are to be divided by."""
+        divide_by = self._divisor(values)
+        return self._parsed(values, divide_by), divide_by
+
+    def _parsed(self, values: _Values, divide_by: float) -> pl.Expr:
+        return _parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by)
+
+    def _divisor(self, values: _Values) -> float:
+        """What the numbers of a column are to be divided by; a column that can be read in two ways is refused."""
         is_open = values.either and values.comma == values.either and self._part.separator == ","
         if is_open and self._asked.decimal is None:
             raise InputError(
@@ -564,9 +586,7 @@ class _Columns:
                 "none."
             )
         divide_by = self._asked.divide_by
-        if divide_by == 1 and (values.percent or self._is_percent(values)):
-            divide_by = 100.0
-        return _parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by), divide_by
+        return 100.0 if divide_by == 1 and (values.percent or self._is_percent(values)) else divide_by
 
     def _is_percent(self, values: _Values) -> bool:
         low, high = values.low, values.high
@@ -710,6 +730,8 @@ def _profile(part: Part, names: Sequence[str]) -> list[_Values]:
     if not names:
         return []
     schema = part.rows.collect_schema()
+    if len(names) > _MANY_COLUMNS:
+        return _profile_many(part, names, schema)
     found = part.collect(
         part.rows.select(pl.struct(_facts(name, schema[name])).alias(str(i)) for i, name in enumerate(names))
     )
@@ -717,15 +739,33 @@ def _profile(part: Part, names: Sequence[str]) -> list[_Values]:
     worded = [name for name, facts in zip(names, profiles, strict=True) if facts["n_words"]]
     words: dict[str, tuple[str, ...]] = {}
     if worded:
-        said = [
-            _text(name).filter(_text(name).is_in(list(_WORDS))).unique().sort().implode().alias(name) for name in worded
-        ]
-        held = part.collect(part.rows.select(said))
+        held = part.collect(part.rows.select(_words(name).implode().alias(name) for name in worded))
         words = {name: tuple(held[name][0].to_list()) for name in worded}
     return [
         _Values(name=name, dtype=schema[name], words=words.get(name, ()), **facts)
         for name, facts in zip(names, profiles, strict=True)
     ]
+
+
+def _profile_many(part: Part, names: Sequence[str], schema: Mapping[str, pl.DataType]) -> list[_Values]:
+    """The same from one column of all values: thousands of columns, each with expressions of its own, take gigabytes."""
+    found: dict[str, _Values] = {}
+    for dtype in dict.fromkeys(schema[name] for name in names):
+        own = [name for name in names if schema[name] == dtype]
+        is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
+        words = _words("#value") if is_text else pl.lit([], pl.List(pl.String)).first()
+        rows = part.rows.select(own).unpivot(on=own, variable_name="#name", value_name="#value")
+        held = part.collect(rows.group_by("#name").agg(*_facts("#value", dtype), words=words))
+        for facts in held.iter_rows(named=True):
+            said = tuple(facts.pop("words") or ())
+            name = facts.pop("#name")
+            found[name] = _Values(name=name, dtype=dtype, words=said, **facts)
+    return [found[name] for name in names if name in found]  # a table without rows has none
+
+
+def _words(name: str) -> pl.Expr:
+    """The words for right and wrong that are in a column."""
+    return _text(name).filter(_text(name).is_in(list(_WORDS))).unique().sort()
 
 
 def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
@@ -782,7 +822,7 @@ def _parsed(values: _Values, *, is_thousands: bool, divide_by: float = 1) -> pl.
         meanings["p"] = divide_by
     elif set(values.words) == {"p", "n"}:
         raise InputError(
-            f"{values.name}: P and N are partial and no answer, or positive and negative. Write 0.5 and 0, or 1 and 0."
+            f"{values.name.removeprefix('#')}: P and N are partial and no answer, or positive and negative. Write 0.5 and 0, or 1 and 0."
         )
     return number.fill_null(text.replace_strict(meanings, default=None, return_dtype=pl.Float64))
 
