@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import socket
 import stat
 import time
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -185,3 +187,21 @@ def test_an_address_that_never_ends_or_is_too_large_is_left(folder):
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/a.eval"
         with pytest.raises(InputError, match=r"a\.eval: did not come within 0\.5 seconds"):
             _remote.fetched(address, deadline=0.5)
+
+
+def test_a_link_to_nothing_in_a_run_folder_is_no_fault(tmp_path):
+    data = Path(__file__).parents[3] / "shared" / "data" / "formats" / "helm"
+    if not data.is_dir():
+        pytest.skip("no HELM runs beside the repository")
+    run = tmp_path / "run"
+    shutil.copytree(next(path for path in sorted(data.iterdir()) if path.is_dir()), run)
+    (run / "gone").symlink_to("nowhere")
+    assert len(sources.read(run)) == 10
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner here")
+def test_a_reading_that_someone_else_wrote_is_not_used(folder, monkeypatch):
+    assert is_read_anew(folder, monkeypatch)[0]
+    assert not is_read_anew(folder, monkeypatch)[0]
+    monkeypatch.setattr(_cache.os, "getuid", lambda: os.stat(folder).st_uid + 1)
+    assert is_read_anew(folder, monkeypatch)[0]

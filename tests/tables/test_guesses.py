@@ -314,7 +314,7 @@ def test_rows_per_item_of_several_benchmarks_are_attempts_with_the_benchmark_as_
 
 
 def test_hundreds_of_columns_are_read_as_few_are(tmp_path, monkeypatch):
-    written = ["1", "0", "yes", "no", "0,5", "n/a", "", "✓", "87%"]
+    written = ["1", "0", "yes", "no", "0,5", "n/a", "", "✓", "0.87"]
     names = [f"q{i}" for i in range(120)]
     rows = [[m, *(written[8] if i % 9 == 8 else written[(i + k) % 8] for i in range(120))] for k, m in enumerate("abc")]
     (tmp_path / "x.tsv").write_text("\n".join("\t".join(row) for row in [["model", *names], *rows]))
