@@ -311,7 +311,7 @@ def _asked(name: str, path: Path) -> str | None:
         return source(name).recognise(path)
     try:
         return source(name).recognise(path)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever another package does wrong
         raise _fault_of(name, path, error) from None
 
 
