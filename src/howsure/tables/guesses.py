@@ -95,6 +95,7 @@ _ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
 _WEAK = {"subject": ("name", "subject_id"), "model": ("name",), "task": ("id", "question", "index", "idx", "name")}
 """Names that are taken where no clearer one is there."""
 _SUMMARIES = frozenset({"avg", "average", "mean", "overall", "overall_score", "total", "rank", "ranking", "position"})
+_TOTALS = ("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total")
 _ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
 _INDEX = frozenset({"", "unnamed_0", "index", "column_1", "level_0"})
 
@@ -137,6 +138,7 @@ class Guess:
     fill: dict[str, Any]
     divide_by: float
     n_blank: int = 0
+    n_total: int = 0
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,7 @@ def read_as(
     InputError
         If a needed column is not found, or if two readings are possible: the message lists the choices.
     """
-    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better)
+    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part))
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
     part = part.parsed()
@@ -225,13 +227,14 @@ def read_as(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the user said."""
+    """What the user said, and about which file."""
 
     rename: dict[str, str]
     fill: dict[str, Any]
     divide_by: float
     decimal: str | None
     better: str | None
+    at: str
 
 
 def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: _Asked) -> type[Table]:
@@ -320,7 +323,9 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
                 found[column.name] = candidates[0]
             elif candidates and column.required and not column.by_default:
                 told = " or ".join(repr(name) for name in candidates)
-                raise InputError(f"{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}.")
+                raise InputError(
+                    f"{asked.at}{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}."
+                )
     if table is not Attempts:
         return found
     late = [name for name in ("sample", "epoch") if name in free and name not in {*closed, *found.values()}]
@@ -367,7 +372,7 @@ class _Columns:
         self._fill = dict(asked.fill)
         self._mapping = {name: theirs for name, theirs in ours.items() if theirs != name}
         self._divide_by = asked.divide_by
-        self._n_blank = 0
+        self._n_blank = self._n_total = 0
 
     def guess(self) -> Guess:
         if self._table in (Attempts, Scores):
@@ -392,6 +397,7 @@ class _Columns:
             fill=self._fill,
             divide_by=self._divide_by,
             n_blank=self._n_blank,
+            n_total=self._n_total,
         )
 
     def _refuse_lacking(self) -> None:
@@ -443,7 +449,11 @@ class _Columns:
             and _plain(values.name) not in _SUMMARIES | _ABOUT_MODELS
             and not _is_beyond(values, self._asked)
         ]
-        if one not in {*self._ours, *self._fill} or not scored:
+        names_beside = [v.name for v in profiles if v.dtype == pl.String and v.other and v.name not in taken]
+        is_long = (
+            len(scored) == 1 and names_beside and EACH not in self._ours.values()
+        )  # who was scored stands in a column
+        if one not in {*self._ours, *self._fill} or not scored or is_long:
             self._ours.pop(other, None)
             return
         names = [values.name for values in scored]
@@ -455,8 +465,17 @@ class _Columns:
             tuple[Any, ...], list[str]
         ] = {}  # columns that are written in one way, whose values are read together
         percents = []
+        is_beside_percent = any(self._divisor(values) == 100 for values in scored)
         for values in scored:
             divide_by = self._divisor(values)
+            if (
+                is_beside_percent
+                and divide_by == 1
+                and (values.high or 0) > 10
+                and not values.small
+                and not values.words
+            ):
+                divide_by = 100.0  # whole numbers up to 50 stand beside percentages, and none of them is a share
             percents += [values.name] if divide_by == 100 else []
             alike.setdefault((values.dtype, bool(values.words), divide_by), []).append(values.name)
         self._refuse_mixed(scored, percents)
@@ -473,6 +492,7 @@ class _Columns:
             long.append(melted.with_columns(pl.col("#name").cast(order), number.alias("#score") / divide_by))
         held = self._part.collect(pl.concat(long).drop_nulls("#score").sort("#row", "#name"))
         held = held.with_columns(pl.col("#name").cast(pl.String))
+        held = self._without_totals(held, one)
         self._hold(held.drop(numbers))
         shown = ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
         self._ours |= {other: "#name", "score": "#score"}
@@ -485,6 +505,20 @@ class _Columns:
         if numbers:
             self._told.append(f"not read as scores: {', '.join(numbers)}")
         self._tell_blanks(sum(values.missing for values in scored))
+
+    def _without_totals(self, held: pl.DataFrame, one: str) -> pl.DataFrame:
+        """Leave out rows such as Average and Total, which sum up the others."""
+        if one not in self._ours:
+            return held
+        key = pl.col(self._ours[one]).cast(pl.String)
+        is_total = key.str.strip_chars().str.to_lowercase().is_in(_TOTALS).fill_null(value=False)
+        totals = held.filter(is_total)
+        if 0 < len(totals) < len(held):
+            self._n_total = len(totals)
+            named = ", ".join(totals.select(key.unique(maintain_order=True)).to_series())
+            self._told.append(f"row {named}, which sums up the others, left out")
+            return held.filter(~is_total)
+        return held
 
     def _refuse_second_header(self, key: str | None, names: Sequence[str]) -> None:
         """A pivot table has a second row of names, and its first column is not what the name above it says."""
