@@ -2,10 +2,15 @@
 
 import json
 import os
+import shutil
 import socket
 import stat
+import threading
 import time
 import zipfile
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -185,3 +190,55 @@ def test_an_address_that_never_ends_or_is_too_large_is_left(folder):
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/a.eval"
         with pytest.raises(InputError, match=r"a\.eval: did not come within 0\.5 seconds"):
             _remote.fetched(address, deadline=0.5)
+
+
+def test_a_link_to_nothing_in_a_run_folder_is_no_fault(tmp_path):
+    data = Path(__file__).parents[3] / "shared" / "data" / "formats" / "helm"
+    if not data.is_dir():
+        pytest.skip("no HELM runs beside the repository")
+    run = tmp_path / "run"
+    shutil.copytree(next(path for path in sorted(data.iterdir()) if path.is_dir()), run)
+    (run / "gone").symlink_to("nowhere")
+    assert len(sources.read(run)) == 10
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner here")
+def test_a_reading_that_someone_else_wrote_is_not_used(folder, monkeypatch):
+    assert is_read_anew(folder, monkeypatch)[0]
+    assert not is_read_anew(folder, monkeypatch)[0]
+    monkeypatch.setattr(_cache.os, "getuid", lambda: folder.stat().st_uid + 1)
+    assert is_read_anew(folder, monkeypatch)[0]
+
+
+class _Web(BaseHTTPRequestHandler):
+    """One table, and one page without an end."""
+
+    def do_HEAD(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def do_GET(self):
+        self.do_HEAD()
+        self.wfile.write(b"model,item,score\na,q1,1\n")
+        with suppress(OSError):
+            while self.path.startswith("/endless"):
+                self.wfile.write(b"a" * 2**16)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_web_address_may_have_a_query_and_an_endless_page_is_left_at_the_limit():
+    pytest.importorskip("aiohttp", reason="no aiohttp to read web addresses with")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Web)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        address = f"http://127.0.0.1:{server.server_port}"
+        assert len(sources.read(f"{address}/x.csv?signature=s")) == 1
+        with pytest.raises(InputError, match="is larger than"):
+            _remote.fetched(f"{address}/endless.csv", limit=2**22, deadline=120)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

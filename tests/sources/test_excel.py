@@ -42,3 +42,37 @@ def test_without_fastexcel_one_line_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "x.xlsx").write_bytes(b"PK")
     with pytest.raises(MissingExtraError, match=r"pip install 'howsure\[excel\]'"):
         sources.source("excel").read([tmp_path / "x.xlsx"])
+
+
+def written(path, rows):
+    xlsxwriter = pytest.importorskip("xlsxwriter", reason="no xlsxwriter to make a spreadsheet")
+    with xlsxwriter.Workbook(str(path)) as book:
+        page = book.add_worksheet("results")
+        for place, row in enumerate(rows):
+            page.write_row(place, 0, row)
+    return path
+
+
+def test_titles_above_the_header_are_left_out_and_said(tmp_path):
+    pytest.importorskip("fastexcel", reason="no fastexcel: pip install 'howsure[excel]'")
+    rows = [["Our results"], [], ["model", "question_id", "correct"], ["m1", "q1", 1], ["m1", "q2", 0]]
+    table = sources.read(written(tmp_path / "x.xlsx", rows))
+    assert table.frame.select("subject", "task", "score").rows() == [("m1", "q1", 1), ("m1", "q2", 0)]
+    assert "1 row above the header left out" in table.notes[0]
+
+
+def test_a_fault_names_the_spreadsheet(tmp_path):
+    pytest.importorskip("fastexcel", reason="no fastexcel: pip install 'howsure[excel]'")
+    path = written(tmp_path / "x.xlsx", [["model", "question_id", "correct"], ["m1", "q1", 1], [None, "q2", 0]])
+    with pytest.raises(InputError, match=r"x\.xlsx row 2: subject is missing"):
+        sources.read(path)
+
+
+def test_spreadsheets_and_text_files_of_a_folder_are_read_together(tmp_path):
+    pytest.importorskip("fastexcel", reason="no fastexcel: pip install 'howsure[excel]'")
+    written(tmp_path / "x.xlsx", [["model", "question_id", "correct"], ["m1", "q1", 1]])
+    (tmp_path / "~$x.xlsx").write_bytes(b"a lock")
+    (tmp_path / "y.csv").write_text("model,question_id,correct\nm2,q1,0\n")
+    table = sources.read(tmp_path)
+    assert sorted(table.frame.select("subject", "score").rows()) == [("m1", 1), ("m2", 0)]
+    assert "1 file was not read (not recognised): ~$x.xlsx." in table.notes

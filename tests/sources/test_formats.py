@@ -317,6 +317,42 @@ def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
         sources._plugins.cache_clear()
 
 
+@pytest.mark.parametrize("failing", ["recognise", "read", "gives nothing", "has no options"])
+def test_a_source_of_another_package_that_fails_is_named_in_one_line(tmp_path, monkeypatch, failing):
+    def fail(*_, **__):
+        raise RuntimeError("it broke")
+
+    class Plugin:
+        ABOUT = "anything"
+        recognise = fail if failing == "recognise" else staticmethod(lambda path: "it is mine")
+        read = fail if failing == "read" else staticmethod(lambda *_, **__: None)
+
+    if failing != "has no options":
+        Plugin.OPTIONS = frozenset()
+
+    class Point:
+        name = "plugged"
+        load = staticmethod(lambda: Plugin)
+
+    monkeypatch.setattr(sources, "entry_points", lambda group: [Point])
+    sources._plugins.cache_clear()
+    try:
+        path = tmp_path / "x.csv"
+        path.write_text("model,item,score\nm,q,1\n")
+        if failing == "has no options":
+            assert len(sources.read(path)) == 1
+            assert "plugged" not in sources.formats()
+        else:
+            with pytest.raises(
+                InputError, match=r"x\.csv: the source 'plugged', which another package brought, failed"
+            ):
+                sources.read(path)
+            assert len(sources.read(path, source_name="files")) == 1
+    finally:
+        monkeypatch.undo()
+        sources._plugins.cache_clear()
+
+
 # damage
 
 

@@ -325,6 +325,8 @@ def test_other_values_are_refused(tmp_path, value):
             [
                 "1 sample was invalidated and left out: arith on mockllm/model.",
                 "2 samples were edited, and the edited score counts: arith on mockllm/model.",
+                "The mean that Inspect states in 1 log is not the one here, which is over all scored samples and epochs: "
+                "arith on mockllm/model (0.5278; here 0.5417).",
                 "The attempts at 1 task were renumbered because epochs are missing: arith on mockllm/model.",
             ],
         ),
@@ -817,3 +819,14 @@ def test_the_explorer_shows_the_texts_of_logs_and_links_to_them(made):
     links = items(attempts, viewer="http://127.0.0.1:7575").scores["link"]
     assert links.null_count() == 0
     assert links.str.contains(r"#/logs/[^/]+\.eval/samples/sample/[^/]+/1/$").all()
+
+
+def test_another_mean_that_the_log_states_is_named(tmp_path):
+    path = by_hand(tmp_path / "best.json", ["C", "I", "C", "I"])
+    log = json.loads(path.read_text())
+    result = {"name": "it", "scorer": "it", "reducer": "max", "metrics": {"accuracy": {"value": 1.0}}}
+    path.write_text(json.dumps({**log, "results": {"scores": [result]}}))
+    assert [note for note in read(path).notes if "(1 with the reducer max; here 0.5)" in note]
+    result["metrics"]["accuracy"]["value"] = 0.5
+    path.write_text(json.dumps({**log, "results": {"scores": [result]}}))
+    assert not read(path).notes

@@ -311,3 +311,51 @@ def test_rows_per_item_of_several_benchmarks_are_attempts_with_the_benchmark_as_
     assert isinstance(found, Attempts)
     assert found.frame.select("domain", "task").n_unique() == 8
     assert summary(found, by="domain").to_frame()["n_items"].to_list() == [4] * 4
+
+
+def test_hundreds_of_columns_are_read_as_few_are(tmp_path, monkeypatch):
+    written = ["1", "0", "yes", "no", "0,5", "n/a", "", "✓", "0.87"]
+    names = [f"q{i}" for i in range(120)]
+    rows = [[m, *(written[8] if i % 9 == 8 else written[(i + k) % 8] for i in range(120))] for k, m in enumerate("abc")]
+    (tmp_path / "x.tsv").write_text("\n".join("\t".join(row) for row in [["model", *names], *rows]))
+    many = sources.read(tmp_path / "x.tsv", table="attempts")
+    monkeypatch.setattr("howsure.tables.guesses._MANY_COLUMNS", 10**6)
+    few = sources.read(tmp_path / "x.tsv", table="attempts")
+    assert many.frame.equals(few.frame)
+    assert many.notes == few.notes
+    kept = [name for name in names if name in set(many.frame["task"])]
+    assert many.frame.filter(subject="a")["task"].to_list() == [
+        n for n in kept if rows[0][names.index(n) + 1] not in ("", "n/a")
+    ]
+    assert many.frame.filter(subject="a", task="q8")["score"].to_list() == [0.87]
+
+
+def test_a_small_percentage_beside_large_ones_is_a_percentage(tmp_path):
+    (tmp_path / "x.csv").write_text("model,MMLU,GPQA\na,87.5,50\nb,77.25,40\n")
+    table = sources.read(tmp_path / "x.csv", table="scores")
+    assert table.frame["score"].to_list() == [0.875, 0.5, 0.7725, 0.4]
+    assert "percentages divided by 100" in table.notes[0]
+
+
+def test_a_row_that_sums_up_the_others_is_no_model(tmp_path):
+    (tmp_path / "x.csv").write_text("model,mmlu,gpqa\na,0.8,0.5\nb,0.7,\nAverage,0.75,0.5\n")
+    account = sources.account(tmp_path / "x.csv", table="attempts")
+    assert (account.n_read, account.n_used, account.n_unexplained) == (6, 3, 0)
+    assert account.left_out == {"no score": 1, "of a row that sums up the others": 2}
+    assert "row Average, which sums up the others, left out" in account.notes[0]
+
+
+def test_one_column_of_scores_beside_names_is_no_wide_table(tmp_path):
+    (tmp_path / "x.csv").write_text("Which Model,Instance #,Got it right\na,q1,1\nb,q1,0\n")
+    with pytest.raises(InputError, match="there is no column for 'subject'"):
+        sources.read(tmp_path / "x.csv", table="attempts")
+
+
+def test_a_copy_of_a_file_and_the_file_with_two_scores_are_named(tmp_path):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("model,item,score\na,q1,1\na,q2,0\n")
+    (copied,) = [note for note in sources.read(tmp_path).notes if "same content" in note]
+    assert copied.startswith(f"{tmp_path / 'b.csv'} has the same content as {tmp_path / 'a.csv'};")
+    (tmp_path / "c.csv").write_text("model,item,exact_match,f1\na,q1,1,0.5\n")
+    with pytest.raises(InputError, match=r"c\.csv: 'exact_match' or 'f1' could be score"):
+        sources.read(tmp_path / "c.csv")

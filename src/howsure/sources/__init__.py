@@ -120,7 +120,7 @@ def recognise(path: Path) -> Recognised:
     if taken := _recognised(path):
         return taken
     raise InputError(
-        f"{path}: not recognised as any of {', '.join(_names())}.{_nearest(path)} Name the format with --source, or convert the file to csv."
+        f"{path}: not recognised as any of {', '.join(_names())}{_nearest(path) or '.'} Name the format with --source, or convert the file to csv."
     )
 
 
@@ -276,7 +276,7 @@ class _Search:
             found = _recognised(file)
             if found is None:
                 self.unread.append(FileAccount(file, None, f"not recognised{_nearest(file).rstrip('.')}"))
-            elif found.source == "files":
+            elif found.source in ("excel", "files"):
                 tables.append(found)
             else:
                 taken.append(found)
@@ -300,15 +300,33 @@ class _Search:
 
 def _recognised(path: Path) -> Recognised | None:
     for name in _names():
-        if reason := source(name).recognise(path):
+        if reason := _asked(name, path):
             return Recognised(path, name, reason)
     return None
+
+
+def _asked(name: str, path: Path) -> str | None:
+    """Whether a source takes a path. One of another package that fails is named: without it the file may be taken for something else."""
+    if name in SOURCES:
+        return source(name).recognise(path)
+    try:
+        return source(name).recognise(path)
+    except Exception as error:  # noqa: BLE001 - whatever another package does wrong
+        raise _fault_of(name, path, error) from None
+
+
+def _fault_of(name: str, path: Path, error: Exception) -> InputError:
+    told = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+    return InputError(
+        f"{path}: the source {name!r}, which another package brought, failed ({told}). Update or remove that package, or name a "
+        "format with --source."
+    )
 
 
 def _whole_folder(path: Path) -> Recognised | None:
     for name in _names():
         taker = source(name)
-        if getattr(taker, "TAKES_FOLDERS", False) and (reason := taker.recognise(path)):
+        if getattr(taker, "TAKES_FOLDERS", False) and (reason := _asked(name, path)):
             return Recognised(path, name, reason)
     return None
 
@@ -347,6 +365,8 @@ def _plugins() -> dict[str, Any]:
             point.name not in SOURCES
             and callable(getattr(module, "recognise", None))
             and callable(getattr(module, "read", None))
+            and isinstance(getattr(module, "ABOUT", None), str)
+            and isinstance(getattr(module, "OPTIONS", None), frozenset)
         ):
             found[point.name] = module
     return found
@@ -413,7 +433,7 @@ def _of_paths(
     made = Account(files=[*(FileAccount(one.path, one.source, one.reason) for one in search.taken), *search.unread])
     name = (
         _cache.key(made.files, {**given, "divide_by": divide_by, "listed": list(map(str, listed))})
-        if is_cached and "files" not in by_source
+        if is_cached and "files" not in by_source and {*by_source} <= {*SOURCES}  # others' readers may have changed
         else None
     )
     if name and (kept := _cache.load(name)):
@@ -460,7 +480,15 @@ def _tables(
         kept, unread = list(taken), dict[Path, HowsureError]()
 
         def attempt(paths: list[Path], name: str = name, counted: Any = counted) -> Table:
-            return source(name).read(paths, divide_by=divide_by, progress=counted, **_understood(name, given))
+            try:
+                table = source(name).read(paths, divide_by=divide_by, progress=counted, **_understood(name, given))
+            except Exception as error:
+                if name in SOURCES or isinstance(error, HowsureError):
+                    raise
+                raise _fault_of(name, paths[0], error) from None
+            if not isinstance(table, Table):
+                raise _fault_of(name, paths[0], TypeError(f"it gave {type(table).__name__}, not a table"))
+            return table
 
         try:
             tables.append(attempt(kept))

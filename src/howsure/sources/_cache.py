@@ -68,7 +68,7 @@ def key(files: Iterable[FileAccount], options: Mapping[str, Any]) -> str | None:
                 )
                 if path.suffix.lower() in _ARCHIVES:
                     made.update(_directory(path, found.st_size))
-    except ValueError:
+    except (OSError, ValueError):  # a link to nothing, or a file that was removed meanwhile
         return None
     return made.hexdigest()
 
@@ -77,6 +77,8 @@ def load(name: str) -> tuple[Table, Account] | None:
     """The reading of this name; None if there is none, or if what is there cannot be used."""
     path = folder() / f"{name}.reading"
     try:
+        if hasattr(os, "getuid") and path.stat().st_uid != os.getuid():
+            return None  # someone else wrote it, who can write anything into it
         data = path.read_bytes()
         size = int.from_bytes(data[:8], "little")
         held = json.loads(data[8 : 8 + size])
@@ -91,7 +93,7 @@ def load(name: str) -> tuple[Table, Account] | None:
         )
         table = TABLES[held["table"]](frame, notes=account.notes)
         os.utime(path)
-    except (OSError, ValueError, LookupError, TypeError, *FAULTS, HowsureError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, *FAULTS, HowsureError):
         return None
     return (table, account) if len(table) == account.n_used else None
 

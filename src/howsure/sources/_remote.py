@@ -92,8 +92,11 @@ def _copies(system: Any, path: str, address: str, allowance: _Allowance) -> list
 
 def _copied(system: Any, name: str, address: str, allowance: _Allowance) -> Path:
     home = Path(tempfile.mkdtemp(dir=_home()))
-    target = home / name.rstrip("/").rpartition("/")[2]
-    for member in system.find(name) if system.isdir(name) else [name]:
+    is_web = name.startswith(("http://", "https://"))
+    target = home / (name.partition("?")[0] if is_web else name).rstrip("/").rpartition("/")[2]
+    # whether a web page is a folder is found out by reading all of it, however long it is
+    is_folder = (not is_web or name.endswith("/")) and system.isdir(name)
+    for member in system.find(name) if is_folder else [name]:
         inside = member.removeprefix(name).strip("/")
         place = target / inside if inside else target
         if not place.resolve().is_relative_to(home.resolve()):

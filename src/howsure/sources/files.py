@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -23,6 +24,7 @@ from howsure.yaml_files import read_yaml
 __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recognise", "save_mapping"]
 
 ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a JSON list of objects, with its columns renamed where needed"
+_NAMED = 5  # files that are named one by one
 OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "wanted"})
 
 
@@ -78,15 +80,32 @@ def read(
     says = dict.fromkeys(one.says for one in guesses if one.says)
     if len(says) > 1:
         says = dict.fromkeys(f"{one.part.path}: {one.says}" for one in guesses if one.says)
-    made = guesses[0].table([one.part for one in guesses], notes=[f"{text}." for text in says])
+    notes = [f"{text}." for text in says] + _copies([one.part.path for one in guesses if one.part.path])
+    made = guesses[0].table([one.part for one in guesses], notes=notes)
     n_blank = sum(one.n_blank for one in guesses)
     n_invalid = sum(one.part.rows.select(pl.len()).collect().item() for one in guesses) - len(made)
-    saw(len(made) + n_invalid + n_blank)
+    n_total = sum(one.n_total for one in guesses)
+    saw(len(made) + n_invalid + n_blank + n_total)
+    leave_out("of a row that sums up the others", n_total)
     leave_out("no score", n_blank)
     leave_out("declared invalid", n_invalid)
     if progress:
         progress(len(paths), len(paths))
     return made
+
+
+def _copies(paths: Sequence[Path]) -> list[str]:
+    """A note on files with the content of another one: nobody else can say whether they are copies or repeated runs."""
+    by_size: dict[int, list[Path]] = {}
+    notes = []
+    for path in paths:
+        alike = by_size.setdefault(path.stat().st_size, [])
+        if first := next((one for one in alike if filecmp.cmp(one, path, shallow=False)), None):
+            notes.append(f"{path} has the same content as {first}; both are read. Remove it if it is a copy.")
+        else:
+            alike.append(path)
+    rest = [f"{len(notes) - _NAMED:,} further files have the content of another one."] if len(notes) > _NAMED else []
+    return notes[:_NAMED] + rest
 
 
 def guess(

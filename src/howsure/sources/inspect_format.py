@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -138,6 +139,19 @@ class _JustVersion:
 @dataclass(slots=True)
 class _Result:
     scorer: str | None = None
+    name: Any = None
+    reducer: Any = None
+    metrics: Any = None
+
+    @property
+    def mean(self) -> float | None:
+        """The mean or accuracy that the log states, if it states one."""
+        for name in ("accuracy", "mean"):
+            metric = self.metrics.get(name) if isinstance(self.metrics, dict) else None
+            value = metric.get("value") if isinstance(metric, dict) else None
+            if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+                return float(value)
+        return None
 
 
 @dataclass(slots=True)

@@ -350,6 +350,8 @@ class _Reading:
             name = item if is_named_by_content and item else _visible(sample.id)
             task = f"{domain}/{name}", _visible(sample.id), sample.epoch
             rows.append((*task, score, kin, sample.total_time, item, *self._spent(sample), _minutes(sample)))
+        if divide_by == 1 and self.errors != "wrong":
+            self._tell_other_mean(scorer, key, [(row[0], row[3]) for row in rows])
         frame = pl.DataFrame(rows, schema=_ROW, orient="row").with_columns(
             subject=pl.lit(self._log.eval.model),
             kind=pl.lit("model"),
@@ -362,6 +364,27 @@ class _Reading:
         known = {column.name for column in Attempts.columns}
         config = {f"arg_{k}" if k in known else k: text for k, text in self._log.configuration().items()}
         return frame.with_columns(pl.lit(text).alias(k) for k, text in (config | scale).items())
+
+    def _tell_other_mean(self, scorer: str, key: str | None, scores: Sequence[tuple[str, float]]) -> None:
+        """Say where the log itself states another mean, as it does when its reducer takes the best of several epochs."""
+        results = [one for one in self._log.results.scores if one.scorer == scorer] if self._log.results else []
+        if key is not None:
+            results = [one for one in results if one.name == key]
+        stated = [(one.mean, one.reducer) for one in results if one.mean is not None]
+        if not stated or not scores or self._log.eval.task.rpartition("/")[2] in {task for task, _ in _COUNTED}:
+            return
+        by_item: defaultdict[str, list[float]] = defaultdict(list)
+        for item, score in scores:
+            by_item[item].append(score)
+        mean = math.fsum(math.fsum(one) / len(one) for one in by_item.values()) / len(by_item)
+        if any(abs(mean - theirs) <= 1e-9 * max(1.0, abs(mean)) for theirs, _ in stated):
+            return
+        theirs, reducer = stated[0]
+        by = f" with the reducer {reducer}" if isinstance(reducer, str) else ""
+        self._notes.count(
+            "The mean that Inspect states in {n} log{s} is not the one here, which is over all scored samples and epochs",
+            f"{self.label} ({theirs:.4g}{by}; here {mean:.4g})",
+        )
 
     def _scale(
         self, scorer: str, key: str | None, values: Sequence[tuple[Sample, Any]], divide_by: float

@@ -95,6 +95,7 @@ _ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
 _WEAK = {"subject": ("name", "subject_id"), "model": ("name",), "task": ("id", "question", "index", "idx", "name")}
 """Names that are taken where no clearer one is there."""
 _SUMMARIES = frozenset({"avg", "average", "mean", "overall", "overall_score", "total", "rank", "ranking", "position"})
+_TOTALS = ("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total")
 _ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
 _INDEX = frozenset({"", "unnamed_0", "index", "column_1", "level_0"})
 
@@ -123,6 +124,7 @@ _PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
 _COMMA = r"^[-+]?\d*,\d+$"
 _EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
 _MOST_ITEMS = 2_000_000
+_MANY_COLUMNS = 50
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ class Guess:
     fill: dict[str, Any]
     divide_by: float
     n_blank: int = 0
+    n_total: int = 0
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,7 @@ def read_as(
     InputError
         If a needed column is not found, or if two readings are possible: the message lists the choices.
     """
-    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better)
+    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part))
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
     part = part.parsed()
@@ -224,13 +227,14 @@ def read_as(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the user said."""
+    """What the user said, and about which file."""
 
     rename: dict[str, str]
     fill: dict[str, Any]
     divide_by: float
     decimal: str | None
     better: str | None
+    at: str
 
 
 def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: _Asked) -> type[Table]:
@@ -319,7 +323,9 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
                 found[column.name] = candidates[0]
             elif candidates and column.required and not column.by_default:
                 told = " or ".join(repr(name) for name in candidates)
-                raise InputError(f"{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}.")
+                raise InputError(
+                    f"{asked.at}{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}."
+                )
     if table is not Attempts:
         return found
     late = [name for name in ("sample", "epoch") if name in free and name not in {*closed, *found.values()}]
@@ -366,7 +372,7 @@ class _Columns:
         self._fill = dict(asked.fill)
         self._mapping = {name: theirs for name, theirs in ours.items() if theirs != name}
         self._divide_by = asked.divide_by
-        self._n_blank = 0
+        self._n_blank = self._n_total = 0
 
     def guess(self) -> Guess:
         if self._table in (Attempts, Scores):
@@ -391,6 +397,7 @@ class _Columns:
             fill=self._fill,
             divide_by=self._divide_by,
             n_blank=self._n_blank,
+            n_total=self._n_total,
         )
 
     def _refuse_lacking(self) -> None:
@@ -442,23 +449,50 @@ class _Columns:
             and _plain(values.name) not in _SUMMARIES | _ABOUT_MODELS
             and not _is_beyond(values, self._asked)
         ]
-        if one not in {*self._ours, *self._fill} or not scored:
+        names_beside = [v.name for v in profiles if v.dtype == pl.String and v.other and v.name not in taken]
+        is_long = (
+            len(scored) == 1 and names_beside and EACH not in self._ours.values()
+        )  # who was scored stands in a column
+        if one not in {*self._ours, *self._fill} or not scored or is_long:
             self._ours.pop(other, None)
             return
         names = [values.name for values in scored]
+        melted_names = set(names)
         self._refuse_second_header(self._ours.get(one), names)
-        numbers = [values.name for values in profiles if values.is_score_like and values not in scored]
-        columns, percents = [], []
+        numbers = [values.name for values in profiles if values.is_score_like and values.name not in melted_names]
         words = tuple(sorted({word for values in scored for word in values.words}))
-        for values in (replace(values, words=words if values.words else ()) for values in scored):
-            number, divide_by = self._number(values)
+        alike: dict[
+            tuple[Any, ...], list[str]
+        ] = {}  # columns that are written in one way, whose values are read together
+        percents = []
+        is_beside_percent = any(self._divisor(values) == 100 for values in scored)
+        for values in scored:
+            divide_by = self._divisor(values)
+            if (
+                is_beside_percent
+                and divide_by == 1
+                and (values.high or 0) > 10
+                and not values.small
+                and not values.words
+            ):
+                divide_by = 100.0  # whole numbers up to 50 stand beside percentages, and none of them is a share
             percents += [values.name] if divide_by == 100 else []
-            columns.append(number.alias(values.name) / divide_by)
+            alike.setdefault((values.dtype, bool(values.words), divide_by), []).append(values.name)
         self._refuse_mixed(scored, percents)
-        kept = [name for name in self._names if name not in names]
-        rows = self._part.rows.with_row_index("#row").with_columns(columns)
-        rows = rows.unpivot(on=names, index=["#row", *kept], variable_name="#name", value_name="#score")
-        held = self._part.collect(rows.drop_nulls("#score").sort("#row", maintain_order=True))
+        rows, order = self._part.rows.with_row_index("#row"), pl.Enum(names)
+        kept = [name for name in self._names if name not in melted_names]
+        long = []
+        for (dtype, has_words, divide_by), own in alike.items():
+            number = self._parsed(
+                replace(scored[0], name="#score", dtype=dtype, words=words if has_words else ()), divide_by
+            )
+            melted = rows.select("#row", *kept, *own).unpivot(
+                on=own, index=["#row", *kept], variable_name="#name", value_name="#score"
+            )
+            long.append(melted.with_columns(pl.col("#name").cast(order), number.alias("#score") / divide_by))
+        held = self._part.collect(pl.concat(long).drop_nulls("#score").sort("#row", "#name"))
+        held = held.with_columns(pl.col("#name").cast(pl.String))
+        held = self._without_totals(held, one)
         self._hold(held.drop(numbers))
         shown = ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
         self._ours |= {other: "#name", "score": "#score"}
@@ -471,6 +505,20 @@ class _Columns:
         if numbers:
             self._told.append(f"not read as scores: {', '.join(numbers)}")
         self._tell_blanks(sum(values.missing for values in scored))
+
+    def _without_totals(self, held: pl.DataFrame, one: str) -> pl.DataFrame:
+        """Leave out rows such as Average and Total, which sum up the others."""
+        if one not in self._ours:
+            return held
+        key = pl.col(self._ours[one]).cast(pl.String)
+        is_total = key.str.strip_chars().str.to_lowercase().is_in(_TOTALS).fill_null(value=False)
+        totals = held.filter(is_total)
+        if 0 < len(totals) < len(held):
+            self._n_total = len(totals)
+            named = ", ".join(totals.select(key.unique(maintain_order=True)).to_series())
+            self._told.append(f"row {named}, which sums up the others, left out")
+            return held.filter(~is_total)
+        return held
 
     def _refuse_second_header(self, key: str | None, names: Sequence[str]) -> None:
         """A pivot table has a second row of names, and its first column is not what the name above it says."""
@@ -551,6 +599,14 @@ class _Columns:
 
     def _number(self, values: _Values) -> tuple[pl.Expr, float]:
         """The numbers of a column, and what they are to be divided by."""
+        divide_by = self._divisor(values)
+        return self._parsed(values, divide_by), divide_by
+
+    def _parsed(self, values: _Values, divide_by: float) -> pl.Expr:
+        return _parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by)
+
+    def _divisor(self, values: _Values) -> float:
+        """What the numbers of a column are to be divided by; a column that can be read in two ways is refused."""
         is_open = values.either and values.comma == values.either and self._part.separator == ","
         if is_open and self._asked.decimal is None:
             raise InputError(
@@ -564,9 +620,7 @@ class _Columns:
                 "none."
             )
         divide_by = self._asked.divide_by
-        if divide_by == 1 and (values.percent or self._is_percent(values)):
-            divide_by = 100.0
-        return _parsed(values, is_thousands=self._asked.decimal == ".", divide_by=divide_by), divide_by
+        return 100.0 if divide_by == 1 and (values.percent or self._is_percent(values)) else divide_by
 
     def _is_percent(self, values: _Values) -> bool:
         low, high = values.low, values.high
@@ -710,6 +764,8 @@ def _profile(part: Part, names: Sequence[str]) -> list[_Values]:
     if not names:
         return []
     schema = part.rows.collect_schema()
+    if len(names) > _MANY_COLUMNS:
+        return _profile_many(part, names, schema)
     found = part.collect(
         part.rows.select(pl.struct(_facts(name, schema[name])).alias(str(i)) for i, name in enumerate(names))
     )
@@ -717,15 +773,33 @@ def _profile(part: Part, names: Sequence[str]) -> list[_Values]:
     worded = [name for name, facts in zip(names, profiles, strict=True) if facts["n_words"]]
     words: dict[str, tuple[str, ...]] = {}
     if worded:
-        said = [
-            _text(name).filter(_text(name).is_in(list(_WORDS))).unique().sort().implode().alias(name) for name in worded
-        ]
-        held = part.collect(part.rows.select(said))
+        held = part.collect(part.rows.select(_words(name).implode().alias(name) for name in worded))
         words = {name: tuple(held[name][0].to_list()) for name in worded}
     return [
         _Values(name=name, dtype=schema[name], words=words.get(name, ()), **facts)
         for name, facts in zip(names, profiles, strict=True)
     ]
+
+
+def _profile_many(part: Part, names: Sequence[str], schema: Mapping[str, pl.DataType]) -> list[_Values]:
+    """The same from one column of all values: thousands of columns, each with expressions of its own, take gigabytes."""
+    found: dict[str, _Values] = {}
+    for dtype in dict.fromkeys(schema[name] for name in names):
+        own = [name for name in names if schema[name] == dtype]
+        is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
+        words = _words("#value") if is_text else pl.lit([], pl.List(pl.String)).first()
+        rows = part.rows.select(own).unpivot(on=own, variable_name="#name", value_name="#value")
+        held = part.collect(rows.group_by("#name").agg(*_facts("#value", dtype), words=words))
+        for facts in held.iter_rows(named=True):
+            said = tuple(facts.pop("words") or ())
+            name = facts.pop("#name")
+            found[name] = _Values(name=name, dtype=dtype, words=said, **facts)
+    return [found[name] for name in names if name in found]  # a table without rows has none
+
+
+def _words(name: str) -> pl.Expr:
+    """The words for right and wrong that are in a column."""
+    return _text(name).filter(_text(name).is_in(list(_WORDS))).unique().sort()
 
 
 def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
@@ -782,7 +856,7 @@ def _parsed(values: _Values, *, is_thousands: bool, divide_by: float = 1) -> pl.
         meanings["p"] = divide_by
     elif set(values.words) == {"p", "n"}:
         raise InputError(
-            f"{values.name}: P and N are partial and no answer, or positive and negative. Write 0.5 and 0, or 1 and 0."
+            f"{values.name.removeprefix('#')}: P and N are partial and no answer, or positive and negative. Write 0.5 and 0, or 1 and 0."
         )
     return number.fill_null(text.replace_strict(meanings, default=None, return_dtype=pl.Float64))
 
