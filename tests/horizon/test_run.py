@@ -195,7 +195,9 @@ def test_another_judge_reads_the_same_replies(disturbed):
     other = disturbed[3]
     assert other["status"] == "complete"
     filtered = [text for model, text in other["asked"] if model == "m"]
-    assert {re.search(r"\((.*)\)", text)[1] for text in filtered} == {"filtered", "no choices"}, "no reply of theirs is kept"
+    assert {re.search(r"\((.*)\)", text)[1] for text in filtered} == {"filtered", "no choices"}, (
+        "no reply of theirs is kept"
+    )
     assert sum(model == "other" for model, _ in other["asked"]) == len(VERDICTS) * N_ATTEMPTS
     assert outcome(other)["poem/1"] == [1.0] * N_ATTEMPTS
 
