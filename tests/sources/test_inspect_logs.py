@@ -20,6 +20,7 @@ from howsure.evals.summaries import summary
 from howsure.safe_io import Archive
 from howsure.sources import inspect_format, inspect_logs, read, recognise
 from howsure.sources.inspect_texts import read_texts
+from howsure.tables import Scores
 from servers import prepared_process
 
 if importlib.util.find_spec("inspect_ai") is None:
@@ -104,6 +105,25 @@ def test_accuracy_and_standard_errors_agree_with_inspect(made, name):
     assert (by_task.n_clusters, by_group.n_clusters) == (12, 4)
     assert theirs["clustered"] > 0.01
     assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["arith", "json"])
+def test_headers_alone_give_the_means_that_they_state(made, tmp_path, name):
+    path = only(made / name)
+    if path.suffix == ".eval":
+        kept = write_zip(tmp_path / "header.eval", {"header.json": members(path)["header.json"]})
+    else:
+        kept = tmp_path / "header.json"
+        kept.write_text(
+            json.dumps({key: value for key, value in json.loads(path.read_text()).items() if key != "samples"})
+        )
+    table = inspect_logs.read([kept])
+    assert isinstance(table, Scores)
+    theirs, n_items = reported(path), rows(path)["task"].n_unique()
+    assert table.frame.select("score", "n_items").rows() == [(pytest.approx(theirs["accuracy"], abs=1e-12), n_items)]
+    assert "1 log without samples: the means that they state are read as scores." in table.notes
+    both = inspect_logs.read([kept, only(made / "minus")])
+    assert any("1 log without samples was left out" in note for note in both.notes)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,7 @@ class _Spec:
     dataset: _Dataset = field(default_factory=_Dataset)
     model_args: dict[str, Any] = field(default_factory=dict)
     model_generate_config: dict[str, Any] = field(default_factory=dict)
+    config: Any = None
 
 
 @dataclass(slots=True)
@@ -146,7 +147,15 @@ class _Result:
     @property
     def mean(self) -> float | None:
         """The mean or accuracy that the log states, if it states one."""
-        for name in ("accuracy", "mean"):
+        return self._metric("accuracy", "mean")
+
+    @property
+    def standard_error(self) -> float | None:
+        """The standard error that the log states, if it states one."""
+        return self._metric("stderr")
+
+    def _metric(self, *names: str) -> float | None:
+        for name in names:
             metric = self.metrics.get(name) if isinstance(self.metrics, dict) else None
             value = metric.get("value") if isinstance(metric, dict) else None
             if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
@@ -157,6 +166,7 @@ class _Result:
 @dataclass(slots=True)
 class _Results:
     scores: list[_Result] = field(default_factory=list)
+    completed_samples: Any = None
 
 
 @dataclass(slots=True)
@@ -181,6 +191,13 @@ class Log:
     def label(self) -> str:
         """The eval and the model."""
         return f"{self.eval.task} on {self.eval.model}"
+
+    @property
+    def n_items(self) -> int | None:
+        """How many items were finished, as the header tells."""
+        n = self.results.completed_samples if self.results else None
+        epochs = (self.eval.config.get("epochs") if isinstance(self.eval.config, dict) else None) or 1
+        return n // epochs or None if isinstance(n, int) and isinstance(epochs, int) and n > 0 < epochs else None
 
     def task_settings(self) -> Settings:
         """What makes two evals of one name different tasks."""

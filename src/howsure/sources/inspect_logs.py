@@ -22,7 +22,7 @@ from howsure.errors import InputError, OptionError
 from howsure.sources._account import leave_out, saw
 from howsure.sources._reading import files_below, read_each, unread
 from howsure.sources.inspect_format import Log, Sample, Score, Settings, complete_contents, is_log, read_log
-from howsure.tables import Attempts
+from howsure.tables import Attempts, Scores
 from howsure.tables.metrics import is_higher_better, is_share
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _COUNTED = {("track_the_stat", "max_length"): "length"}
 """Evals and scorers whose scores count something, and the field of the samples' metadata with the highest count there can be."""
 _CANCELLED = ("CancelledError(", "Cancelled(")
 _SHOWN = 4  # places named one by one in a note; the rest are counted
+_STATED = {"model": pl.String, "benchmark": pl.String, "score": pl.Float64, "se": pl.Float64, "n_items": pl.Int64}
 _ROW = {
     "task": pl.String,
     "sample": pl.String,
@@ -75,7 +76,7 @@ def read(
     strict: bool = False,
     errors: str | None = None,
     better: str | None = None,
-) -> Attempts:
+) -> Attempts | Scores:
     """The samples of all logs as attempts of the model at ``<eval>/<sample id>``, one for each epoch.
 
     Where logs of one eval have different questions under one id, as they do when samples are numbered after shuffling, a task
@@ -90,6 +91,7 @@ def read(
     ``minutes`` comes from the metadata field human_minutes, expert_minutes or minutes, where samples have one.
     ``errors`` says what becomes of samples that ended in an error without a score: ``drop``, as Inspect does, or ``wrong``.
     ``divide_by`` brings numbers to 0–1 and leaves C, I, P, N and true or false alone.
+    Where no log has samples, as when only headers were kept, the means that they state become scores.
     Other files of a folder, and logs that are damaged or lack the scorer, are skipped and named in the notes; ``strict`` stops at
     such a log.
     """
@@ -102,6 +104,8 @@ def read(
     saw(sum(len(log.samples or []) for log in logs))
     runs = _newest(sorted(logs, key=_age), notes)
     domains = _domains(runs)
+    if not any(log.samples for log in runs):
+        return _stated(runs, domains, [*skipped, *others], notes)
     numbered_anew, changed = _numbered_anew(runs, domains, notes)
     readings = [
         _Reading(
@@ -121,6 +125,25 @@ def read(
         raise InputError(f"{paths[0]}: no sample has a score. {' '.join([*skipped, *others, *notes.told()])}")
     numbered = _numbered(frame, notes)
     return Attempts(numbered, notes=[*skipped, *others, *notes.told()])
+
+
+def _stated(logs: Sequence[Log], domains: Sequence[str], told: Sequence[str], notes: _Notes) -> Scores:
+    """The mean of each log's first scorer that has one, for logs of which only the header was kept."""
+    rows = []
+    for log, domain in zip(logs, domains, strict=True):
+        found = next((one for one in (log.results.scores if log.results else []) if one.mean is not None), None)
+        if found is None or not 0 <= (found.mean or 0) <= 1:
+            notes.count("{n} log{s} without samples and without a mean between 0 and 1 {were} left out", log.label)
+            leave_out("of a log without samples and without a mean", 1)
+            continue
+        rows.append((log.eval.model, domain, found.mean, found.standard_error, log.n_items))
+    saw(len(logs))
+    if not rows:
+        where = logs[0].path if logs else "the logs"
+        raise InputError(f"{where}: no sample has a score. {' '.join([*told, *notes.told()])}")
+    frame = pl.DataFrame(rows, schema=_STATED, orient="row")
+    said = f"{len(rows):,} log{'s' if len(rows) > 1 else ''} without samples: the means that they state are read as scores."
+    return Scores(frame, notes=[*told, said, *notes.told()])
 
 
 def _files(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
