@@ -650,3 +650,14 @@ def test_a_notebook_shows_the_first_rows():
     assert "and 2 more rows" in shown
     assert "&lt;b&gt;3" in shown
     assert "<b>" not in shown
+
+
+def test_rows_that_stand_there_twice_are_told():
+    rows = [{"subject": s, "task": f"t{i}", "score": 1.0} for s in "ab" for i in range(5)]
+    again = Attempts(pl.DataFrame([*rows, rows[0], rows[7]]))
+    assert len(again) == 12
+    assert again.notes == (
+        "2 rows are exact copies of others and count as repeats of their items: most items have 1 row for each subject. Remove copies that are there by mistake.",
+    )
+    assert Attempts(pl.DataFrame(rows * 2)).notes == ()  # repeats of every item are meant
+    assert Attempts(pl.DataFrame([*rows, rows[0] | {"score": 0.0}])).notes == ()  # another score is another attempt

@@ -16,7 +16,7 @@ from howsure.evals.costs import CostRow, cost_rows
 from howsure.evals.item_means import ALL, GROUPS, Items, items_of
 from howsure.evals.variants import Spec, Variants, aligned, named, variants_of
 from howsure.results import Provenance, Result, columns_of
-from howsure.stats.means import paired_difference
+from howsure.stats.means import Mean, paired_difference
 from howsure.stats.multiplicity import benjamini_hochberg, holm
 from howsure.stats.permutation import mcnemar, permutation, sign_flip
 from howsure.tables import Attempts
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
-__all__ = ["CORRECTIONS", "Comparison", "Difference", "Interaction", "compare"]
+__all__ = ["CORRECTIONS", "Comparison", "Difference", "Interaction", "compare", "paired_test"]
 
 Tested = TypeVar("Tested", "Difference", "Interaction")
 
@@ -356,10 +356,7 @@ def _difference(items: Items, a: str, b: str, level: float, seed: int) -> Differ
     if len(shared) < 2 and (n_unshared or shared.is_empty()):
         return _unpaired(items, a, b, level, seed)
     mean = items.difference_of(shared, level)
-    # over several evals p comes from the distribution that gives the interval, which allows for what small evals do not show
-    is_single = shared["eval"].n_unique() == 1
-    is_tested = is_single and items.items == "sampled" and len(shared) > 1
-    p, test = _paired_test(shared, seed) if is_tested else (_two_sided(mean.p_positive), "t")
+    p, test = paired_test(items, shared, mean, seed)
     noise = items.noise(shared)
     if items.items == "fixed":
         reason = "with fixed items, all of the standard error comes from repeats"
@@ -418,10 +415,15 @@ def _unpaired(items: Items, a: str, b: str, level: float, seed: int) -> Differen
     return replace(pair, difference=mean.estimate, p=p, test=test, p_a_greater=greater, n_clusters=mean.n_clusters)
 
 
-def _paired_test(shared: pl.DataFrame, seed: int) -> tuple[float, str]:
-    """In one eval: McNemar's exact test where every item is one right or wrong answer and its own cluster; else sign flips of
-    clusters.
+def paired_test(items: Items, shared: pl.DataFrame, mean: Mean, seed: int) -> tuple[float | None, str]:
+    """The p-value of a paired difference and the test's name.
+
+    In one eval of sampled items: McNemar's exact test where every item is one right or wrong answer and its own cluster; else sign flips
+    of clusters. Over several evals, and for fixed items, p comes from the distribution that gives the interval, which allows for what
+    small evals do not show.
     """
+    if shared["eval"].n_unique() != 1 or items.items != "sampled" or len(shared) < 2:
+        return _two_sided(mean.p_positive), "t"
     difference = shared["mean"].to_numpy() - shared["mean_b"].to_numpy()
     is_single = (shared["n"] == 1).all() and (shared["n_b"] == 1).all() and shared["cluster"].n_unique() == len(shared)
     if is_single and shared["is_binary"].all() and shared["is_binary_b"].all():

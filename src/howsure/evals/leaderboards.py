@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate, stated
+from howsure.evals.comparison import paired_test
 from howsure.evals.item_means import ALL, Items, items_of
 from howsure.evals.planning import items_to_decide
 from howsure.evals.variants import pooling_notes
@@ -168,7 +169,9 @@ class Leaderboard(Result):
 
 @dataclass(frozen=True)
 class _Board:
-    """What both kinds of input are brought to. ``pairs`` are positions; statistics and draws have one entry per pair. ``direction`` is −1 where lower is better."""
+    """What both kinds of input are brought to. ``pairs`` are positions; statistics and draws have one entry per pair. ``direction`` is −1 where lower is better.
+    ``p_alone`` is the p-value of the only pair of two models: nothing is to be corrected.
+    """
 
     names: Sequence[str]
     means: Sequence[Estimate]
@@ -183,6 +186,7 @@ class _Board:
     method: str
     notes: Sequence[str] = field(default_factory=list)
     direction: int = 1
+    p_alone: float | None = None
 
 
 def leaderboard(
@@ -376,6 +380,7 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
     # without shared items a pair has no statistic
     statistics, is_several = np.full(len(pairs), np.nan), len(items.evals) > 1
     differences, variances, n_shared = [], [], []
+    p_alone = None
     for index, (i, j) in enumerate(pairs):
         shared = items.paired(names[i], names[j])
         n_shared.append(len(shared))
@@ -387,6 +392,8 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
         mean = items.difference_of(shared, level)
         differences.append(mean.estimate)
         variances.append((mean.se or 0.0) ** 2 * len(shared))
+        if len(pairs) == 1:
+            p_alone, _ = paired_test(items, shared, mean, seed)
         sums[:, index] = _cluster_sums(scores[:, i] - scores[:, j], evals, clusters, len(sums))
         if is_several:  # the test of `compare`, as a normal deviate
             statistics[index] = np.nan if mean.p_positive is None else np.clip(ndtri(mean.p_positive), -38.0, 38.0)
@@ -408,6 +415,7 @@ def _of_attempts(attempts: Attempts, cluster: str, level: float, n_replicates: i
         draws=_drawn(units, n_replicates, seed, is_normal=is_several),
         estimand=items.estimand,
         direction=-1 if items.is_lower_better else 1,
+        p_alone=p_alone,
         method=(f"t over clusters ({cluster})" if is_several else f"sign flips of whole clusters ({cluster})")
         + ", paired by item",
         notes=items.notes,
@@ -521,6 +529,7 @@ def _of_scores(
         variance_per_item=(spread**2 * np.minimum(total[first], total[second])).tolist(),
         statistics=statistics,
         draws=draws.astype(np.float32),
+        p_alone=2 * float(ndtr(-abs(statistics[0]))) if len(pairs) == 1 else None,
         estimand=f"published score on {complete[0]}"
         if len(complete) == 1
         else f"mean of {len(complete)} published scores",
@@ -553,7 +562,9 @@ def _enough(names: Sequence[str]) -> list[str]:
 def _adjusted(board: _Board, is_used: Bools) -> Floats:
     """P-values corrected for the pairs that are used together; 1 for others."""
     adjusted = np.ones(len(board.pairs))
-    if is_used.any():
+    if board.p_alone is not None:
+        adjusted[:] = board.p_alone
+    elif is_used.any():
         adjusted[is_used] = step_down_max(board.statistics[is_used], board.draws[:, is_used])
     return adjusted
 

@@ -382,7 +382,7 @@ class Gate:
                 with token_limit(None) as charged:  # sees only what was asked now, not what came from Inspect's cache
                     output = await (afresh if again else question)()
                 if output.empty:
-                    if budget and output.usage:
+                    if budget and output.usage and charged.usage:
                         budget.add(output.usage)
                     raise GarbledReplyError("the reply has no choices")
             except LimitExceededError:  # set by whoever runs the eval: the server did not fail

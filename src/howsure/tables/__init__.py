@@ -500,8 +500,29 @@ class Attempts(Table):
         rows = self.lazy.with_columns(number)
         names = rows.collect_schema().names()
         known = [column.name for column in self.columns if column.name in names]
+        notes = self._copies()
         self.lazy = rows.select(*known, *(name for name in names if name not in known))
-        return []
+        return notes
+
+    def _copies(self) -> list[str]:
+        """A note on exact copies of rows where a subject has more rows at some tasks than at most."""
+        pairs = ["subject", "task"]
+        per_pair = self.lazy.group_by(pairs).agg(pl.len().alias("#n")).collect(engine="streaming")
+        usual = per_pair["#n"].mode().min()
+        more = per_pair.filter(pl.col("#n") > usual).select(pairs)
+        if more.is_empty():
+            return []
+        schema = self.lazy.collect_schema()
+        plain = [name for name in schema if not schema[name].is_nested()]
+        found = self.lazy.join(more.lazy(), on=pairs, how="semi").group_by(plain).agg(pl.len().alias("#n"))
+        n = int(found.select((pl.col("#n") - 1).sum()).collect(engine="streaming").item())
+        if not n:
+            return []
+        told = "1 row is an exact copy of another and counts as a repeat of its item"
+        if n > 1:
+            told = f"{n:,} rows are exact copies of others and count as repeats of their items"
+        rows = "1 row" if usual == 1 else f"{usual:,} rows"
+        return [f"{told}: most items have {rows} for each subject. Remove copies that are there by mistake."]
 
     def _check_groups(self, parts: Sequence[Part]) -> None:
         """Refuse attempts of a subject at a task that are not 1, 2, …, n, each once."""

@@ -656,10 +656,11 @@ const drawFlips = (pair = lastPair) => {
   const flips = pair.flips.filter(({ by }) => state.flips === "both" || by === state.flips);
   const from = pager("flips", flips.length, () => drawFlips());
   const shown = flips.slice(state.page.flips * PAGE, (state.page.flips + 1) * PAGE);
-  const heads = [{ words: "Item" }, { words: "Solved by" }, { words: "A", className: "number" }, { words: "B", className: "number" }, ...(content.viewer ? [{ words: "Transcripts" }] : [])];
+  const isSeveral = content.evals.length > 1;
+  const heads = [{ words: "Item" }, ...(isSeveral ? [{ words: "Eval" }] : []), { words: "Solved by" }, { words: "A", className: "number" }, { words: "B", className: "number" }, ...(content.viewer ? [{ words: "Transcripts" }] : [])];
   const rows = shown.map(({ item, by, x, y }) => {
     const links = content.viewer ? [[["A", state.a], ["B", state.b]].flatMap(([words, m]) => rowsOf(m, item).slice(0, 1).map((row) => [link(row, words), " "]))] : [];
-    return [itemButton(item), by === "a" ? "A" : "B", number(x, 2), number(y, 2), ...links.map((inside) => ({ inside: inside.flat(2) }))];
+    return [itemButton(item), ...(isSeveral ? [content.evals[data.eval[item]]] : []), by === "a" ? "A" : "B", number(x, 2), number(y, 2), ...links.map((inside) => ({ inside: inside.flat(2) }))];
   });
   const caption = flips.length ? "Items that only one of the two solves. Choose an item to see its attempts." : "No item is solved by only one of the two.";
   $("flips").replaceChildren(...[flips.length ? table(caption, heads, rows) : element("p", { className: "note", textContent: caption }), from].filter(Boolean));
