@@ -72,6 +72,13 @@ def test_groups_of_one_label_lie_beside_each_other():
     assert named(spec, "group", spec["layer"][0]["encoding"]["color"]["scale"]["domain"]) == ["1", "2"]
 
 
+@pytest.mark.parametrize("there", [["no", "open"], ["open"], ["other", "open"]])
+def test_a_known_group_has_its_colour_whatever_others_are_there(there):
+    rows = pl.DataFrame({"label": there, "value": 1.0, "low": 0.0, "high": 2.0, "g": there})
+    color = to_spec(plot(rows, group=Field("g", "Group", groups=("yes", "open"))))["layer"][0]["encoding"]["color"]
+    assert color["scale"]["range"][there.index("open")] == charts.theme.PALETTE[1]
+
+
 def test_what_is_not_finite_is_a_gap_and_not_a_number():
     rows = pl.DataFrame(
         {"label": ["a", "b"], "value": [0.5, float("nan")], "low": [0.4, 0.1], "high": [float("inf"), 0.9]}

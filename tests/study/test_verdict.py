@@ -2,7 +2,15 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.study.verdict import CRITERIA, Criterion, judge_all, judge_criterion, overall, read_criteria
+from howsure.study.verdict import (
+    CRITERIA,
+    Criterion,
+    judge_all,
+    judge_criterion,
+    overall,
+    read_criteria,
+    require_criterion,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +45,11 @@ def test_the_protocols_criteria():
     told = {(one.statistic, one.threshold, one.direction) for one in CRITERIA}
     assert {("pfi.cronbach_alpha", 0.75, "at_least"), ("pearson", 0.7, "at_least"), ("pfi", 0.75, "at_least")} < told
     assert ("domain_difference", 0, "at_least") in told
+
+
+def test_a_criterion_is_shown_under_a_name_that_people_know():
+    assert [one.label for one in CRITERIA][2] == "mean human fidelity ≥ 0.75"
+    assert require_criterion("mean:quality >= 3.5").label == "mean:quality ≥ 3.5"
 
 
 def test_criteria_from_a_file(tmp_path):

@@ -89,13 +89,14 @@ def by_group(
     if group is None:
         return {"color": {"value": hue}}
     names = rows["group"].unique(maintain_order=True).drop_nulls().to_list()
+    known = [*group.groups, *(name for name in names if name not in group.groups)]
     values = {"color": PALETTE, "shape": SHAPES, "strokeDash": DASHES}
     return {
         name: nominal(
             "group",
             title=group.label,
             sort=names,
-            scale={"domain": names, "range": [values[name][i % len(values[name])] for i in range(len(names))]},
+            scale={"domain": names, "range": [values[name][known.index(one) % len(values[name])] for one in names]},
             legend=_legend(names, symbol),
         )
         for name in ("color", *also)

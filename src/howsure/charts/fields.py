@@ -50,6 +50,8 @@ class Field:
         The two ends of the axis.
     ticks : Mapping[float, str]
         Marks on the axis and their labels, such as ``{1: "1 min", 60: "1 h"}``.
+    groups : tuple[str, ...]
+        Groups that keep their colour in every chart, also where the data lack some of them.
     """
 
     column: str
@@ -59,6 +61,7 @@ class Field:
     scale: Literal["linear", "log2", "log10"] = "linear"
     domain: tuple[float, float] | None = None
     ticks: Mapping[float, str] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

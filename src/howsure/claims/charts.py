@@ -19,6 +19,7 @@ _FARTHEST = 16.0  # times beyond the largest and smallest estimate that ends of 
 _MOST_POINTS = 1000
 _WIDEST = 512.0  # factors beyond it are drawn here
 _OWN = "by the instrument's own method"
+_STATUSES = ("supported", "open", "contradicted")
 _COMMON = "bootstrap draws that all specifications share"
 
 
@@ -58,9 +59,8 @@ def draw_specifications(verdict: Verdict, level: float) -> Chart:
         }
         for place, one in enumerate(known, 1)
     ]
-    order = {"supported": 0, "open": 1, "contradicted": 2}
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("place").cast(pl.Float64))
-    frame = frame.sort(pl.col("group").replace_strict(order, default=3), "place")
+    frame = frame.sort(pl.col("group").replace_strict(_STATUSES, range(3), default=3), "place")
     n_hidden = verdict.n_specifications - len(known)
     is_tested = all(one.estimate.low == one.estimate.high for one in known)  # a count or a share that tests gave
     return points_with_trend(
@@ -77,7 +77,7 @@ def draw_specifications(verdict: Verdict, level: float) -> Chart:
         x=Field("place", "Specification", "in order of the estimate"),
         y=Field("value", *_quantity(verdict), scale="log2" if verdict.is_ratio else "linear"),
         label=Field("label", "Options"),
-        group=Field("group", "What it says about the claim"),
+        group=Field("group", "What it says about the claim", groups=_STATUSES),
         reference=Reference(verdict.claim.threshold),
     )
 

@@ -44,7 +44,7 @@ def _summary(found: Analysis) -> list[Block]:
 def _verdict(found: Analysis) -> Section:
     rows: list[list[Cell]] = [
         [
-            f"{one.criterion.name}: {one.criterion}",
+            one.criterion.label,
             one.estimate.against(one.criterion.threshold),
             one.verdict,
             other.verdict,

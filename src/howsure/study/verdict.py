@@ -70,7 +70,15 @@ class Criterion:
     direction: Direction = "at_least"
 
     def __str__(self) -> str:
-        return f"{self.statistic} {'≥' if self.direction == 'at_least' else '≤'} {self.threshold:g}"
+        return self._requires(self.statistic)
+
+    @property
+    def label(self) -> str:
+        """What is required, under the criterion's name where that is not the statistic's own: ``mean human fidelity ≥ 0.75``."""
+        return str(self) if self.statistic in self.name else self._requires(self.name)
+
+    def _requires(self, what: str) -> str:
+        return f"{what} {'≥' if self.direction == 'at_least' else '≤'} {self.threshold:g}"
 
 
 CRITERIA = (
