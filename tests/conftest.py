@@ -16,6 +16,12 @@ from servers import prepared_process
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests first, so that no worker is left with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("heavy") is None)
+
+
 FLAGS = [
     "--no-sandbox",
     "--disable-background-networking",

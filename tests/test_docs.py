@@ -34,6 +34,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 NOTEBOOKS = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
 ASKING = ("openai/", "openai-api/", "openai-http/")  # models that a test server stands for
+FEW = {"--replicates": 100, "--simulations": 100}
 COMMAND = re.compile(r"^\s*([A-Z_]+=\S+ )*(\.venv/bin/)?(howsure|inspect|make|pip|python|git|docker|curl|uv) \S")
 
 
@@ -65,10 +66,12 @@ def desk(tmp_path):
 def run(desk):
     """Runs the commands of a block of shell, or a block of Python, in that folder, and gives what it printed.
 
-    Models are asked of a server on loopback; people's answers, surveys and downloads come from `readers_world`.
+    Models are asked of a server on loopback; people's answers, surveys and downloads come from `readers_world`. Where nobody reads what
+    commands print (`is_read` false), they draw few replicates.
     """
 
-    def of(language, text, page=None):
+    def of(language, text, page=None, *, is_read=True):
+        text = text if is_read or language == "python" else "\n".join(map(shortened, commands(text)))
         if not asks(text):
             return ran(language, text, page, dict(os.environ))
         if not all(map(importlib.util.find_spec, ("inspect_ai", "openai"))):
@@ -168,6 +171,17 @@ def commands(text):
     return [line.strip() for line in text.replace("\\\n", " ").splitlines() if line.split("#")[0].strip()]
 
 
+def shortened(line):
+    """The same command with few replicates, where it takes their number and does not state it."""
+    verb = max((verb for verb in verbs() if f"howsure {verb} " in f"{line} "), key=len, default=None)
+    options = {name for option in verbs()[verb].params for name in option.opts} if verb else set()
+    stated = set(shlex.split(line, comments=True))
+    for name, few in FEW.items():
+        if name in options and not {name, "-n"} & stated and "--help" not in stated:
+            line = f"{line.split(' #')[0]} {name} {few}"
+    return line
+
+
 def promises(text):
     """What a snippet says it prints: ``print(…)  # this``."""
     return re.findall(r"^.*print\(.*\)\s+# (.+)$", text, re.M)
@@ -190,7 +204,7 @@ def test_every_command_stands_in_a_block_that_is_run(page):
 
 @pytest.mark.parametrize(("page", "text"), list(blocks("bash")))
 def test_commands_run(page, text, run):
-    run("bash", text, page)
+    run("bash", text, page, is_read=False)
 
 
 @pytest.mark.parametrize(("page", "text"), list(blocks("python")))
@@ -415,7 +429,7 @@ def is_on_a_page(line, later=()):
     ],
 )
 def test_the_example_in_the_help_runs(verb, run):
-    run("bash", example(verb))
+    run("bash", example(verb), is_read=False)
 
 
 @pytest.mark.heavy
@@ -447,7 +461,7 @@ def test_the_examples_in_the_help_run_one_after_the_other(chain, run, desk):
         if verb == "bridge track":  # games of a baseline, as if they were a model's
             games = pl.read_csv(desk / "runs/samples.csv", infer_schema=False).with_columns(kind=pl.lit("model"))
             games.write_csv(desk / "runs/samples.csv")
-        run("bash", example(verb))
+        run("bash", example(verb), is_read=False)
 
 
 def test_programs_find_every_page_command_and_schema(tmp_path):

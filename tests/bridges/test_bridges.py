@@ -159,7 +159,7 @@ def test_a_judge_that_errs_differently_on_a_model_is_noticed_and_corrected():
     assert not found["weak"].as_judged.covers(true_horizon(0.2))
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize(
     "world",
     [

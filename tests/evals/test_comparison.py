@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_told():
         compare(two([1], [0], subject=["a", "a"], task=["x", "y"]))
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_differences_cover_the_planted_truth():
     hits = []
     for seed in range(120):

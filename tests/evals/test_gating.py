@@ -253,7 +253,7 @@ def test_it_is_rarely_wrong_on_a_simulated_bank():
         assert row.true_block >= 0.8 - 3 * 0.0103
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.skipif(not BANKS.exists(), reason="the item banks are not beside the project")
 def test_it_is_rarely_wrong_on_real_banks():
     names = {"subject": "model", "task": "example_id", "domain": "benchmark_id", "n": "count", "n_success": "correct"}

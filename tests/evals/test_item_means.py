@@ -118,7 +118,7 @@ def test_a_stratified_mean_by_hand():
     assert found.se == pytest.approx(np.sqrt((1 / 2 / 2 + 1 / 3 / 3) / 4))
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("is_crossed", [False, True])
 def test_means_over_evals_cover_the_true_value(is_crossed):
     rng = np.random.default_rng(2)

@@ -35,7 +35,7 @@ def scores_of(by_model, **more):
     )
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("abilities", [[0.0] * 6, [0.9, 0.9, 0.6, 0.3, 0.0, 0.0]], ids=["all equal", "ties and gaps"])
 def test_wrong_orders_are_as_rare_as_the_level_says(abilities):
     """True means follow the abilities, so an order is wrong when a model with a lower or equal one is called better."""
@@ -148,7 +148,7 @@ def test_more_items_separate_more():
     assert not many.provenance.notes
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_published_scores_keep_their_error_rate():
     rng, n, n_simulations, wrong = np.random.default_rng(1), 100, 400, 0
     for seed in range(n_simulations):

@@ -62,7 +62,7 @@ def test_an_impossible_accuracy_is_told():
         power(effect=0.4, accuracy=0.7)
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_planned_power_is_what_simulation_finds():
     abilities = {"a": 0.45, "b": 0.0}
     big = simulate(abilities=abilities, n_families=4000, n_tasks=1, n_attempts=8, family_sd=0.0, seed=5)

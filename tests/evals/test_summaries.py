@@ -84,7 +84,7 @@ def test_the_result_is_saved_whole(tmp_path):
     assert len(kept) == len(result.rows)
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_intervals_cover_the_planted_truth():
     hits = [
         row.mean.covers(world.truth[row.subject])

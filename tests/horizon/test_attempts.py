@@ -77,7 +77,7 @@ def test_intervals_mostly_hold_the_truth():
     assert covered("hard", 12, 200).mean() > 0.8
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("kind", ["easy", "hard"])
 def test_intervals_hold_the_truth_at_their_rate(kind):
     """Within 95 % ± about two standard errors of 60 studies; `howsure horizon coverage --of attempts` is the whole table."""

@@ -225,7 +225,7 @@ def test_scipy_finds_nothing_better_on_some_tasks(data):
     check_against_scipy(counts, range(0, len(counts.tasks), 40), n_starts=6)
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("data", [("assist09", 30, 80), ("spanish", 20, 25)], ids=["assist09", "spanish"])
 def test_scipy_finds_nothing_better_on_many_tasks(data):
     counts = people(data[0], answers=data[1], attempts=6, first=data[2])
@@ -411,7 +411,7 @@ def test_the_commands_errors_are_one_line(fitted, tmp_path, command):
     assert json.loads(told.stdout)["curves"][0]["task"] == "task 000"
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize(("n_learners", "least"), [(50, 0.92), (20, 0.9)])
 def test_intervals_hold_the_truth_about_as_often_as_they_say(n_learners, least):
     rng = np.random.default_rng(n_learners)

@@ -145,7 +145,7 @@ def test_domains_have_effects_and_horizons_of_their_own():
     assert set(logistic["domain"]) == {"a", "b"}
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("model", ["logistic", "joint"])
 def test_intervals_cover(model):
     """25 families, one run per task, heavy task effects, an error of one doubling in human times: a small form of `howsure horizon coverage`."""

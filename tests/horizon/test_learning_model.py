@@ -144,7 +144,7 @@ def test_the_verb_says_how_much_was_predicted_and_ignoring_is_an_option():
         attempt_horizons(world.attempts, early_leavers="hope")
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("design", [DESIGNS[2], DESIGNS[6]])
 def test_intervals_contain_the_true_value_in_sparse_designs_and_under_mastery(design):
     """A small form of `howsure horizon coverage --of attempts`; 30 studies with 3 models each."""

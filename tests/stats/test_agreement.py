@@ -180,7 +180,7 @@ def test_krippendorffs_interval_holds_at_5_items(metric):
     assert 0.92 < covered(lambda table: krippendorff(table, metric), metric, 5, 7, 300) <= 0.995
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_krippendorffs_interval_holds_in_many_designs(metric):
     """Where a percentile bootstrap over items holds 60–75 % (5 items) and 85–92 % (12 items)."""
@@ -190,7 +190,7 @@ def test_krippendorffs_interval_holds_in_many_designs(metric):
         assert 0.91 < share < 0.995
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_gwets_interval_holds():
     for n, k in ((12, 3), (30, 3)):
         assert 0.91 < covered(gwet, "nominal", n, k, 1000) < 0.97

@@ -40,7 +40,7 @@ def test_no_simulation_is_refused():
         coverage_table(0)
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_what_is_not_to_be_avoided_covers():
     rows = coverage_table(800, seed=3)
     kept = [row for row in rows if "avoid" not in row.method]

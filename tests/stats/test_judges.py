@@ -157,7 +157,7 @@ def test_equal_terms_do_not_flatter_the_judge():
     assert found.difference.covers(0.0)
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_equal_terms_intervals_hold():
     rng = np.random.default_rng(8)
     truth = equal_terms(*draw(rng, 50_000, 4, 1.3))

@@ -271,7 +271,7 @@ def test_paired_difference_covers_the_truth(only_a):
     assert 0.92 < coverage(800, draw) < 0.98
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("correlation", [0.02, 0.1, 0.5])
 @pytest.mark.parametrize("accuracy", [0.2, 0.5])
 @pytest.mark.parametrize("n_clusters", [5, 20, 50, 200])

@@ -130,7 +130,7 @@ def test_f_based_intervals_hold_at_5_items():
     assert all(0.925 < share < 0.97 for share in found.values()), found
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("item", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("rater", [0.05, 1.0])
 def test_f_based_intervals_hold_in_many_designs(item, rater):

@@ -238,7 +238,7 @@ def test_benchmarks_that_order_models_differently_are_named_with_a_cause(world):
     assert state[most[0]] == "ok"
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_one_raised_score_is_often_among_the_first_five():
     """35 % is the goal; in these small tables the share is about a half."""
     first = []

@@ -257,7 +257,7 @@ def test_too_few_frontier_models_cannot_break():
     assert "three on either side" in test.reason
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_the_break_test_raises_false_alarms_at_its_stated_rate():
     rng, n, alarms, naive = np.random.default_rng(8), 300, 0, 0
     for _ in range(n):
@@ -458,7 +458,7 @@ def test_the_planted_growth_is_in_the_interval_of_the_slope():
     assert slope.low > 0
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_planted_growth_is_covered_as_often_as_stated():
     held, held_plain, n = 0, 0, 40
     for seed in range(n):

@@ -81,7 +81,7 @@ def test_held_out_error_on_the_published_folds(paper_problem, paper_folds):
     assert rmse["variance per benchmark"] < rmse["clipped linear"] < rmse["sigmoid (paper)"]
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_every_model_of_the_scores_on_the_published_folds(paper_problem, paper_folds):
     """Ten folds taken as four; `howsure stitch robustness` prints the whole table, which has the prediction with two dimensions too."""
     methods = [name for name in METHODS if name != PREDICTED_2D]
@@ -145,7 +145,7 @@ def test_wrong_methods_and_folds_are_told(problem):
         compare_models(problem, methods=["default"], folds=np.zeros(2, dtype=int))
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_real_scores_that_were_held_out_lie_in_their_intervals(paper_problem, paper_folds):
     """90 % prediction intervals, which carry the noise of a score beside what is unsure of the scale."""
     held = np.empty(paper_problem.n_observations, dtype=bool)

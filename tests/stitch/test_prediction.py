@@ -147,7 +147,7 @@ def test_a_split_without_scores_is_named(world):
     assert any("No later models" in note for note in found.provenance.notes)
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_real_scores_are_predicted_better_than_by_the_curves(shared):
     from howsure.sources import read
 

@@ -105,7 +105,7 @@ def test_departures_change_the_scores_and_not_the_capabilities(departure):
         simulate(departure="nothing")
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_intervals_contain_the_true_value_in_data_sets_with_the_real_gaps(paper_problem):
     """Capabilities, also the highest and the lowest, differences and ranks; within two Monte Carlo standard errors of 87 to 93 %."""
     found = coverage(8, resamples=("errors", "families"), like=paper_problem, n_replicates=150, seed=0).rows

@@ -267,7 +267,7 @@ def coverage(study, n):
     return np.mean([crossed_mean(score(w.ratings).matrix("pfi")).estimate.covers(w.truth.fidelity) for w in worlds])
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_the_interval_of_pfi_covers_at_five_pairs():
     over_domains = placeholder_study(5)
     at_random = tuple(pair.model_copy(update={"domain": None}) for pair in over_domains.pairs)

@@ -79,7 +79,7 @@ def test_effects_of_slot_length_and_family_are_in_one_model(found):
         assert row["value"] == pytest.approx(slot, abs=0.2)
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_effects_cover_their_true_values():
     hits = []
     for seed in range(8):

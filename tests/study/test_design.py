@@ -89,7 +89,7 @@ def test_intervals_of_a_plan_in_blocks_cover():
     assert 0.93 <= float(((low <= 0) & (high >= 0)).mean()) <= 0.985
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_the_analysis_recovers_the_mean_from_blocks_with_drop_outs():
     """50 items, 8 ratings each, 12 per rater, 15 % of raters lost at random: the analysis' interval covers 93–97 % within error."""
     design, rng, n = RatingDesign(50, 8, 12), np.random.default_rng(7), 300

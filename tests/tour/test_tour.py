@@ -142,7 +142,7 @@ def test_the_command_line_tours_through_inspect(tmp_path, command):
         assert "inspect view" in (tmp_path / "tour/report.html").read_text("utf-8")
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_intervals_hold_the_truth_as_often_as_they_say():
     """Six tours: a share may stray by 0.05 or so by chance alone; a broken interval strays by far more."""
     found = cover(6, seed=100).by_instrument()

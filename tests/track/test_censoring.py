@@ -122,7 +122,7 @@ def test_truth_is_recovered_although_games_break_off(break_off):
         assert np.mean([one[name][0].covers(one[name][1]) for one in found]) >= 0.87, name
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @pytest.mark.parametrize("break_off", [0.01, 0.02])
 def test_intervals_cover_the_truth_although_games_break_off(break_off):
     found = list(simulated(break_off, 100, n_samples=60))
@@ -188,7 +188,7 @@ class TestDifferences:
         assert -2 < found.contrast.difference.low < -0.2
         assert 0.2 < found.contrast.difference.high < 2
 
-    @pytest.mark.heavy
+    @pytest.mark.evidence
     def test_the_interval_covers_the_true_difference_under_censoring(self):
         memories = {("a", "direct"): Memory(0.02), ("b", "direct"): Memory(0.03)}
         hits = []

@@ -192,7 +192,7 @@ def test_simulated_truth_is_what_many_games_give():
         assert (turns >= 20).mean() == pytest.approx(truth.survival[20], abs=0.015)
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 def test_intervals_hold_the_planted_truth_at_their_rate():
     memories = {("m", "direct"): Memory(0.02, 0.002, 0.2), ("m", "explicit"): Memory(0.01)}
     hits = {name: [] for name in ("average", "stddev", "violations", "mean", "gain")}
