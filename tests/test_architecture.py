@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,14 @@ def test_a_class_name_means_one_thing():
                 homes.setdefault(node.name, []).append(str(path.relative_to(SRC)))
     del homes["Tracker"]  # every statistic of Track is a module with a class of this name: how a new one is found
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_one_row_of_several_is_not_taken_by_chance():
+    """Polars keeps any row, in any order, unless it is told: the same command would give other last digits."""
+    for path in MODULES:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            by_chance = re.search(r"\.unique\((\"|\[)", line) and "maintain_order" not in line and ".sort(" not in line
+            assert not by_chance, f"{path.relative_to(SRC)}:{number}: say maintain_order=True, or sort"
 
 
 def test_public_names_are_sorted_and_found():

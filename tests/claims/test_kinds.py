@@ -315,3 +315,27 @@ def test_a_scale_whose_replicates_were_cut_short_still_gives_a_verdict(monkeypat
     verdict = check([claim], SCORES, n_replicates=30, most=3).verdicts[0]
     assert verdict.verdict in ("holds in all", "holds in most", "cannot tell")
     assert verdict.n_specifications == 3
+
+
+def test_an_interrupted_check_of_a_scale_goes_on_where_it_was(tmp_path, monkeypatch):
+    import howsure.stitch.specifications as under
+
+    claim = {"kind": "scale", "model": "ember-10.2", "than": "cobalt-4.0"}
+    options = {"n_replicates": 20, "most": 4, "seed": 3}
+    fitted, whole = [], howsure.claims.check([claim], "examples/stitch/scores.csv", **options)
+    real = under.fit
+    monkeypatch.setattr(under, "fit", lambda *given, **named: fitted.append(1) or real(*given, **named))
+
+    def leave_after_two(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        howsure.claims.check([claim], "examples/stitch/scores.csv", progress=leave_after_two, keep=tmp_path, **options)
+    assert len(fitted) == 2
+    next(tmp_path.iterdir()).write_bytes(b"PK cut off")
+    again = howsure.claims.check([claim], "examples/stitch/scores.csv", keep=tmp_path, **options)
+    assert len(fitted) == 2 + 3  # one of the two was damaged
+    assert again.tables["specifications"].equals(whole.tables["specifications"])
+    howsure.claims.check([claim], "examples/stitch/scores.csv", keep=tmp_path, **options | {"seed": 4})
+    assert len(fitted) == 2 + 3 + 4  # another seed is another fit

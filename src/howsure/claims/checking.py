@@ -154,6 +154,7 @@ def check(
     seed: int = 0,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    keep: Path | str | None = None,
 ) -> ClaimCheck:
     """Whether claims hold under every defensible analysis of the data.
 
@@ -179,6 +180,8 @@ def check(
         A Dask scheduler, such as ``tcp://host:8786``.
     progress : callable, optional
         Called with the number of replicates (horizons) or specifications (other kinds) that are done, and their total.
+    keep : path, optional
+        A folder for the finished fits of capability scales: after an interruption the same call goes on from them.
 
     Returns
     -------
@@ -201,7 +204,13 @@ def check(
         if (instrument.most_replicates or n_replicates) < n_replicates:
             fewer.append(f"{claim.label} {instrument.most_replicates:,} replicates were made, because refits are slow.")
         fits = instrument.fit(
-            specifications, level=level, n_replicates=n_replicates, seed=seed, scheduler=scheduler, progress=progress
+            specifications,
+            level=level,
+            n_replicates=n_replicates,
+            seed=seed,
+            scheduler=scheduler,
+            progress=progress,
+            keep=None if keep is None else Path(keep),
         )
         verdicts.append(assess(claim, instrument.choices, specifications, fits, level=level))
     settings = {"n_replicates": n_replicates, "most": most, "level": level}

@@ -154,7 +154,11 @@ def _information(scale: Scale, of: Aligned, at: Floats) -> tuple[Floats, Floats]
 
 def _new(scale: Scale, frontier: float, grid: Floats, priorities: pl.DataFrame) -> pl.DataFrame:
     """How much a new benchmark of each difficulty would narrow the standard error that the best models have now."""
-    now = float(np.median(priorities.unique("model")["sd_now"].to_numpy())) ** -2 if len(priorities) else 1e-12
+    now = (
+        float(np.median(priorities.unique("model", maintain_order=True)["sd_now"].to_numpy())) ** -2
+        if len(priorities)
+        else 1e-12
+    )
     usual = int(np.argsort(scale.noise.variance, kind="stable")[len(scale.noise.variance) // 2])
 
     def gain(of: Aligned) -> Floats:

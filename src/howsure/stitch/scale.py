@@ -496,7 +496,11 @@ def _reference_table(reference: Reference) -> tuple[list[str], dict[str, float] 
             )
     else:
         return list(dict.fromkeys(reference)), None
-    rows = rows.with_columns(pl.col("model").cast(pl.String).str.strip_chars()).drop_nulls("model").unique("model")
+    rows = (
+        rows.with_columns(pl.col("model").cast(pl.String).str.strip_chars())
+        .drop_nulls("model")
+        .unique("model", keep="first", maintain_order=True)
+    )
     if "capability" not in rows.columns:
         return rows["model"].to_list(), None
     known = rows.with_columns(pl.col("capability").cast(pl.Float64, strict=False)).drop_nulls("capability")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from howsure.errors import HowsureError, OptionError
+from howsure._version import __version__
+from howsure.errors import HowsureError, InputError, OptionError
 from howsure.estimates import Estimate
+from howsure.interruptions import interruption_notes
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, OptionExclusion, Specification
+from howsure.results.storage import ENDING, write_value
 from howsure.stitch.forecasting.frontier import Dated, fit_trend
 from howsure.stitch.forecasting.frontier_forecast import path_of
 from howsure.stitch.forecasting.saturation import Saturation, saturate
@@ -167,6 +174,7 @@ def scales_under(
     seed: int = 0,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    keep: Path | None = None,
 ) -> list[Scale | str]:
     """The scale of each specification, all in the unit of the first; where there is none, the reason.
 
@@ -186,6 +194,8 @@ def scales_under(
         A Dask scheduler, such as ``tcp://host:8786``.
     progress : callable, optional
         Called with the number of specifications that are done and their total.
+    keep : Path, optional
+        A folder that keeps each finished scale: the next call with the same scores and settings does not fit it again.
     """
     found: list[Scale | str] = []
     drawing: dict[str, Any] = {"n_replicates": n_replicates, "level": level, "seed": seed, "scheduler": scheduler}
@@ -201,7 +211,7 @@ def scales_under(
                 )
                 if len(there & set(unit.problem.models)) >= LEAST_REFERENCE:
                     options["reference"] = unit
-            scale = fit(scores, **options, **drawing)
+            scale = _kept(scores, options, drawing, keep)
             unit = unit or scale
             found.append(scale)
         except HowsureError as error:
@@ -211,6 +221,22 @@ def scales_under(
         if progress:
             progress(done, len(specifications))
     return found
+
+
+def _kept(scores: Scores, options: dict[str, Any], drawing: dict[str, Any], keep: Path | None) -> Scale:
+    """The scale that an earlier call kept, or a new one, which is kept unless an interruption cut its replicates."""
+    if keep is None:
+        return fit(scores, **options, **drawing)
+    told = {**options, **drawing, "reference": "reference" in options, "scheduler": None}
+    key = hashlib.sha256(json.dumps([__version__, scores.digest, told], sort_keys=True).encode()).hexdigest()
+    path = keep / f"{key[:24]}{ENDING}"
+    if path.is_file():
+        with suppress(InputError):  # cut off by a full disk
+            return Scale.load(path)
+    scale = fit(scores, **options, **drawing)
+    if not interruption_notes():
+        write_value(scale, path)
+    return scale
 
 
 def _options(scores: Scores, specification: Specification) -> dict[str, Any]:

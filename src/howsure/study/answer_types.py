@@ -643,7 +643,12 @@ def _spans(frame: pl.DataFrame, name: str, level: float, found: _Found) -> None:
             marked.append((int(start), int(end), what))
     lengths = None
     if "length" in frame.columns and not frame["length"].null_count():
-        lengths = {item: int(size) for item, size in frame.select("item", "length").unique("item").iter_rows()}
+        lengths = {
+            item: int(size)
+            for item, size in frame.select("item", "length")
+            .unique("item", keep="first", maintain_order=True)
+            .iter_rows()
+        }
     else:
         found.notes.append(
             "Lengths of the texts are not given: alpha takes each text to end with its last span, and is then too small."

@@ -102,7 +102,7 @@ def _trend(claim: Claim, attempts: Attempts, data: ClaimData) -> Instrument:
         own = attempts.lazy.select(
             "subject", pl.col("released").cast(pl.String).str.slice(0, 10).str.to_date(strict=False)
         )
-        releases |= dict(own.drop_nulls().unique("subject").collect().iter_rows())
+        releases |= dict(own.drop_nulls().unique("subject", keep="first", maintain_order=True).collect().iter_rows())
     names = (
         attempts.lazy.filter(pl.col("kind") == "model").select(pl.col("subject").unique().sort()).collect()["subject"]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -20,13 +21,16 @@ __all__ = ["FitSettings", "Instrument", "check_models", "decisive", "values_of"]
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How specifications are fitted: coverage, replicates, seed, a Dask scheduler, and who is told of progress."""
+    """How specifications are fitted: coverage, replicates, seed, a Dask scheduler, who is told of progress, and a folder that keeps
+    slow fits for the next try.
+    """
 
     level: float
     n_replicates: int
     seed: int
     scheduler: str | None = None
     progress: Callable[[int, int], None] | None = None
+    keep: Path | None = None
 
     def tell(self, done: int, total: int) -> None:
         """Say how much is done."""
@@ -55,10 +59,11 @@ class Instrument:
         seed: int,
         scheduler: str | None = None,
         progress: Callable[[int, int], None] | None = None,
+        keep: Path | None = None,
     ) -> Fits:
         """The claim's quantity under each specification, over draws that all of them share."""
         n = min(n_replicates, self.most_replicates or n_replicates)
-        return self.compute(specifications, FitSettings(level, n, seed, scheduler, progress))
+        return self.compute(specifications, FitSettings(level, n, seed, scheduler, progress, keep))
 
 
 def check_models(claim: Claim, names: Sequence[str], what: str = "model") -> None:

@@ -52,6 +52,7 @@ def _fits(
         seed=settings.seed,
         scheduler=settings.scheduler,
         progress=settings.progress,
+        keep=settings.keep,
     )
     estimates, columns = zip(
         *(_difference(claim, scale, settings.n_replicates, settings.level) for scale in found), strict=True
@@ -83,6 +84,7 @@ def _saturation_fits(
         seed=settings.seed,
         scheduler=settings.scheduler,
         progress=settings.progress,
+        keep=settings.keep,
     )
     estimates, firsts = list[Estimate](), list[str]()
     for scale, specification in zip(found, specifications, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,7 +63,8 @@ def check(
 
     First the list of choices is printed, then the verdict of each claim: holds in all, holds in most (and what it turns on), does not hold, or cannot
     tell. Writes claims.csv, specifications.csv, effects.csv, interactions.csv, tipping_points.csv, choices.csv, claims.json, the charts and
-    claims_report.html.
+    claims_report.html. With -o, finished fits of capability scales are kept in the folder `unfinished` there until the end: after an interruption the same
+    command goes on from them.
     """
     from howsure.claims.checking import check as check_claims
     from howsure.claims.checking import choices_of, estimated_seconds
@@ -81,6 +83,7 @@ def check(
             output.console.notes(
                 [f"this will take about {seconds:.0f} s of computing time; --most and --replicates make it shorter"]
             )
+    keep = output.out / "unfinished" if output.out else None
     with progress_bar("checking", output.console) as progress:
         result = check_claims(
             file,
@@ -91,6 +94,7 @@ def check(
             seed=seed,
             scheduler=scheduler,
             progress=progress,
+            keep=keep,
         )
     output.console.notes(note for note in result.provenance.notes if note not in data.notes)
     _print(result, output.console)
@@ -107,6 +111,8 @@ def check(
         plan = read_certificate(planned)
         _say_planned(output.console, plan_differences(plan, file, settings), data_age(plan, data))
     finish(result, output, "claims", "What may be claimed?")
+    if keep and not interruption_notes():
+        shutil.rmtree(keep, ignore_errors=True)
 
 
 def _print_choices(found: list[tuple[Any, Instrument]], console: Console, most: int) -> None:

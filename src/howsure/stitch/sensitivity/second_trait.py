@@ -293,7 +293,11 @@ def _name(benchmarks: pl.DataFrame, scores: Scores) -> str:
         benchmarks.filter(pl.col("second_high") < 0).reverse().head(_NAMED)["benchmark"].to_list(),
     ]
     if scores.has("domain"):
-        domains = scores.frame.select("benchmark", "domain").drop_nulls().unique("benchmark")
+        domains = (
+            scores.frame.select("benchmark", "domain")
+            .drop_nulls()
+            .unique("benchmark", keep="first", maintain_order=True)
+        )
         mean = benchmarks.join(domains, on="benchmark").group_by("domain").agg(pl.col("second").mean(), pl.len())
         mean = mean.filter(pl.col("len") > 1).sort("second", descending=True)
         if len(mean) > 1 and mean["second"][0] > 0 > mean["second"][-1]:
