@@ -56,12 +56,13 @@ HARMONY = "<|channel|>analysis<|message|>is it [mode: 1]?<|end|><|start|>assista
         *(
             f"{opening}is it [mode: 1]?{closing}\n[mode: 2]"
             for opening, closing in (
-                *((f"<{word}>", f"</{word}>") for word in ("think", "Thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis", "antThinking", "seed:think")),
+                *((f"<{word}>", f"</{word}>") for word in ("think", "Thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis", "antThinking", "seed:think", "longcat_think")),
                 ("[THINK]", "[/THINK]"),
                 ("◁think▷", "◁/think▷"),
                 ("<|begin_of_thought|>", "<|end_of_thought|>"),
                 ("<|START_THINKING|>", "<|END_THINKING|>"),
                 ("", "</think>"),
+                ("", "</longcat_think>"),
                 ('<thinking mode="long">', "</thinking>"),
             )
         ),

@@ -10,7 +10,7 @@ __all__ = ["is_right", "parse", "parse_all", "split_reasoning"]
 
 # how models mark reasoning in the text of a reply: what opens it, and what closes it
 _MARKS = (
-    (r"<(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antthinking|seed:think)\b[^<>]*>", r"</{0}\s*>"),
+    (r"<((?:\w+[:_-])?think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|analysis|antthinking)\b[^<>]*>", r"</{0}\s*>"),
     (r"\[(think|thinking|reasoning)\]", r"\[/{0}\]"),
     (r"◁(think)▷", r"◁/{0}▷"),
     (r"<\|begin_of_(thought)\|>", r"<\|end_of_{0}\|>"),
@@ -21,7 +21,7 @@ _MARKS = (
 _OPENING = re.compile("|".join(opening for opening, _ in _MARKS), re.IGNORECASE)
 # with its opening in the prompt, a reply begins inside the reasoning and shows the closing mark alone
 _CLOSING = re.compile(
-    r"</(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|\[/(?:think|thinking|reasoning)\]|◁/think▷|<\|end_of_thought\|>|<\|end_thinking\|>",
+    r"</(?:(?:\w+[:_-])?think(?:ing)?|thoughts?|reasoning)\s*>|\[/(?:think|thinking|reasoning)\]|◁/think▷|<\|end_of_thought\|>|<\|end_thinking\|>",
     re.IGNORECASE,
 )
 
@@ -29,7 +29,7 @@ _CLOSING = re.compile(
 def split_reasoning(text: str) -> tuple[str, str]:
     """The reasoning in a reply's text and the rest of it, by the marks of the common kinds.
 
-    Known marks: ``<think>``, ``<thinking>``, ``<thought>``, ``<reasoning>``, ``<reflection>``, ``<scratchpad>``, ``<analysis>``, ``<antThinking>``, ``<seed:think>``,
+    Known marks: ``<think>``, ``<thinking>``, ``<thought>``, ``<reasoning>``, ``<reflection>``, ``<scratchpad>``, ``<analysis>``, ``<antThinking>``, ``<think>`` with a maker's prefix (``<seed:think>``, ``<longcat_think>``),
     ``[THINK]``, ``◁think▷``, ``<|begin_of_thought|>``, ``<|START_THINKING|>`` and the channels of gpt-oss. Reasoning that is not closed reaches to the
     end. A closing mark without an opening one ends reasoning that began in the prompt.
 
