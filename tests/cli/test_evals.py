@@ -110,7 +110,7 @@ def test_ctrl_c_stops_at_once_and_says_what_is_written():
     terminal = Terminal(sys.executable, "-m", "howsure", "coverage", "-n", "200000")
     terminal.until("simulating")
     terminal.process.send_signal(signal.SIGINT)
-    told = terminal.until("No other file was written.")
+    told = terminal.until("No other table, chart or report was written.")
     assert "howsure: The command was stopped" in told
     assert terminal.end() == 130
 

@@ -286,7 +286,7 @@ def _guarded(function: Callable[..., None], given: dict[str, Any], numbers_given
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
             print_error(
-                f"{_stopped(stop, terminated)} The files named as written are complete. No other file was written."
+                f"{_stopped(stop, terminated)} The files named as written are complete. No other table, chart or report was written."
             )
             raise SystemExit(143 if terminated else 130) from None
         if interruption_notes():
