@@ -119,9 +119,9 @@ def _claim(judgements: Sequence[Judgement]) -> str:
     if overall(judgements) == "pass":
         return "The whole interval of every criterion meets its threshold: human judgement supports the claim."
     if failed:
-        listed = ", ".join(f"{one.name} ({one})" for one in failed)
+        listed = " and ".join(one.label for one in failed)
         return f"The claim is not supported: {listed} {'fails' if len(failed) == 1 else 'fail'}, because the whole interval misses the threshold."
-    listed = ", ".join(f"{one.name} ({one})" for one in missing)
+    listed = ", ".join(one.label for one in missing)
     held = len(judgements) - len(missing)
     return f"The data do not decide the claim: {held} of {len(judgements)} criteria {_verb(held)} met; inconclusive: {listed}."
 

@@ -186,7 +186,8 @@ def _chart(statistic: TourStatistic, known: Sequence[KnownEstimate], n_all: int 
     )
     rows = pl.concat([found, truth.with_columns(state=pl.lit("ok"))], how="diagonal")
     n_all = n_all or len(known)
-    more = f"{n_all - len(shown)} more are in the details" if n_all > len(shown) else ""
+    n_more = n_all - len(shown)
+    more = f"{n_more} more {'is' if n_more == 1 else 'are'} in the details" if n_more else ""
     level = known[0].found.level
     return interval_plot(
         rows,
