@@ -233,3 +233,14 @@ def test_an_item_with_two_names_counts_once(attempts):
     renamed = pl.when(pl.col("subject") == "weak").then(pl.col("task") + "x").otherwise(pl.col("task"))
     found = overview(changed(attempts, item_digest=pl.col("task"), task=renamed))
     assert f"{attempts.frame['task'].n_unique()} items" in found.holdings
+
+
+def test_people_and_baselines_are_not_counted_as_models():
+    rows = [
+        {"subject": name, "kind": kind, "task": f"t{i}", "attempt": 1, "score": float(i % 2)}
+        for name, kind in (("m", "model"), ("Ann", "human"), ("guess", "baseline"))
+        for i in range(4)
+    ]
+    found = overview(pl.DataFrame(rows))
+    assert found.holdings.startswith("1 model (m), 1 human subject (Ann), 1 baseline (guess), 4 items")
+    assert dict(found.tables["contents"].select("subject", "kind").iter_rows()) == {"m": "model", "Ann": "human", "guess": "baseline"}  # fmt: skip

@@ -33,6 +33,7 @@ _MOST_LEVELS = 50
 _MOST_NAMES = 6
 _MOST_CLAIMS = 20  # in a chart
 _FARTHEST = 20  # times the items: with more, two models are as good as equal here
+_KINDS = {"model": "model", "human": "human subject", "baseline": "baseline"}
 _MANY = 6  # models: from here on pairs are summed up
 
 
@@ -84,9 +85,10 @@ class AutomaticClaim:
 
 @dataclass(frozen=True, kw_only=True)
 class EvalContent:
-    """What one model did on one eval. Cost and tokens are sums; None where the logs have none."""
+    """What one subject did on one eval. Cost and tokens are sums; None where the logs have none."""
 
     subject: str
+    kind: str
     eval: str
     n: int
     n_items: int
@@ -124,7 +126,7 @@ class LogOverview(Result):
     items_needed       items like these that would decide it, if the true difference is as observed, with interval and state
     =================  ==================================================================================================
 
-    Table ``contents``, one row per model and eval: subject, eval, n (attempts), n_items, mean (with interval and state), n_errors, n_limited,
+    Table ``contents``, one row per model and eval: subject, kind (model, human or baseline), eval, n (attempts), n_items, mean (with interval and state), n_errors, n_limited,
     cost, tokens. Table ``warnings``: kind, text, advice; the most serious first.
 
     Parameters
@@ -206,12 +208,13 @@ class LogOverview(Result):
     @property
     def holdings(self) -> str:
         """What is in the logs, in plain sentences."""
-        models = list(dict.fromkeys(row.subject for row in self.contents))
+        subjects = {row.subject: row.kind for row in self.contents}
+        by_kind = {word: [name for name, kind in subjects.items() if kind == own] for own, word in _KINDS.items()}
         evals = list(dict.fromkeys(row.eval for row in self.contents if row.eval != ALL))
         n, n_tries = sum(row.n for row in self.contents), sum(row.n_items for row in self.contents)
         repeats = n / n_tries
         told = [
-            _counted(models, "model"),
+            *(_counted(names, word) for word, names in by_kind.items() if names),
             *([_counted(evals, "eval")] if evals else []),
             f"{self.n_items:,} item{'' if self.n_items == 1 else 's'}",
             f"{n:,} attempts ({repeats:,.0f} per item and model)"
@@ -280,7 +283,7 @@ class LogOverview(Result):
             for c in self.claims
         ]
         contents = [
-            {"subject": row.subject, "eval": row.eval, "n": row.n, "n_items": row.n_items}
+            {"subject": row.subject, "kind": row.kind, "eval": row.eval, "n": row.n, "n_items": row.n_items}
             | columns_of(mean=row.mean)
             | {"n_errors": row.n_errors, "n_limited": row.n_limited, "cost": row.cost, "tokens": row.tokens}
             for row in self.contents
@@ -427,6 +430,7 @@ def _contents(attempts: Attempts, means: Summary) -> tuple[EvalContent, ...]:
         attempts.lazy.with_columns(of_eval.alias("#eval"))
         .group_by("subject", "#eval")
         .agg(
+            pl.col("kind").first(),
             told("error").alias("n_errors"),
             told("limit").alias("n_limited"),
             total("cost").alias("cost"),
@@ -438,7 +442,7 @@ def _contents(attempts: Attempts, means: Summary) -> tuple[EvalContent, ...]:
     rows = []
     for row in means.rows:
         if found := by_place.get((row.subject, row.task)):
-            counted = {name: found[name] for name in ("n_errors", "n_limited", "cost", "tokens")}
+            counted = {name: found[name] for name in ("kind", "n_errors", "n_limited", "cost", "tokens")}
             rows.append(
                 EvalContent(subject=row.subject, eval=row.task, n=row.n, n_items=row.n_items, mean=row.mean, **counted)
             )
