@@ -278,21 +278,7 @@ def join_votes(scale: Scale, strengths: Strengths, *, level: float = 0.95, seed:
     spread = np.cov(linked(filled, filled[:, ours], value[ours]).T)
     c, theta = value[ours], strengths.values[theirs]
     c_error, t_error = spread[np.ix_(ours, ours)], strengths.covariance[np.ix_(theirs, theirs)]
-
-    def loss(p: Floats) -> float:
-        root = np.linalg.cholesky(p[1] ** 2 * c_error + t_error + np.exp(2 * p[2]) * np.eye(len(c)))
-        left = np.linalg.solve(root, theta - p[0] - p[1] * c)
-        # the scale of τ is unknown: a weak prior keeps it off 0
-        return float(np.log(np.diag(root)).sum() + left @ left / 2 + 0.5 * (p[2] - np.log(theta.std() + 1e-6)) ** 2 / 4)
-
-    slope = float(np.polyfit(c, theta, 1)[0])
-    start = np.array([theta.mean() - slope * c.mean(), slope, np.log(theta.std() / 2 + 1e-6)])
-    best = minimize(loss, start, method="BFGS")
-    rng = np.random.default_rng(seed)
-    # its curvature by finite differences, so that the draws do not depend on how BFGS went
-    curvature = _curvature(loss, best.x)
-    values, vectors = np.linalg.eigh(curvature)
-    draws = best.x + (rng.standard_normal((200, 3)) / np.sqrt(np.maximum(values, 1e-3))) @ vectors.T
+    best, draws = _vote_line(c, theta, c_error, t_error, seed)
 
     known = list(scale.problem.models)
     only = [name for name in at if name not in place]
@@ -324,10 +310,10 @@ def join_votes(scale: Scale, strengths: Strengths, *, level: float = 0.95, seed:
     low, high = (1 - level) / 2, (1 + level) / 2
     tau, correlation = np.exp(draws[:, 2]), _correlations(draws, c, c_error)
     points = {
-        "slope": (best.x[1], draws[:, 1]),
-        "intercept": (best.x[0], draws[:, 0]),
-        "spread": (float(np.exp(best.x[2])), tau),
-        "correlation": (float(_correlations(best.x[None], c, c_error)[0]), correlation),
+        "slope": (best[1], draws[:, 1]),
+        "intercept": (best[0], draws[:, 0]),
+        "spread": (float(np.exp(best[2])), tau),
+        "correlation": (float(_correlations(best[None], c, c_error)[0]), correlation),
     }
     relation = {
         name: Estimate(
@@ -610,6 +596,26 @@ def _overtakes(found: Strengths, leader: int, rival: int, dropped: Any) -> bool:
     weights[dropped] = 0
     refit = found.replicates(weights)[0]
     return bool(refit[rival] > refit[leader])
+
+
+def _vote_line(c: Floats, theta: Floats, c_error: Floats, t_error: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Intercept, slope and log spread of the strengths in votes as a line in capability: the best ones, and 200 draws."""
+
+    def loss(p: Floats) -> float:
+        root = np.linalg.cholesky(p[1] ** 2 * c_error + t_error + np.exp(2 * p[2]) * np.eye(len(c)))
+        left = np.linalg.solve(root, theta - p[0] - p[1] * c)
+        # the scale of τ is unknown: a weak prior keeps it off 0
+        return float(np.log(np.diag(root)).sum() + left @ left / 2 + 0.5 * (p[2] - np.log(theta.std() + 1e-6)) ** 2 / 4)
+
+    slope = float(np.polyfit(c, theta, 1)[0])
+    start = np.array([theta.mean() - slope * c.mean(), slope, np.log(theta.std() / 2 + 1e-6)])
+    best = minimize(loss, start, method="BFGS").x
+    rng = np.random.default_rng(seed)
+    # its curvature by finite differences, so that the draws do not depend on how BFGS went
+    curvature = _curvature(loss, best)
+    values, vectors = np.linalg.eigh(curvature)
+    draws = best + (rng.standard_normal((200, 3)) / np.sqrt(np.maximum(values, 1e-3))) @ vectors.T
+    return best, draws
 
 
 def _curvature(loss: Any, at: Floats, step: float = 1e-3) -> Floats:
