@@ -55,6 +55,15 @@ def test_nobody_is_highest_where_everybody_is_above_the_range():
     assert unknown == "Score: which of a and b is highest. P(a > b) = 0.600."
 
 
+def test_nobody_is_highest_where_two_are_equal():
+    same = {"a": WIDE, "b": WIDE, "c": WIDER}
+    assert told(same) == (
+        ["Score: a and b have the same estimate, the highest: 0.70 [0.50, 0.90]."],
+        ["Score: which of a and b is highest."],
+    )
+    assert told(same, p=0.5)[1] == ["Score: which of a and b is highest. P(a > b) = 0.500."]
+
+
 def test_one_above_the_range_is_higher_than_one_at_its_edge():
     (found,), _ = told({"b": Estimate(10, 8, 10), "a": PARTLY}, p=0.99)
     assert "a has the highest estimate, > 10.0 [6.9, >10.0], followed by b" in found

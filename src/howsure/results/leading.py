@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -60,13 +61,17 @@ def _order(
     greater = p_greater(best, second) if p_greater else None
     p = p_value(best, second) if p_value else None
     is_settled = (greater is not None and greater >= (1 + first.level) / 2) or (p is not None and p < 1 - first.level)
-    beyond = [name for name, one in known if first.state in _RANGES and one.state == first.state]
-    if len(beyond) > 1 and not is_settled:
-        side = "above" if first.state == "above_range" else "below"
-        edge = str(Estimate(first.value, state=first.state))
-        told = f"{what}: the estimates of {_listed(beyond)} are {side} the observed range ({edge})."
+    is_beyond = first.state in _RANGES
+    equal = [name for name, one in known if one.state == first.state and (is_beyond or _is_same(one, first))]
+    if len(equal) > 1 and not is_settled:
+        if is_beyond:
+            side = "above" if first.state == "above_range" else "below"
+            edge = str(Estimate(first.value, state=first.state))
+            told = f"{what}: the estimates of {_listed(equal)} are {side} the observed range ({edge})."
+        else:
+            told = f"{what}: {_listed(equal)} have the same estimate, the highest: {first}."
         evidence = f" {stated(f'P({best} > {second})', greater)}." if greater is not None else ""
-        return [told], [f"{what}: which of {_listed(beyond)} is highest.{evidence}"]
+        return [told], [f"{what}: which of {_listed(equal)} is highest.{evidence}"]
     told = f"{what}: {best} has the highest estimate, {first}, followed by {second} with {next_}."
     if greater is not None:
         evidence = stated(f"P({best} > {second})", greater)
@@ -77,6 +82,12 @@ def _order(
     if is_settled:
         return [f"{told} {evidence}."], []
     return [told], [f"{what}: whether {best} is higher than {second}. {evidence}."]
+
+
+def _is_same(one: Estimate, other: Estimate) -> bool:
+    assert one.value is not None
+    assert other.value is not None
+    return math.isclose(one.value, other.value, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def _height(row: tuple[str, Estimate]) -> tuple[float, int, float]:
