@@ -210,3 +210,14 @@ def test_intervals_hold_the_planted_truth_at_their_rate():
     for name, found in hits.items():
         # 0.95 less three standard errors of 80 data sets; long-tailed spreads are the hard case, as `stddev_turns` says
         assert (0.83 if name == "stddev" else 0.877) <= np.mean(found) <= 1, name
+
+
+def test_who_plays_with_another_help_is_not_among_those_who_are_ordered():
+    players = {("a", "direct"): Memory(0.03), ("b", "direct"): Memory(0.05), ("a", "explicit"): Memory(0.01)}
+    found = measure(simulate(players, n_samples=30, seed=3).samples)
+    told = [sentence for section in found.sections() for sentence in section.found if "highest estimate" in sentence]
+    assert told
+    for sentence in told:
+        assert "a has the highest estimate" in sentence
+        assert "followed by b" in sentence
+        assert "explicit" not in sentence
