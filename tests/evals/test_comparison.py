@@ -166,3 +166,14 @@ def test_evals_without_common_items_or_with_a_single_one_are_named():
     whole = compare(data.filter(pl.col("domain") != "one"))
     assert whole.pairs[0].difference.low is not None
     assert "single cluster" not in " ".join(whole.provenance.notes)
+
+
+def test_an_interval_and_a_test_that_disagree_about_0_are_told():
+    flips = [(1, 0)] * 7 + [(0, 1)] + [(i % 2, i % 2) for i in range(42)]
+    rows = [{"subject": s, "task": f"t{i}", "score": score} for i, pair in enumerate(flips) for s, score in zip("ab", pair, strict=True)]  # fmt: skip
+    found = compare(pl.DataFrame(rows))
+    assert found.pairs[0].difference.low > 0
+    assert found.pairs[0].p == pytest.approx(0.0703125)
+    (note,) = found.provenance.notes
+    assert note.startswith("Interval and test disagree about 0: a − b (0.12 [0.01, 0.23], p = 0.070 by McNemar).")
+    assert compare(pl.DataFrame(rows), level=0.9).provenance.notes == ()

@@ -304,6 +304,9 @@ def test_the_commands_exit_code_says_that_a_server_failed(tasks, tmp_path, comma
     with ChatServer(lambda request: failure(401)) as server:
         told = command(*line, "--base-url", server.base_url, "--domain", "letters", "--json", "-q", env=ENVIRONMENT)
     assert (told.returncode, json.loads(told.stdout)["status"]) == (1, "incomplete"), told.stderr
+    (line,) = told.stderr.splitlines()  # a quiet command says why it failed, too
+    assert line.startswith("howsure: Not every question was answered. The same command continues with the rest.")
+    assert "told to fail with 401" in line
 
 
 @pytest.mark.heavy

@@ -379,3 +379,9 @@ def test_what_is_not_epochs_is_left_to_others(tmp_path: Path, name: str, content
     path.write_bytes(content)
     assert epoch.recognise(path) is None
     assert epoch.recognise(tmp_path) is None
+
+
+def test_benchmarks_that_count_twice_are_named(real: Scores) -> None:
+    (told,) = [note for note in real.notes if note.startswith("Benchmarks that overlap and count twice")]
+    assert "BoolQ beside SuperGLUE" in told
+    assert "FrontierMath" in told

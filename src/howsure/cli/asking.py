@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from howsure.cli.options import Output
+from howsure.cli.output import print_error
 from howsure.errors import OptionError, need
 
 if TYPE_CHECKING:
@@ -97,10 +98,12 @@ class Run(Protocol):
 
 
 def tell_errors(run: Run, output: Output, unfinished: str) -> None:
-    """What servers failed with; and where something is left, that it is ``unfinished`` and how to go on."""
-    output.console.notes(f"{count} × {line}" for line, count in run.errors.items())
+    """What servers failed with; and where something is left, also to who asked for no notes, that it is ``unfinished`` and how to go on."""
+    told = [f"{count} × {line}" for line, count in run.errors.items()]
+    output.console.notes(told)
     if run.exit_code:
-        output.console.notes([f"{unfinished} The same command continues with the rest."])
+        reason = f" First of what servers said: {told[0]}." if told and output.quiet else ""
+        print_error(f"{unfinished} The same command continues with the rest.{reason}")
 
 
 def _display(output: Output) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.estimates import Estimate
+from howsure.estimates import Estimate, stated
 from howsure.evals.costs import CostRow, cost_rows
 from howsure.evals.item_means import ALL, GROUPS, Items, items_of
 from howsure.evals.variants import Spec, Variants, aligned, named, variants_of
@@ -30,6 +30,7 @@ __all__ = ["CORRECTIONS", "Comparison", "Difference", "Interaction", "compare", 
 
 Tested = TypeVar("Tested", "Difference", "Interaction")
 
+_MOST_TOLD = 3  # pairs named in a note
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 
 
@@ -275,6 +276,7 @@ def compare(
         found.append(replace(pair, a=variants.names[first], b=variants.names[second], held=variants.held[first]))
         if progress:
             progress(done, len(wanted))
+    notes += _disagreements(found, level)
     crossed = _interactions(variants, cluster, level, seed) if len(variants.by) > 1 and a is None and b is None else []
     settings: dict[str, Any] = {
         "by": by if isinstance(by, str) else ",".join(columns) or "default",
@@ -288,6 +290,27 @@ def compare(
         costs=cost_rows(variants, cluster=cluster, level=level),
         provenance=Provenance.of(attempts, seed=seed, notes=notes, **settings),
     )
+
+
+def _disagreements(found: Sequence[Difference], level: float) -> list[str]:
+    """Pairs whose interval and test, which are different methods, say different things about 0."""
+    apart = []
+    for pair in found:
+        low, high = pair.difference.low, pair.difference.high
+        if (
+            pair.p is not None
+            and low is not None
+            and high is not None
+            and (low > 0 or high < 0) != (pair.p < 1 - level)
+        ):
+            apart.append(f"{pair.a} − {pair.b} ({pair.difference}, {stated('p', pair.p)} by {pair.test})")
+    if not apart:
+        return []
+    more = f" and {len(apart) - _MOST_TOLD} more" if len(apart) > _MOST_TOLD else ""
+    return [
+        f"Interval and test disagree about 0: {', '.join(apart[:_MOST_TOLD])}{more}. They are different methods, and with few items or few flips they may differ near "
+        "the threshold. What is called significant follows the test."
+    ]
 
 
 def _only(attempts: Attempts, cells: Sequence[str]) -> Attempts:

@@ -125,6 +125,7 @@ class _Spec:
     model_args: dict[str, Any] = field(default_factory=dict)
     model_generate_config: dict[str, Any] = field(default_factory=dict)
     config: Any = None
+    metadata: Any = None
 
 
 @dataclass(slots=True)
@@ -198,6 +199,12 @@ class Log:
         n = self.results.completed_samples if self.results else None
         epochs = (self.eval.config.get("epochs") if isinstance(self.eval.config, dict) else None) or 1
         return n // epochs or None if isinstance(n, int) and isinstance(epochs, int) and n > 0 < epochs else None
+
+    @property
+    def board(self) -> str | None:
+        """The board of Track the Stat that was played, as `howsure track` calls it; None for other evals."""
+        told = self.eval.metadata.get("howsure_board") if isinstance(self.eval.metadata, dict) else None
+        return told if isinstance(told, str) else None
 
     def task_settings(self) -> Settings:
         """What makes two evals of one name different tasks."""

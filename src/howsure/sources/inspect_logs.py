@@ -239,7 +239,10 @@ def _newest(logs: Sequence[Log], notes: _Notes) -> list[Log]:
 
 
 def _domains(logs: Sequence[Log]) -> list[str]:
-    """For each log the eval's name, with the settings in which it differs from others of that name; another seed is the same eval."""
+    """For each log the eval's name, with the settings in which it differs from others of that name; another seed is the same eval.
+
+    A board of Track the Stat has the name that `howsure track` gives it.
+    """
     by_task: defaultdict[str, list[Settings]] = defaultdict(list)
     for log in logs:
         by_task[log.eval.task].append(log.task_settings())
@@ -247,7 +250,7 @@ def _domains(logs: Sequence[Log]) -> list[str]:
         task: [one for one in _differing(settings) if not re.search(r"(^|[._])seed$", one[1])]
         for task, settings in by_task.items()
     }
-    return [_named(log.eval.task, log.task_settings(), differing[log.eval.task]) for log in logs]
+    return [log.board or _named(log.eval.task, log.task_settings(), differing[log.eval.task]) for log in logs]
 
 
 def _numbered_anew(

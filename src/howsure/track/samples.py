@@ -18,7 +18,18 @@ from howsure.track.game.statistics import statistic
 if TYPE_CHECKING:
     from howsure.tables.frames import Part, Source
 
-__all__ = ["COMPLETION", "COT", "DIRECT", "EXPLICIT", "GROUP", "SOLVERS", "GameSample", "Samples", "load_samples"]
+__all__ = [
+    "COMPLETION",
+    "COT",
+    "DIRECT",
+    "EXPLICIT",
+    "GROUP",
+    "SOLVERS",
+    "GameSample",
+    "Samples",
+    "board_name",
+    "load_samples",
+]
 
 DIRECT, EXPLICIT, COT, COMPLETION = "direct", "explicit", "cot", "completion"
 SOLVERS = (DIRECT, EXPLICIT, COT, f"{EXPLICIT}+{COT}", COMPLETION, f"{EXPLICIT}+{COMPLETION}")
@@ -174,7 +185,7 @@ class Samples(Table):
             raise InputError(
                 f"All {len(self.frame):,} games were interrupted, so none has a score. Continue the run, or raise its limits."
             )
-        board = _board_name()
+        board = board_name()
         shaped = (known.sort("attempt") if by == "sequence" else known).select(
             pl.col("model").alias("subject"),
             "kind",
@@ -229,7 +240,7 @@ _OF_SAMPLE = [name for name in _SCHEMA if name != "ended_by"]
 assert set(_OF_SAMPLE) == {field.name for field in fields(GameSample)} | {"violation"}
 
 
-def _board_name() -> pl.Expr:
+def board_name() -> pl.Expr:
     """What is played, as one text: results on different boards cannot be compared."""
     conditions = [
         pl.when(pl.col(name) != usual).then(pl.format(" {}", name)).otherwise(pl.lit(""))

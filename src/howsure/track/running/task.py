@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Literal
 
+import polars as pl
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 
@@ -14,7 +15,7 @@ from howsure.track.game.sequence import HIGH, LENGTH, LOW, Mode, Setting
 from howsure.track.game.statistics import usual_name
 from howsure.track.running.scorer import logged_max_length
 from howsure.track.running.solver import play_game
-from howsure.track.samples import COMPLETION, COT, EXPLICIT, SOLVERS
+from howsure.track.samples import COMPLETION, COT, EXPLICIT, SOLVERS, board_name
 
 __all__ = ["track_the_stat"]
 
@@ -92,6 +93,7 @@ def track_the_stat(
     label = f"{solver} (assistant)" if is_explicit and state_role == "assistant" else solver
     told = {"variant": usual_name(variant), "solver": label, "setting": setting.label, **asdict(setting)}
     prompt = instructions(variant, setting, asks_for_reasoning=is_cot)
+    board = pl.DataFrame({name: [told[name]] for name in ("variant", "setting", "solver", "length")})
     games = [Sample(id=number, input=prompt, metadata={**told, "seed": number}) for number in range(samples)]
     return Task(
         dataset=MemoryDataset(games, name=f"{variant} {setting.label}"),
@@ -104,4 +106,5 @@ def track_the_stat(
         ),
         scorer=logged_max_length(),
         fail_on_error=False,  # a server's failure in one game is no reason to stop the others
+        metadata={"howsure_board": board.select(board_name()).item()},  # what readers of the log call it
     )
