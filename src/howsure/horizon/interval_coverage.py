@@ -12,7 +12,12 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.attempt_horizon.interval_coverage import draw_attempt_horizons
-from howsure.horizon.time_horizon.interval_coverage import draw_comparisons, draw_time_horizons, draw_trends
+from howsure.horizon.time_horizon.interval_coverage import (
+    draw_comparisons,
+    draw_limits,
+    draw_time_horizons,
+    draw_trends,
+)
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
 
@@ -24,6 +29,7 @@ Simulation = Callable[[Mapping[str, Any], float, int], dict[str, list[tuple[Esti
 HORIZONS: dict[str, tuple[Simulation, Sequence[Mapping[str, Any]]]] = {
     "time": draw_time_horizons,
     "compare": draw_comparisons,
+    "limits": draw_limits,
     "trend": draw_trends,
     "attempts": draw_attempt_horizons,
 }
@@ -37,8 +43,8 @@ class HorizonCoverage(Result):
     Parameters
     ----------
     rows : pl.DataFrame
-        quantity, design, n_simulations, level, coverage (should equal ``level``), monte_carlo_se, median_width and share_open
-        (intervals with an open end).
+        quantity, design, n_simulations, level, coverage (should equal ``level``), monte_carlo_se, median_error (estimate divided by true value, in doublings: the
+        bias), median_width (in doublings) and share_open (intervals with an open end).
     provenance : Provenance
         Settings, seed, version and notes.
     """
@@ -67,7 +73,7 @@ def coverage(
     Parameters
     ----------
     of : str
-        A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``trend`` (doubling times), ``attempts``.
+        A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``limits`` (runs cut at a limit, as each of `ENDINGS`), ``trend`` (doubling times), ``attempts``.
     n_simulations : int
         Simulated data sets per design; several models in one data set share its tasks.
     level : float
@@ -116,6 +122,7 @@ def _row(
     held = np.array([np.mean([one.covers(truth) for one, truth in pairs]) for pairs in sets if pairs])
     found = [one for pairs in sets for one, _ in pairs]
     widths = [np.log2(one.high / one.low) for one in found if one.low and one.high]
+    errors = [np.log2(one.value / truth) for pairs in sets for one, truth in pairs if one.state == "ok" and one.value]
     return {
         "quantity": quantity,
         "design": ", ".join(f"{name.removeprefix('n_').replace('_', ' ')} {value}" for name, value in design.items()),
@@ -123,6 +130,7 @@ def _row(
         "level": level,
         "coverage": float(held.mean()),
         "monte_carlo_se": float(held.std(ddof=1) / np.sqrt(len(held))) if len(held) > 1 else None,
+        "median_error": float(np.median(errors)) if errors else None,
         "median_width": float(np.median(widths)) if widths else None,
         "share_open": float(np.mean([one.low is None or one.high is None for one in found])),
     }

@@ -161,6 +161,11 @@ def _tell(found: TimeHorizons, console: Console) -> None:
         "success",
     )
     console.table("Time horizons", columns, rows, "Expert time.")
+    if found.data.cut is not None:
+        from howsure.horizon.time_horizon.sections import BOUNDS, bounds_rows
+
+        told_columns, told_rows = bounds_rows(found)
+        console.table("Shortest and longest horizon that cut runs allow", told_columns, told_rows, BOUNDS)
     _tell_influence(found, console)
 
 

@@ -433,7 +433,8 @@ def _caption(found: TimeHorizons, *notes: str, is_drawn: bool = False) -> Captio
         return Caption(_n_runs(found), "runs", None, "no replicates were computed", note)
     way = "joint" if found.joint is not None else found.provenance.settings["resample"]
     drawn = {"families": "cluster bootstrap over families"}.get(way, _MANNER[way])
-    return Caption(_n_runs(found), "runs", found.level, drawn if is_drawn else _MANNER[way], note)
+    own = _MANNER[way] + ("" if found.data.cut is None else ", with all outcomes that cut runs may have had")
+    return Caption(_n_runs(found), "runs", found.level, drawn if is_drawn else own, note)
 
 
 def _n_runs(found: TimeHorizons) -> int:

@@ -12,7 +12,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.run_counts import ModelCounts, model_counts
+from howsure.horizon.run_counts import UNKNOWN_AS, ModelCounts, model_counts
 from howsure.horizon.time_horizon.curves import Timed, fit_curves, timed
 from howsure.horizon.time_horizon.joint import draw_joint
 from howsure.horizon.time_horizon.kernels import FITTED
@@ -94,7 +94,7 @@ def crossvalidate(
     threshold : float, optional
         The smallest score that is a success.
     limits : str
-        Runs that were cut at a limit: ``scored`` or ``drop``.
+        Runs that were cut at a limit: ``scored``, ``drop`` or ``success``; unknown outcomes (``censored``, ``bounds``) have no log-loss.
     level : float
         Coverage of the intervals.
     seed : int
@@ -102,6 +102,8 @@ def crossvalidate(
     progress : callable, optional
         Called with the number of finished fits and their total.
     """
+    if limits in UNKNOWN_AS:
+        raise OptionError(f"limits {limits} leaves outcomes unknown, which have no log-loss. Use scored or drop.")
     counts = (
         runs
         if isinstance(runs, ModelCounts)

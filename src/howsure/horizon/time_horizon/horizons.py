@@ -14,7 +14,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.run_counts import ENDINGS, ModelCounts, model_counts
+from howsure.horizon.run_counts import ENDINGS, UNKNOWN_AS, ModelCounts, model_counts
 from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, robust_ends, timed
 from howsure.horizon.time_horizon.joint import JointDraws, draw_joint, middle_curves
@@ -22,7 +22,7 @@ from howsure.horizon.time_horizon.kernels import FITTED
 from howsure.horizon.time_horizon.people_times import human_times as measure_people
 from howsure.horizon.time_horizon.people_times import with_human_times
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
-from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
+from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, censored_horizon, horizon
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, check_level
 from howsure.stats.replicates import MOST_FAILED, expanded_level, replicate_interval
@@ -164,6 +164,7 @@ class TimeHorizons(Result):
         """``time_horizons`` (one row per model and success rate), ``sensitivity``, and ``task_counts`` (what was fitted).
 
         ``domains`` has the horizons by domain. The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) and ``spreads`` (how much tasks differ).
+        ``bounds`` has, where runs are censored, the shortest and the longest horizon that any of their outcomes would give, without sampling error; none where that side is open.
         ``share_below``, ``share_above`` and ``share_failed`` are shares of the replicates: without success, without failure, and without a falling curve.
         """
         rows = [
@@ -177,6 +178,7 @@ class TimeHorizons(Result):
             **self.sensitivity.tables,
             **({} if self.joint is None else _joint_tables(self)),
             **self._by_domain(),
+            **self._bounds(),
             "task_counts": self.data.counts.to_frame(),
         }
 
@@ -198,8 +200,9 @@ class TimeHorizons(Result):
                 settings = self.provenance.settings
                 noise = 0.0 if self.data.noise is None else self.data.noise[chosen]
                 data = timed(
-                    counts, weights=settings["weights"], regularisation=settings["regularisation"], noise=noise
-                )
+                    counts, weights=settings["weights"], regularisation=settings["regularisation"], noise=noise,
+                    unknown_as=self.data.unknown_as,
+                )  # fmt: skip
                 own, drawn, of_model = fit_curves(data), None, dict(enumerate(counts.models))
             for m, model in of_model.items():
                 tried = data.counts.n[m] > 0
@@ -210,6 +213,8 @@ class TimeHorizons(Result):
                     )
                     mine = None if drawn is None else drawn.of(m)
                     found = horizon(own.of(m), mine, data.x[tried], rate, self.level, n_runs, ends=ends)
+                    if data.cut is not None:
+                        found, _, _ = censored_horizon(data, m, found, rate, self.level)
                     rows.append(
                         {"domain": domain, "model": model, "success_rate": rate}
                         | columns_of(minutes=found)
@@ -217,6 +222,23 @@ class TimeHorizons(Result):
                     )
         kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high"), pl.Float64)
         return {"domains": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)}
+
+    def _bounds(self) -> dict[str, pl.DataFrame]:
+        """``bounds``: what the unknown outcomes of censored runs could make of each horizon, where runs are censored."""
+        unknown, n = self.data.counts.unknown, self.data.counts.n
+        if unknown is None:
+            return {}
+        rows = []
+        for m, fit in enumerate(self.fits):
+            for rate, found in fit.horizons.items():
+                _, least, most = censored_horizon(self.data, m, found, rate, self.level)
+                share = float((unknown[m] * n[m]).sum() / n[m].sum())
+                rows.append(
+                    {"model": fit.model, "success_rate": rate, "share_unknown": share}
+                    | {"minutes_least": least, "minutes_most": most}
+                )
+        kinds = dict.fromkeys(("share_unknown", "minutes_least", "minutes_most"), pl.Float64)
+        return {"bounds": pl.DataFrame(rows, schema_overrides=kinds)}
 
     def _shares(self, model: int, success_rate: float) -> dict[str, float | None]:
         """The shares of replicates below the range, above it, and failed."""
@@ -322,8 +344,10 @@ def time_horizons(
     has_ceiling : bool
         Each model's success at the shortest tasks may stay below 1 (``joint``).
     limits : str
-        What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), nothing (``drop``), or a
-        success (``success``), the bound that no larger limit can exceed. ``sensitivity`` shows the others. `budget_horizons` treats it as censored.
+        What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), nothing (``drop``), a
+        success (``success``), or an unknown outcome (``censored``, ``bounds``). The weight of a run with unknown outcome goes to the runs of the same model and task that spent more, where the
+        runs say what they spent. What remains counts, with ``censored``, as runs at tasks of that length whose outcome is known, and the interval includes that it all failed; with ``bounds``, as failure, and
+        the interval includes every outcome that it could have had. ``sensitivity`` shows the others.
     errors : str
         Runs that an error ended: ``scored`` or ``drop``.
     flags : str
@@ -361,6 +385,8 @@ def time_horizons(
     check_success_rates(success_rates)
     if model not in MODELS:
         raise OptionError.unknown("model", model, MODELS)
+    if limits in UNKNOWN_AS and (model != "logistic" or resample != "families"):
+        raise OptionError(f"limits {limits} needs logistic curves: --model logistic and --resample families.")
     if model == "logistic" and has_ceiling:
         raise OptionError("A ceiling needs the joint model. Ask for --model joint.")
     reading: dict[str, Any] = {
@@ -376,7 +402,8 @@ def time_horizons(
     counts, noise, said = _lengths(
         None if isinstance(runs, ModelCounts) else attempts, counts, human_times, minutes_noise, estimate_noise
     )
-    data = timed(counts, weights=weights, regularisation=regularisation, noise=noise)
+    unknown_as = UNKNOWN_AS.get(limits, "failure")
+    data = timed(counts, weights=weights, regularisation=regularisation, noise=noise, unknown_as=unknown_as)
     joint, drawn = None, None
     if model == "joint":
         joint = draw_joint(
@@ -450,7 +477,7 @@ def _other_endings(attempts: Attempts, reading: Mapping[str, Any]) -> dict[tuple
             others |= {
                 (policy, way): model_counts(attempts, **{**reading, policy: way})
                 for way in ENDINGS[policy]
-                if way != reading[policy]
+                if way not in (reading[policy], "bounds")  # whose estimate counts unknown outcomes as failures
             }
     return others
 
@@ -512,20 +539,23 @@ def _model_fit(
     outcome, n_runs = int(own.outcome), int(counts.n[model].sum())
     mine = None if drawn is None else drawn.of(model)
     has_curve = bool(np.isfinite(own.slope))
+    horizons = {
+        one: horizon(
+            own,
+            mine,
+            data.x[tried],
+            one,
+            level,
+            n_runs,
+            ends=robust_ends(data, model, one, level) if is_robust and outcome == FITTED else None,
+        )
+        for one in success_rates
+    }
+    if data.cut is not None:
+        horizons = {one: censored_horizon(data, model, e, one, level)[0] for one, e in horizons.items()}
     return ModelFit(
         counts.models[model],
-        {
-            one: horizon(
-                own,
-                mine,
-                data.x[tried],
-                one,
-                level,
-                n_runs,
-                ends=robust_ends(data, model, one, level) if is_robust and outcome == FITTED else None,
-            )
-            for one in success_rates
-        },
+        horizons,
         float(own.intercept) if has_curve else None,
         float(own.slope) if has_curve else None,
         OUTCOMES[outcome],
@@ -556,6 +586,10 @@ def _notes(data: Timed, fits: Sequence[ModelFit], settings: Mapping[str, Any]) -
         notes.append(
             "The error of the human times is not known and taken as 0. Horizons change with it (see sensitivity); state it with --minutes-noise, in "
             "doublings."
+        )
+    if data.cut is not None and settings["n_replicates"]:
+        notes.append(
+            "Unknown outcomes widen the intervals of horizons only; replicates, and so ratios and trends, take them as the estimates do."
         )
     lost = {fit.model: sum(fit.outcomes.get(kind, 0) for kind in FAILED) for fit in fits}
     if any(lost.values()):

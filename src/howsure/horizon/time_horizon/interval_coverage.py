@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from howsure.estimates import Estimate
+from howsure.horizon.run_counts import ENDINGS
 from howsure.horizon.time_horizon.comparison import compare_horizons
 from howsure.horizon.time_horizon.doubling import fit_horizon_trend
 from howsure.horizon.time_horizon.horizons import time_horizons
 from howsure.horizon.time_horizon.published import dated_horizons, from_intervals
-from howsure.horizon.time_horizon.simulator import SimulatedTimeRuns, simulate_time
+from howsure.horizon.time_horizon.simulator import LASTING, SimulatedTimeRuns, simulate_limits, simulate_time
 
-__all__ = ["draw_comparisons", "draw_time_horizons", "draw_trends"]
+__all__ = ["draw_comparisons", "draw_limits", "draw_time_horizons", "draw_trends"]
 
 _HORIZONS = {f"model-{k}": 2.0 ** (1 + k) for k in range(6)}
 _RATES = (0.5, 0.8)
@@ -58,6 +59,15 @@ def _comparisons(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
     return drawn
 
 
+def _limits(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
+    """One data set in which a limit cut 30 % of the runs: the horizons that the models have without a limit."""
+    models = {"model-1": 8.0, "model-2": 40.0}
+    world = simulate_time(models, n_families=40, n_tasks=2, n_runs=4, family_sd=0.5, task_sd=0.5, seed=seed)
+    rows = simulate_limits(world, lasting=design["lasting"], seed=seed)
+    found = time_horizons(rows, limits=design["limits"], n_replicates=0, level=level, has_sensitivity=False)
+    return {f"{100 * rate:g} % horizon": [(found.minutes(m, rate), world.truth(m, rate)) for m in models] for rate in _RATES}  # fmt: skip
+
+
 def _trends(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
     """One data set: models on a trend with scatter, the frontier chosen by the estimates; from replicates and from intervals alone."""
     rng = np.random.default_rng(seed)
@@ -89,6 +99,7 @@ _DESIGNS = [
 
 draw_time_horizons = _time_horizons, _DESIGNS
 draw_comparisons = _comparisons, _DESIGNS
+draw_limits = _limits, [{"lasting": lasting, "limits": way} for lasting in LASTING for way in ENDINGS["limits"]]
 draw_trends = (
     _trends,
     [

@@ -104,7 +104,7 @@ def fit(
 
 @kernel
 def refit(
-    drawn: Floats, x: Floats, successes: Ints, n: Ints, weight: Floats, start: Floats, penalty: float,
+    drawn: Floats, x: Floats, successes: Floats, n: Ints, weight: Floats, start: Floats, penalty: float,
     redraw: bool, rng: np.random.Generator,  # noqa: FBT001
 ) -> tuple[Floats, Floats, Ints]:  # fmt: skip
     """Intercepts, slopes and outcomes of replicates: a row each, a column a model.
@@ -167,7 +167,7 @@ def _look(x: Floats, a: Floats, b: Floats, n: int, penalty: float) -> tuple[int,
 
 @kernel
 def refit_cells(
-    copies: Floats, runs: Ints, kept: Bools, used: Bools, x: Floats, unknown: Floats, weight: Floats, start: Floats, penalty: float,
+    copies: Floats, runs: Ints | Floats, kept: Bools, used: Bools, x: Floats, unknown: Floats, weight: Floats, start: Floats, penalty: float,
     curve: int, success_rate: float,
 ) -> tuple[Floats, Ints]:  # fmt: skip
     """Where each replicate's curve of each model crosses a success rate (log₂ minutes), and what became of the fit.
@@ -185,12 +185,12 @@ def refit_cells(
             for t in range(n_tasks):
                 if not used[t] or copies[r, t] == 0:
                     continue
-                n, good = 0, 0
+                n, good = 0.0, 0.0
                 for c in range(n_kinds):
                     if kept[c]:
                         n += runs[r, m, t, c]
                         good += (c % 2) * runs[r, m, t, c]
-                if n == 0:
+                if n < 1e-9:  # none, but for rounding of censored runs
                     continue
                 whole = copies[r, t] * weight[m, t]
                 places[count] = x[t]

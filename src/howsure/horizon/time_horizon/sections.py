@@ -22,8 +22,10 @@ from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Se
 from howsure.results.leading import with_lead
 
 __all__ = [
+    "BOUNDS",
     "amount",
     "baseline_sections",
+    "bounds_rows",
     "budget_sections",
     "comparison_sections",
     "forecast_sections",
@@ -60,6 +62,31 @@ _RESAMPLE = {
 }
 
 
+BOUNDS = "Unknown: share of runs whose outcome is not known. Without sampling error; the intervals of the horizons include both ends."
+
+
+def bounds_rows(found: TimeHorizons) -> tuple[list[str], list[list[Cell]]]:
+    """What the unknown outcomes of runs that were cut could make of the horizons: columns and rows, in the order of the horizons."""
+    by_key = {(row["model"], row["success_rate"]): row for row in found.tables["bounds"].rows(named=True)}
+
+    def between(model: str, rate: float) -> str:
+        if found.minutes(model, rate).state != "ok":
+            return "–"
+        ends = [by_key[model, rate][name] for name in ("minutes_least", "minutes_most")]
+        return " to ".join("open" if end is None else duration(end) for end in ends)
+
+    rates = found.success_rates
+    rows: list[list[Cell]] = [
+        [
+            fit.model,
+            f"{by_key[fit.model, rates[0]]['share_unknown']:.0%}",
+            *(between(fit.model, rate) for rate in rates),
+        ]
+        for fit in found.ranked
+    ]
+    return ["model", "unknown", *(f"{100 * rate:g} % horizon" for rate in rates)], rows
+
+
 def time_sections(found: TimeHorizons) -> list[Section]:
     """Horizons with curves and replicates, and what they are sensitive to."""
     charts = found.charts()
@@ -81,6 +108,7 @@ def time_sections(found: TimeHorizons) -> list[Section]:
         own[0],
         _horizons(found),
         *own[1:],
+        *([] if found.data.cut is None else [TableBlock(*bounds_rows(found), BOUNDS)]),
         *([] if found.joint is None else _typical(found)),
         Method(method),
         Download("time_horizons.csv", csv_text(found.to_frame())),

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
-from howsure.horizon.run_counts import ModelCounts
+from howsure.horizon.run_counts import UNKNOWN_AS, ModelCounts
 from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed, weibull_minutes
 from howsure.horizon.time_horizon.joint import draw_joint
 from howsure.horizon.time_horizon.kernels import ABSENT
@@ -105,10 +105,16 @@ def vary(
         (
             factor,
             setting,
-            _in_order(data, timed(counts, weights=weights, regularisation=data.regularisation, noise=noise)),
+            _in_order(
+                data,
+                timed(
+                    counts, weights=weights, regularisation=data.regularisation, noise=noise,
+                    unknown_as=UNKNOWN_AS.get(setting, "failure"),
+                ),
+            ),
         )
         for (factor, setting), counts in (others or {}).items()
-    ]
+    ]  # fmt: skip
     rows = [
         Variation(model, one, factor, setting, _times(ratio))
         for factor, setting, curves in changed
@@ -190,7 +196,7 @@ def _settings(data: Timed, weights: str) -> Iterator[_Changed]:
             yield "regularisation", f"{penalty:g}", fit_curves(replace(data, regularisation=penalty))
     for other in WEIGHTS:
         if other != weights:
-            changed = timed(data.counts, weights=other, regularisation=data.regularisation)
+            changed = timed(data.counts, weights=other, regularisation=data.regularisation, unknown_as=data.unknown_as)
             yield "weights", other, fit_curves(changed)
 
 

@@ -20,7 +20,11 @@ from scipy.special import expit
 from howsure.errors import OptionError
 from howsure.horizon.run_counts import ModelCounts, count_table
 
-__all__ = ["SimulatedTimeRuns", "simulate_people", "simulate_spending", "simulate_time"]
+__all__ = ["LASTING", "SimulatedTimeRuns", "simulate_limits", "simulate_people", "simulate_spending", "simulate_time"]
+
+
+LASTING = ("neither", "failures", "successes")
+"""Which runs need four times as many tokens as the others, so that a limit cuts more of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +105,32 @@ def simulate_spending(world: SimulatedTimeRuns, *, limit: float = math.inf, seed
         pl.col("model").alias("subject"), "task", "family", "minutes",
         pl.Series("score", (succeeds & ~is_cut).astype(float)),
         pl.Series("tokens", np.minimum(end, np.minimum(own_limit, 1e12)).round()),
+        pl.Series("limit", ["token" if cut else None for cut in is_cut], dtype=pl.String),
+    )  # fmt: skip
+
+
+def simulate_limits(
+    world: SimulatedTimeRuns, *, share_cut: float = 0.3, lasting: str = "neither", seed: int = 0
+) -> pl.DataFrame:
+    """The runs of `world`, one row each, of which a limit of tokens cut a share; whether a cut run would have succeeded is known to the simulation alone.
+
+    A run ends by itself after about 2,000 tokens per minute of the task, within a factor of two or so. Its limit is in proportion to the task's minutes and differs between runs by a factor of two to either side.
+    With ``lasting`` neither, the limit says nothing about success; with failures or successes, these need four times as many tokens.
+    """
+    if lasting not in LASTING:
+        raise OptionError.unknown("lasting outcome", lasting, LASTING)
+    rng = np.random.default_rng(seed)
+    rows = world.counts.to_frame().with_columns(run=pl.int_ranges(0, "n")).explode("run")
+    succeeds = (rows["run"] < rows["successes"]).to_numpy()
+    needed = np.exp2(rng.normal(0, 1, len(rows)))
+    needed[{"neither": np.zeros(len(rows), bool), "failures": ~succeeds, "successes": succeeds}[lasting]] *= 4
+    own = np.exp2(rng.uniform(-1, 1, len(rows)))
+    limit = own * np.quantile(needed / own, 1 - share_cut)
+    is_cut, minutes = needed > limit, rows["minutes"].to_numpy()
+    return rows.select(
+        pl.col("model").alias("subject"), "task", "family", "minutes",
+        pl.Series("score", (succeeds & ~is_cut).astype(float)),
+        pl.Series("tokens", (2000 * minutes * np.minimum(needed, limit)).round()),
         pl.Series("limit", ["token" if cut else None for cut in is_cut], dtype=pl.String),
     )  # fmt: skip
 
