@@ -14,6 +14,7 @@ from howsure.estimates import Estimate
 from howsure.horizon.attempt_horizon.interval_coverage import draw_attempt_horizons
 from howsure.horizon.time_horizon.interval_coverage import (
     draw_comparisons,
+    draw_domains,
     draw_limits,
     draw_time_horizons,
     draw_trends,
@@ -31,6 +32,7 @@ HORIZONS: dict[str, tuple[Simulation, Sequence[Mapping[str, Any]]]] = {
     "compare": draw_comparisons,
     "limits": draw_limits,
     "trend": draw_trends,
+    "domains": draw_domains,
     "attempts": draw_attempt_horizons,
 }
 """What is measured, by name: a function that simulates one data set of a design, and the designs. Another kind of horizon is one more entry."""
@@ -73,7 +75,7 @@ def coverage(
     Parameters
     ----------
     of : str
-        A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``limits`` (runs cut at a limit, as each of `ENDINGS`), ``trend`` (doubling times), ``attempts``.
+        A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``limits`` (runs cut at a limit, as each of `ENDINGS`), ``trend`` (doubling times), ``domains`` (growth by domain and its differences), ``attempts``.
     n_simulations : int
         Simulated data sets per design; several models in one data set share its tasks.
     level : float
@@ -121,8 +123,13 @@ def _row(
 ) -> dict[str, Any]:
     held = np.array([np.mean([one.covers(truth) for one, truth in pairs]) for pairs in sets if pairs])
     found = [one for pairs in sets for one, _ in pairs]
-    widths = [np.log2(one.high / one.low) for one in found if one.low and one.high]
-    errors = [np.log2(one.value / truth) for pairs in sets for one, truth in pairs if one.state == "ok" and one.value]
+    widths = [np.log2(one.high / one.low) for one in found if one.low and one.high and one.low > 0]
+    errors = [
+        np.log2(one.value / truth)
+        for pairs in sets
+        for one, truth in pairs
+        if one.state == "ok" and one.value and one.value > 0
+    ]
     return {
         "quantity": quantity,
         "design": ", ".join(f"{name.removeprefix('n_').replace('_', ' ')} {value}" for name, value in design.items()),

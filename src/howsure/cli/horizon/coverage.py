@@ -22,7 +22,7 @@ def coverage(
     of: Annotated[
         str,
         typer.Option(
-            help="What is simulated: time, compare (ratios of horizons), limits (cut runs), trend (doubling times) or attempts."
+            help="What is simulated: time, compare (ratios), limits (cut runs), trend (doubling times), domains (trends) or attempts."
         ),
     ] = "time",
     simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets per design.")] = 200,

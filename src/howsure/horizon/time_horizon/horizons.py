@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
-__all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
+__all__ = ["ModelFit", "TimeHorizons", "assemble", "domain_horizons", "time_horizons"]
 
 HUMAN_TIMES = ("stated", "people")
 """Where the lengths of tasks come from: the column minutes, or the timed attempts of people."""
@@ -190,20 +191,13 @@ class TimeHorizons(Result):
             return {}
         rows = []
         for domain in domains:
-            chosen = (named == domain).fill_null(False).to_numpy()
             if self.joint is not None and domain in self.joint.domains:
                 of_model = dict(enumerate(self.models))
                 drawn = self.joint.of_domain(domain)
                 own, data = middle_curves(drawn), self.data
             else:
-                counts = self.data.counts.of_tasks(chosen)
-                settings = self.provenance.settings
-                noise = 0.0 if self.data.noise is None else self.data.noise[chosen]
-                data = timed(
-                    counts, weights=settings["weights"], regularisation=settings["regularisation"], noise=noise,
-                    unknown_as=self.data.unknown_as,
-                )  # fmt: skip
-                own, drawn, of_model = fit_curves(data), None, dict(enumerate(counts.models))
+                data = _domain_data(self, domain)
+                own, drawn, of_model = fit_curves(data), None, dict(enumerate(data.counts.models))
             for m, model in of_model.items():
                 tried = data.counts.n[m] > 0
                 n_runs = int(data.counts.n[m].sum())
@@ -445,6 +439,45 @@ def time_horizons(
     }
     made = Provenance(settings, counts.digest, seed, (*counts.notes, *said, *_left_out(counts, data)))
     return assemble(data, curves, drawn, made, joint, others, has_sensitivity=has_sensitivity)
+
+
+def _domain_data(found: TimeHorizons, domain: str) -> Timed:
+    """The runs at the tasks of one domain."""
+    chosen = (found.data.counts.tasks["domain"] == domain).fill_null(False).to_numpy()
+    settings = found.provenance.settings
+    return timed(
+        found.data.counts.of_tasks(chosen),
+        weights=settings["weights"],
+        regularisation=settings["regularisation"],
+        noise=0.0 if found.data.noise is None else found.data.noise[chosen],
+        unknown_as=found.data.unknown_as,
+    )
+
+
+def domain_horizons(found: TimeHorizons, domain: str) -> TimeHorizons:
+    """The horizons on the tasks of one domain alone, with as many replicates as there are of all tasks; of logistic curves.
+
+    Parameters
+    ----------
+    found : TimeHorizons
+        The horizons on all tasks.
+    domain : str
+        One of the domains of its tasks.
+    """
+    data, made = _domain_data(found, domain), found.provenance
+    curves = fit_curves(data)
+    n = made.settings["n_replicates"] if found.drawn is not None else 0
+    drawn = (
+        draw_curves(data, curves, n, resample=made.settings["resample"], seed=(made.seed or 0) + _domain_seed(domain))
+        if n
+        else None
+    )
+    return assemble(data, curves, drawn, replace(made, notes=()), has_sensitivity=False)
+
+
+def _domain_seed(domain: str) -> int:
+    """Another seed for each domain, so that replicates of two domains are independent."""
+    return zlib.crc32(domain.encode())
 
 
 def _lengths(

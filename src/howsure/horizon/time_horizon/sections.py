@@ -28,6 +28,7 @@ __all__ = [
     "bounds_rows",
     "budget_sections",
     "comparison_sections",
+    "domain_tables",
     "forecast_sections",
     "held_out_sections",
     "row_estimate",
@@ -150,7 +151,8 @@ def trend_sections(found: HorizonTrend) -> list[Section]:
     )
     charts = [ChartBlock(chart) for chart in found.charts().values()]
     download = Download("trend.csv", csv_text(found.to_frame()))
-    blocks: list[Block] = [Text(text), *charts, table, Method(method), download]
+    by_domain = [TableBlock(columns, own, caption) for _, columns, own, caption in domain_tables(found)]
+    blocks: list[Block] = [Text(text), *charts, table, *by_domain, Method(method), download]
     return [
         Section(
             "How fast do horizons double?",
@@ -158,6 +160,40 @@ def trend_sections(found: HorizonTrend) -> list[Section]:
             found=[f"The longest time horizon doubles in {found.doubling_text}."],
         )
     ]
+
+
+def domain_tables(found: HorizonTrend) -> list[tuple[str, list[str], list[list[Cell]], str]]:
+    """The trends by domain and the differences between domains: title, columns, rows and caption of each table."""
+    if found.domains is None or found.differences is None:
+        return []
+    level = found.doubling.level
+    rows: list[list[Cell]] = [
+        [row["domain"], _days(row_estimate(row, level, "doubling_days")), told(row_estimate(row, level, "per_year"), _two), row["n_frontier"]]
+        for row in found.domains.rows(named=True)
+    ]  # fmt: skip
+    pairs: list[list[Cell]] = [
+        [row["a"], row["b"], told(row_estimate(row, level, "difference"), _signed)]
+        for row in found.differences.rows(named=True)
+    ]
+    interval = f"[{level:.0%}]"
+    return [
+        ("The trend by domain", ["domain", f"doubling time, days {interval}", f"doublings per year {interval}", "models of the frontier"], rows,
+         "Horizons on the tasks of each domain alone, and the frontier of each."),
+        ("Differences between domains", ["a", "b", f"a − b, doublings per year {interval}"], pairs,
+         "The same models are left out of both lines, so what they have in common cancels. The intervals are not corrected for the number of pairs."),
+    ]  # fmt: skip
+
+
+def _days(found: Estimate) -> str:
+    return told(found, lambda value: f"{value:,.0f}")
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}"
 
 
 def comparison_sections(found: HorizonComparison) -> list[Section]:
