@@ -124,12 +124,16 @@ def _row(
     held = np.array([np.mean([one.covers(truth) for one, truth in pairs]) for pairs in sets if pairs])
     found = [one for pairs in sets for one, _ in pairs]
     widths = [np.log2(one.high / one.low) for one in found if one.low and one.high and one.low > 0]
+    # beyond the range an estimate errs by an unknown amount to that side, which a median can take
+    beyond = {"above_range": np.inf, "unbounded": np.inf, "below_range": -np.inf}
     errors = [
         np.log2(one.value / truth)
+        if one.state == "ok" and one.value and one.value > 0
+        else beyond.get(one.state, np.nan)
         for pairs in sets
         for one, truth in pairs
-        if one.state == "ok" and one.value and one.value > 0
     ]
+    bias = float(np.nanmedian(errors)) if not np.isnan(errors).all() else np.nan
     return {
         "quantity": quantity,
         "design": ", ".join(f"{name.removeprefix('n_').replace('_', ' ')} {value}" for name, value in design.items()),
@@ -137,7 +141,7 @@ def _row(
         "level": level,
         "coverage": float(held.mean()),
         "monte_carlo_se": float(held.std(ddof=1) / np.sqrt(len(held))) if len(held) > 1 else None,
-        "median_error": float(np.median(errors)) if errors else None,
+        "median_error": bias if np.isfinite(bias) else None,
         "median_width": float(np.median(widths)) if widths else None,
         "share_open": float(np.mean([one.low is None or one.high is None for one in found])),
     }

@@ -21,33 +21,42 @@ from howsure.errors import InputError, OptionError
 from howsure.horizon.run_counts import ModelCounts
 from howsure.horizon.time_horizon.kernels import (
     FITTED,
+    N_KNOTS,
     NO_FAILURE,
-    NO_SLOPE,
     NO_SUCCESS,
     fit,
+    fit_spline,
     fit_weibull,
     flattening,
     refit,
+    spline_crossing,
+    spline_height,
+    spline_penalty,
 )
 from howsure.stats._arrays import Floats, Ints, t_quantile
 from howsure.stats.bootstrap import hierarchical_weights
 
 __all__ = [
+    "CURVES",
     "FARTHEST",
     "RESAMPLES",
     "WEIGHTS",
     "SuccessCurves",
     "Timed",
+    "curve_minutes",
+    "curve_success",
     "draw_curves",
     "fit_curves",
     "outcome_bounds",
     "robust_ends",
     "timed",
-    "weibull_minutes",
 ]
 
 WEIGHTS = ("invsqrt", "equal", "task")
 """What counts alike: ``invsqrt`` a family of tasks counts as the root of its size, and its tasks alike; ``equal`` each run; ``task`` each task."""
+
+CURVES = ("logistic", "weibull", "spline")
+"""``logistic``: σ(α + β log₂ minutes); ``weibull``: exp(−(minutes/scale)^shape), a hazard of failure that changes with the length; ``spline``: log-odds that never rise, of any shape."""
 
 FARTHEST = 1000
 """Doublings of a minute up to which a crossing is a number: floats end soon after."""
@@ -328,28 +337,57 @@ def _with_outcomes(data: Timed, model: int, successes: Floats, whole: Floats) ->
     return Timed(own, data.x, (whole / max(whole.sum(), 1e-300))[None], data.regularisation, data.noise)
 
 
-def weibull_minutes(data: Timed, success_rate: float) -> Floats:
-    """log₂ minutes at which each model's Weibull curve, P = exp(−(minutes/scale)^shape), crosses a success rate; states as in `SuccessCurves.log2_minutes`."""
+def curve_minutes(data: Timed, curve: str, success_rate: float) -> Floats:
+    """log₂ minutes at which each model's curve of another family crosses a success rate; states as in `SuccessCurves.log2_minutes`.
+
+    ``weibull``: P = exp(−(minutes/scale)^shape); ``spline``: log-odds that fall along a monotone spline, which has no crossing beyond the tasks' lengths.
+    """
     crossings = []
-    for model, (intercept, slope, outcome) in enumerate(
-        _fit(data, data.lengths, m) for m in range(len(data.counts.models))
-    ):
-        tried = data.counts.n[model] > 0
-        good = data.weight[model, tried] * data.rates[model, tried]
+    for model in range(len(data.counts.models)):
+        places, good, bad, start, outcome = _parts(data, model)
         crossing, state = math.nan, outcome
-        if outcome in (FITTED, NO_SLOPE) and np.isfinite(slope) and slope < 0:
-            crossing, state = fit_weibull(
-                data.lengths[tried],
-                good,
-                data.weight[model, tried] - good,
-                len(good),
-                data.regularisation,
-                intercept,
-                slope,
-                success_rate,
-            )
+        if outcome == FITTED and curve == "weibull":
+            crossing, state = fit_weibull(places, good, bad, len(good), data.regularisation, *start, success_rate)
+        elif outcome == FITTED:
+            crossing, state = spline_crossing(*_fit_spline(places, good, bad, start), success_rate)
         crossings.append({NO_SUCCESS: -math.inf, NO_FAILURE: math.inf}.get(state, crossing))
     return np.array(crossings)
+
+
+def curve_success(data: Timed, curve: str, x: Floats) -> Floats:
+    """Success of each model at log₂ minutes `x` by a curve of another family (`curve_minutes`); NaN without a falling curve."""
+    found = np.full((len(data.counts.models), len(x)), np.nan)
+    for model, own in enumerate(found):
+        places, good, bad, start, outcome = _parts(data, model)
+        if outcome != FITTED:
+            continue
+        if curve == "spline":
+            theta, low, step = _fit_spline(places, good, bad, start)
+            own[:] = expit([spline_height(theta, one, low, step) for one in x])
+            continue
+        # a Weibull curve by two of its points: log(−log P) is a line in x
+        ends = [fit_weibull(places, good, bad, len(good), data.regularisation, *start, q) for q in (0.25, 0.75)]
+        if ends[0][1] == ends[1][1] == FITTED:
+            heights = np.log(-np.log([0.25, 0.75]))
+            slope = (heights[0] - heights[1]) / (ends[0][0] - ends[1][0])
+            own[:] = np.exp(-np.exp(np.minimum(heights[0] + slope * (x - ends[0][0]), 50)))
+    return found
+
+
+def _parts(data: Timed, model: int) -> tuple[Floats, Floats, Floats, tuple[float, float], int]:
+    """Lengths and weights of successes and failures of one model's tasks, and its logistic curve, from which other curves start."""
+    intercept, slope, outcome = _fit(data, data.lengths, model)
+    tried = (data.counts.n[model] > 0) & (data.weight[model] > 0)
+    good = data.weight[model, tried] * data.rates[model, tried]
+    return data.lengths[tried], good, data.weight[model, tried] - good, (intercept, slope), outcome
+
+
+def _fit_spline(places: Floats, good: Floats, bad: Floats, start: tuple[float, float]) -> tuple[Floats, float, float]:
+    low = float(places.min())
+    step = (float(places.max()) - low) / (N_KNOTS - 1)
+    penalty = spline_penalty(good + bad, len(good))
+    theta, _ = fit_spline(places, good, bad, len(good), low, step, penalty, *start)
+    return theta, low, step
 
 
 def _true_lengths(x: Floats, noise: Floats) -> tuple[Floats, Floats]:

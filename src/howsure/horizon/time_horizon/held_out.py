@@ -13,7 +13,7 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import UNKNOWN_AS, ModelCounts, model_counts
-from howsure.horizon.time_horizon.curves import Timed, fit_curves, timed
+from howsure.horizon.time_horizon.curves import CURVES, Timed, curve_success, fit_curves, timed
 from howsure.horizon.time_horizon.joint import draw_joint
 from howsure.horizon.time_horizon.kernels import FITTED
 from howsure.results import Provenance, Result, columns_of
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HeldOutRuns", "crossvalidate"]
 
-PREDICTORS = ("constant", "logistic", "joint")
-"""``constant``: each model's mean success; ``logistic`` and ``joint``: as in `time_horizons`."""
+PREDICTORS = ("constant", "logistic", "weibull", "spline", "joint")
+"""``constant``: each model's mean success; ``logistic`` and ``joint``: as in `time_horizons`; ``weibull`` and ``spline``: one curve per model of these families (`CURVES`)."""
 _DRAWS = 250
 
 
@@ -78,7 +78,7 @@ def crossvalidate(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> HeldOutRuns:
-    """Held-out log-loss of the logistic and the joint model, on identical folds.
+    """Held-out log-loss of the curves and of the joint model, on identical folds.
 
     Held-out *cells* (a model at a task that other models tried) show how well the model knows tasks; held-out *families* of tasks
     show how well it predicts success from the length alone, which is what a horizon claims.
@@ -130,7 +130,9 @@ def crossvalidate(
             for name, loss in losses.items()
         ]
         runs_of = np.bincount(kept.family, kept.n.sum(axis=0), n_families)
-        for name in ("constant", "joint"):
+        for name in PREDICTORS:
+            if name == "logistic":
+                continue
             gap = paired_difference(
                 losses[name] / runs_of.mean(), losses["logistic"] / runs_of.mean(), level=level, bounds=None
             )
@@ -154,7 +156,9 @@ def _predict(data: Timed, fold: Ints, folds: int, seed: int, tick: Callable[[int
         curves = fit_curves(training)
         logistic = np.where(curves.outcome[:, None] == FITTED, curves.success(data.x), rate[:, None])
         joint = draw_joint(training, _DRAWS, seed=seed + one).cell
-        for name, p in zip(PREDICTORS, (np.broadcast_to(rate[:, None], fold.shape), logistic, joint), strict=True):
+        others = [np.where(np.isnan(p := curve_success(training, curve, data.x)), logistic, p) for curve in CURVES[1:]]
+        every = (np.broadcast_to(rate[:, None], fold.shape), logistic, *others, joint)
+        for name, p in zip(PREDICTORS, every, strict=True):
             expected[name][held] = p[held]
         if tick:
             tick(one + 1)

@@ -12,7 +12,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.horizon.run_counts import UNKNOWN_AS, ModelCounts
-from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed, weibull_minutes
+from howsure.horizon.time_horizon.curves import CURVES, WEIGHTS, SuccessCurves, Timed, curve_minutes, fit_curves, timed
 from howsure.horizon.time_horizon.joint import draw_joint
 from howsure.horizon.time_horizon.kernels import ABSENT
 from howsure.results import Provenance, Result
@@ -28,7 +28,7 @@ FACTORS = {
     "regularisation": "another penalty on the slope",
     "weights": "other weights of runs",
     "model": "another model of success",
-    "curve": "another curve: Weibull, with a hazard of failure per minute",
+    "curve": "another curve: Weibull, with a hazard of failure per minute, or a monotone spline of the log-odds",
     "noise": "another error of the human times; standard deviation in doublings",
     "censored": "minutes that are a lower bound, multiplied by a factor",
 }
@@ -122,10 +122,13 @@ def vary(
         for model, ratio in zip(data.counts.models, _ratio(curves, base, one), strict=True)
     ]
     rows += [
-        Variation(model, one, "curve", "weibull", _times(ratio))
+        Variation(model, one, "curve", curve, _times(ratio))
+        for curve in CURVES[1:]
         for one in success_rates
         for model, ratio in zip(
-            data.counts.models, replicate_differences(weibull_minutes(data, one), base.log2_minutes(one)), strict=True
+            data.counts.models,
+            replicate_differences(curve_minutes(data, curve, one), base.log2_minutes(one)),
+            strict=True,
         )
     ]
     order = {factor: place for place, factor in enumerate(FACTORS)}

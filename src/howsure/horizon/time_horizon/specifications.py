@@ -19,7 +19,16 @@ from howsure.compute import replicate
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
-from howsure.horizon.time_horizon.curves import FARTHEST, WEIGHTS, SuccessCurves, Timed, fit_curves, robust_ends, timed
+from howsure.horizon.time_horizon.curves import (
+    CURVES,
+    FARTHEST,
+    WEIGHTS,
+    SuccessCurves,
+    Timed,
+    fit_curves,
+    robust_ends,
+    timed,
+)
 from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, refit_cells
 from howsure.horizon.time_horizon.published import DatedHorizons
 from howsure.horizon.time_horizon.states import censored_horizon, horizon
@@ -44,9 +53,6 @@ __all__ = [
     "trend_choices",
     "trend_draws",
 ]
-
-CURVES = ("logistic", "weibull")
-"""``logistic``: σ(α + β log₂ minutes); ``weibull``: exp(−(minutes/scale)^shape), a hazard of failure that changes with the length."""
 
 _KWA = "Kwa et al. 2025, arXiv:2503.14499"
 _RECENT = datetime.date(2024, 1, 1)  # since when METR sees horizons double faster
@@ -442,7 +448,13 @@ def horizon_estimates(
                 interval = replicate_interval(drawn[:, place, m], expanded_level(level, _df(cells, plan.used)))
                 own.append(interval.estimate(float(points[place, m]), level=level).map(math.exp2))
             else:
-                own.append(Estimate.without("undefined", "no curve that falls with length, or no run", level=level))
+                own.append(
+                    Estimate.without(
+                        "undefined",
+                        "no curve that falls with length, no run, or no crossing within the lengths of the tasks",
+                        level=level,
+                    )
+                )
     return found
 
 
