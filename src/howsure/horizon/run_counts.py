@@ -24,6 +24,7 @@ __all__ = [
     "count_table",
     "join_tasks",
     "model_counts",
+    "with_covariates",
 ]
 
 ENDINGS = {
@@ -302,7 +303,53 @@ class SpendingCells:
         return rate, unknown
 
 
-def join_tasks(attempts: Attempts, tasks: pl.DataFrame, where: str = "the task table") -> Attempts:
+def with_covariates(counts: ModelCounts, attempts: Attempts | None, names: Sequence[str]) -> ModelCounts:
+    """The counts with properties of tasks as further columns of `tasks`, numbers; tasks without one of them are excluded and counted.
+
+    Parameters
+    ----------
+    counts : ModelCounts
+        Whose tasks they describe.
+    attempts : Attempts, optional
+        Rows that have the columns; without them, `counts.tasks` must have them.
+    names : sequence of str
+        Columns, such as ``messiness``: one number per task.
+    """
+    tasks, notes = counts.tasks, list(counts.notes)
+    for name in names:
+        if (attempts is None and name not in tasks.columns) or (attempts is not None and not attempts.has(name)):
+            raise InputError(f"There is no column {name!r}. Add the covariate to the runs or to the task table.")
+        given = (
+            tasks.select("task", name) if attempts is None else attempts.lazy.select("task", name).unique().collect()
+        )
+        given = given.drop_nulls(name).sort("task")
+        numbers = given.with_columns(pl.col(name).cast(pl.Float64, strict=False))
+        wrong = given.filter(numbers[name].is_null() | ~numbers[name].is_finite())
+        if len(wrong):
+            raise InputError(
+                f"Task {wrong['task'][0]} has {name} {wrong[name][0]!r}. A covariate has one number per task."
+            )
+        numbers = numbers.unique(maintain_order=True)
+        twice = numbers.filter(numbers["task"].is_duplicated())
+        if len(twice):
+            low, high = twice[name][:2]
+            raise InputError(
+                f"Task {twice['task'][0]} has {name} {low:g} in one row and {high:g} in another. Give each task one."
+            )
+        tasks = tasks.drop(name, strict=False).join(numbers, on="task", how="left", maintain_order="left")
+        n_unknown = tasks[name].null_count()
+        if n_unknown:
+            notes.append(f"{n_unknown:,} of {len(tasks):,} tasks without {name} are excluded.")
+        if tasks[name].drop_nulls().n_unique() < 2:
+            raise InputError(f"The covariate {name} has the same value at all tasks, so it can have no effect.")
+    known = tasks.select(pl.all_horizontal(pl.col(list(names)).is_not_null())).to_series().to_numpy()
+    whole = replace(counts, tasks=tasks, notes=tuple(notes))
+    return whole if known.all() else whole.of_tasks(known)
+
+
+def join_tasks(
+    attempts: Attempts, tasks: pl.DataFrame, where: str = "the task table", *, covariates: Sequence[str] = ()
+) -> Attempts:
     """The attempts with what a table says about their tasks: minutes, family, domain.
 
     Parameters
@@ -313,6 +360,8 @@ def join_tasks(attempts: Attempts, tasks: pl.DataFrame, where: str = "the task t
         One row per task: ``task`` (or ``task_id``), ``minutes`` (or ``human_minutes``) and, if known, ``family`` (or ``task_family``), ``domain``, ``human_source``.
     where : str
         What errors and notes call the table.
+    covariates : sequence of str
+        Further columns of the table that describe tasks, such as ``messiness``.
 
     Returns
     -------
@@ -320,7 +369,7 @@ def join_tasks(attempts: Attempts, tasks: pl.DataFrame, where: str = "the task t
         With a note that counts tasks without a row and rows without a task.
     """
     known = {"task": ("task", "task_id", "sample"), "minutes": ("minutes", "human_minutes"), "family": ("family", "task_family"),
-             "domain": ("domain",), "human_source": ("human_source",)}  # fmt: skip
+             "domain": ("domain",), "human_source": ("human_source",), **{name: (name,) for name in covariates}}  # fmt: skip
     found = {ours: next((name for name in theirs if name in tasks.columns), None) for ours, theirs in known.items()}
     if found["task"] is None or len([name for name in found.values() if name]) < 2:
         raise InputError(f"{where}: no columns task and minutes. Give one row per task.")

@@ -267,10 +267,14 @@ def _domain_rows(fits: Mapping[str, _TrendFit | str], level: float) -> pl.DataFr
 
 
 def _per_year(slope: float, below: float, above: float, level: float) -> Estimate:
-    """Doublings per year, of a slope per day."""
-    if not math.isfinite(below + above):
+    """Doublings per year, of a slope per day; an end is open where replicates without a line reach it."""
+    if math.isnan(below) or math.isnan(above):
         return Estimate(slope * _YEAR, level=level, low_state="undefined", high_state="undefined")
-    return Estimate(slope * _YEAR, (slope - below) * _YEAR, (slope + above) * _YEAR, level)
+    low, high = (end * _YEAR if math.isfinite(end) else None for end in (slope - below, slope + above))
+    return Estimate(
+        slope * _YEAR, low, high, level,
+        low_state="unbounded" if low is None else "ok", high_state="unbounded" if high is None else "ok",
+    )  # fmt: skip
 
 
 def _differences(fits: Mapping[str, _TrendFit | str], level: float) -> pl.DataFrame:

@@ -15,7 +15,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.run_counts import ENDINGS, UNKNOWN_AS, ModelCounts, model_counts
+from howsure.horizon.run_counts import ENDINGS, UNKNOWN_AS, ModelCounts, model_counts, with_covariates
 from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, robust_ends, timed
 from howsure.horizon.time_horizon.joint import JointDraws, draw_joint, middle_curves
@@ -164,7 +164,8 @@ class TimeHorizons(Result):
     def tables(self) -> dict[str, pl.DataFrame]:
         """``time_horizons`` (one row per model and success rate), ``sensitivity``, and ``task_counts`` (what was fitted).
 
-        ``domains`` has the horizons by domain. The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) and ``spreads`` (how much tasks differ).
+        ``domains`` has the horizons by domain. The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) ``spreads`` (how much tasks differ) and, where asked for, ``covariates`` (what one unit of each adds to the
+        log-odds, and how many doublings of a task's length are worth as much).
         ``bounds`` has, where runs are censored, the shortest and the longest horizon that any of their outcomes would give, without sampling error; none where that side is open.
         ``share_below``, ``share_above`` and ``share_failed`` are shares of the replicates: without success, without failure, and without a falling curve.
         """
@@ -297,6 +298,7 @@ def time_horizons(
     estimate_noise: float | None = None,
     human_times: str = "stated",
     has_ceiling: bool = False,
+    covariates: Sequence[str] = (),
     limits: str = "scored",
     errors: str = "scored",
     flags: str = "scored",
@@ -337,6 +339,8 @@ def time_horizons(
         ``stated``: the column minutes; ``people``: the times of people in the same table (kind human, seconds), whose spread gives the error of each task's time.
     has_ceiling : bool
         Each model's success at the shortest tasks may stay below 1 (``joint``).
+    covariates : sequence of str
+        Columns that describe tasks by a number, such as ``messiness``: the ``joint`` model estimates the effect of each.
     limits : str
         What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), nothing (``drop``), a
         success (``success``), or an unknown outcome (``censored``, ``bounds``). The weight of a run with unknown outcome goes to the runs of the same model and task that spent more, where the
@@ -381,6 +385,8 @@ def time_horizons(
         raise OptionError.unknown("model", model, MODELS)
     if limits in UNKNOWN_AS and (model != "logistic" or resample != "families"):
         raise OptionError(f"limits {limits} needs logistic curves: --model logistic and --resample families.")
+    if model == "logistic" and covariates:
+        raise OptionError("Covariates of tasks need the joint model. Ask for --model joint.")
     if model == "logistic" and has_ceiling:
         raise OptionError("A ceiling needs the joint model. Ask for --model joint.")
     reading: dict[str, Any] = {
@@ -393,6 +399,8 @@ def time_horizons(
     }
     counts = runs if isinstance(runs, ModelCounts) else model_counts(attempts := Attempts.of(runs), **reading)
     others = {} if isinstance(runs, ModelCounts) or not has_sensitivity else _other_endings(attempts, reading)
+    if covariates:
+        counts = with_covariates(counts, None if isinstance(runs, ModelCounts) else attempts, covariates)
     counts, noise, said = _lengths(
         None if isinstance(runs, ModelCounts) else attempts, counts, human_times, minutes_noise, estimate_noise
     )
@@ -404,6 +412,7 @@ def time_horizons(
             data,
             n_replicates or _POINT_DRAWS,
             has_ceiling=has_ceiling,
+            covariates=covariates,
             seed=seed,
             scheduler=scheduler,
             progress=progress,
@@ -424,6 +433,7 @@ def time_horizons(
         "estimate_noise": estimate_noise,
         "human_times": human_times,
         "has_ceiling": has_ceiling,
+        "covariates": list(covariates),
         "limits": limits,
         "errors": errors,
         "flags": flags,
@@ -542,8 +552,9 @@ def assemble(
         )
     else:
         varied = vary_joint(
-            data, curves, rates, noise=settings["minutes_noise"], has_ceiling=settings["has_ceiling"], seed=seed
-        )
+            data, curves, rates, noise=settings["minutes_noise"], has_ceiling=settings["has_ceiling"],
+            covariates=settings.get("covariates", ()), seed=seed,
+        )  # fmt: skip
     return TimeHorizons(
         fits=fits,
         success_rates=rates,
@@ -675,10 +686,32 @@ def _joint_tables(found: TimeHorizons) -> dict[str, pl.DataFrame]:
         for name, draws in zip(("task", "family", "model at task"), found.joint.spreads.T, strict=True)
         if draws.any()
     ]
-    return {
+    tables = {
         "typical": pl.DataFrame(rows, infer_schema_length=None),
         "spreads": pl.DataFrame(spreads, infer_schema_length=None),
     }
+    if found.joint.covariate is not None:
+        slope = found.joint.curves.slope.mean(axis=1)
+        effects = []
+        for name, draws in zip(found.joint.covariates, found.joint.covariate.T, strict=True):
+            columns = {
+                "log_odds": draws,
+                "doublings": draws / slope,
+            }  # a slope below 0: what makes a task harder is worth a longer task
+            effects.append(
+                {"covariate": name}
+                | columns_of(
+                    **{
+                        column: replicate_interval(each, found.level).estimate(
+                            float(np.median(each)), level=found.level
+                        )
+                        for column, each in columns.items()
+                    }
+                )
+                | {"mean": found.data.counts.tasks[name].mean(), "sd": found.data.counts.tasks[name].std(ddof=0)}
+            )
+        tables["covariates"] = pl.DataFrame(effects, infer_schema_length=None)
+    return tables
 
 
 def _column(success_rate: float) -> str:

@@ -23,11 +23,13 @@ from howsure.results.leading import with_lead
 
 __all__ = [
     "BOUNDS",
+    "COVARIATES",
     "amount",
     "baseline_sections",
     "bounds_rows",
     "budget_sections",
     "comparison_sections",
+    "covariate_rows",
     "domain_tables",
     "forecast_sections",
     "held_out_sections",
@@ -46,7 +48,7 @@ _METHOD = (
     "and, far from the tasks' own lengths, with the shape of the curve."
 )
 _JOINT = (
-    "logit P(success) = ability + slope · log2 minutes + task + family + model at task, for all models and tasks at once. Effects of tasks, families and of one model at one task are normal with "
+    "logit P(success) = ability + slope · log2 minutes + {covariates}task + family + model at task, for all models and tasks at once. Effects of tasks, families and of one model at one task are normal with "
     "variances that the data determine (half-t priors); slopes are normal around a common mean. {noise} The posterior is drawn by Gibbs sampling with Pólya–Gamma weights, {n_replicates:,} draws; "
     "{level:.0%} intervals are its quantiles.\n\n"
     "The horizon is marginal: the length at which the average over tasks of that length equals the success rate. The table of typical horizons has those of a task of typical difficulty. "
@@ -88,6 +90,23 @@ def bounds_rows(found: TimeHorizons) -> tuple[list[str], list[list[Cell]]]:
     return ["model", "unknown", *(f"{100 * rate:g} % horizon" for rate in rates)], rows
 
 
+COVARIATES = "Per unit of the covariate, for all models alike. Doublings: how much longer a task would have to be to be as much harder (negative: shorter)."
+
+
+def covariate_rows(found: TimeHorizons) -> tuple[list[str], list[list[Cell]]]:
+    """The effects of covariates of tasks: columns and rows."""
+    rows: list[list[Cell]] = [
+        [
+            row["covariate"],
+            *(told(row_estimate(row, found.level, name), _signed) for name in ("log_odds", "doublings")),
+            f"{row['mean']:.3g} ± {row['sd']:.3g}",
+        ]
+        for row in found.tables["covariates"].rows(named=True)
+    ]
+    level = f"[{found.level:.0%}]"
+    return ["covariate", f"log-odds of success {level}", f"doublings {level}", "mean ± SD of tasks"], rows
+
+
 def time_sections(found: TimeHorizons) -> list[Section]:
     """Horizons with curves and replicates, and what they are sensitive to."""
     charts = found.charts()
@@ -102,7 +121,10 @@ def time_sections(found: TimeHorizons) -> list[Section]:
         said = (
             f"Human times have a stated error of {noise:g} doublings." if noise else "Human times are taken as exact."
         )
-        method = _JOINT.format(noise=said, n_replicates=settings["n_replicates"], level=settings["level"])
+        told_of = "".join(f"effect · {name} + " for name in settings.get("covariates", ()))
+        method = _JOINT.format(
+            covariates=told_of, noise=said, n_replicates=settings["n_replicates"], level=settings["level"]
+        )
     own = [ChartBlock(chart) for name, chart in charts.items() if name != "sensitivity"]
     blocks: list[Block] = [
         Text(_summary(found)),
@@ -168,12 +190,11 @@ def domain_tables(found: HorizonTrend) -> list[tuple[str, list[str], list[list[C
         return []
     level = found.doubling.level
     rows: list[list[Cell]] = [
-        [row["domain"], _days(row_estimate(row, level, "doubling_days")), told(row_estimate(row, level, "per_year"), _two), row["n_frontier"]]
+        [row["domain"], told(row_estimate(row, level, "doubling_days"), _days), _growth(row, "per_year", ".2f"), row["n_frontier"]]
         for row in found.domains.rows(named=True)
     ]  # fmt: skip
     pairs: list[list[Cell]] = [
-        [row["a"], row["b"], told(row_estimate(row, level, "difference"), _signed)]
-        for row in found.differences.rows(named=True)
+        [row["a"], row["b"], _growth(row, "difference", "+.2f")] for row in found.differences.rows(named=True)
     ]
     interval = f"[{level:.0%}]"
     return [
@@ -184,12 +205,17 @@ def domain_tables(found: HorizonTrend) -> list[tuple[str, list[str], list[list[C
     ]  # fmt: skip
 
 
-def _days(found: Estimate) -> str:
-    return told(found, lambda value: f"{value:,.0f}")
+def _growth(row: Mapping[str, Any], name: str, form: str) -> str:
+    """Doublings per year with their interval, whose ends may be open to both sides."""
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    if value is None:
+        return str(row[f"{name}_state"]).replace("_", " ")
+    ends = "−∞" if low is None else format(low, form), "∞" if high is None else format(high, form)
+    return f"{format(value, form)} [{ends[0]}, {ends[1]}]"
 
 
-def _two(value: float) -> str:
-    return f"{value:.2f}"
+def _days(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 def _signed(value: float) -> str:
@@ -414,6 +440,7 @@ def _typical(found: TimeHorizons) -> list[Block]:
             [list(row) for row in spreads.rows()],
             "How much tasks of the same length differ, in log-odds.",
         ),
+        *([TableBlock(*covariate_rows(found), COVARIATES)] if "covariates" in found.tables else []),
     ]
 
 

@@ -148,10 +148,11 @@ def vary_joint(
     *,
     noise: float | None,
     has_ceiling: bool,
+    covariates: Sequence[str] = (),
     seed: int = 0,
 ) -> Sensitivity:
     """The joint model's horizons with other errors of the human times and with the logistic model, beside those that are reported."""
-    joint = partial(draw_joint, n=_DRAWS, seed=seed)
+    joint = partial(draw_joint, n=_DRAWS, covariates=covariates, seed=seed)
     changed = [
         ("noise", f"{spread:g}", joint(with_noise(data, spread), has_ceiling=has_ceiling).middle)
         for spread in NOISES
@@ -164,6 +165,8 @@ def vary_joint(
             joint(data, has_ceiling=not has_ceiling).middle,
         )
     ]
+    if covariates:
+        changed += [("model", "no covariates", joint(data, has_ceiling=has_ceiling, covariates=()).middle)]
     changed += [("model", "logistic", fit_curves(data))]
     rows = [
         Variation(model, one, factor, setting, _times(ratio))

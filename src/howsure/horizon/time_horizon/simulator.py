@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -57,6 +57,7 @@ def simulate_time(
     family_sd: float = 0.6,
     task_sd: float = 0.6,
     minutes_noise: float = 0.0,
+    messiness: float = 0.0,
     shortest: float = 1,
     longest: float = 960,
     seed: int = 0,
@@ -64,7 +65,7 @@ def simulate_time(
     """Runs of models with these 50 % horizons in minutes; families start between `shortest` and `longest` minutes, log-uniformly.
 
     Every model makes `n_runs` runs at each of `n_tasks` tasks in each family; lengths within a family differ by a doubling or so. Success depends on the true
-    length; the minutes that are given have an error of `minutes_noise` doublings.
+    length; the minutes that are given have an error of `minutes_noise` doublings. Where `messiness` is not 0, tasks have a column of that name, standard normal, of which a unit adds so much to the log-odds.
     """
     if slope >= 0 or min(n_families, n_tasks, n_runs) < 1 or not horizons:
         raise OptionError("Give a slope below 0, a model, and at least 1 family, task and run.")
@@ -73,6 +74,8 @@ def simulate_time(
     ends = math.log2(shortest), math.log2(longest)
     x = rng.uniform(*ends, n_families)[family] + rng.normal(0, 1, len(family))
     effect = rng.normal(0, family_sd, n_families)[family] + rng.normal(0, task_sd, len(family))
+    messy = rng.normal(0, 1, len(family)).round(2) if messiness else np.zeros(len(family))
+    effect = effect + messiness * messy
     true = np.exp2(x).round(3).clip(0.01)
     given = true * np.exp2(rng.normal(0, minutes_noise, len(family))) if minutes_noise else true
     tasks = pl.DataFrame({"family": family, "minutes": given}).with_row_index("number")
@@ -84,7 +87,11 @@ def simulate_time(
         p = expit(slope * (np.log2(true) - math.log2(minutes)) + effect)
         counts = {"successes": rng.binomial(n_runs, p), "n": np.full(len(p), n_runs)}
         drawn.append(tasks.with_columns(model=pl.lit(model), **{name: pl.Series(c) for name, c in counts.items()}))
-    return SimulatedTimeRuns(count_table(pl.concat(drawn)), dict(horizons), slope, math.hypot(family_sd, task_sd))
+    found = count_table(pl.concat(drawn))
+    if messiness:
+        own = pl.DataFrame({"task": tasks["task"], "messiness": messy})
+        found = replace(found, tasks=found.tasks.join(own, on="task", how="left", maintain_order="left"))
+    return SimulatedTimeRuns(found, dict(horizons), slope, math.hypot(family_sd, task_sd, messiness))
 
 
 def simulate_spending(world: SimulatedTimeRuns, *, limit: float = math.inf, seed: int = 0) -> pl.DataFrame:
