@@ -68,7 +68,7 @@ def test_held_out_families_are_predicted_better_with_the_covariate():
     assert losses[1] < losses[0] - 0.03
 
 
-def test_domains_and_covariates_together():
+def test_domains_and_covariates_together(tmp_path):
     counts = world(5).counts
     tasks = counts.tasks.with_columns(
         domain=pl.when(pl.col("messiness") > 0).then(pl.lit("messy")).otherwise(pl.lit("tidy"))
@@ -79,11 +79,11 @@ def test_domains_and_covariates_together():
         for row in found.tables["domains"].filter(success_rate=0.5).rows(named=True)
     }
     assert all(at["tidy", model] > at["messy", model] for model in MODELS)
-    assert type(found).load  # saved and loaded like every result
+    assert type(found).load(found.save(tmp_path)[0].parent).equals(found)
     assert found.joint.varied.shape == (125, 2)
 
 
-def test_what_is_no_covariate_is_refused(tmp_path):
+def test_what_is_no_covariate_is_refused():
     counts = world(1).counts
     with pytest.raises(OptionError, match="need the joint model"):
         time_horizons(counts, covariates=["messiness"])
