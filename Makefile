@@ -39,7 +39,7 @@ evidence: $(READY) ## long simulations, full coverage and speed tables: writes e
 	$(BIN)/howsure coverage -o evidence/coverage
 	if [ -d $(BANKS) ]; then $(BIN)/howsure coverage --real $(BANKS) -o evidence/coverage_real; $(BIN)/howsure coverage --sequences $(BANKS) -o evidence/sequences; fi
 	$(BIN)/howsure gate --coverage $(wildcard $(BANKS)/*.csv) -o evidence/gate
-	for of in time compare trend attempts; do $(BIN)/howsure horizon coverage --of $$of -o evidence/horizon-$$of; done
+	for of in time compare limits trend domains attempts; do $(BIN)/howsure horizon coverage --of $$of -o evidence/horizon-$$of; done
 	$(BIN)/howsure stitch coverage --resample all -o evidence/stitch
 	$(BIN)/howsure stitch coverage --departure all -o evidence/stitch_departures
 	$(BIN)/howsure stitch robustness examples/stitch/scores.csv -o evidence/stitch_models

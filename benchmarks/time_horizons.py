@@ -35,7 +35,7 @@ def measure() -> dict[str, float]:
     attempts, rows = Attempts(runs), _Rows.of(runs)
     data = timed(counts, regularisation=PENALTY)
     base = fit_curves(data)
-    apart = np.abs(rows.fits(np.arange(len(runs))) - base.log2_minutes(50)).max()
+    apart = np.abs(rows.fits(np.arange(len(runs))) - base.log2_minutes(0.5)).max()
     if apart > 0.02:
         raise AssertionError(f"horizons differ by {apart:.3f} doublings")
     grouping = _best(lambda: model_counts(attempts))

@@ -241,3 +241,62 @@ def test_files_read_by_every_verb(own, tmp_path):
     assert by_name.equals(found.attempts.frame.select(columns))
     assert by_name["score"].to_list() == [0, 0, 1]
     assert isinstance(pl.read_csv(tmp_path / "out" / "learners.csv"), pl.DataFrame)
+
+
+def test_a_timed_page_has_start_success_and_giving_up_which_is_a_lower_bound(browser_page, axe, command, tmp_path):
+    """One task is answered wrongly, then rightly; the other is given up: a time, and a censored time."""
+    from howsure.horizon.time_horizon.people_times import human_times
+
+    suite, html = tmp_path / "tasks.yaml", tmp_path / "timed.html"
+    made = command("horizon", "tasks", "-o", suite, "--n", "3", "--domain", "logic_puzzle", "-q")
+    assert made.returncode == 0, made.stderr
+    told = command("horizon", "page", suite, "-o", html, "--tasks", "2", "--attempts", "4", "--timed", "-q")
+    assert told.returncode == 0, told.stderr
+    key = NovicesKey.read(tmp_path / "timed.key.json")
+    placed = [key.screens[screen.id] for screen in rounds(read_page(html))]
+    assert all(len(set(one.seeds)) == 1 for one in placed)  # one instance, however often it is answered
+    right = {task.id: task for task in key.tasks}[placed[0].task].instance(placed[0].seeds[0]).answer
+
+    page = browser_page(html)
+    give_up = page.get_by_role("button", name="Give up")
+    page.keyboard.press("Tab")
+    page.keyboard.type("ada")
+    press(page, "Enter", "Enter")
+    assert not give_up.is_visible()  # before the start
+    press(page, "Enter")
+    assert give_up.is_visible()
+    assert axe(page) == []
+    assert type_in(page, "?", right) == ["Not right.", "Right."]
+    assert page.locator(".verdict").inner_text() == "This round is over. Right answers: 1."
+    assert not give_up.is_visible()
+    press(page, "Enter", "Enter")
+    assert type_in(page, "?") == ["Not right."]
+    page.reload()  # what was answered is kept, and so is the button
+    give_up.click()
+    assert page.locator(".verdict").inner_text() == "This round is over. Right answers: 0."
+    page.keyboard.press("Enter")
+    sent = finish(page, tmp_path)
+
+    told = command("horizon", "collect", html, sent, "-o", tmp_path / "out", "-q")
+    assert told.returncode == 0, told.stderr
+    rows = Attempts(tmp_path / "out" / "attempts.csv").frame
+    assert [rows.filter(task=one.task)["score"].to_list() for one in placed] == [[1], [0]]
+    assert rows["seconds"].min() > 0
+    times = human_times(Attempts(tmp_path / "out" / "attempts.csv")).tasks
+    assert [times.filter(task=one.task)["n_gave_up"].item() for one in placed] == [0, 1]
+    assert times.filter(task=placed[1].task)["minutes_state"].item() == "above_range"
+
+
+def test_timed_answers_add_up_and_the_game_must_end_where_it_was_given_up(own, tmp_path):
+    """Three answers of two seconds each, the last one right; and a give-up that is followed by an answer is refused."""
+    built = make_pages([task for task in own if task.id == "river"], n_tasks=1, n_attempts=5, is_timed=True)
+    rows = collected(built, tmp_path, {"river": ["Rhine", "Po", "Nile"]}).rows
+    assert rows.select("attempt", "score", "seconds").rows() == [(1, 1.0, 6.0)]
+    (tmp_path / "ada.json").write_text(answered(built, {"river": ["(gave up)", "Nile"]}))
+    with pytest.raises(InputError, match="goes on after its end"):
+        collect_novices(tmp_path / "novice.html", [tmp_path / "ada.json"])
+
+
+def test_only_tasks_that_a_page_can_check_are_timed(own):
+    with pytest.raises(OptionError, match="No task of the suite is checked by a program"):
+        make_pages([task for task in own if task.id != "river"], is_timed=True, with_judged=True)

@@ -29,7 +29,7 @@ def test_every_factor_is_there_for_every_model_and_level(found):
         not in ("model", "limits", "errors", "flags")  # of the joint model, and of runs that did not end by themselves
     ]
     assert frame.select("model", "success_rate").n_unique() == 4
-    assert frame["ratio"].null_count() == 0
+    assert set(frame.filter(pl.col("ratio").is_null())["setting"]) <= {"spline"}  # which ends with the tasks' lengths
 
 
 def test_longer_censored_tasks_stretch_the_horizon_of_who_does_them(found):

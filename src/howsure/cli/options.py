@@ -58,7 +58,8 @@ Inputs = Annotated[
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 Level = Annotated[float, typer.Option(min=0.5, max=0.999, help="Coverage of the intervals.")]
 Limits = Annotated[
-    str, typer.Option(help="Runs that were cut at a limit: scored (as they are), drop, or success (a bound).")
+    str,
+    typer.Option(help="Runs that were cut at a limit: scored (as they are), drop, success, censored or bounds."),
 ]
 SuccessRates = Annotated[str, typer.Option(help="Success rates, between 0 and 1, with commas.")]
 Threshold = Annotated[float | None, typer.Option(help="Smallest score that is a success.", show_default=False)]

@@ -12,7 +12,13 @@ import polars as pl
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.attempt_horizon.interval_coverage import draw_attempt_horizons
-from howsure.horizon.time_horizon.interval_coverage import draw_comparisons, draw_time_horizons, draw_trends
+from howsure.horizon.time_horizon.interval_coverage import (
+    draw_comparisons,
+    draw_domains,
+    draw_limits,
+    draw_time_horizons,
+    draw_trends,
+)
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
 
@@ -24,7 +30,9 @@ Simulation = Callable[[Mapping[str, Any], float, int], dict[str, list[tuple[Esti
 HORIZONS: dict[str, tuple[Simulation, Sequence[Mapping[str, Any]]]] = {
     "time": draw_time_horizons,
     "compare": draw_comparisons,
+    "limits": draw_limits,
     "trend": draw_trends,
+    "domains": draw_domains,
     "attempts": draw_attempt_horizons,
 }
 """What is measured, by name: a function that simulates one data set of a design, and the designs. Another kind of horizon is one more entry."""
@@ -37,8 +45,8 @@ class HorizonCoverage(Result):
     Parameters
     ----------
     rows : pl.DataFrame
-        quantity, design, n_simulations, level, coverage (should equal ``level``), monte_carlo_se, median_width and share_open
-        (intervals with an open end).
+        quantity, design, n_simulations, level, coverage (should equal ``level``), monte_carlo_se, median_error (estimate divided by true value, in doublings: the
+        bias), median_width (in doublings) and share_open (intervals with an open end).
     provenance : Provenance
         Settings, seed, version and notes.
     """
@@ -67,7 +75,7 @@ def coverage(
     Parameters
     ----------
     of : str
-        A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``trend`` (doubling times), ``attempts``.
+        A key of `HORIZONS`: ``time``, ``compare`` (ratios of two time horizons), ``limits`` (runs cut at a limit, as each of `ENDINGS`), ``trend`` (doubling times), ``domains`` (growth by domain and its differences), ``attempts``.
     n_simulations : int
         Simulated data sets per design; several models in one data set share its tasks.
     level : float
@@ -115,7 +123,17 @@ def _row(
 ) -> dict[str, Any]:
     held = np.array([np.mean([one.covers(truth) for one, truth in pairs]) for pairs in sets if pairs])
     found = [one for pairs in sets for one, _ in pairs]
-    widths = [np.log2(one.high / one.low) for one in found if one.low and one.high]
+    widths = [np.log2(one.high / one.low) for one in found if one.low and one.high and one.low > 0]
+    # beyond the range an estimate errs by an unknown amount to that side, which a median can take
+    beyond = {"above_range": np.inf, "unbounded": np.inf, "below_range": -np.inf}
+    errors = [
+        np.log2(one.value / truth)
+        if one.state == "ok" and one.value and one.value > 0
+        else beyond.get(one.state, np.nan)
+        for pairs in sets
+        for one, truth in pairs
+    ]
+    bias = float(np.nanmedian(errors)) if not np.isnan(errors).all() else np.nan
     return {
         "quantity": quantity,
         "design": ", ".join(f"{name.removeprefix('n_').replace('_', ' ')} {value}" for name, value in design.items()),
@@ -123,6 +141,7 @@ def _row(
         "level": level,
         "coverage": float(held.mean()),
         "monte_carlo_se": float(held.std(ddof=1) / np.sqrt(len(held))) if len(held) > 1 else None,
+        "median_error": bias if np.isfinite(bias) else None,
         "median_width": float(np.median(widths)) if widths else None,
         "share_open": float(np.mean([one.low is None or one.high is None for one in found])),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,15 +15,28 @@ from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import Bools, Floats, Ints, codes
 from howsure.tables import Attempts
 
-__all__ = ["ENDINGS", "MINUTES", "ModelCounts", "count_table", "join_tasks", "model_counts"]
+__all__ = [
+    "ENDINGS",
+    "MINUTES",
+    "UNKNOWN_AS",
+    "ModelCounts",
+    "SpendingCells",
+    "count_table",
+    "join_tasks",
+    "model_counts",
+    "with_covariates",
+]
 
 ENDINGS = {
-    "limits": ("scored", "drop", "success"),
+    "limits": ("scored", "drop", "success", "censored", "bounds"),
     "errors": ("scored", "drop"),
     "flags": ("scored", "drop", "failure"),
 }
 """What runs count as that were cut at a limit of time, tokens or cost, that an error ended, or that a reviewer flagged: as they were scored; nothing;
-a success (the bound beyond which no larger limit can lead); a failure."""
+a success (no larger limit can give a higher success rate); a failure; an outcome that is not known (censored, bounds)."""
+
+UNKNOWN_AS = {"censored": "random", "bounds": "failure"}
+"""Ways in which cut runs have no known outcome, and what the estimate takes them as: as the runs at tasks of that length whose outcome is known, or as failures."""
 
 MINUTES = ("median", "first", "geometric-mean")
 """What is taken where the rows of a task disagree on its minutes."""
@@ -31,6 +44,8 @@ MINUTES = ("median", "first", "geometric-mean")
 _COLUMNS = {"limits": "limit", "errors": "error", "flags": "flag"}
 _ENDED = {"limit": "were cut at a limit", "error": "were ended by an error", "flag": "were flagged"}
 _COUNT_AS = {"drop": "are left out", "success": "count as successes", "failure": "count as failures"}
+_CLOCKS = {"tokens": ("token",), "cost": ("cost",), "seconds": ("time", "working")}
+"""What runs spend, and the limits that are measured in it."""
 
 _ABOUT_TASKS = {"family": pl.String, "domain": pl.String, "minutes": pl.Float64}
 _KEY = ["model", "task"]
@@ -42,7 +57,8 @@ class ModelCounts:
 
     ``tasks`` has a row a task (task, family, domain, minutes), those of a family side by side; ``successes`` and ``n`` have a row a model and
     a column a task, with n = 0 where a model never tried it. A task without family is its own; domain and minutes are null where unknown.
-    Where scores are graded, ``successes`` adds them up and ``squares`` their squares.
+    Where scores are graded, ``successes`` adds them up and ``squares`` their squares. ``unknown`` is the share of a cell's runs whose outcome is not
+    known because a limit cut them; ``successes`` counts them as failures.
     """
 
     models: tuple[str, ...]
@@ -51,6 +67,7 @@ class ModelCounts:
     n: Ints
     notes: tuple[str, ...] = ()
     squares: Floats | None = None
+    unknown: Floats | None = None
 
     @cached_property
     def minutes(self) -> Floats:
@@ -84,6 +101,7 @@ class ModelCounts:
             successes=self.successes[rows][:, chosen],
             n=n[rows],
             squares=None if self.squares is None else self.squares[rows][:, chosen],
+            unknown=None if self.unknown is None else self.unknown[rows][:, chosen],
         )
 
     def to_frame(self) -> pl.DataFrame:
@@ -110,33 +128,11 @@ def model_counts(
     Subjects of other ``kinds``, such as people, are left out. A score of 1 is a success and of 0 a failure; ``threshold`` says from which score
     on a run counts as one where scores lie between, and ``is_graded`` lets such a score count as that share of a success.
     ``limits``, ``errors`` and ``flags`` say what runs count as that did not end by themselves or that are doubted (`ENDINGS`), ``minutes`` what is
-    taken where rows of a task disagree (`MINUTES`).
+    taken where rows of a task disagree (`MINUTES`). With ``limits`` censored or bounds, ``successes`` are those that `SpendingCells.incidence` gives without a limit.
     """
     if minutes not in MINUTES:
         raise OptionError.unknown("policy for minutes", minutes, MINUTES)
-    chosen = attempts.lazy.filter(pl.col("kind").is_in(list(kinds)))
-    notes = list(attempts.notes)
-    for policy, way in {"limits": limits, "errors": errors, "flags": flags}.items():
-        column = _COLUMNS[policy]
-        if way not in ENDINGS[policy]:
-            raise OptionError.unknown(policy, way, ENDINGS[policy])
-        if way == "scored" or not attempts.has(column):
-            continue
-        is_ended = pl.col(column).is_not_null()
-        n_each = is_ended.cast(pl.Int64) * attempts.n
-        n_ended, n_all = (
-            chosen.select(n_each.sum(), attempts.sums()["n"].alias("all")).collect(engine="streaming").row(0)
-        )
-        if way == "drop":
-            chosen = chosen.filter(~is_ended)
-        else:
-            given = {"score": pl.lit(float(way == "success"))}
-            if attempts.has("n"):
-                given["n_success"] = pl.col("n") * int(way == "success")
-            chosen = chosen.with_columns(
-                pl.when(is_ended).then(value).otherwise(pl.col(name)).alias(name) for name, value in given.items()
-            )
-        notes.append(f"{n_ended:,} of {n_all:,} runs {_ENDED[column]} and {_COUNT_AS[way]}.")
+    chosen, notes = _as_counted(attempts, kinds, {"limits": limits, "errors": errors, "flags": flags})
     if attempts.is_free:
         raise InputError("Some scores are of any size (scale = free), but a horizon needs success (1) and failure (0).")
     score, counted = pl.col("score"), pl.col("n_success") if attempts.has("n") else pl.lit(None, pl.Int64)
@@ -159,13 +155,201 @@ def model_counts(
     for name in there:
         if name != "minutes":
             _refuse_differing(frame, name, f"#{name}")
-    if "minutes" not in there:
-        return _arranged(frame, notes)
-    frame, told = _with_one_length(frame, "#minutes", chosen, minutes)
-    return _arranged(frame, (*notes, *told))
+    told: list[str] = []
+    if "minutes" in there:
+        frame, told = _with_one_length(frame, "#minutes", chosen, minutes)
+    found = _arranged(frame, (*notes, *told))
+    if limits not in UNKNOWN_AS or not attempts.has("limit"):
+        return found
+    if is_graded:
+        raise OptionError(f"limits {limits} needs successes and failures, not graded scores. Give a threshold.")
+    return _censored(found, chosen, single, None if not attempts.has("n") else attempts.n - success, limits)
 
 
-def join_tasks(attempts: Attempts, tasks: pl.DataFrame, where: str = "the task table") -> Attempts:
+def _as_counted(
+    attempts: Attempts, kinds: Collection[str], policies: Mapping[str, str]
+) -> tuple[pl.LazyFrame, list[str]]:
+    """The runs as the policies count those that did not end by themselves or that are doubted, and notes with their numbers."""
+    chosen = attempts.lazy.filter(pl.col("kind").is_in(list(kinds)))
+    notes = list(attempts.notes)
+    for policy, way in policies.items():
+        column = _COLUMNS[policy]
+        if way not in ENDINGS[policy]:
+            raise OptionError.unknown(policy, way, ENDINGS[policy])
+        if way == "scored" or way in UNKNOWN_AS or not attempts.has(column):
+            continue
+        is_ended = pl.col(column).is_not_null()
+        n_each = is_ended.cast(pl.Int64) * attempts.n
+        n_ended, n_all = (
+            chosen.select(n_each.sum(), attempts.sums()["n"].alias("all")).collect(engine="streaming").row(0)
+        )
+        if way == "drop":
+            chosen = chosen.filter(~is_ended)
+        else:
+            given = {"score": pl.lit(float(way == "success"))}
+            if attempts.has("n"):
+                given["n_success"] = pl.col("n") * int(way == "success")
+            if column == "flag" and attempts.has("limit"):
+                given["limit"] = pl.lit(None, pl.String)  # a run that counts as a failure has a known outcome
+            chosen = chosen.with_columns(
+                pl.when(is_ended).then(value).otherwise(pl.col(name)).alias(name) for name, value in given.items()
+            )
+        notes.append(f"{n_ended:,} of {n_all:,} runs {_ENDED[column]} and {_COUNT_AS[way]}.")
+    return chosen, notes
+
+
+def _censored(
+    counts: ModelCounts, chosen: pl.LazyFrame, is_success: pl.Expr, n_failures: pl.Expr | None, way: str
+) -> ModelCounts:
+    """The counts with runs that were cut at a limit as censored; `n_failures` of rows that count several runs, whose order is not known."""
+    columns = chosen.collect_schema().names()
+    clock: str | None = None
+    if n_failures is not None:
+        cut = chosen.filter(pl.col("limit").is_not_null()).group_by(pl.col("subject").alias("model"), "task")
+        rows = cut.agg(n_failures.sum().alias("cut")).collect()
+        place = {task: k for k, task in enumerate(counts.tasks["task"])}
+        unknown = np.zeros(counts.n.shape)
+        unknown[[counts.index(name) for name in rows["model"]], [place[name] for name in rows["task"]]] = rows["cut"]
+        n_cut, each = int(unknown.sum()), np.maximum(counts.n, 1)
+        known, unknown = counts.successes / each, unknown / each
+    else:
+        is_cut = pl.col("limit").is_not_null() & ~is_success.cast(pl.Boolean)
+        frame = chosen.with_columns(is_cut.alias("#cut")).collect()
+        named = frame.filter("#cut")["limit"].cast(pl.String).str.to_lowercase()
+        clock = next(
+            (
+                name
+                for name, words in _CLOCKS.items()
+                if name in columns
+                and frame.filter("#cut")[name].null_count() == 0
+                and named.str.contains("|".join(words)).all()
+            ),
+            None,
+        )
+        n_cut = int(frame["#cut"].sum())
+        known, unknown = SpendingCells.of(frame, counts, clock, is_success).incidence(np.inf)
+    if not n_cut:
+        return counts
+    share = (unknown * counts.n).sum() / counts.n.sum()
+    by = (
+        f"Their weight goes to the runs of the same model and task that spent more {clock}; the outcomes of {share:.0%} of all runs stay unknown"
+        if clock
+        else f"No column says what each of them spent of its limit, so the outcomes of {share:.0%} of all runs are unknown"
+    )
+    taken = (
+        "as often successful as runs at tasks of that length whose outcome is known; the interval includes that all of them failed"
+        if UNKNOWN_AS[way] == "random"
+        else "as failures; the interval includes every outcome that they could have had"
+    )
+    told = f"{n_cut:,} of {counts.n.sum():,} runs were cut at a limit without success. {by}. The estimate takes these {taken}."
+    return replace(counts, successes=known * counts.n, unknown=unknown, notes=(*counts.notes, told))
+
+
+@dataclass(frozen=True, eq=False)
+class SpendingCells:
+    """Runs in the order of model, task and what they spent, from which success follows as a function of the budget (formula: `time_horizon.budgets`)."""
+
+    shape: tuple[int, int]
+    model: Ints
+    task: Ints
+    spent: Floats
+    is_success: Bools
+    is_cut: Bools
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, counts: ModelCounts, spending: str | None, is_success: pl.Expr) -> SpendingCells:
+        """The cells of `counts`, from one row per run.
+
+        Without `spending`, a column, cut runs come last: no run is known to have spent more. A run whose spending is not given comes first.
+        """
+        is_cut = pl.col("limit").is_not_null() if "limit" in rows.columns else pl.lit(False)
+        spent = pl.col(spending).fill_null(-1) if spending else is_cut
+        frame = rows.select(
+            pl.col("subject").cast(pl.Enum(counts.models)).to_physical().cast(pl.Int64).alias("model"),
+            pl.col("task").cast(pl.Enum(counts.tasks["task"])).to_physical().cast(pl.Int64).alias("task"),
+            spent.cast(pl.Float64).alias("spent"),
+            is_success.cast(pl.Boolean).alias("is_success"),
+            is_cut.alias("is_cut"),
+        ).with_columns(is_cut=pl.col("is_cut") & ~pl.col("is_success"))
+        # of runs that spent the same, those that ended by themselves come first
+        frame = frame.sort("model", "task", "spent", "is_cut")
+        return cls(
+            counts.n.shape, *(frame[name].to_numpy() for name in ("model", "task", "spent", "is_success", "is_cut"))
+        )
+
+    def incidence(self, budget: float) -> tuple[Floats, Floats]:
+        """Cumulative incidence of success within a budget, and the share whose outcome there is unknown, of each model at each task.
+
+        The weight of a run that was cut before the budget goes in equal parts to the runs of its cell that spent more (Efron 1967): what results is the
+        estimate of Aalen and Johansen. If there are none, it is unknown.
+        """
+        rate, unknown = np.zeros(self.shape), np.zeros(self.shape)
+        cell = self.model * self.shape[1] + self.task
+        starts = np.flatnonzero(np.diff(cell, prepend=-1))
+        for start, end in zip(starts, [*starts[1:], len(cell)], strict=True):
+            m, t, n = int(self.model[start]), int(self.task[start]), end - start
+            weight = 1 / n
+            for k in range(start, end):
+                if self.spent[k] > budget or (self.is_cut[k] and self.spent[k] == budget):
+                    break
+                if self.is_cut[k]:
+                    later = end - k - 1
+                    if later:
+                        weight += weight / later
+                    else:
+                        unknown[m, t] += weight
+                elif self.is_success[k]:
+                    rate[m, t] += weight
+        return rate, unknown
+
+
+def with_covariates(counts: ModelCounts, attempts: Attempts | None, names: Sequence[str]) -> ModelCounts:
+    """The counts with properties of tasks as further columns of `tasks`, numbers; tasks without one of them are excluded and counted.
+
+    Parameters
+    ----------
+    counts : ModelCounts
+        Whose tasks they describe.
+    attempts : Attempts, optional
+        Rows that have the columns; without them, `counts.tasks` must have them.
+    names : sequence of str
+        Columns, such as ``messiness``: one number per task.
+    """
+    tasks, notes = counts.tasks, list(counts.notes)
+    for name in names:
+        if (attempts is None and name not in tasks.columns) or (attempts is not None and not attempts.has(name)):
+            raise InputError(f"There is no column {name!r}. Add the covariate to the runs or to the task table.")
+        given = (
+            tasks.select("task", name) if attempts is None else attempts.lazy.select("task", name).unique().collect()
+        )
+        given = given.drop_nulls(name).sort("task")
+        numbers = given.with_columns(pl.col(name).cast(pl.Float64, strict=False))
+        wrong = given.filter(numbers[name].is_null() | ~numbers[name].is_finite())
+        if len(wrong):
+            raise InputError(
+                f"Task {wrong['task'][0]} has {name} {wrong[name][0]!r}. A covariate has one number per task."
+            )
+        numbers = numbers.unique(maintain_order=True)
+        twice = numbers.filter(numbers["task"].is_duplicated())
+        if len(twice):
+            low, high = twice[name][:2]
+            raise InputError(
+                f"Task {twice['task'][0]} has {name} {low:g} in one row and {high:g} in another. Give each task one."
+            )
+        tasks = tasks.drop(name, strict=False).join(numbers, on="task", how="left", maintain_order="left")
+        n_unknown = tasks[name].null_count()
+        if n_unknown:
+            notes.append(f"{n_unknown:,} of {len(tasks):,} tasks without {name} are excluded.")
+        if tasks[name].drop_nulls().n_unique() < 2:
+            raise InputError(f"The covariate {name} has the same value at all tasks, so it can have no effect.")
+    known = tasks.select(pl.all_horizontal(pl.col(list(names)).is_not_null())).to_series().to_numpy()
+    whole = replace(counts, tasks=tasks, notes=tuple(notes))
+    return whole if known.all() else whole.of_tasks(known)
+
+
+def join_tasks(
+    attempts: Attempts, tasks: pl.DataFrame, where: str = "the task table", *, covariates: Sequence[str] = ()
+) -> Attempts:
     """The attempts with what a table says about their tasks: minutes, family, domain.
 
     Parameters
@@ -176,6 +360,8 @@ def join_tasks(attempts: Attempts, tasks: pl.DataFrame, where: str = "the task t
         One row per task: ``task`` (or ``task_id``), ``minutes`` (or ``human_minutes``) and, if known, ``family`` (or ``task_family``), ``domain``, ``human_source``.
     where : str
         What errors and notes call the table.
+    covariates : sequence of str
+        Further columns of the table that describe tasks, such as ``messiness``.
 
     Returns
     -------
@@ -183,7 +369,7 @@ def join_tasks(attempts: Attempts, tasks: pl.DataFrame, where: str = "the task t
         With a note that counts tasks without a row and rows without a task.
     """
     known = {"task": ("task", "task_id", "sample"), "minutes": ("minutes", "human_minutes"), "family": ("family", "task_family"),
-             "domain": ("domain",), "human_source": ("human_source",)}  # fmt: skip
+             "domain": ("domain",), "human_source": ("human_source",), **{name: (name,) for name in covariates}}  # fmt: skip
     found = {ours: next((name for name in theirs if name in tasks.columns), None) for ours, theirs in known.items()}
     if found["task"] is None or len([name for name in found.values() if name]) < 2:
         raise InputError(f"{where}: no columns task and minutes. Give one row per task.")

@@ -626,6 +626,10 @@ class Step(_Content):
     answer: Question | None = None
 
 
+GAVE_UP = "(gave up)"
+"""The answer that the button for giving up enters (the same in assets/game.js)."""
+
+
 class GameScreen(_Screen):
     """Values shown one at a time, with one answer to each; earlier values cannot be seen again.
 
@@ -647,6 +651,8 @@ class GameScreen(_Screen):
         Name of a step, such as number or attempt.
     fixed_width : bool
         Whether to show values in a fixed-width font, for grids and programs.
+    gives_up : bool
+        Whether the person may give up, which ends the game with the answer `GAVE_UP`.
     """
 
     kind: Literal["game"] = "game"
@@ -657,6 +663,7 @@ class GameScreen(_Screen):
     tells: bool = False
     unit: Line = "Number"
     fixed_width: bool = False
+    gives_up: bool = False
 
     @classmethod
     def hiding(
@@ -697,6 +704,8 @@ class GameScreen(_Screen):
 
     def is_over(self, answers: Sequence[Answer]) -> bool:
         """Whether the game ends after these answers."""
+        if self.gives_up and answers and answers[-1] == GAVE_UP:
+            return True
         if not answers or len(answers) >= len(self.steps):
             return bool(answers)
         was_right = self.is_right(len(answers) - 1, answers[-1])

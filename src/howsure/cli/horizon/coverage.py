@@ -21,7 +21,9 @@ def coverage(
     output: Output,
     of: Annotated[
         str,
-        typer.Option(help="What is simulated: time, compare (ratios of horizons), trend (doubling times) or attempts."),
+        typer.Option(
+            help="What is simulated: time, compare (ratios), limits (cut runs), trend (doubling times), domains (trends) or attempts."
+        ),
     ] = "time",
     simulations: Annotated[int, typer.Option(min=2, help="Simulated data sets per design.")] = 200,
     level: Level = 0.95,
@@ -31,6 +33,7 @@ def coverage(
 
     Time horizons: 15 to 100 families, one run per task, tasks whose difficulty varies much, human times that are exact or have an error of one doubling
     of known size. The true value is the length at which the average over all tasks of that true length equals the success rate.
+    Limits: a limit cut 30 % of the runs; failures last longer, successes do, or neither, and cut runs count in each of the ways of --limits. The true value is the horizon without a limit.
     Attempts: models as good as novices on attempts 1.5, 3 and 6; everybody at all tasks, tasks dealt out, and learners who leave a task when they can do it. Writes horizon_coverage.csv.
     """
     from howsure.horizon.interval_coverage import coverage as measure
@@ -40,14 +43,15 @@ def coverage(
     rows = [
         (
             *(row["quantity"], row["design"], f"{row['coverage']:.3f} ± {row['monte_carlo_se']:.3f}"),
+            "" if row["median_error"] is None else f"{row['median_error']:+.2f}",
             *("" if row["median_width"] is None else f"{row['median_width']:.2f}", f"{row['share_open']:.0%}"),
         )
         for row in found.rows.rows(named=True)
     ]
     caption = (
-        f"{simulations:,} simulated data sets per design, seed {seed}; ± is the Monte Carlo standard error. Width: of the intervals with two ends, "
-        "in doublings. Open: intervals with an open end."
+        f"{simulations:,} simulated data sets per design, seed {seed}; ± is the Monte Carlo standard error. Bias: median of estimate divided by true value, in "
+        "doublings. Width: of the intervals with two ends, median in doublings. Open: intervals with an open end."
     )
-    columns = ("quantity", "design", "coverage", "median width", "open")
+    columns = ("quantity", "design", "coverage", "bias", "width", "open")
     output.console.table(f"Coverage of {level:.0%} intervals", columns, rows, caption)
     finish(found, output, "coverage", "How often do intervals of horizons contain the true value?")

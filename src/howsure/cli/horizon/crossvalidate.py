@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from howsure.cli.finish import finish
+from howsure.cli.horizon.time import Covariates
 from howsure.cli.options import Inputs, Level, Limits, Output, Reading, Seed, Threshold, verb
 from howsure.cli.output import progress_bar
 from howsure.errors import InputError
@@ -26,10 +27,11 @@ def crossvalidate(
     folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
     threshold: Threshold = None,
     limits: Limits = "scored",
+    covariate: Covariates = None,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """How well the logistic and the joint model predict runs that they have not seen.
+    """How well logistic, Weibull and spline curves and the joint model predict runs that they have not seen.
 
     Two kinds of folds: held-out cells (a model at a task that other models tried) and held-out families of tasks. A model that knows tasks wins on
     cells; what a horizon claims is tested by families.
@@ -41,7 +43,10 @@ def crossvalidate(
     if not isinstance(runs, Attempts):
         raise InputError(f"{', '.join(inputs)}: contains {type(runs).__name__.lower()}; time horizons need attempts.")
     with progress_bar("fitting", output.console) as progress:
-        found = run(runs, folds=folds, threshold=threshold, limits=limits, level=level, seed=seed, progress=progress)
+        found = run(
+            runs, folds=folds, threshold=threshold, limits=limits, covariates=covariate or (), level=level, seed=seed,
+            progress=progress,
+        )  # fmt: skip
     title = f"Held-out log-loss per run ({found.n_runs:,} runs, {folds} folds)"
     rows = [
         (

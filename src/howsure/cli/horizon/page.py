@@ -42,6 +42,9 @@ def page(
     judged: Annotated[
         bool, typer.Option("--judged", help="Include tasks that a person must score; they give no feedback.")
     ] = False,
+    timed: Annotated[
+        bool, typer.Option("--timed", help="Measure how long people who know the tasks need: start, give up, success.")
+    ] = False,
     seed: Seed = 0,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")
@@ -51,7 +54,8 @@ def page(
     """The page on which people attempt tasks several times, and are told after each answer whether it was right.
 
     One HTML file that needs no network. Beside it lies the key that says which tasks it shows; keep it, answers cannot be scored without. Mail
-    the page, or hand it out with `howsure serve`; `howsure horizon collect` reads what comes back.
+    the page, or hand it out with `howsure serve`; `howsure horizon collect` reads what comes back. With --timed each task is done once, until the answer is right or the person gives up:
+    `howsure horizon baselines` and `howsure horizon time --human-times people` take these times.
     """
     from howsure.horizon.novices.pages import make_pages
 
@@ -60,11 +64,17 @@ def page(
         raise OptionError("Name the file for the page: -o novice.html.")
     if (learners is None) != (out.suffix == ".html"):  # before the work, not after
         raise OptionError(f"{out}: name a file such as novice.html for one page, or with --learners a folder.")
-    asked: dict[str, Any] = {"n_tasks": tasks, "n_attempts": attempts, "n_learners": learners, "with_judged": judged}
+    asked: dict[str, Any] = {
+        "n_tasks": tasks,
+        "n_attempts": attempts,
+        "n_learners": learners,
+        "with_judged": judged,
+        "is_timed": timed,
+    }
     with progress_bar("making pages", console) as progress:
         made = make_pages(read_suite(suite, domain), seed=seed, progress=progress, **asked)
     written = made.save(out)
-    if learners is None:
+    if learners is None and not timed:  # several people at one instance are what a human time needs
         console.notes([_SAME])
     n_tasks = len(made.key.screens) // len(made.pages)
     console.say(f"Pages: {len(made.pages)}. Tasks on each: {n_tasks}. Attempts at each: {attempts}.")

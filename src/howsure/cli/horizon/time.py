@@ -24,14 +24,25 @@ from howsure.cli.options import (
 from howsure.cli.output import Console, progress_bar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from howsure.horizon.time_horizon.horizons import ModelFit, TimeHorizons
     from howsure.tables import Attempts
 
-__all__ = ["TaskTable", "app", "with_task_table"]
+__all__ = ["Covariates", "TaskTable", "app", "with_task_table"]
 
 TaskTable = Annotated[
     Path | None,
     typer.Option(help="Table with task and minutes (and family, domain), joined to the runs.", show_default=False),
+]
+
+Covariates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariate",
+        help="Column that describes tasks by a number, such as messiness: its effect (joint). May be repeated.",
+        show_default=False,
+    ),
 ]
 
 app = typer.Typer(rich_markup_mode=None)
@@ -64,6 +75,7 @@ def time(
     ceiling: Annotated[
         bool, typer.Option("--ceiling", help="Let success at short tasks stay below 1 (joint).")
     ] = False,
+    covariate: Covariates = None,
     limits: Limits = "scored",
     flags: Annotated[str, typer.Option(help="Runs that were flagged: scored, drop or failure.")] = "scored",
     minutes_policy: Annotated[
@@ -108,7 +120,7 @@ def time(
 
     runs = reading.attempts(inputs, output.console)
     if task_table:
-        runs = with_task_table(runs, task_table, output.console)
+        runs = with_task_table(runs, task_table, output.console, covariate or ())
     with progress_bar("refitting", output.console) as progress:
         found = time_horizons(
             runs,
@@ -118,6 +130,7 @@ def time(
             estimate_noise=estimate_noise,
             human_times=human_times,
             has_ceiling=ceiling,
+            covariates=covariate or (),
             limits=limits,
             flags=flags,
             minutes_policy=minutes_policy,
@@ -138,13 +151,13 @@ def time(
     finish(found, output, "time", "Time horizons")
 
 
-def with_task_table(runs: Attempts, path: Path, console: Console) -> Attempts:
+def with_task_table(runs: Attempts, path: Path, console: Console, covariates: Sequence[str] = ()) -> Attempts:
     """The runs with minutes, family and domain from a table of tasks."""
     from howsure.horizon.run_counts import join_tasks
     from howsure.tables.frames import parts_of
 
     parts = [part.parsed() for part in parts_of(path)]
-    joined = join_tasks(runs, parts[0].collect(parts[0].rows), str(path))
+    joined = join_tasks(runs, parts[0].collect(parts[0].rows), str(path), covariates=covariates)
     console.notes(note for note in joined.notes if note not in runs.notes)
     return joined
 
@@ -161,6 +174,15 @@ def _tell(found: TimeHorizons, console: Console) -> None:
         "success",
     )
     console.table("Time horizons", columns, rows, "Expert time.")
+    if "covariates" in found.tables:
+        from howsure.horizon.time_horizon.sections import COVARIATES, covariate_rows
+
+        console.table("What makes tasks harder or easier", *covariate_rows(found), COVARIATES)
+    if found.data.cut is not None:
+        from howsure.horizon.time_horizon.sections import BOUNDS, bounds_rows
+
+        told_columns, told_rows = bounds_rows(found)
+        console.table("Shortest and longest horizon that cut runs allow", told_columns, told_rows, BOUNDS)
     _tell_influence(found, console)
 
 

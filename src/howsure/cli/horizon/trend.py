@@ -39,16 +39,22 @@ def trend(
     releases: Releases = None,
     success_rate: Annotated[float, typer.Option(help="The success rate of the horizons, between 0 and 1.")] = 0.5,
     since: Since = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="domain: also the trend of each domain and their differences.", show_default=False),
+    ] = None,
     level: Level = 0.95,
 ) -> None:
     """How fast horizons double: a line through the models that had the longest horizon on the day of their release.
 
-    Writes trend.csv, trend_line.csv, trend.json, the chart and trend_report.html.
+    Writes trend.csv, trend_line.csv, trend.json, the chart and trend_report.html; with --by domain also trend_domains.csv and trend_differences.csv.
     """
     from howsure.horizon.time_horizon.doubling import fit_horizon_trend
     from howsure.horizon.time_horizon.durations import duration
 
-    found = fit_horizon_trend(horizons, read_dates(releases), success_rate=success_rate, since=day(since), level=level)
+    found = fit_horizon_trend(
+        horizons, read_dates(releases), success_rate=success_rate, since=day(since), by=by, level=level
+    )
     output.console.notes(found.provenance.notes)
     rows = [
         (row["model"], row["released"], duration(row["minutes"]))
@@ -59,6 +65,11 @@ def trend(
     output.console.say(
         f"The {100 * success_rate:g} % horizon of the frontier{after} doubles in {found.doubling_text} ({level:.0%} interval; {found.line.n} models, R² {found.line.r2 or 0:.3f})."
     )
+    if found.domains is not None:
+        from howsure.horizon.time_horizon.sections import domain_tables
+
+        for title, columns, told, caption in domain_tables(found):
+            output.console.table(title, columns, told, caption)
     finish(found, output, "trend", "How fast time horizons double")
 
 

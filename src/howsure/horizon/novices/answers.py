@@ -106,6 +106,7 @@ def collect_novices(
     """Attempts in novices' answer files.
 
     Answers are scored again by the tasks' own checks; the mark that the page gave is ignored. A fixed task ends once it is solved: the remaining attempts count as correct, without a time.
+    On a timed page (`make_pages` with ``is_timed``) a task is one attempt: its time until the right answer with score 1, or until the person gave up with score 0.
 
     Parameters
     ----------
@@ -149,6 +150,7 @@ class _Course:
     task: Task
     placed: PlacedTask
     answers: Sequence[tuple[str, float]]
+    is_timed: bool = False
 
     @property
     def instances(self) -> list[Instance]:
@@ -156,13 +158,18 @@ class _Course:
 
     @property
     def n_carried(self) -> int:
-        """Attempts that were left when the task was solved."""
-        return len(self.placed.seeds) - len(self.answers)
+        """Attempts that were left when the task was solved; none of a task that was timed until then."""
+        return 0 if self.is_timed else len(self.placed.seeds) - len(self.answers)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row an attempt; none where somebody has to read."""
         about = {name: getattr(self.task, name) for name in ("family", "domain", "verification_type")}
         told = {"subject": self.learner, "kind": "human", "task": self.task.id, **about}
+        if self.is_timed:
+            # until the right answer, or until the person gave up: then the time is a lower bound
+            score = self.instances[0].check(self.answers[-1][0])
+            yield told | {"attempt": 1, "score": score, "seconds": sum(seconds for _, seconds in self.answers)}
+            return
         carried = [(1.0, None)] * self.n_carried
         scored = [
             (one.check(answer), seconds) for one, (answer, seconds) in zip(self.instances, self.answers, strict=False)
@@ -184,7 +191,7 @@ def _courses(received: Received, key: NovicesKey) -> Iterator[_Course]:
     for screen, game in screens.items():
         placed = key.screens[screen]
         answers = [(str(row["answer"]), row["seconds"]) for row in step_rows([received]) if row["screen"] == screen]
-        course = _Course(received.rater, tasks[placed.task], placed, answers)
+        course = _Course(received.rater, tasks[placed.task], placed, answers, is_timed=game.gives_up)
         if [step.show for step in game.steps] != [instance.prompt for instance in course.instances]:
             raise InputError(
                 f"{received.source}: the page shows other instances of {placed.task} than this version of Howsure makes. Collect with the version that made the page."

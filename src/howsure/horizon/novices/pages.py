@@ -67,6 +67,7 @@ def make_pages(
     n_attempts: int = 10,
     n_learners: int | None = None,
     with_judged: bool = False,
+    is_timed: bool = False,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> NovicePages:
@@ -86,6 +87,8 @@ def make_pages(
         Number of pages; None for one page for everyone.
     with_judged : bool
         Whether to include tasks that a person must score; they give no feedback.
+    is_timed : bool
+        Pages for people who know the tasks, to measure how long they need: one instance per task, which is answered until the answer is right or the person gives up.
     seed : int
         Seed of the random numbers.
     progress : Callable[[int, int], None] | None
@@ -98,6 +101,8 @@ def make_pages(
             f"A page has 1 to {MOST_TASKS} tasks and 1 to {MOST_ATTEMPTS} attempts, for 1 or more learners."
         )
     usable = [task for task in tasks if with_judged or task.is_verifiable]
+    if is_timed:
+        usable = [task for task in usable if task.is_verifiable and task.instance(0).accepted()]
     if not usable:
         raise OptionError("No task of the suite is checked by a program. Add such tasks, or pass --judged.")
     salt, numbers = new_salt(), range(1, n_learners + 1) if n_learners else [0]
@@ -106,7 +111,13 @@ def make_pages(
         name = f"learner-{number:03d}" if number else _EVERYONE
         first = instance_seed(seed, 1, learner=number)
         rounds[name] = [
-            _Round(task, range(first, first + n_attempts), opaque_id(salt, name, task.id)) for task in dealt
+            _Round(
+                task,
+                (first,) * n_attempts if is_timed else tuple(range(first, first + n_attempts)),
+                opaque_id(salt, name, task.id),
+                is_timed=is_timed,
+            )
+            for task in dealt
         ]
     return _sealed(rounds, salt, progress)
 
@@ -116,12 +127,13 @@ class _Round:
     """All attempts of a learner at one task, and the name of their screen."""
 
     task: Task
-    seeds: range
+    seeds: tuple[int, ...]
     id: str
+    is_timed: bool = False
 
     @property
     def placed(self) -> PlacedTask:
-        return PlacedTask(task=self.task.id, seeds=tuple(self.seeds))
+        return PlacedTask(task=self.task.id, seeds=self.seeds)
 
     def screen(self, title: str) -> GameScreen:
         """A task that stays the same is over once it was solved; of one that is new each time all attempts are made."""
@@ -139,11 +151,17 @@ class _Round:
             unit="Attempt",
             tells=can_tell,
             fixed_width=self.task.is_verifiable,  # grids and programs have to line up
-            stop="right" if can_tell and not self.task.generator else "end",
+            stop="right" if can_tell and (self.is_timed or not self.task.generator) else "end",
+            gives_up=self.is_timed,
         )
 
     def _introduction(self, *, can_tell: bool) -> str:
         n = len(self.seeds)
+        if self.is_timed:
+            return (
+                f"{self.task.description}\n\nThe time runs from Start until your answer is right. You can answer up to {n} times, and are told each time whether it was right. "
+                "Give up where you would stop working on the task."
+            )
         if self.task.generator:
             what = f"{self.task.description}\n\nAttempts: {n}, every time a new one."
         else:
@@ -178,8 +196,11 @@ def _sealed(rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int,
 
 
 def _page(learner: str, rounds: Sequence[_Round], key: NovicesKey) -> BuiltPage:
+    how = "Work as you would at your work, and without an assistant. The page measures how long you need for each task: start a task when you can finish it without a break, and give up where you would stop working on it."
     text = (
-        f"Tasks: {len(rounds)}. Attempts at each: up to {len(rounds[0].seeds)}.\n\nWork alone and without help: no search, no calculator, no assistant; "
+        f"Tasks: {len(rounds)}.\n\n{how} You can leave between two tasks and come back: your answers are kept on this device."
+        if rounds[0].is_timed
+        else f"Tasks: {len(rounds)}. Attempts at each: up to {len(rounds[0].seeds)}.\n\nWork alone and without help: no search, no calculator, no assistant; "
         "paper is fine. Take the time you need. You can leave and come back: your answers are kept on this device.\n\nIf you do not know an answer, "
         "guess, or type a question mark."
     )

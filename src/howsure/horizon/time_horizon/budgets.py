@@ -6,7 +6,7 @@ incidence with a competing event (Aalen and Johansen 1978),
 
 .. math:: F(b) = \sum_{b_i \le b} S(b_i^-) \frac{d_i}{r_i}, \qquad S(b) = \prod_{b_i \le b} \Big(1 - \frac{d_i + e_i}{r_i}\Big)
 
-with d successes and e wrong answers among r runs that still go on. What remains unknown, where no run of a cell went beyond the limit, is failure at worst and success at best.
+with d successes and e wrong answers among r runs that still go on. What remains unknown, where no run of a cell went beyond the limit, may be failure or success: intervals include both.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import InputError, OptionError
-from howsure.estimates import Estimate
-from howsure.horizon.run_counts import ModelCounts, model_counts
+from howsure.horizon.run_counts import SpendingCells, model_counts
 from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_horizon.curves import fit_curves, robust_ends, timed
 from howsure.horizon.time_horizon.kernels import FITTED
-from howsure.horizon.time_horizon.states import horizon
+from howsure.horizon.time_horizon.states import censored_horizon, horizon
 from howsure.results import Provenance, Result, columns_of
-from howsure.stats._arrays import Bools, Floats, Ints, check_level
+from howsure.stats._arrays import check_level
 from howsure.tables import Attempts
 
 if TYPE_CHECKING:
@@ -49,8 +48,8 @@ class BudgetHorizons(Result):
     ----------
     rows : pl.DataFrame
         One row per model, budget and success rate: the horizon in minutes with its interval, ``success`` (weighted cumulative incidence),
-        ``share_unknown`` (weight of runs whose outcome at this budget is not known because a smaller limit cut them) and ``minutes_at_best`` (the horizon if all of
-        these would have succeeded; the interval reaches to its upper end).
+        ``share_unknown`` (weight of runs whose outcome at this budget is not known because a smaller limit cut them) and ``minutes_at_best`` (the
+        longest horizon that any of their outcomes would give; the interval includes all of them).
     spending : str
         What the budget is measured in: ``tokens``, ``cost`` (dollars) or ``seconds``.
     n_runs : int
@@ -129,7 +128,7 @@ def budget_horizons(
     Returns
     -------
     BudgetHorizons
-        Intervals are those of `time_horizons`; where outcomes are unknown they reach from the lower end if all of these failed to the upper end if all succeeded.
+        Intervals are those of `time_horizons`; where outcomes are unknown they include every outcome that these could have had, as with ``limits`` bounds there.
     """
     check_level(level)
     check_success_rates(success_rates)
@@ -150,35 +149,33 @@ def budget_horizons(
         *counts.notes,
         *([f"{n_lost:,} of {len(chosen):,} runs do not say their {of} and are excluded."] if n_lost else []),
     ]
-    cells = _Cells.of(known, counts, of, threshold)
+    success = (pl.col("score") == 1) if threshold is None else pl.col("score") >= threshold
+    cells = SpendingCells.of(known, counts, of, success)
     amounts = sorted({float(b) for b in budgets}) if len(budgets) else _round_budgets(cells)
     if any(not b > 0 for b in amounts):
         raise OptionError(f"Budget {min(amounts):g} is not above 0.")
     rows = []
     for budget in amounts:
         rate, unknown = cells.incidence(budget)
-        worst, best = (
-            timed(replace(counts, successes=part * counts.n), weights=weights, regularisation=regularisation, noise=minutes_noise or 0.0)
-            for part in (rate, rate + unknown)
+        data = timed(
+            replace(counts, successes=rate * counts.n, unknown=unknown), weights=weights, regularisation=regularisation, noise=minutes_noise or 0.0
         )  # fmt: skip
-        curves = fit_curves(worst), fit_curves(best)
-        for m, model in enumerate(worst.counts.models):
-            share = float((worst.weight[m] * (best.rates[m] - worst.rates[m])).sum())
+        curves = fit_curves(data)
+        assert data.cut is not None
+        for m, model in enumerate(data.counts.models):
             for q in success_rates:
-                found = [
-                    horizon(
-                        curve.of(m), None, data.x[data.counts.n[m] > 0], q, level, int(data.counts.n[m].sum()),
-                        ends=robust_ends(data, m, q, level) if curve.outcome[m] == FITTED else None,
-                    )
-                    for curve, data in zip(curves, (worst, best), strict=True)
-                ]  # fmt: skip
+                found = horizon(
+                    curves.of(m), None, data.x[data.counts.n[m] > 0], q, level, int(data.counts.n[m].sum()),
+                    ends=robust_ends(data, m, q, level) if curves.outcome[m] == FITTED else None,
+                )  # fmt: skip
+                found, _, most = censored_horizon(data, m, found, q, level)
                 rows.append(
                     {"model": model, "budget": budget, "success_rate": q}
-                    | columns_of(minutes=_widest(found[0], found[1]) if share > 1e-12 else found[0])
+                    | columns_of(minutes=found)
                     | {
-                        "success": float((worst.weight[m] * worst.rates[m]).sum()),
-                        "share_unknown": share,
-                        "minutes_at_best": found[1].value if found[1].state == "ok" else None,
+                        "success": float((data.weight[m] * data.rates[m]).sum()),
+                        "share_unknown": float(data.cut[m].sum()),
+                        "minutes_at_best": most,
                     }
                 )
     settings = {
@@ -196,72 +193,7 @@ def budget_horizons(
     )
 
 
-def _widest(worst: Estimate, best: Estimate) -> Estimate:
-    """The estimate if all unknown outcomes are failures, with an interval that reaches to what all successes would allow."""
-    is_open = best.state != "ok" or best.high is None
-    return replace(
-        worst,
-        high=None if is_open else best.high,
-        high_state="unbounded" if is_open else best.high_state,
-        reason="; ".join(filter(None, (worst.reason, "some outcomes at this budget are unknown"))),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """Runs in the order of model, task and what they spent."""
-
-    shape: tuple[int, int]
-    model: Ints
-    task: Ints
-    spent: Floats
-    is_success: Bools
-    is_cut: Bools
-
-    @classmethod
-    def of(cls, rows: pl.DataFrame, counts: ModelCounts, of: str, threshold: float | None) -> _Cells:
-        is_cut = pl.col("limit").is_not_null() if "limit" in rows.columns else pl.lit(False)
-        success = (pl.col("score") == 1) if threshold is None else pl.col("score") >= threshold
-        frame = rows.select(
-            pl.col("subject").cast(pl.Enum(counts.models)).to_physical().cast(pl.Int64).alias("model"),
-            pl.col("task").cast(pl.Enum(counts.tasks["task"])).to_physical().cast(pl.Int64).alias("task"),
-            pl.col(of).cast(pl.Float64).alias("spent"),
-            success.alias("is_success"),
-            is_cut.alias("is_cut"),
-        ).with_columns(is_cut=pl.col("is_cut") & ~pl.col("is_success"))
-        # of runs that spent the same, those that ended by themselves come first
-        frame = frame.sort("model", "task", "spent", "is_cut")
-        return cls(
-            counts.n.shape, *(frame[name].to_numpy() for name in ("model", "task", "spent", "is_success", "is_cut"))
-        )
-
-    def incidence(self, budget: float) -> tuple[Floats, Floats]:
-        """Cumulative incidence of success within a budget, and the share whose outcome there is unknown, of each model at each task.
-
-        The weight of a run that was cut before the budget goes in equal parts to the runs of its cell that spent more (Efron 1967): what results is the
-        estimate of Aalen and Johansen. If there are none, it is unknown.
-        """
-        rate, unknown = np.zeros(self.shape), np.zeros(self.shape)
-        cell = self.model * self.shape[1] + self.task
-        starts = np.flatnonzero(np.diff(cell, prepend=-1))
-        for start, end in zip(starts, [*starts[1:], len(cell)], strict=True):
-            m, t, n = int(self.model[start]), int(self.task[start]), end - start
-            weight = 1 / n
-            for k in range(start, end):
-                if self.spent[k] > budget or (self.is_cut[k] and self.spent[k] == budget):
-                    break
-                if self.is_cut[k]:
-                    later = end - k - 1
-                    if later:
-                        weight += weight / later
-                    else:
-                        unknown[m, t] += weight
-                elif self.is_success[k]:
-                    rate[m, t] += weight
-        return rate, unknown
-
-
-def _round_budgets(cells: _Cells) -> list[float]:
+def _round_budgets(cells: SpendingCells) -> list[float]:
     """Round numbers from what the cheapest successes cost to the most that a run spent, evenly on a log scale."""
     paid = cells.spent[(cells.spent > 0) & cells.is_success]
     low = float(np.quantile(paid, 0.05)) if len(paid) else float(cells.spent[cells.spent > 0].min(initial=1.0))

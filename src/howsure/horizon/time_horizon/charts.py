@@ -211,7 +211,23 @@ def draw_trend(found: HorizonTrend) -> dict[str, Chart]:
         group=Field("group", "Models"),
         named=_apart(used),
     )
-    return {"trend": chart}
+    return {"trend": chart} | ({} if found.domains is None else {"trend_domains": _by_domain(found, found.domains)})
+
+
+def _by_domain(found: HorizonTrend, domains: pl.DataFrame) -> Chart:
+    """How fast the horizon grows in each domain."""
+    rows = domains.select(
+        pl.col("domain").alias("label"), value="per_year", low="per_year_low", high="per_year_high"
+    ).drop_nulls("value")
+    own = "scatter of the models around each line and the horizons' replicates" if found.doubling != found.plain else "scatter around each line"  # fmt: skip
+    return interval_plot(
+        rows,
+        title=f"Growth of the {_percent(found.success_rate)} time horizon by domain",
+        caption=Caption(len(found.models), "models", found.doubling.level, own),
+        label=Field("label", "Domain"),
+        value=Field("value", "Growth", "doublings per year"),
+        is_sorted=True,
+    )
 
 
 def draw_forecast(found: HorizonForecast) -> dict[str, Chart]:
@@ -433,7 +449,8 @@ def _caption(found: TimeHorizons, *notes: str, is_drawn: bool = False) -> Captio
         return Caption(_n_runs(found), "runs", None, "no replicates were computed", note)
     way = "joint" if found.joint is not None else found.provenance.settings["resample"]
     drawn = {"families": "cluster bootstrap over families"}.get(way, _MANNER[way])
-    return Caption(_n_runs(found), "runs", found.level, drawn if is_drawn else _MANNER[way], note)
+    own = _MANNER[way] + ("" if found.data.cut is None else ", with all outcomes that cut runs may have had")
+    return Caption(_n_runs(found), "runs", found.level, drawn if is_drawn else own, note)
 
 
 def _n_runs(found: TimeHorizons) -> int:

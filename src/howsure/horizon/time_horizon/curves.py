@@ -21,32 +21,42 @@ from howsure.errors import InputError, OptionError
 from howsure.horizon.run_counts import ModelCounts
 from howsure.horizon.time_horizon.kernels import (
     FITTED,
+    N_KNOTS,
     NO_FAILURE,
-    NO_SLOPE,
     NO_SUCCESS,
     fit,
+    fit_spline,
     fit_weibull,
     flattening,
     refit,
+    spline_crossing,
+    spline_height,
+    spline_penalty,
 )
 from howsure.stats._arrays import Floats, Ints, t_quantile
 from howsure.stats.bootstrap import hierarchical_weights
 
 __all__ = [
+    "CURVES",
     "FARTHEST",
     "RESAMPLES",
     "WEIGHTS",
     "SuccessCurves",
     "Timed",
+    "curve_minutes",
+    "curve_success",
     "draw_curves",
     "fit_curves",
+    "outcome_bounds",
     "robust_ends",
     "timed",
-    "weibull_minutes",
 ]
 
 WEIGHTS = ("invsqrt", "equal", "task")
 """What counts alike: ``invsqrt`` a family of tasks counts as the root of its size, and its tasks alike; ``equal`` each run; ``task`` each task."""
+
+CURVES = ("logistic", "weibull", "spline")
+"""``logistic``: σ(α + β log₂ minutes); ``weibull``: exp(−(minutes/scale)^shape), a hazard of failure that changes with the length; ``spline``: log-odds that never rise, of any shape."""
 
 FARTHEST = 1000
 """Doublings of a minute up to which a crossing is a number: floats end soon after."""
@@ -69,7 +79,9 @@ class Timed:
     """Counts on tasks of known length, with weights: what curves are fitted to.
 
     ``x`` is log₂ minutes of each task; ``weight`` that of all a model's runs at a task, adding up to 1 for each model; ``noise`` the standard
-    deviation of each task's measured minutes around the true ones, in doublings (None: exact).
+    deviation of each task's measured minutes around the true ones, in doublings (None: exact). ``cut`` is the weight of runs whose outcome is not known because a limit cut
+    them (`counts.unknown`): with ``unknown_as`` failure it is part of `weight` and counts as failure, with ``unknown_as`` random it is no part of it, as if those runs succeeded as often as the others
+    at tasks of that length.
     """
 
     counts: ModelCounts
@@ -77,6 +89,8 @@ class Timed:
     weight: Floats
     regularisation: float
     noise: Floats | None = None
+    cut: Floats | None = None
+    unknown_as: str = "failure"
 
     @cached_property
     def lengths(self) -> Floats:
@@ -92,8 +106,11 @@ class Timed:
 
     @cached_property
     def rates(self) -> Floats:
-        """Share of successes of each model at each task; 0 where it never tried."""
-        return self.counts.successes / np.maximum(self.counts.n, 1)
+        """Share of successes of each model at each task, among runs that `weight` includes; 0 where it never tried."""
+        share = self.counts.successes / np.maximum(self.counts.n, 1)
+        if self.counts.unknown is None or self.unknown_as == "failure":
+            return share
+        return np.asarray(share / np.maximum(1 - self.counts.unknown, 1e-12)).clip(0, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +182,12 @@ def averaged_logit(rate: Floats | float, spread: Floats | None) -> Floats:
 
 
 def timed(
-    counts: ModelCounts, *, weights: str = "invsqrt", regularisation: float = 1e-5, noise: ArrayLike = 0.0
+    counts: ModelCounts,
+    *,
+    weights: str = "invsqrt",
+    regularisation: float = 1e-5,
+    noise: ArrayLike = 0.0,
+    unknown_as: str = "failure",
 ) -> Timed:
     """The counts on tasks whose minutes are known, weighted; `noise` is one standard deviation in doublings or one per task."""
     if weights not in WEIGHTS:
@@ -179,8 +201,20 @@ def timed(
     spread = np.broadcast_to(np.asarray(noise, dtype=np.float64), known.shape)[known]
     if not (np.isfinite(spread) & (spread >= 0)).all():
         raise OptionError(f"noise {np.min(spread):g} is not a number of doublings from 0 up.")
-    x = np.log2(kept.minutes)
-    return Timed(kept, x, _weight(kept, weights), float(regularisation), spread.copy() if spread.any() else None)
+    found = Timed(
+        kept,
+        np.log2(kept.minutes),
+        _weight(kept, weights),
+        float(regularisation),
+        spread.copy() if spread.any() else None,
+    )
+    if kept.unknown is None:
+        return found
+    weight, cut = found.weight, found.weight * kept.unknown
+    if unknown_as == "random":
+        total = np.maximum((weight - cut).sum(axis=1, keepdims=True), 1e-12)
+        weight, cut = np.maximum(weight - cut, 0) / total, cut / total
+    return replace(found, weight=weight, cut=cut, unknown_as=unknown_as)
 
 
 def fit_curves(data: Timed, x: Floats | None = None) -> SuccessCurves:
@@ -216,7 +250,7 @@ def robust_ends(data: Timed, model: int, success_rate: float, level: float) -> t
         −inf and inf where an end is open; NaN with fewer than 3 families, or without a falling curve.
     """
     intercept, slope, outcome = _fit(data, data.lengths, model)
-    tried = data.counts.n[model] > 0
+    tried = (data.counts.n[model] > 0) & (data.weight[model] > 0)
     _, family = np.unique(data.counts.family[tried], return_inverse=True)
     n_families = int(family.max()) + 1
     if outcome != FITTED or n_families < _FEWEST_FAMILIES:
@@ -246,28 +280,114 @@ def robust_ends(data: Timed, model: int, success_rate: float, level: float) -> t
     return (last, math.inf) if last < (goal * steep - intercept) / slope else (-math.inf, first)
 
 
-def weibull_minutes(data: Timed, success_rate: float) -> Floats:
-    """log₂ minutes at which each model's Weibull curve, P = exp(−(minutes/scale)^shape), crosses a success rate; states as in `SuccessCurves.log2_minutes`."""
+def outcome_bounds(data: Timed, model: int, success_rate: float) -> tuple[tuple[float, Timed], tuple[float, Timed]]:
+    r"""The shortest and the longest horizon that outcomes of one model's censored runs would give: log₂ minutes, and the data with these outcomes.
+
+    Where `data.unknown_as` is failure, these runs may have failed or succeeded; where it is random, they may have failed or succeeded as often as the others. The horizon changes with the success rate of
+    task t in the direction of :math:`c_0 + c_1 x_t`, where c does not depend on t. So it is longest, or shortest, where all censored runs at tasks below some length have the one
+    outcome and all others the other: every such length is tried.
+
+    Parameters
+    ----------
+    data : Timed
+        With `cut`, the weight of unknown outcomes of each cell.
+    model : int
+        Its row.
+    success_rate : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    shortest, longest : tuple
+        log₂ minutes with the data; −inf where success may lie below the success rate at every length, inf where it may lie above it.
+    """
+    assert data.cut is not None
+    is_free, cut = data.unknown_as == "failure", data.cut[model]
+    good = data.weight[model] * data.rates[model]
+    bad = data.weight[model] - good - is_free * cut
+    in_order = np.argsort(data.lengths, kind="stable")
+    in_order = in_order[cut[in_order] > 0]
+    found: list[tuple[float, Timed]] = []
+    for first, last in ((1.0, 0.0), (0.0, 1.0)):
+        for k in range(len(in_order) + 1):
+            fails = np.zeros(len(cut))
+            fails[in_order[:k]], fails[in_order[k:]] = first, last
+            successes = good + is_free * (1 - fails) * cut
+            whole = np.maximum(successes + bad + fails * cut, 0)
+            changed = _with_outcomes(data, model, successes, whole)
+            own = SuccessCurves(*(np.asarray(part) for part in _fit(changed, data.lengths, 0)))
+            crossing = float(_sharpened(own, data.unknown[model]).log2_minutes(success_rate))
+            if math.isnan(crossing):  # a curve that does not fall: success is above or below the rate at every length
+                crossing = math.inf if successes.sum() > success_rate * whole.sum() else -math.inf
+            found.append((crossing, changed))
+    return min(found, key=lambda one: one[0]), max(found, key=lambda one: one[0])
+
+
+def _with_outcomes(data: Timed, model: int, successes: Floats, whole: Floats) -> Timed:
+    """The data of one model alone, with these weights of successes and of all runs."""
+    counts, tried = data.counts, data.counts.n[model] > 0
+    share = np.where(whole > 0, successes / np.maximum(whole, 1e-300), 0)
+    own = replace(
+        counts,
+        models=counts.models[model : model + 1],
+        successes=(share * tried)[None],
+        n=np.where(whole > 0, tried, 0)[None],
+        unknown=None,
+    )
+    return Timed(own, data.x, (whole / max(whole.sum(), 1e-300))[None], data.regularisation, data.noise)
+
+
+def curve_minutes(data: Timed, curve: str, success_rate: float) -> Floats:
+    """log₂ minutes at which each model's curve of another family crosses a success rate; states as in `SuccessCurves.log2_minutes`.
+
+    ``weibull``: P = exp(−(minutes/scale)^shape); ``spline``: log-odds that fall along a monotone spline, which has no crossing beyond the tasks' lengths.
+    """
     crossings = []
-    for model, (intercept, slope, outcome) in enumerate(
-        _fit(data, data.lengths, m) for m in range(len(data.counts.models))
-    ):
-        tried = data.counts.n[model] > 0
-        good = data.weight[model, tried] * data.rates[model, tried]
+    for model in range(len(data.counts.models)):
+        places, good, bad, start, outcome = _parts(data, model)
         crossing, state = math.nan, outcome
-        if outcome in (FITTED, NO_SLOPE) and np.isfinite(slope) and slope < 0:
-            crossing, state = fit_weibull(
-                data.lengths[tried],
-                good,
-                data.weight[model, tried] - good,
-                len(good),
-                data.regularisation,
-                intercept,
-                slope,
-                success_rate,
-            )
+        if outcome == FITTED and curve == "weibull":
+            crossing, state = fit_weibull(places, good, bad, len(good), data.regularisation, *start, success_rate)
+        elif outcome == FITTED:
+            crossing, state = spline_crossing(*_fit_spline(places, good, bad, start), success_rate)
         crossings.append({NO_SUCCESS: -math.inf, NO_FAILURE: math.inf}.get(state, crossing))
     return np.array(crossings)
+
+
+def curve_success(data: Timed, curve: str, x: Floats) -> Floats:
+    """Success of each model at log₂ minutes `x` by a curve of another family (`curve_minutes`); NaN without a falling curve."""
+    found = np.full((len(data.counts.models), len(x)), np.nan)
+    for model, own in enumerate(found):
+        places, good, bad, start, outcome = _parts(data, model)
+        if outcome != FITTED:
+            continue
+        if curve == "spline":
+            theta, low, step = _fit_spline(places, good, bad, start)
+            own[:] = expit([spline_height(theta, one, low, step) for one in x])
+            continue
+        # a Weibull curve by two of its points: log(−log P) is a line in x
+        ends = [fit_weibull(places, good, bad, len(good), data.regularisation, *start, q) for q in (0.25, 0.75)]
+        if ends[0][1] == ends[1][1] == FITTED:
+            heights = np.log(-np.log([0.25, 0.75]))
+            slope = (heights[0] - heights[1]) / (ends[0][0] - ends[1][0])
+            own[:] = np.exp(-np.exp(np.minimum(heights[0] + slope * (x - ends[0][0]), 50)))
+    return found
+
+
+def _parts(data: Timed, model: int) -> tuple[Floats, Floats, Floats, tuple[float, float], int]:
+    """Lengths and weights of successes and failures of one model's tasks, and its logistic curve, from which other curves start."""
+    intercept, slope, outcome = _fit(data, data.lengths, model)
+    tried = (data.counts.n[model] > 0) & (data.weight[model] > 0)
+    good = data.weight[model, tried] * data.rates[model, tried]
+    return data.lengths[tried], good, data.weight[model, tried] - good, (intercept, slope), outcome
+
+
+def _fit_spline(places: Floats, good: Floats, bad: Floats, start: tuple[float, float]) -> tuple[Floats, float, float]:
+    low = float(places.min())
+    step = (float(places.max()) - low) / (N_KNOTS - 1)
+    penalty = spline_penalty(good + bad, len(good))
+    theta, _ = fit_spline(places, good, bad, len(good), low, step, penalty, *start)
+    return theta, low, step
 
 
 def _true_lengths(x: Floats, noise: Floats) -> tuple[Floats, Floats]:
@@ -335,7 +455,7 @@ def _weight(counts: ModelCounts, weights: str) -> Floats:
 
 
 def _fit(data: Timed, x: Floats, model: int) -> tuple[float, float, int]:
-    tried = data.counts.n[model] > 0
+    tried = (data.counts.n[model] > 0) & (data.weight[model] > 0)
     weight, rate = data.weight[model, tried], data.rates[model, tried]
     good = weight * rate
     found: tuple[float, float, int] = fit(x[tried], good, weight - good, len(good), data.regularisation, 0.0, 0.0)
@@ -355,7 +475,7 @@ def _draw(
     found: tuple[Floats, Floats, Ints] = refit(
         drawn,
         data.lengths,
-        counts.successes.astype(np.int64),
+        data.rates * counts.n,
         counts.n,
         data.weight,
         start,

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import datetime
+import itertools
+import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.time_horizon.horizons import TimeHorizons
+from howsure.horizon.time_horizon.horizons import TimeHorizons, domain_horizons
 from howsure.horizon.time_horizon.published import DatedHorizons, dated_horizons
-from howsure.results import Provenance, Result, plain
-from howsure.stats._arrays import Floats, Ints, check_level, t_quantile
+from howsure.results import Provenance, Result, columns_of, plain
+from howsure.stats._arrays import Bools, Floats, Ints, check_level, t_quantile
 from howsure.stats.replicates import Interval, expanded_level
 from howsure.stats.trends import Line, add_replicates, fit_censored_lines, fit_line, frontier_jackknife, is_frontier
 
@@ -28,6 +32,7 @@ __all__ = ["HorizonTrend", "fit_horizon_trend"]
 
 _FEWEST = 3  # dates of which a line has an interval
 _STEPS = 60
+_YEAR = 365.25  # days
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,6 +65,10 @@ class HorizonTrend(Result):
         Success rate of the horizons.
     provenance : Provenance
         Settings, seed, digest of the input, version and notes.
+    domains : pl.DataFrame | None
+        One row per domain, where asked for: its doubling time in days and its growth in doublings per year, with intervals, from the horizons on its tasks alone.
+    differences : pl.DataFrame | None
+        One row per pair of domains: the difference of their growth in doublings per year.
     """
 
     name: ClassVar[str] = "trend"
@@ -71,6 +80,8 @@ class HorizonTrend(Result):
     path: pl.DataFrame
     success_rate: float
     provenance: Provenance
+    domains: pl.DataFrame | None = None
+    differences: pl.DataFrame | None = None
 
     @property
     def doubling_text(self) -> str:
@@ -84,8 +95,13 @@ class HorizonTrend(Result):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``trend`` (one row per model), ``trend_line`` (the line with its band)."""
-        return {"trend": self.models, "trend_line": self.path}
+        """``trend`` (one row per model), ``trend_line`` (the line with its band); by domain also ``trend_domains`` and ``trend_differences``."""
+        by_domain = {"trend_domains": self.domains, "trend_differences": self.differences}
+        return {
+            "trend": self.models,
+            "trend_line": self.path,
+            **{name: frame for name, frame in by_domain.items() if frame is not None},
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """The tables, the doubling time in days, and the fit of the line, as plain JSON."""
@@ -117,6 +133,7 @@ def fit_horizon_trend(
     *,
     success_rate: float = 0.5,
     since: datetime.date | None = None,
+    by: str | None = None,
     level: float = 0.95,
 ) -> HorizonTrend:
     """How fast horizons double: a line through the models that had the longest horizon on the day of their release.
@@ -131,12 +148,51 @@ def fit_horizon_trend(
         The success rate of the horizons, between 0 and 1; that of `horizons` where they are dated already.
     since : date, optional
         Models released earlier are excluded from the line.
+    by : str, optional
+        ``domain``: also a trend of the horizons on each domain's tasks, and the differences between domains. This needs a result of `time_horizons` with logistic curves, or its folder.
     level : float
         Coverage of the intervals.
     """
+    check_level(level)
+    by_domain = {}
+    if by is not None:
+        if by != "domain":
+            raise OptionError.unknown("grouping of a trend", by, ("domain",))
+        horizons = _with_domains(horizons)
+        fits = _domain_fits(horizons, releases, success_rate, since, level)
+        by_domain = {"domains": _domain_rows(fits, level), "differences": _differences(fits, level)}
     if not isinstance(horizons, DatedHorizons):
         horizons = dated_horizons(horizons, releases, success_rate=success_rate)
-    check_level(level)
+    fit = _fit(horizons, since, level)
+    notes = (*horizons.notes, *_influence(fit.frame, fit.scatter, fit.line))
+    models = fit.frame.with_columns(is_frontier=pl.Series(fit.frontier), is_used=pl.Series(fit.used))
+    settings = {**horizons.settings, "success_rate": horizons.success_rate, "since": since, "by": by, "level": level}
+    return HorizonTrend(
+        doubling=_doubling(fit.line, fit.scatter, fit.errors, level),
+        plain=_doubling(fit.line, None, None, level),
+        line=fit.line,
+        models=models,
+        path=_path(fit.line, fit.scatter, fit.errors, fit.days[fit.used], level),
+        success_rate=horizons.success_rate,
+        provenance=Provenance(settings, horizons.digest, horizons.seed, notes),
+        **by_domain,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _TrendFit:
+    """A line through the frontier, and what its intervals are made of."""
+
+    frame: pl.DataFrame
+    days: Ints
+    frontier: Bools
+    used: Bools
+    line: Line
+    scatter: _Scatter
+    errors: _Errors | None
+
+
+def _fit(horizons: DatedHorizons, since: datetime.date | None, level: float) -> _TrendFit:
     frame = horizons.frame
     days = frame["released"].to_physical().to_numpy().astype(np.int64)
     y = np.log2(frame["minutes"].to_numpy())
@@ -151,19 +207,117 @@ def fit_horizon_trend(
     line = fit_line(days[used], y[used], level=level)
     included = (frame["released"] >= since).to_numpy() if since else np.ones(len(frame), dtype=np.bool_)
     scatter = _Scatter(*frontier_jackknife(days, y, included), len(frame))
-    notes = (*horizons.notes, *_influence(frame, scatter, line))
     errors = _errors(days[used], horizons.drawn[:, used], horizons.edges[used], expanded_level(level, horizons.df))
-    models = frame.with_columns(is_frontier=pl.Series(frontier), is_used=pl.Series(used))
-    settings = {**horizons.settings, "success_rate": horizons.success_rate, "since": since, "level": level}
-    return HorizonTrend(
-        doubling=_doubling(line, scatter, errors, level),
-        plain=_doubling(line, None, None, level),
-        line=line,
-        models=models,
-        path=_path(line, scatter, errors, days[used], level),
-        success_rate=horizons.success_rate,
-        provenance=Provenance(settings, horizons.digest, horizons.seed, notes),
+    return _TrendFit(frame, days, frontier, used, line, scatter, errors)
+
+
+def _with_domains(horizons: DatedHorizons | TimeHorizons | One) -> TimeHorizons:
+    """A result of `time_horizons` whose tasks have domains."""
+    if isinstance(horizons, str | os.PathLike) and Path(horizons).is_dir():
+        horizons = TimeHorizons.load(horizons)
+    if not isinstance(horizons, TimeHorizons):
+        raise InputError("A trend by domain needs the runs: give the folder that `howsure horizon time -o` wrote.")
+    if horizons.joint is not None:
+        raise OptionError(
+            "A trend by domain needs logistic curves: in the joint model a domain shifts all models alike, so that all domains grow alike."
+        )
+    if horizons.data.counts.tasks["domain"].drop_nulls().n_unique() < 2:
+        raise InputError("The tasks do not have two domains. Add the column domain to the runs.")
+    return horizons
+
+
+def _domain_fits(
+    horizons: TimeHorizons,
+    releases: Mapping[str, datetime.date] | None,
+    success_rate: float,
+    since: datetime.date | None,
+    level: float,
+) -> dict[str, _TrendFit | str]:
+    """The trend of the horizons on each domain's tasks, or why there is none."""
+    fits: dict[str, _TrendFit | str] = {}
+    for domain in horizons.data.counts.tasks["domain"].drop_nulls().unique().sort():
+        try:
+            own = domain_horizons(horizons, domain)
+            fits[domain] = _fit(dated_horizons(own, releases, success_rate=success_rate), since, level)
+        except InputError as error:
+            fits[domain] = str(error)
+    return fits
+
+
+def _domain_rows(fits: Mapping[str, _TrendFit | str], level: float) -> pl.DataFrame:
+    rows = []
+    for domain, fit in fits.items():
+        if isinstance(fit, str):
+            none = Estimate.without("too_few", fit, level=level)
+            rows.append({"domain": domain} | columns_of(doubling_days=none, per_year=none) | {"n_models": 0, "n_frontier": 0, "reason": fit})  # fmt: skip
+            continue
+        doubling = _doubling(fit.line, fit.scatter, fit.errors, level)
+        below, above, _ = _reach(fit.line, fit.scatter, fit.errors, np.zeros(1), level, of_slope=True)
+        slope = fit.line.slope.value or 0.0
+        growth = _per_year(slope, float(below[0]), float(above[0]), level)
+        rows.append(
+            {"domain": domain}
+            | columns_of(doubling_days=doubling, per_year=growth)
+            | {"n_models": len(fit.frame), "n_frontier": fit.line.n, "reason": doubling.reason}
+        )
+    kinds = dict.fromkeys(
+        (f"{name}{end}" for name in ("doubling_days", "per_year") for end in ("", "_low", "_high")), pl.Float64
     )
+    return pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)
+
+
+def _per_year(slope: float, below: float, above: float, level: float) -> Estimate:
+    """Doublings per year, of a slope per day; an end is open where replicates without a line reach it."""
+    if math.isnan(below) or math.isnan(above):
+        return Estimate(slope * _YEAR, level=level, low_state="undefined", high_state="undefined")
+    low, high = (end * _YEAR if math.isfinite(end) else None for end in (slope - below, slope + above))
+    return Estimate(
+        slope * _YEAR, low, high, level,
+        low_state="unbounded" if low is None else "ok", high_state="unbounded" if high is None else "ok",
+    )  # fmt: skip
+
+
+def _differences(fits: Mapping[str, _TrendFit | str], level: float) -> pl.DataFrame:
+    """The difference of growth of every two domains.
+
+    The same models are in both domains, so a model that is left out is left out of both lines: what is common to a model's horizons cancels. Domains have different tasks, so the
+    errors of their horizons are independent.
+    """
+    rows = []
+    for (a, one), (b, other) in itertools.combinations(fits.items(), 2):
+        if isinstance(one, str) or isinstance(other, str):
+            missing = a if isinstance(one, str) else b
+            found = Estimate.without("too_few", f"{missing} has no trend", level=level)
+        else:
+            slope = (one.line.slope.value or 0.0) - (other.line.slope.value or 0.0)
+            t = t_quantile(level, min(one.line.n, other.line.n) - 2)
+            variance = _joint_scatter(one, other)
+            if one.errors is None or other.errors is None:
+                below = above = np.array([t * math.sqrt(variance)])
+            else:
+                own = one.errors.in_slope + other.errors.in_slope
+                n = min(len(one.errors.slopes), len(other.errors.slopes))
+                drawn = one.errors.slopes[:n, None] - other.errors.slopes[:n, None]
+                scatter = np.array([t * math.sqrt(max(variance - own, 0))])
+                below, above, _ = add_replicates(scatter, drawn, max(one.errors.middle, other.errors.middle))
+            found = _per_year(slope, float(below[0]), float(above[0]), level)
+        rows.append({"a": a, "b": b} | columns_of(difference=found))
+    kinds = dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64)
+    return pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)
+
+
+def _joint_scatter(one: _TrendFit, other: _TrendFit) -> float:
+    """The jackknife variance of the difference of two slopes, in which each model is left out of both lines at once."""
+    fits = (one, other)
+    if any(len(fit.scatter.slopes) != len(fit.frame) for fit in fits):
+        # some lines without a model do not exist: the two as if independent
+        return float(sum(fit.scatter.variance(np.zeros(1), of_slope=True)[0] for fit in fits))
+    names = sorted({*one.frame["model"], *other.frame["model"]})
+    without = []
+    for fit in fits:
+        by_model = dict(zip(fit.frame["model"], fit.scatter.slopes, strict=True))
+        without.append(np.array([by_model.get(name, fit.line.slope.value) for name in names]))
+    return float((len(names) - 1) * (without[0] - without[1]).var())
 
 
 def _influence(frame: pl.DataFrame, scatter: _Scatter, line: Line) -> list[str]:

@@ -12,8 +12,8 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.run_counts import ModelCounts, model_counts
-from howsure.horizon.time_horizon.curves import Timed, fit_curves, timed
+from howsure.horizon.run_counts import UNKNOWN_AS, ModelCounts, model_counts, with_covariates
+from howsure.horizon.time_horizon.curves import CURVES, Timed, curve_success, fit_curves, timed
 from howsure.horizon.time_horizon.joint import draw_joint
 from howsure.horizon.time_horizon.kernels import FITTED
 from howsure.results import Provenance, Result, columns_of
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HeldOutRuns", "crossvalidate"]
 
-PREDICTORS = ("constant", "logistic", "joint")
-"""``constant``: each model's mean success; ``logistic`` and ``joint``: as in `time_horizons`."""
+PREDICTORS = ("constant", "logistic", "weibull", "spline", "joint")
+"""``constant``: each model's mean success; ``logistic`` and ``joint``: as in `time_horizons`; ``weibull`` and ``spline``: one curve per model of these families (`CURVES`)."""
 _DRAWS = 250
 
 
@@ -74,11 +74,12 @@ def crossvalidate(
     kinds: Sequence[str] = ("model",),
     threshold: float | None = None,
     limits: str = "scored",
+    covariates: Sequence[str] = (),
     level: float = 0.95,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> HeldOutRuns:
-    """Held-out log-loss of the logistic and the joint model, on identical folds.
+    """Held-out log-loss of the curves and of the joint model, on identical folds.
 
     Held-out *cells* (a model at a task that other models tried) show how well the model knows tasks; held-out *families* of tasks
     show how well it predicts success from the length alone, which is what a horizon claims.
@@ -94,7 +95,9 @@ def crossvalidate(
     threshold : float, optional
         The smallest score that is a success.
     limits : str
-        Runs that were cut at a limit: ``scored`` or ``drop``.
+        Runs that were cut at a limit: ``scored``, ``drop`` or ``success``; unknown outcomes (``censored``, ``bounds``) have no log-loss.
+    covariates : sequence of str
+        Columns that describe tasks by a number; the joint model estimates their effects.
     level : float
         Coverage of the intervals.
     seed : int
@@ -102,11 +105,15 @@ def crossvalidate(
     progress : callable, optional
         Called with the number of finished fits and their total.
     """
+    if limits in UNKNOWN_AS:
+        raise OptionError(f"limits {limits} leaves outcomes unknown, which have no log-loss. Use scored or drop.")
     counts = (
         runs
         if isinstance(runs, ModelCounts)
         else model_counts(Attempts.of(runs), kinds=kinds, threshold=threshold, limits=limits)
     )
+    if covariates:
+        counts = with_covariates(counts, None if isinstance(runs, ModelCounts) else Attempts.of(runs), covariates)
     data = timed(counts)
     kept, rng = data.counts, np.random.default_rng(seed)
     n_families = int(kept.family.max()) + 1
@@ -119,7 +126,7 @@ def crossvalidate(
     rows, differences = [], []
     for place, (kind, fold) in enumerate(splits.items()):
         tick = None if progress is None else partial(_tick, progress, place * folds, 2 * folds)
-        expected = _predict(data, fold, folds, seed, tick)
+        expected = _predict(data, fold, folds, covariates, seed, tick)
         losses = {name: _family_loss(kept, p) for name, p in expected.items()}
         rows += [
             {"held_out": kind, "predictor": name}
@@ -128,12 +135,21 @@ def crossvalidate(
             for name, loss in losses.items()
         ]
         runs_of = np.bincount(kept.family, kept.n.sum(axis=0), n_families)
-        for name in ("constant", "joint"):
+        for name in PREDICTORS:
+            if name == "logistic":
+                continue
             gap = paired_difference(
                 losses[name] / runs_of.mean(), losses["logistic"] / runs_of.mean(), level=level, bounds=None
             )
             differences.append({"held_out": kind, "a": name, "b": "logistic"} | columns_of(difference=gap.estimate))
-    settings = {"folds": folds, "kinds": list(kinds), "threshold": threshold, "limits": limits, "level": level}
+    settings = {
+        "folds": folds,
+        "kinds": list(kinds),
+        "threshold": threshold,
+        "limits": limits,
+        "covariates": list(covariates),
+        "level": level,
+    }
     return HeldOutRuns(
         scores=pl.DataFrame(rows, infer_schema_length=None),
         differences=pl.DataFrame(differences, infer_schema_length=None),
@@ -142,7 +158,9 @@ def crossvalidate(
     )
 
 
-def _predict(data: Timed, fold: Ints, folds: int, seed: int, tick: Callable[[int], None] | None) -> dict[str, Floats]:
+def _predict(
+    data: Timed, fold: Ints, folds: int, covariates: Sequence[str], seed: int, tick: Callable[[int], None] | None
+) -> dict[str, Floats]:
     """Expected success of each cell from the folds that it is not in."""
     expected = {name: np.empty(fold.shape) for name in PREDICTORS}
     for one in range(folds):
@@ -151,8 +169,10 @@ def _predict(data: Timed, fold: Ints, folds: int, seed: int, tick: Callable[[int
         rate = (training.counts.successes.sum(axis=1) + 0.5) / (training.counts.n.sum(axis=1) + 1)
         curves = fit_curves(training)
         logistic = np.where(curves.outcome[:, None] == FITTED, curves.success(data.x), rate[:, None])
-        joint = draw_joint(training, _DRAWS, seed=seed + one).cell
-        for name, p in zip(PREDICTORS, (np.broadcast_to(rate[:, None], fold.shape), logistic, joint), strict=True):
+        joint = draw_joint(training, _DRAWS, covariates=covariates, seed=seed + one).cell
+        others = [np.where(np.isnan(p := curve_success(training, curve, data.x)), logistic, p) for curve in CURVES[1:]]
+        every = (np.broadcast_to(rate[:, None], fold.shape), logistic, *others, joint)
+        for name, p in zip(PREDICTORS, every, strict=True):
             expected[name][held] = p[held]
         if tick:
             tick(one + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
-from howsure.horizon.run_counts import ENDINGS, ModelCounts, model_counts
+from howsure.horizon.run_counts import ENDINGS, UNKNOWN_AS, ModelCounts, model_counts, with_covariates
 from howsure.horizon.success_rates import check_success_rates
 from howsure.horizon.time_horizon.curves import SuccessCurves, Timed, draw_curves, fit_curves, robust_ends, timed
 from howsure.horizon.time_horizon.joint import JointDraws, draw_joint, middle_curves
@@ -22,7 +23,7 @@ from howsure.horizon.time_horizon.kernels import FITTED
 from howsure.horizon.time_horizon.people_times import human_times as measure_people
 from howsure.horizon.time_horizon.people_times import with_human_times
 from howsure.horizon.time_horizon.sensitivity import Sensitivity, vary, vary_joint
-from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, horizon
+from howsure.horizon.time_horizon.states import FAILED, OUTCOMES, censored_horizon, horizon
 from howsure.results import Provenance, Result, columns_of
 from howsure.stats._arrays import Floats, check_level
 from howsure.stats.replicates import MOST_FAILED, expanded_level, replicate_interval
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Section
     from howsure.tables.frames import Source
 
-__all__ = ["ModelFit", "TimeHorizons", "assemble", "time_horizons"]
+__all__ = ["ModelFit", "TimeHorizons", "assemble", "domain_horizons", "time_horizons"]
 
 HUMAN_TIMES = ("stated", "people")
 """Where the lengths of tasks come from: the column minutes, or the timed attempts of people."""
@@ -163,7 +164,9 @@ class TimeHorizons(Result):
     def tables(self) -> dict[str, pl.DataFrame]:
         """``time_horizons`` (one row per model and success rate), ``sensitivity``, and ``task_counts`` (what was fitted).
 
-        ``domains`` has the horizons by domain. The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) and ``spreads`` (how much tasks differ).
+        ``domains`` has the horizons by domain. The joint model adds ``typical`` (horizons at a task of typical difficulty, and ceilings) ``spreads`` (how much tasks differ) and, where asked for, ``covariates`` (what one unit of each adds to the
+        log-odds, and how many doublings of a task's length are worth as much).
+        ``bounds`` has, where runs are censored, the shortest and the longest horizon that any of their outcomes would give, without sampling error; none where that side is open.
         ``share_below``, ``share_above`` and ``share_failed`` are shares of the replicates: without success, without failure, and without a falling curve.
         """
         rows = [
@@ -177,6 +180,7 @@ class TimeHorizons(Result):
             **self.sensitivity.tables,
             **({} if self.joint is None else _joint_tables(self)),
             **self._by_domain(),
+            **self._bounds(),
             "task_counts": self.data.counts.to_frame(),
         }
 
@@ -188,19 +192,13 @@ class TimeHorizons(Result):
             return {}
         rows = []
         for domain in domains:
-            chosen = (named == domain).fill_null(False).to_numpy()
             if self.joint is not None and domain in self.joint.domains:
                 of_model = dict(enumerate(self.models))
                 drawn = self.joint.of_domain(domain)
                 own, data = middle_curves(drawn), self.data
             else:
-                counts = self.data.counts.of_tasks(chosen)
-                settings = self.provenance.settings
-                noise = 0.0 if self.data.noise is None else self.data.noise[chosen]
-                data = timed(
-                    counts, weights=settings["weights"], regularisation=settings["regularisation"], noise=noise
-                )
-                own, drawn, of_model = fit_curves(data), None, dict(enumerate(counts.models))
+                data = _domain_data(self, domain)
+                own, drawn, of_model = fit_curves(data), None, dict(enumerate(data.counts.models))
             for m, model in of_model.items():
                 tried = data.counts.n[m] > 0
                 n_runs = int(data.counts.n[m].sum())
@@ -210,6 +208,8 @@ class TimeHorizons(Result):
                     )
                     mine = None if drawn is None else drawn.of(m)
                     found = horizon(own.of(m), mine, data.x[tried], rate, self.level, n_runs, ends=ends)
+                    if data.cut is not None:
+                        found, _, _ = censored_horizon(data, m, found, rate, self.level)
                     rows.append(
                         {"domain": domain, "model": model, "success_rate": rate}
                         | columns_of(minutes=found)
@@ -217,6 +217,23 @@ class TimeHorizons(Result):
                     )
         kinds = dict.fromkeys(("minutes", "minutes_low", "minutes_high"), pl.Float64)
         return {"domains": pl.DataFrame(rows, schema_overrides=kinds, infer_schema_length=None)}
+
+    def _bounds(self) -> dict[str, pl.DataFrame]:
+        """``bounds``: what the unknown outcomes of censored runs could make of each horizon, where runs are censored."""
+        unknown, n = self.data.counts.unknown, self.data.counts.n
+        if unknown is None:
+            return {}
+        rows = []
+        for m, fit in enumerate(self.fits):
+            for rate, found in fit.horizons.items():
+                _, least, most = censored_horizon(self.data, m, found, rate, self.level)
+                share = float((unknown[m] * n[m]).sum() / n[m].sum())
+                rows.append(
+                    {"model": fit.model, "success_rate": rate, "share_unknown": share}
+                    | {"minutes_least": least, "minutes_most": most}
+                )
+        kinds = dict.fromkeys(("share_unknown", "minutes_least", "minutes_most"), pl.Float64)
+        return {"bounds": pl.DataFrame(rows, schema_overrides=kinds)}
 
     def _shares(self, model: int, success_rate: float) -> dict[str, float | None]:
         """The shares of replicates below the range, above it, and failed."""
@@ -281,6 +298,7 @@ def time_horizons(
     estimate_noise: float | None = None,
     human_times: str = "stated",
     has_ceiling: bool = False,
+    covariates: Sequence[str] = (),
     limits: str = "scored",
     errors: str = "scored",
     flags: str = "scored",
@@ -321,9 +339,13 @@ def time_horizons(
         ``stated``: the column minutes; ``people``: the times of people in the same table (kind human, seconds), whose spread gives the error of each task's time.
     has_ceiling : bool
         Each model's success at the shortest tasks may stay below 1 (``joint``).
+    covariates : sequence of str
+        Columns that describe tasks by a number, such as ``messiness``: the ``joint`` model estimates the effect of each.
     limits : str
-        What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), nothing (``drop``), or a
-        success (``success``), the bound that no larger limit can exceed. ``sensitivity`` shows the others. `budget_horizons` treats it as censored.
+        What a run that was cut at a limit of time, tokens or cost counts as: its score (``scored``, mostly a failure), nothing (``drop``), a
+        success (``success``), or an unknown outcome (``censored``, ``bounds``). The weight of a run with unknown outcome goes to the runs of the same model and task that spent more, where the
+        runs say what they spent. What remains counts, with ``censored``, as runs at tasks of that length whose outcome is known, and the interval includes that it all failed; with ``bounds``, as failure, and
+        the interval includes every outcome that it could have had. ``sensitivity`` shows the others.
     errors : str
         Runs that an error ended: ``scored`` or ``drop``.
     flags : str
@@ -361,6 +383,10 @@ def time_horizons(
     check_success_rates(success_rates)
     if model not in MODELS:
         raise OptionError.unknown("model", model, MODELS)
+    if limits in UNKNOWN_AS and (model != "logistic" or resample != "families"):
+        raise OptionError(f"limits {limits} needs logistic curves: --model logistic and --resample families.")
+    if model == "logistic" and covariates:
+        raise OptionError("Covariates of tasks need the joint model. Ask for --model joint.")
     if model == "logistic" and has_ceiling:
         raise OptionError("A ceiling needs the joint model. Ask for --model joint.")
     reading: dict[str, Any] = {
@@ -373,16 +399,20 @@ def time_horizons(
     }
     counts = runs if isinstance(runs, ModelCounts) else model_counts(attempts := Attempts.of(runs), **reading)
     others = {} if isinstance(runs, ModelCounts) or not has_sensitivity else _other_endings(attempts, reading)
+    if covariates:
+        counts = with_covariates(counts, None if isinstance(runs, ModelCounts) else attempts, covariates)
     counts, noise, said = _lengths(
         None if isinstance(runs, ModelCounts) else attempts, counts, human_times, minutes_noise, estimate_noise
     )
-    data = timed(counts, weights=weights, regularisation=regularisation, noise=noise)
+    unknown_as = UNKNOWN_AS.get(limits, "failure")
+    data = timed(counts, weights=weights, regularisation=regularisation, noise=noise, unknown_as=unknown_as)
     joint, drawn = None, None
     if model == "joint":
         joint = draw_joint(
             data,
             n_replicates or _POINT_DRAWS,
             has_ceiling=has_ceiling,
+            covariates=covariates,
             seed=seed,
             scheduler=scheduler,
             progress=progress,
@@ -403,6 +433,7 @@ def time_horizons(
         "estimate_noise": estimate_noise,
         "human_times": human_times,
         "has_ceiling": has_ceiling,
+        "covariates": list(covariates),
         "limits": limits,
         "errors": errors,
         "flags": flags,
@@ -418,6 +449,45 @@ def time_horizons(
     }
     made = Provenance(settings, counts.digest, seed, (*counts.notes, *said, *_left_out(counts, data)))
     return assemble(data, curves, drawn, made, joint, others, has_sensitivity=has_sensitivity)
+
+
+def _domain_data(found: TimeHorizons, domain: str) -> Timed:
+    """The runs at the tasks of one domain."""
+    chosen = (found.data.counts.tasks["domain"] == domain).fill_null(False).to_numpy()
+    settings = found.provenance.settings
+    return timed(
+        found.data.counts.of_tasks(chosen),
+        weights=settings["weights"],
+        regularisation=settings["regularisation"],
+        noise=0.0 if found.data.noise is None else found.data.noise[chosen],
+        unknown_as=found.data.unknown_as,
+    )
+
+
+def domain_horizons(found: TimeHorizons, domain: str) -> TimeHorizons:
+    """The horizons on the tasks of one domain alone, with as many replicates as there are of all tasks; of logistic curves.
+
+    Parameters
+    ----------
+    found : TimeHorizons
+        The horizons on all tasks.
+    domain : str
+        One of the domains of its tasks.
+    """
+    data, made = _domain_data(found, domain), found.provenance
+    curves = fit_curves(data)
+    n = made.settings["n_replicates"] if found.drawn is not None else 0
+    drawn = (
+        draw_curves(data, curves, n, resample=made.settings["resample"], seed=(made.seed or 0) + _domain_seed(domain))
+        if n
+        else None
+    )
+    return assemble(data, curves, drawn, replace(made, notes=()), has_sensitivity=False)
+
+
+def _domain_seed(domain: str) -> int:
+    """Another seed for each domain, so that replicates of two domains are independent."""
+    return zlib.crc32(domain.encode())
 
 
 def _lengths(
@@ -450,7 +520,7 @@ def _other_endings(attempts: Attempts, reading: Mapping[str, Any]) -> dict[tuple
             others |= {
                 (policy, way): model_counts(attempts, **{**reading, policy: way})
                 for way in ENDINGS[policy]
-                if way != reading[policy]
+                if way not in (reading[policy], "bounds")  # whose estimate counts unknown outcomes as failures
             }
     return others
 
@@ -482,8 +552,9 @@ def assemble(
         )
     else:
         varied = vary_joint(
-            data, curves, rates, noise=settings["minutes_noise"], has_ceiling=settings["has_ceiling"], seed=seed
-        )
+            data, curves, rates, noise=settings["minutes_noise"], has_ceiling=settings["has_ceiling"],
+            covariates=settings.get("covariates", ()), seed=seed,
+        )  # fmt: skip
     return TimeHorizons(
         fits=fits,
         success_rates=rates,
@@ -512,20 +583,23 @@ def _model_fit(
     outcome, n_runs = int(own.outcome), int(counts.n[model].sum())
     mine = None if drawn is None else drawn.of(model)
     has_curve = bool(np.isfinite(own.slope))
+    horizons = {
+        one: horizon(
+            own,
+            mine,
+            data.x[tried],
+            one,
+            level,
+            n_runs,
+            ends=robust_ends(data, model, one, level) if is_robust and outcome == FITTED else None,
+        )
+        for one in success_rates
+    }
+    if data.cut is not None:
+        horizons = {one: censored_horizon(data, model, e, one, level)[0] for one, e in horizons.items()}
     return ModelFit(
         counts.models[model],
-        {
-            one: horizon(
-                own,
-                mine,
-                data.x[tried],
-                one,
-                level,
-                n_runs,
-                ends=robust_ends(data, model, one, level) if is_robust and outcome == FITTED else None,
-            )
-            for one in success_rates
-        },
+        horizons,
         float(own.intercept) if has_curve else None,
         float(own.slope) if has_curve else None,
         OUTCOMES[outcome],
@@ -556,6 +630,10 @@ def _notes(data: Timed, fits: Sequence[ModelFit], settings: Mapping[str, Any]) -
         notes.append(
             "The error of the human times is not known and taken as 0. Horizons change with it (see sensitivity); state it with --minutes-noise, in "
             "doublings."
+        )
+    if data.cut is not None and settings["n_replicates"]:
+        notes.append(
+            "Unknown outcomes widen the intervals of horizons only; replicates, and so ratios and trends, take them as the estimates do."
         )
     lost = {fit.model: sum(fit.outcomes.get(kind, 0) for kind in FAILED) for fit in fits}
     if any(lost.values()):
@@ -608,10 +686,32 @@ def _joint_tables(found: TimeHorizons) -> dict[str, pl.DataFrame]:
         for name, draws in zip(("task", "family", "model at task"), found.joint.spreads.T, strict=True)
         if draws.any()
     ]
-    return {
+    tables = {
         "typical": pl.DataFrame(rows, infer_schema_length=None),
         "spreads": pl.DataFrame(spreads, infer_schema_length=None),
     }
+    if found.joint.covariate is not None:
+        slope = found.joint.curves.slope.mean(axis=1)
+        effects = []
+        for name, draws in zip(found.joint.covariates, found.joint.covariate.T, strict=True):
+            columns = {
+                "log_odds": draws,
+                "doublings": draws / slope,
+            }  # a slope below 0: what makes a task harder is worth a longer task
+            effects.append(
+                {"covariate": name}
+                | columns_of(
+                    **{
+                        column: replicate_interval(each, found.level).estimate(
+                            float(np.median(each)), level=found.level
+                        )
+                        for column, each in columns.items()
+                    }
+                )
+                | {"mean": found.data.counts.tasks[name].mean(), "sd": found.data.counts.tasks[name].std(ddof=0)}
+            )
+        tables["covariates"] = pl.DataFrame(effects, infer_schema_length=None)
+    return tables
 
 
 def _column(success_rate: float) -> str:

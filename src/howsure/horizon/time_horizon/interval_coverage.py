@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from howsure.estimates import Estimate
+from howsure.horizon.run_counts import ENDINGS, count_table
 from howsure.horizon.time_horizon.comparison import compare_horizons
 from howsure.horizon.time_horizon.doubling import fit_horizon_trend
 from howsure.horizon.time_horizon.horizons import time_horizons
 from howsure.horizon.time_horizon.published import dated_horizons, from_intervals
-from howsure.horizon.time_horizon.simulator import SimulatedTimeRuns, simulate_time
+from howsure.horizon.time_horizon.simulator import LASTING, SimulatedTimeRuns, simulate_limits, simulate_time
 
-__all__ = ["draw_comparisons", "draw_time_horizons", "draw_trends"]
+__all__ = ["draw_comparisons", "draw_domains", "draw_limits", "draw_time_horizons", "draw_trends"]
 
 _HORIZONS = {f"model-{k}": 2.0 ** (1 + k) for k in range(6)}
 _RATES = (0.5, 0.8)
@@ -58,6 +60,15 @@ def _comparisons(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
     return drawn
 
 
+def _limits(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
+    """One data set in which a limit cut 30 % of the runs: the horizons that the models have without a limit."""
+    models = {"model-1": 8.0, "model-2": 40.0}
+    world = simulate_time(models, n_families=40, n_tasks=2, n_runs=4, family_sd=0.5, task_sd=0.5, seed=seed)
+    rows = simulate_limits(world, lasting=design["lasting"], seed=seed)
+    found = time_horizons(rows, limits=design["limits"], n_replicates=0, level=level, has_sensitivity=False)
+    return {f"{100 * rate:g} % horizon": [(found.minutes(m, rate), world.truth(m, rate)) for m in models] for rate in _RATES}  # fmt: skip
+
+
 def _trends(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
     """One data set: models on a trend with scatter, the frontier chosen by the estimates; from replicates and from intervals alone."""
     rng = np.random.default_rng(seed)
@@ -72,6 +83,44 @@ def _trends(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
         "doubling time (replicates)": [(fit_horizon_trend(dated, level=level).doubling, _DOUBLING)],
         "doubling time (intervals)": [(fit_horizon_trend(from_intervals(dated), level=level).doubling, _DOUBLING)],
     }
+
+
+def _domains(design: Mapping[str, Any], level: float, seed: int) -> Drawn:
+    """One data set with two domains, of which the second grows half as fast: growth of each, and the difference, in doublings per year.
+
+    A model's scatter around the trend is partly common to both domains.
+    """
+    rng = np.random.default_rng(seed)
+    days = np.sort(rng.integers(0, 2000, design["n_models"]))
+    common = rng.normal(0, design["scatter"], len(days))
+    growth, parts = {"a": 365.25 / _DOUBLING, "b": 365.25 / (2 * _DOUBLING)}, []
+    for k, (domain, per_year) in enumerate(growth.items()):
+        log2 = days * per_year / 365.25 + common + rng.normal(0, design["scatter"] / 2, len(days))
+        models = {f"model-{m}": float(2**y) for m, y in enumerate(log2)}
+        own = simulate_time(models, n_families=25, n_tasks=3, n_runs=4, seed=2 * seed + k)
+        named = own.counts.to_frame().with_columns(
+            pl.lit(domain).alias("domain"), *(pl.format("{}-{}", pl.lit(domain), name).alias(name) for name in ("task", "family"))
+        )  # fmt: skip
+        parts.append(named)
+    found = time_horizons(
+        count_table(pl.concat(parts)), n_replicates=200, level=level, seed=seed, has_sensitivity=False
+    )
+    releases = {f"model-{m}": _FIRST + datetime.timedelta(days=int(day)) for m, day in enumerate(days)}
+    trend = fit_horizon_trend(found, releases, by="domain", level=level)
+    assert trend.domains is not None
+    assert trend.differences is not None
+    rows = trend.domains.rows(named=True)
+    gap = trend.differences.row(0, named=True)
+    return {
+        "growth of a domain": [(_estimate(row, "per_year", level), growth[row["domain"]]) for row in rows],
+        "difference of two domains": [(_estimate(gap, "difference", level), growth["a"] - growth["b"])],
+    }
+
+
+def _estimate(row: Mapping[str, Any], name: str, level: float) -> Estimate:
+    if row[f"{name}_low"] is None:
+        return Estimate.without("undefined", "no interval", level=level)
+    return Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], level)
 
 
 def _heavy(design: Mapping[str, Any], seed: int) -> SimulatedTimeRuns:
@@ -89,6 +138,8 @@ _DESIGNS = [
 
 draw_time_horizons = _time_horizons, _DESIGNS
 draw_comparisons = _comparisons, _DESIGNS
+draw_domains = _domains, [{"n_models": n_models, "scatter": scatter} for n_models in (8, 16) for scatter in (0, 0.7)]
+draw_limits = _limits, [{"lasting": lasting, "limits": way} for lasting in LASTING for way in ENDINGS["limits"]]
 draw_trends = (
     _trends,
     [

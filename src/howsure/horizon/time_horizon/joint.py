@@ -1,9 +1,9 @@
 r"""One model of all runs: models' abilities and slopes, tasks' and families' own difficulty, and human times that were measured with error.
 
-.. math:: \operatorname{logit} P(\text{success}_{mt}) = \alpha_m + \beta_m x_t + \gamma_{d(t)} + u_t + v_{f(t)} + e_{mt}, \qquad
+.. math:: \operatorname{logit} P(\text{success}_{mt}) = \alpha_m + \beta_m x_t + \gamma_{d(t)} + \delta z_t + u_t + v_{f(t)} + e_{mt}, \qquad
           \tilde x_t \sim N(x_t, s_t^2)
 
-``x`` is log₂ of the human minutes of task t and ``x̃`` what was measured; ``γ`` (domains, where tasks have them), ``u`` (tasks), ``v`` (families) and ``e`` (one model at one task) are normal with
+``x`` is log₂ of the human minutes of task t and ``x̃`` what was measured; ``γ`` (domains, where tasks have them), ``δ`` (covariates z of tasks, where asked for), ``u`` (tasks), ``v`` (families) and ``e`` (one model at one task) are normal with
 variances that the data determine, the slopes are normal around a common mean, and success can have a ceiling below 1.
 The posterior is drawn by Gibbs sampling with Pólya–Gamma weights (Polson, Scott and Windle 2013): every step is a draw from a known distribution.
 """
@@ -11,7 +11,7 @@ The posterior is drawn by Gibbs sampling with Pólya–Gamma weights (Polson, Sc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -40,7 +40,8 @@ class JointDraws:
 
     ``curves`` has each model's marginal curve over tasks (its ``spread`` is the standard deviation of what tasks add), ``task`` what
     each task and its family add to the log-odds, ``spreads`` the standard deviations of tasks, families and cells, ``domain`` what each of ``domains`` adds, and
-    ``cell`` the expected success of each model at each task, averaged over the draws.
+    ``cell`` the expected success of each model at each task, averaged over the draws. ``covariate`` is what one unit of each of ``covariates`` adds to the log-odds, and
+    ``varied`` the variance that they make among the tasks of each domain.
     """
 
     curves: SuccessCurves
@@ -49,6 +50,9 @@ class JointDraws:
     cell: Floats
     domain: Floats
     domains: tuple[str, ...] = ()
+    covariate: Floats | None = None
+    covariates: tuple[str, ...] = ()
+    varied: Floats | None = None
 
     @property
     def middle(self) -> SuccessCurves:
@@ -58,7 +62,8 @@ class JointDraws:
     def of_domain(self, domain: str) -> SuccessCurves:
         """The marginal curves over the tasks of one domain."""
         k = self.domains.index(domain)
-        spread = np.broadcast_to(np.sqrt((self.spreads**2).sum(axis=1))[:, None], self.curves.slope.shape)
+        variance = (self.spreads**2).sum(axis=1) + (0 if self.varied is None else self.varied[:, k])
+        spread = np.broadcast_to(np.sqrt(variance)[:, None], self.curves.slope.shape)
         return replace(self.curves, intercept=self.curves.intercept + self.domain[:, k, None], spread=spread.copy())
 
 
@@ -77,6 +82,7 @@ def draw_joint(
     n: int,
     *,
     has_ceiling: bool = False,
+    covariates: Sequence[str] = (),
     seed: int = 0,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -91,6 +97,8 @@ def draw_joint(
         Number of draws.
     has_ceiling : bool
         Each model's success at the shortest tasks may stay below 1.
+    covariates : sequence of str
+        Columns of the tasks, numbers, each with an effect on the log-odds that all models share.
     seed : int
         Of the draws.
     scheduler : str, optional
@@ -103,26 +111,35 @@ def draw_joint(
     begin = np.column_stack([np.nan_to_num(start.intercept), np.where(start.outcome == FITTED, start.slope, -0.5)])
     begin[:, 0] += begin[:, 1] * data.x.mean()  # the sampler's lengths are centred
     domains, member = _domains(data)
+    values = np.column_stack([np.zeros((len(data.x), 0)), *(data.counts.tasks[name].to_numpy() for name in covariates)])
+    scale = values.std(axis=0)
+    values = (values - values.mean(axis=0)) / scale
     work = partial(
         _chain,
         counts.successes.astype(np.float64),
         counts.n.astype(np.float64),
         data.x - data.x.mean(),
         np.zeros(len(data.x)) if data.noise is None else data.noise,
-        member - member.mean(axis=0),
+        np.column_stack([member - member.mean(axis=0), values]),
         counts.family.astype(np.int64),
         begin,
         has_ceiling,
     )
-    a, b, ceiling, spreads, task, cell, domain = replicate(
+    a, b, ceiling, spreads, task, cell, effects = replicate(
         work, n, seed=seed, batch=_CHAIN, scheduler=scheduler, progress=progress
     )
+    domain, effect = effects[:, : len(domains)], effects[:, len(domains) :]
     outcome = np.where(b < 0, FITTED, NO_SLOPE)
     total = counts.n.sum(axis=1)
     outcome[:, counts.successes.sum(axis=1) == 0] = NO_SUCCESS
     outcome[:, counts.successes.sum(axis=1) == total] = NO_FAILURE
     added = domain - domain @ member.mean(axis=0)[:, None] if len(domains) else domain
-    spread = np.sqrt((spreads**2).sum(axis=1) + (added @ member.T).var(axis=1))
+    per_task = effect @ values.T  # what covariates add, around their means
+    spread = np.sqrt((spreads**2).sum(axis=1) + (added @ member.T + per_task).var(axis=1))
+    if covariates and len(domains):
+        shares = member / member.sum(axis=0)
+        own = per_task @ shares
+        added, varied = added + own, per_task**2 @ shares - own**2
     curves = SuccessCurves(
         a - b * data.x.mean(),
         b,
@@ -130,7 +147,16 @@ def draw_joint(
         np.broadcast_to(spread[:, None], b.shape).copy(),
         ceiling if has_ceiling else None,
     )
-    return JointDraws(curves, task, spreads, cell.mean(axis=0), added, domains)
+    found = JointDraws(curves, task, spreads, cell.mean(axis=0), added, domains)
+    if not covariates:
+        return found
+    is_split = len(domains) > 0
+    return replace(
+        found,
+        covariate=effect / scale,
+        covariates=tuple(covariates),
+        varied=np.maximum(varied, 0) if is_split else None,
+    )
 
 
 def _domains(data: Timed) -> tuple[tuple[str, ...], Floats]:

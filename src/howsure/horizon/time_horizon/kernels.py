@@ -25,14 +25,19 @@ __all__ = [
     "NO_FAILURE",
     "NO_SLOPE",
     "NO_SUCCESS",
+    "N_KNOTS",
     "SEPARATED",
     "derive",
     "fit",
+    "fit_spline",
     "fit_weibull",
     "flattening",
     "plain_cost",
     "refit",
     "refit_cells",
+    "spline_crossing",
+    "spline_height",
+    "spline_penalty",
 ]
 
 FITTED, NO_SUCCESS, NO_FAILURE, NO_SLOPE, SEPARATED, ABSENT = range(6)
@@ -104,7 +109,7 @@ def fit(
 
 @kernel
 def refit(
-    drawn: Floats, x: Floats, successes: Ints, n: Ints, weight: Floats, start: Floats, penalty: float,
+    drawn: Floats, x: Floats, successes: Floats, n: Ints, weight: Floats, start: Floats, penalty: float,
     redraw: bool, rng: np.random.Generator,  # noqa: FBT001
 ) -> tuple[Floats, Floats, Ints]:  # fmt: skip
     """Intercepts, slopes and outcomes of replicates: a row each, a column a model.
@@ -167,14 +172,14 @@ def _look(x: Floats, a: Floats, b: Floats, n: int, penalty: float) -> tuple[int,
 
 @kernel
 def refit_cells(
-    copies: Floats, runs: Ints, kept: Bools, used: Bools, x: Floats, unknown: Floats, weight: Floats, start: Floats, penalty: float,
+    copies: Floats, runs: Ints | Floats, kept: Bools, used: Bools, x: Floats, unknown: Floats, weight: Floats, start: Floats, penalty: float,
     curve: int, success_rate: float,
 ) -> tuple[Floats, Ints]:  # fmt: skip
     """Where each replicate's curve of each model crosses a success rate (log₂ minutes), and what became of the fit.
 
     ``kept`` says which kinds of runs count, ``used`` which tasks; ``x`` are expected true log₂ minutes and ``unknown`` is each model's mean variance
-    of the true ones around them, by which a logistic curve was flattened; ``curve`` is 0 for the logistic and 1 for the
-    Weibull curve. Odd kinds are successes.
+    of the true ones around them, by which a logistic curve was flattened; ``curve`` is 0 for the logistic, 1 for the
+    Weibull curve and 2 for the monotone spline. Odd kinds are successes.
     """
     n_replicates, n_models, n_tasks, n_kinds = runs.shape
     crossing, states = np.full((n_replicates, n_models), np.nan), np.empty((n_replicates, n_models), np.int64)
@@ -185,12 +190,12 @@ def refit_cells(
             for t in range(n_tasks):
                 if not used[t] or copies[r, t] == 0:
                     continue
-                n, good = 0, 0
+                n, good = 0.0, 0.0
                 for c in range(n_kinds):
                     if kept[c]:
                         n += runs[r, m, t, c]
                         good += (c % 2) * runs[r, m, t, c]
-                if n == 0:
+                if n < 1e-9:  # none, but for rounding of censored runs
                     continue
                 whole = copies[r, t] * weight[m, t]
                 places[count] = x[t]
@@ -205,10 +210,152 @@ def refit_cells(
             logit = math.log(success_rate / (1.0 - success_rate))
             if state == FITTED and curve == 0:
                 crossing[r, m] = (logit * flattening(slope, unknown[m]) - intercept) / slope
-            elif state == FITTED:
+            elif state == FITTED and curve == 1:
                 crossing[r, m], state = fit_weibull(places, a, b, count, penalty, intercept, slope, success_rate)
+            elif state == FITTED:
+                low, high = places[:count].min(), places[:count].max()
+                step = (high - low) / (N_KNOTS - 1)
+                smooth = spline_penalty(a + b, count)
+                theta, _ = fit_spline(places, a, b, count, low, step, smooth, intercept, slope)
+                crossing[r, m], state = spline_crossing(theta, low, step, success_rate)
             states[r, m] = state
     return crossing, states
+
+
+N_KNOTS = 6
+_BEND = 1.0  # standard deviation, between neighbouring knots, of the change in the slope of the log-odds
+
+
+@kernel
+def _basis(x: float, low: float, step: float, out: Floats) -> None:
+    """The integrals from the first knot to x of the hat functions around the knots; constant beyond the outer knots."""
+    at = min(max((x - low) / step, 0.0), N_KNOTS - 1.0)
+    for k in range(N_KNOTS):
+        rise = min(max(at - (k - 1), 0.0), 1.0)  # how far x is up the hat's left side, and down its right
+        fall = min(max(at - k, 0.0), 1.0)
+        left = 0.5 * rise * rise if k > 0 else 0.0
+        out[k] = step * (left + fall - 0.5 * fall * fall)
+
+
+@kernel
+def fit_spline(  # noqa: PLR0912  one Newton step, from top to bottom
+    x: Floats, a: Floats, b: Floats, n: int, low: float, step: float, penalty: float, intercept: float, slope: float
+) -> tuple[Floats, int]:
+    r"""A spline of the log-odds that never rises, fitted to the first `n` tasks: the height at the first knot, then how fast it falls at each knot.
+
+    .. math:: \eta(x) = \alpha - \sum_k c_k \int_{x_1}^x \text{hat}_k, \qquad c_k \ge 0, \qquad \text{penalty} \cdot \tfrac12 \sum_k (c_{k+1} - c_k)^2
+
+    Equal c make a logistic curve; c = 0 at the short tasks is a ceiling below 1. Newton's method, with each quadratic problem solved by coordinate descent, from a logistic fit.
+    """
+    size = N_KNOTS + 1
+    design = np.empty((n, size))
+    for t in range(n):
+        design[t, 0] = 1.0
+        _basis(x[t], low, step, design[t, 1:])
+        design[t, 1:] *= -1.0
+    theta = np.full(size, max(-slope, 0.01))
+    theta[0] = intercept + slope * low
+    gradient, bend = np.empty(size), np.empty((size, size))
+    cost = _spline_cost(design, a, b, theta, penalty)
+    for _ in range(_MOST_STEPS):
+        gradient[:], bend[:] = 0.0, 0.0
+        for t in range(n):
+            eta = 0.0
+            for i in range(size):
+                eta += design[t, i] * theta[i]
+            p = 1.0 / (1.0 + math.exp(-min(max(eta, -35.0), 35.0)))
+            miss, w = (a[t] + b[t]) * p - a[t], (a[t] + b[t]) * p * (1.0 - p)
+            for i in range(size):
+                gradient[i] += miss * design[t, i]
+                for j in range(i + 1):
+                    bend[i, j] += w * design[t, i] * design[t, j]
+        for k in range(1, N_KNOTS):
+            gap = penalty * (theta[k + 1] - theta[k])
+            gradient[k + 1] += gap
+            gradient[k] -= gap
+            bend[k, k] += penalty
+            bend[k + 1, k + 1] += penalty
+            bend[k + 1, k] -= penalty
+        for i in range(size):
+            bend[i, i] += 1e-9
+            for j in range(i):
+                bend[j, i] = bend[i, j]
+        step_to = theta.copy()
+        for _ in range(200):
+            moved = 0.0
+            for i in range(size):
+                pull = gradient[i]
+                for j in range(size):
+                    pull += bend[i, j] * (step_to[j] - theta[j])
+                to = step_to[i] - pull / bend[i, i]
+                if i > 0 and to < 0.0:
+                    to = 0.0
+                moved = max(moved, abs(to - step_to[i]))
+                step_to[i] = to
+            if moved < 1e-10:
+                break
+        share, far = 1.0, np.abs(step_to - theta).max()
+        for _ in range(40):
+            tried = theta + share * (step_to - theta)
+            next_cost = _spline_cost(design, a, b, tried, penalty)
+            if next_cost <= cost + 1e-15:
+                break
+            share *= 0.5
+        is_done = far < 1e-7 or cost - next_cost < 1e-14
+        theta, cost = tried, next_cost
+        if is_done:
+            break
+    return theta, NO_SLOPE if theta[1:].max() < _FLAT else FITTED
+
+
+@kernel
+def _spline_cost(design: Floats, a: Floats, b: Floats, theta: Floats, penalty: float) -> float:
+    total = 0.0
+    for k in range(1, N_KNOTS):
+        total += penalty / 2 * (theta[k + 1] - theta[k]) ** 2
+    for t in range(len(design)):
+        eta = 0.0
+        for i in range(len(theta)):
+            eta += design[t, i] * theta[i]
+        short = math.log1p(math.exp(-abs(eta)))
+        total += a[t] * (short + max(-eta, 0.0)) + b[t] * (short + max(eta, 0.0))
+    return total
+
+
+@kernel
+def spline_height(theta: Floats, x: float, low: float, step: float) -> float:
+    """The log-odds of a fitted spline at log₂ minutes `x`; constant beyond the outer knots."""
+    basis = np.empty(N_KNOTS)
+    _basis(x, low, step, basis)
+    return float(theta[0] - (theta[1:] * basis).sum())
+
+
+@kernel
+def spline_crossing(theta: Floats, low: float, step: float, success_rate: float) -> tuple[float, int]:
+    """Where a fitted spline crosses a success rate: nowhere below the first knot (`NO_SUCCESS`: below the range) or above the last (`NO_FAILURE`)."""
+    goal = math.log(success_rate / (1.0 - success_rate))
+    first, last = low, low + step * (N_KNOTS - 1)
+    if spline_height(theta, first, low, step) < goal:
+        return math.nan, NO_SUCCESS
+    if spline_height(theta, last, low, step) > goal:
+        return math.nan, NO_FAILURE
+    for _ in range(60):
+        middle = (first + last) / 2
+        if spline_height(theta, middle, low, step) > goal:
+            first = middle
+        else:
+            last = middle
+    return (first + last) / 2, FITTED
+
+
+@kernel
+def spline_penalty(weights: Floats, n: int) -> float:
+    """The penalty of a spline on weights that add up to 1: that of a normal prior on changes of the slope, for as many tasks as the weights are worth."""
+    squares, total = 0.0, 0.0
+    for t in range(n):
+        squares += weights[t] * weights[t]
+        total += weights[t]
+    return squares / (total * total * _BEND * _BEND)
 
 
 @kernel

@@ -22,10 +22,15 @@ from howsure.results.blocks import Block, Cell, ChartBlock, Download, Method, Se
 from howsure.results.leading import with_lead
 
 __all__ = [
+    "BOUNDS",
+    "COVARIATES",
     "amount",
     "baseline_sections",
+    "bounds_rows",
     "budget_sections",
     "comparison_sections",
+    "covariate_rows",
+    "domain_tables",
     "forecast_sections",
     "held_out_sections",
     "row_estimate",
@@ -43,7 +48,7 @@ _METHOD = (
     "and, far from the tasks' own lengths, with the shape of the curve."
 )
 _JOINT = (
-    "logit P(success) = ability + slope · log2 minutes + task + family + model at task, for all models and tasks at once. Effects of tasks, families and of one model at one task are normal with "
+    "logit P(success) = ability + slope · log2 minutes + {covariates}task + family + model at task, for all models and tasks at once. Effects of tasks, families and of one model at one task are normal with "
     "variances that the data determine (half-t priors); slopes are normal around a common mean. {noise} The posterior is drawn by Gibbs sampling with Pólya–Gamma weights, {n_replicates:,} draws; "
     "{level:.0%} intervals are its quantiles.\n\n"
     "The horizon is marginal: the length at which the average over tasks of that length equals the success rate. The table of typical horizons has those of a task of typical difficulty. "
@@ -60,6 +65,48 @@ _RESAMPLE = {
 }
 
 
+BOUNDS = "Unknown: share of runs whose outcome is not known. Without sampling error; the intervals of the horizons include both ends."
+
+
+def bounds_rows(found: TimeHorizons) -> tuple[list[str], list[list[Cell]]]:
+    """What the unknown outcomes of runs that were cut could make of the horizons: columns and rows, in the order of the horizons."""
+    by_key = {(row["model"], row["success_rate"]): row for row in found.tables["bounds"].rows(named=True)}
+
+    def between(model: str, rate: float) -> str:
+        if found.minutes(model, rate).state != "ok":
+            return "–"
+        ends = [by_key[model, rate][name] for name in ("minutes_least", "minutes_most")]
+        return " to ".join("open" if end is None else duration(end) for end in ends)
+
+    rates = found.success_rates
+    rows: list[list[Cell]] = [
+        [
+            fit.model,
+            f"{by_key[fit.model, rates[0]]['share_unknown']:.0%}",
+            *(between(fit.model, rate) for rate in rates),
+        ]
+        for fit in found.ranked
+    ]
+    return ["model", "unknown", *(f"{100 * rate:g} % horizon" for rate in rates)], rows
+
+
+COVARIATES = "Per unit of the covariate, for all models alike. Doublings: how much longer a task would have to be to be as much harder (negative: shorter)."
+
+
+def covariate_rows(found: TimeHorizons) -> tuple[list[str], list[list[Cell]]]:
+    """The effects of covariates of tasks: columns and rows."""
+    rows: list[list[Cell]] = [
+        [
+            row["covariate"],
+            *(told(row_estimate(row, found.level, name), _signed) for name in ("log_odds", "doublings")),
+            f"{row['mean']:.3g} ± {row['sd']:.3g}",
+        ]
+        for row in found.tables["covariates"].rows(named=True)
+    ]
+    level = f"[{found.level:.0%}]"
+    return ["covariate", f"log-odds of success {level}", f"doublings {level}", "mean ± SD of tasks"], rows
+
+
 def time_sections(found: TimeHorizons) -> list[Section]:
     """Horizons with curves and replicates, and what they are sensitive to."""
     charts = found.charts()
@@ -74,13 +121,17 @@ def time_sections(found: TimeHorizons) -> list[Section]:
         said = (
             f"Human times have a stated error of {noise:g} doublings." if noise else "Human times are taken as exact."
         )
-        method = _JOINT.format(noise=said, n_replicates=settings["n_replicates"], level=settings["level"])
+        told_of = "".join(f"effect · {name} + " for name in settings.get("covariates", ()))
+        method = _JOINT.format(
+            covariates=told_of, noise=said, n_replicates=settings["n_replicates"], level=settings["level"]
+        )
     own = [ChartBlock(chart) for name, chart in charts.items() if name != "sensitivity"]
     blocks: list[Block] = [
         Text(_summary(found)),
         own[0],
         _horizons(found),
         *own[1:],
+        *([] if found.data.cut is None else [TableBlock(*bounds_rows(found), BOUNDS)]),
         *([] if found.joint is None else _typical(found)),
         Method(method),
         Download("time_horizons.csv", csv_text(found.to_frame())),
@@ -122,7 +173,8 @@ def trend_sections(found: HorizonTrend) -> list[Section]:
     )
     charts = [ChartBlock(chart) for chart in found.charts().values()]
     download = Download("trend.csv", csv_text(found.to_frame()))
-    blocks: list[Block] = [Text(text), *charts, table, Method(method), download]
+    by_domain = [TableBlock(columns, own, caption) for _, columns, own, caption in domain_tables(found)]
+    blocks: list[Block] = [Text(text), *charts, table, *by_domain, Method(method), download]
     return [
         Section(
             "How fast do horizons double?",
@@ -130,6 +182,44 @@ def trend_sections(found: HorizonTrend) -> list[Section]:
             found=[f"The longest time horizon doubles in {found.doubling_text}."],
         )
     ]
+
+
+def domain_tables(found: HorizonTrend) -> list[tuple[str, list[str], list[list[Cell]], str]]:
+    """The trends by domain and the differences between domains: title, columns, rows and caption of each table."""
+    if found.domains is None or found.differences is None:
+        return []
+    level = found.doubling.level
+    rows: list[list[Cell]] = [
+        [row["domain"], told(row_estimate(row, level, "doubling_days"), _days), _growth(row, "per_year", ".2f"), row["n_frontier"]]
+        for row in found.domains.rows(named=True)
+    ]  # fmt: skip
+    pairs: list[list[Cell]] = [
+        [row["a"], row["b"], _growth(row, "difference", "+.2f")] for row in found.differences.rows(named=True)
+    ]
+    interval = f"[{level:.0%}]"
+    return [
+        ("The trend by domain", ["domain", f"doubling time, days {interval}", f"doublings per year {interval}", "models of the frontier"], rows,
+         "Horizons on the tasks of each domain alone, and the frontier of each."),
+        ("Differences between domains", ["a", "b", f"a − b, doublings per year {interval}"], pairs,
+         "The same models are left out of both lines, so what they have in common cancels. The intervals are not corrected for the number of pairs."),
+    ]  # fmt: skip
+
+
+def _growth(row: Mapping[str, Any], name: str, form: str) -> str:
+    """Doublings per year with their interval, whose ends may be open to both sides."""
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    if value is None:
+        return str(row[f"{name}_state"]).replace("_", " ")
+    ends = "−∞" if low is None else format(low, form), "∞" if high is None else format(high, form)
+    return f"{format(value, form)} [{ends[0]}, {ends[1]}]"
+
+
+def _days(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}"
 
 
 def comparison_sections(found: HorizonComparison) -> list[Section]:
@@ -350,6 +440,7 @@ def _typical(found: TimeHorizons) -> list[Block]:
             [list(row) for row in spreads.rows()],
             "How much tasks of the same length differ, in log-odds.",
         ),
+        *([TableBlock(*covariate_rows(found), COVARIATES)] if "covariates" in found.tables else []),
     ]
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from howsure.errors import OptionError
-from howsure.horizon.run_counts import ModelCounts
-from howsure.horizon.time_horizon.curves import WEIGHTS, SuccessCurves, Timed, fit_curves, timed, weibull_minutes
+from howsure.horizon.run_counts import UNKNOWN_AS, ModelCounts
+from howsure.horizon.time_horizon.curves import CURVES, WEIGHTS, SuccessCurves, Timed, curve_minutes, fit_curves, timed
 from howsure.horizon.time_horizon.joint import draw_joint
 from howsure.horizon.time_horizon.kernels import ABSENT
 from howsure.results import Provenance, Result
@@ -28,7 +28,7 @@ FACTORS = {
     "regularisation": "another penalty on the slope",
     "weights": "other weights of runs",
     "model": "another model of success",
-    "curve": "another curve: Weibull, with a hazard of failure per minute",
+    "curve": "another curve: Weibull, with a hazard of failure per minute, or a monotone spline of the log-odds",
     "noise": "another error of the human times; standard deviation in doublings",
     "censored": "minutes that are a lower bound, multiplied by a factor",
 }
@@ -105,10 +105,16 @@ def vary(
         (
             factor,
             setting,
-            _in_order(data, timed(counts, weights=weights, regularisation=data.regularisation, noise=noise)),
+            _in_order(
+                data,
+                timed(
+                    counts, weights=weights, regularisation=data.regularisation, noise=noise,
+                    unknown_as=UNKNOWN_AS.get(setting, "failure"),
+                ),
+            ),
         )
         for (factor, setting), counts in (others or {}).items()
-    ]
+    ]  # fmt: skip
     rows = [
         Variation(model, one, factor, setting, _times(ratio))
         for factor, setting, curves in changed
@@ -116,10 +122,13 @@ def vary(
         for model, ratio in zip(data.counts.models, _ratio(curves, base, one), strict=True)
     ]
     rows += [
-        Variation(model, one, "curve", "weibull", _times(ratio))
+        Variation(model, one, "curve", curve, _times(ratio))
+        for curve in CURVES[1:]
         for one in success_rates
         for model, ratio in zip(
-            data.counts.models, replicate_differences(weibull_minutes(data, one), base.log2_minutes(one)), strict=True
+            data.counts.models,
+            replicate_differences(curve_minutes(data, curve, one), base.log2_minutes(one)),
+            strict=True,
         )
     ]
     order = {factor: place for place, factor in enumerate(FACTORS)}
@@ -139,10 +148,11 @@ def vary_joint(
     *,
     noise: float | None,
     has_ceiling: bool,
+    covariates: Sequence[str] = (),
     seed: int = 0,
 ) -> Sensitivity:
     """The joint model's horizons with other errors of the human times and with the logistic model, beside those that are reported."""
-    joint = partial(draw_joint, n=_DRAWS, seed=seed)
+    joint = partial(draw_joint, n=_DRAWS, covariates=covariates, seed=seed)
     changed = [
         ("noise", f"{spread:g}", joint(with_noise(data, spread), has_ceiling=has_ceiling).middle)
         for spread in NOISES
@@ -155,6 +165,8 @@ def vary_joint(
             joint(data, has_ceiling=not has_ceiling).middle,
         )
     ]
+    if covariates:
+        changed += [("model", "no covariates", joint(data, has_ceiling=has_ceiling, covariates=()).middle)]
     changed += [("model", "logistic", fit_curves(data))]
     rows = [
         Variation(model, one, factor, setting, _times(ratio))
@@ -190,7 +202,7 @@ def _settings(data: Timed, weights: str) -> Iterator[_Changed]:
             yield "regularisation", f"{penalty:g}", fit_curves(replace(data, regularisation=penalty))
     for other in WEIGHTS:
         if other != weights:
-            changed = timed(data.counts, weights=other, regularisation=data.regularisation)
+            changed = timed(data.counts, weights=other, regularisation=data.regularisation, unknown_as=data.unknown_as)
             yield "weights", other, fit_curves(changed)
 
 

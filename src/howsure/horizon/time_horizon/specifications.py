@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -19,10 +19,19 @@ from howsure.compute import replicate
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.horizon.run_counts import ModelCounts, model_counts
-from howsure.horizon.time_horizon.curves import FARTHEST, WEIGHTS, SuccessCurves, Timed, fit_curves, robust_ends, timed
+from howsure.horizon.time_horizon.curves import (
+    CURVES,
+    FARTHEST,
+    WEIGHTS,
+    SuccessCurves,
+    Timed,
+    fit_curves,
+    robust_ends,
+    timed,
+)
 from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SUCCESS, refit_cells
 from howsure.horizon.time_horizon.published import DatedHorizons
-from howsure.horizon.time_horizon.states import horizon
+from howsure.horizon.time_horizon.states import censored_horizon, horizon
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, Specification
 from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.stats.bootstrap import hierarchical_weights
@@ -45,12 +54,11 @@ __all__ = [
     "trend_draws",
 ]
 
-CURVES = ("logistic", "weibull")
-"""``logistic``: σ(α + β log₂ minutes); ``weibull``: exp(−(minutes/scale)^shape), a hazard of failure that changes with the length."""
-
 _KWA = "Kwa et al. 2025, arXiv:2503.14499"
 _RECENT = datetime.date(2024, 1, 1)  # since when METR sees horizons double faster
 _FEWEST_DATES = 3
+_AALEN = "right-censoring: Aalen and Johansen 1978"
+_GOOD = np.arange(8) % 2 == 1  # which kinds of runs are successes
 _MARCH = "METR, note on time horizons, March 2026"
 
 
@@ -59,7 +67,8 @@ class HorizonCells:
     """Runs of the claim's models, counted by task and by what a specification may treat differently.
 
     ``runs`` has shape (models, tasks, 8): 4 kinds of runs (neither cut nor ended by an error; cut at a limit; ended by an error; both), failures and then
-    successes of each. ``is_measured`` and ``is_public`` describe tasks.
+    successes of each. ``is_measured`` and ``is_public`` describe tasks. ``censored`` has the counts with cut runs as censored, where runs were cut: as they are, and without runs that
+    an error ended, by the option of ``errors``.
     """
 
     models: tuple[str, ...]
@@ -68,6 +77,7 @@ class HorizonCells:
     is_measured: Bools
     is_public: Bools
     notes: tuple[str, ...]
+    censored: Mapping[str, ModelCounts] = field(default_factory=dict)
 
     @cached_property
     def x(self) -> Floats:
@@ -76,11 +86,14 @@ class HorizonCells:
 
     def counts_under(self, specification: Specification) -> ModelCounts:
         """What is fitted under a specification: successes and runs per model and task."""
-        kept = self.runs[:, :, _kept(specification)]
-        n, successes = kept.sum(axis=2), kept[:, :, 1::2].sum(axis=2)
-        tasks = self.tasks_under(specification)
+        kept, tasks = _kept(specification), self.tasks_under(specification)
+        n, successes = self.runs[:, :, kept].sum(axis=2), self.runs[:, :, kept & _GOOD].sum(axis=2)
+        unknown = None
+        if specification.get("limits") == "censored":
+            own = self.censored[specification.get("errors", "scored")]
+            n, successes, unknown = own.n, own.successes, own.unknown
         n, successes = np.where(tasks, n, 0), np.where(tasks, successes, 0)
-        return replace(self.counts, models=self.models, successes=successes, n=n)
+        return replace(self.counts, models=self.models, successes=successes, n=n, unknown=unknown)
 
     def tasks_under(self, specification: Specification) -> Bools:
         """The tasks that a specification includes."""
@@ -135,10 +148,28 @@ def horizon_cells(attempts: Attempts, models: Sequence[str]) -> HorizonCells:
     measured = tasks_with("human_source", pl.col("human_source").cast(pl.String) == "baseline")
     public = tasks_with("public", pl.col("public").cast(pl.String).str.to_lowercase().is_in(["yes", "true", "1"]))
     kept = counts.of_tasks(known)
+    censored = {}
+    if runs[:, known][:, :, [2, 6]].any():
+        censored = {way: _censored(attempts, models, kept, way) for way in ("scored", "drop")}
     return HorizonCells(
         tuple(models), kept, runs[:, known], measured[known], public[known],
-        (*counts.notes, *([f"{int((~known).sum())} tasks without minutes are excluded."] if not known.all() else [])),
+        (*counts.notes, *([f"{int((~known).sum())} tasks without minutes are excluded."] if not known.all() else [])), censored,
     )  # fmt: skip
+
+
+def _censored(attempts: Attempts, models: Sequence[str], kept: ModelCounts, errors: str) -> ModelCounts:
+    """The counts of some models at some tasks with cut runs as censored, as `time_horizons` has them."""
+    own = model_counts(attempts, limits="censored", errors=errors)
+    n, successes, unknown = (np.zeros((len(models), len(kept.tasks))) for _ in range(3))
+    place = {task: k for k, task in enumerate(own.tasks["task"])}
+    there = [k for k, task in enumerate(kept.tasks["task"]) if task in place]
+    columns = [place[kept.tasks["task"][k]] for k in there]
+    for m, name in enumerate(models):
+        if name in own.models:
+            row = own.index(name)
+            n[m, there], successes[m, there] = own.n[row, columns], own.successes[row, columns]
+            unknown[m, there] = 0 if own.unknown is None else own.unknown[row, columns]
+    return replace(kept, models=tuple(models), n=n.astype(np.int64), successes=successes, unknown=unknown)
 
 
 def time_choices(cells: HorizonCells) -> Choices:
@@ -197,7 +228,8 @@ def time_choices(cells: HorizonCells) -> Choices:
                 f"What do runs count as that were cut at a limit ({by_kind[1] + by_kind[3]:,} of {by_kind.sum():,})?",
                 (
                     o("scored", "a run that did not finish within its budget did not succeed", _KWA),
-                    o("drop", "the limit, not the ability, may have ended the run", "runs as censored, without a model of why"),
+                    o("drop", "the limit, not the ability, may have ended the run", "tasks count as before, by their other runs"),
+                    *([o("censored", "the outcome is unknown; the interval includes that all of these runs failed", _AALEN)] if cells.censored else []),
                 ),
             )
         )  # fmt: skip
@@ -409,12 +441,20 @@ def horizon_estimates(
             if plan.curve == 0 and n.any():
                 base = plan.base.of(m)
                 ends = robust_ends(plan.data, m, success_rate, level) if base.outcome == FITTED else None
-                own.append(horizon(base, None, cells.x[n > 0], success_rate, level, int(n.sum()), ends=ends))
+                one = horizon(base, None, cells.x[n > 0], success_rate, level, int(n.sum()), ends=ends)
+                is_whole = plan.data.cut is None
+                own.append(one if is_whole else censored_horizon(plan.data, m, one, success_rate, level)[0])
             elif np.isfinite(points[place, m]):
                 interval = replicate_interval(drawn[:, place, m], expanded_level(level, _df(cells, plan.used)))
                 own.append(interval.estimate(float(points[place, m]), level=level).map(math.exp2))
             else:
-                own.append(Estimate.without("undefined", "no curve that falls with length, or no run", level=level))
+                own.append(
+                    Estimate.without(
+                        "undefined",
+                        "no curve that falls with length, no run, or no crossing within the lengths of the tasks",
+                        level=level,
+                    )
+                )
     return found
 
 
@@ -465,11 +505,13 @@ class SpecificationPlan:
     base: SuccessCurves
     start: Floats
     data: Timed
+    known: Floats | None = None
 
     def refit(self, copies: Floats, runs: Ints, success_rate: float) -> Floats:
-        """log₂ minutes of each replicate and model."""
+        """log₂ minutes of each replicate and model; ``known`` is what censored counts add to `runs`."""
+        counted = runs if self.known is None else runs + self.known[: runs.shape[1]]
         crossing, outcome = refit_cells(
-            copies, runs, self.kept, self.used, self.x, self.unknown, self.weight, self.start, self.penalty, self.curve,
+            copies, counted, self.kept, self.used, self.x, self.unknown, self.weight, self.start, self.penalty, self.curve,
             success_rate,
         )  # fmt: skip
         crossing = np.where(np.abs(crossing) > FARTHEST, np.copysign(np.inf, crossing), crossing)
@@ -483,22 +525,31 @@ def plan_of(cells: HorizonCells, specification: Specification) -> SpecificationP
     curve = specification.get("curve", "logistic")
     if curve not in CURVES:
         raise OptionError.unknown("curve", curve, CURVES)
+    counts = cells.counts_under(specification)
     data = timed(
-        _weighable(cells.counts_under(specification)),
+        _weighable(counts),
         weights=specification.get("weights", "invsqrt"),
         regularisation=float(specification.get("regularisation", "1e-05")),
         noise=float(specification.get("minutes_noise", "0")),
+        unknown_as="random",
     )
-    is_empty = cells.counts_under(specification).n.sum(axis=1) == 0
-    data = replace(data, counts=cells.counts_under(specification))
+    is_empty = counts.n.sum(axis=1) == 0
+    data = replace(data, counts=counts)
     base = fit_curves(data)
     base = replace(base, outcome=np.where(is_empty, ABSENT, base.outcome))
     start = np.nan_to_num(np.column_stack([base.intercept, base.slope]))
     kept, used = _kept(specification), cells.tasks_under(specification)
-    curve_number = CURVES.index(curve)
+    known = None
+    if counts.unknown is not None:
+        # successes and failures of known outcome, with the weights that runs have which spent more; kept kinds of single runs are taken off again
+        known = np.zeros(cells.runs.shape)
+        whole = counts.n * (1 - counts.unknown)
+        known[:, :, 0] = whole - counts.successes - cells.runs[:, :, kept & ~_GOOD].sum(axis=2)
+        known[:, :, 1] = counts.successes - cells.runs[:, :, kept & _GOOD].sum(axis=2)
     return SpecificationPlan(
-        kept, used, data.weight, data.regularisation, data.lengths, data.unknown, curve_number, base, start, data
-    )
+        kept=kept, used=used, weight=data.weight, penalty=data.regularisation, x=data.lengths, unknown=data.unknown, curve=CURVES.index(curve),
+        base=base, start=start, data=data, known=known,
+    )  # fmt: skip
 
 
 def _weighable(counts: ModelCounts) -> ModelCounts:
@@ -513,6 +564,8 @@ def _kept(specification: Specification) -> Bools:
     kept = np.ones(8, dtype=np.bool_)
     if specification.get("limits") == "drop":
         kept &= kind % 2 == 0
+    if specification.get("limits") == "censored":
+        kept &= (kind % 2 == 0) | _GOOD  # a cut run that succeeded did
     if specification.get("errors") == "drop":
         kept &= kind < 2
     return kept

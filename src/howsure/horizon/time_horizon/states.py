@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from howsure.estimates import Estimate, State
-from howsure.horizon.time_horizon.curves import FARTHEST, SuccessCurves
+from howsure.horizon.time_horizon.curves import FARTHEST, SuccessCurves, Timed, outcome_bounds, robust_ends
 from howsure.horizon.time_horizon.kernels import ABSENT, FITTED, NO_FAILURE, NO_SLOPE, NO_SUCCESS, SEPARATED
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_interval
 
-__all__ = ["FAILED", "OUTCOMES", "horizon"]
+__all__ = ["FAILED", "OUTCOMES", "censored_horizon", "horizon"]
 
 OUTCOMES = {
     FITTED: "fitted",
@@ -82,6 +82,38 @@ def horizon(
         low=edges[0] if found.low_state == "below_range" and edges[0] < value else found.low,
         high=edges[1] if found.high_state == "above_range" and edges[1] > value else found.high,
     )
+
+
+def censored_horizon(
+    data: Timed, model: int, found: Estimate, success_rate: float, level: float
+) -> tuple[Estimate, float | None, float | None]:
+    """An estimate whose interval includes all outcomes that one model's censored runs may have had; and the shortest and longest horizon of these, without sampling error.
+
+    The interval reaches from the lower end at the outcomes that make the horizon shortest to the upper end at those that make it longest (`outcome_bounds`).
+    """
+    assert data.cut is not None
+    if not data.cut[model].any():
+        return found, found.value, found.value
+    bounds = outcome_bounds(data, model, success_rate)
+    least, most = (2.0**crossing if math.isfinite(crossing) else None for crossing, _ in bounds)
+    if found.state in ("below_range", "above_range") and bounds[0][0] != bounds[1][0]:
+        why = f"{found.reason}, but the outcomes of runs that were cut are unknown"
+        return Estimate.without("undefined", why, level=level), least, most
+    if found.state != "ok" or "too_few" in (found.low_state, found.high_state):
+        return found, least, most
+    (low, _), (_, high) = (
+        robust_ends(changed, 0, success_rate, level) if math.isfinite(crossing) else (-math.inf, math.inf)
+        for crossing, changed in bounds
+    )
+    low = min(low, -math.inf if found.low is None else math.log2(found.low))
+    high = max(high, math.inf if found.high is None else math.log2(found.high))
+    ends: list[tuple[float | None, State]] = [
+        (2.0**end, "ok") if abs(end) <= FARTHEST else (None, "unbounded") for end in (low, high)
+    ]
+    reason = "; ".join(filter(None, (found.reason, "some outcomes are unknown")))
+    (low_end, low_state), (high_end, high_state) = ends
+    widened = replace(found, low=low_end, high=high_end, low_state=low_state, high_state=high_state, reason=reason)
+    return widened, least, most
 
 
 def _beyond(value: float, edges: tuple[float, float]) -> str:

@@ -1,3 +1,5 @@
+const GAVE_UP = "(gave up)";
+
 // Values one at a time. What was shown before is gone: it is neither kept on the screen nor reachable by going back.
 class GameScreen extends Screen {
   elements() {
@@ -5,15 +7,17 @@ class GameScreen extends Screen {
     this.value = make("div", { class: this.screen.fixed_width ? "value fixed" : "value", dir: "auto" });
     this.shown = make("div", { class: "shown", role: "status" }, this.counter, this.value);
     this.box = make("div", { class: "reply" });
+    this.giving = button(worded("give_up"), () => this.giveUp(), { class: "quiet" });
     this.verdict = make("p", { class: "verdict", tabindex: -1 });
     this.intro = make("div", {}, ...paragraphs(this.screen.text));
     this.isTold = false;
     this.draw();
-    return [this.intro, this.shown, this.box, this.verdict];
+    return [this.intro, this.shown, this.box, this.giving, this.verdict];
   }
 
   isOver() {
     const { steps } = this.record;
+    if (this.screen.gives_up && steps.at(-1)?.answer === GAVE_UP) return true;
     if (!steps.length || steps.length >= this.screen.steps.length) return steps.length > 0;
     const mark = this.mark(steps.length - 1);
     return (this.screen.stop === "wrong" && mark === false) || (this.screen.stop === "right" && mark === true);
@@ -34,6 +38,7 @@ class GameScreen extends Screen {
     this.holds = isPlaying;
     this.intro.hidden = this.record.begun;
     this.shown.hidden = this.box.hidden = !isPlaying;
+    this.giving.hidden = !this.screen.gives_up || !isPlaying || this.isTold;
     this.label = isPlaying ? (this.isTold ? worded("next") : worded("send")) : this.record.begun ? worded("next") : worded("start");
     if (isPlaying && !this.isTold) this.show(this.record.steps.length);
     if (this.record.begun && !isPlaying) this.end();
@@ -86,6 +91,13 @@ class GameScreen extends Screen {
     record.open_ms = 0;
     if (this.screen.tells) this.tell();
     else this.turn();
+  }
+
+  giveUp() {
+    const { record } = this;
+    record.steps.push({ answer: GAVE_UP, ms: record.open_ms });
+    record.open_ms = 0;
+    this.turn();
   }
 
   tell() {
