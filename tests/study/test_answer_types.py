@@ -13,6 +13,7 @@ from howsure.stats.ordinal import simulate_ordinal
 from howsure.stats.paired_comparisons import simulate_comparisons, simulate_rankings
 from howsure.stats.spans import simulate_spans
 from howsure.study.answer_types import AnswerAnalysis, read_answers
+from howsure.study.sections import answer_tables
 from howsure.tables import Ratings, Votes
 
 
@@ -343,3 +344,21 @@ def test_dimensions_with_other_scales_have_charts_of_their_own_and_reasons_are_t
     assert told.count("Report ICC(2,k)") == 1
     tables = told[: told.index("Report ICC")]
     assert max(len(line.rstrip()) for line in tables.splitlines()) <= 100
+
+
+def test_many_raters_keep_the_comparison_at_the_same_prompts_and_show_both_ends():
+    """So many raters that their combinations with systems cannot be fitted: those go, not the prompts that systems share."""
+    frame = likert(n_items=10, n_raters=410, group_effects=(0, 1.2), missing=0.5, seed=5)
+    found = study.analyze(frame, answers="ratings", all_raters=True)
+    notes = " ".join(found.provenance.notes)
+    assert "without random effects of rater × system" in notes
+    assert "without random effects of cluster" not in notes
+    by_method = {row["statistic"]: row for row in found.to_frame("differences").iter_rows(named=True)}
+    means, odds = by_method["difference of means"], by_method["log odds ratio (ordinal model)"]
+    assert max(means["p"], odds["p"]) < 0.001
+    table = next(block for block in answer_tables(found, is_short=True) if block.caption.startswith("Raters"))
+    assert "of 410" in table.caption
+    assert len(table.rows) == 10
+    shown = found.extreme_raters(5)["value"]
+    every = found.to_frame("raters")["value"].sort()
+    assert shown.to_list() == [*every.head(5), *every.tail(5)]

@@ -123,6 +123,22 @@ class AnswerAnalysis(Result):
         """``agreement``, ``systems``, ``differences``, ``raters``, ``labels``, ``confusion`` and ``exclusions``, where they have rows."""
         return dict(self.rows)
 
+    def extreme_raters(self, n_each: int) -> pl.DataFrame:
+        """Rows of the table ``raters``: all, or of more than twice ``n_each`` raters those with the lowest and the highest values of each dimension, in their order.
+
+        Parameters
+        ----------
+        n_each : int
+            How many raters from each end.
+        """
+        rows = self.tables["raters"]
+        if rows["rater"].n_unique() <= 2 * n_each:
+            return rows
+        ordered = [
+            part.drop_nulls("value").sort("value", maintain_order=True) for part in rows.partition_by("dimension")
+        ]
+        return pl.concat([part for one in ordered for part in (one.head(n_each), one.tail(n_each))])
+
     def as_dict(self) -> dict[str, Any]:
         """The tables, which coefficients to report and why, and the sentences."""
         more = {"answers": self.answers, "reasons": dict(self.reasons), "sentences": list(self.sentences)}
@@ -492,7 +508,8 @@ def _ordered(frame: pl.DataFrame, name: str, level: float, found: _Found) -> Non
         group = frame["system"].to_list()
         random["rater × system"] = [f"{rater} × {system}" for rater, system in zip(random["rater"], group, strict=True)]
     fit = fit_ordinal(frame["value"], random, group=group, each="rater", level=level)
-    for extra in ("cluster", "rater × system"):
+    # among so many raters their tastes for systems average out; without clusters a comparison at the same prompts would be lost
+    for extra in ("rater × system", "cluster"):
         if isinstance(fit, str) and "levels of random effects" in fit and extra in random:
             found.notes.append(f"{name}: the ordinal model is fitted without random effects of {extra} ({fit}).")
             del random[extra]

@@ -237,6 +237,7 @@ def _without_empty(table: TableBlock) -> TableBlock:
 
 
 _FEW = 6  # coefficients that are all shown at a terminal
+_RATERS = 20  # that are shown from each end of many; a quarter of them at a terminal
 
 
 def answer_tables(found: AnswerAnalysis, *, is_short: bool = False) -> list[TableBlock]:
@@ -259,6 +260,11 @@ def answer_tables(found: AnswerAnalysis, *, is_short: bool = False) -> list[Tabl
         if name not in tables:
             continue
         frame = tables[name]
+        if name == "raters" and found.answers != "spans":
+            n_raters, n_each = frame["rater"].n_unique(), _RATERS // 4 if is_short else _RATERS
+            frame = found.extreme_raters(n_each)
+            if n_raters > 2 * n_each:
+                title = f"Raters: the {n_each} with the lowest and the {n_each} with the highest values, of {n_raters:,} (raters.csv has all)"
         if is_short and name == "agreement" and len(frame) > _FEW:
             usual = ("krippendorff_ordinal", "krippendorff_interval", "cronbach_alpha", "percent_agreement", "gwet_ac1")
             is_usual = pl.col("coefficient").is_in(usual) & (pl.col("value_state") == "ok")
