@@ -9,10 +9,11 @@ import pytest
 from howsure import study
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.stats.latent_classes import simulate_labels
+from howsure.stats.means import mean
 from howsure.stats.ordinal import simulate_ordinal
 from howsure.stats.paired_comparisons import simulate_comparisons, simulate_rankings
 from howsure.stats.spans import simulate_spans
-from howsure.study.answer_types import AnswerAnalysis, read_answers
+from howsure.study.answer_types import AnswerAnalysis, mean_rating, read_answers
 from howsure.study.sections import answer_tables
 from howsure.tables import Ratings, Votes
 
@@ -362,3 +363,25 @@ def test_many_raters_keep_the_comparison_at_the_same_prompts_and_show_both_ends(
     shown = found.extreme_raters(5)["value"]
     every = found.to_frame("raters")["value"].sort()
     assert shown.to_list() == [*every.head(5), *every.tail(5)]
+
+
+def test_few_raters_are_told_how_often_their_intervals_hold():
+    two, five = (study.analyze(likert(n_raters=n), answers="ratings").provenance.notes for n in (2, 5))
+    assert any("2 raters say little" in note and "86 to 96 %" in note for note in two)
+    assert not any("say little" in note for note in five)
+    protocol = study.analyze(study.simulate(n_pairs=5, crowd=study.Crowd(3), seed=1).ratings)
+    assert any("3 raters say little" in note for note in protocol.provenance.notes)
+
+
+def test_one_rating_per_item_counts_raters_not_items():
+    """Items alone would claim a third of the width: raters differ, and each has ten items of their own."""
+    rng = np.random.default_rng(3)
+    cells = np.full((50, 5), np.nan)
+    rater = np.arange(50) % 5
+    cells[np.arange(50), rater] = np.clip(
+        np.round(3 + rng.normal(0, 0.5, 50) + np.array([-1.5, -0.5, 0, 0.8, 1.4])[rater]), 1, 5
+    )
+    found = mean_rating(cells, None, 0.95, (1.0, 5.0))
+    over_items = mean(cells[np.arange(50), rater], bounds=(1.0, 5.0)).estimate
+    assert found.value == pytest.approx(over_items.value)
+    assert found.width > 2.5 * over_items.width

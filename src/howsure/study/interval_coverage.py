@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtr
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
@@ -25,6 +26,7 @@ from howsure.stats.paired_comparisons import bradley_terry, plackett_luce, simul
 from howsure.stats.sequences import mean_sequence
 from howsure.stats.spans import simulate_spans, span_agreement
 from howsure.stats.system_differences import system_differences
+from howsure.study.answer_types import mean_rating
 
 __all__ = ["CASES", "StudyCoverage", "coverage", "draw_judged"]
 
@@ -210,6 +212,39 @@ def _no_false_alarm(rng: np.random.Generator, level: float, *, noise: float) -> 
 
 # systems, raters and categories
 
+_STEPS = np.array([-1.8, -0.6, 0.6, 1.8])
+
+
+def _mean_rating(
+    rng: np.random.Generator,
+    level: float,
+    *,
+    n: int,
+    raters: int,
+    item_sd: float = 1.0,
+    rater_sd: float = 0.5,
+    shift: float = 0.0,
+    missing: float = 0.0,
+    is_nested: bool = False,
+    n_clusters: int = 0,
+) -> tuple[Estimate, float]:
+    """Ratings from 1 to 5 by raters with severities; ``shift`` piles them up at the top, ``is_nested`` has one rating per item."""
+    cluster = np.arange(n) % n_clusters if n_clusters else np.arange(n)
+    item = rng.normal(0, 1, n)
+    if n_clusters:
+        item = np.sqrt(0.6) * rng.normal(0, 1, n_clusters)[cluster] + np.sqrt(0.4) * item
+    felt = shift + item_sd * item[:, None] + rater_sd * rng.normal(0, 1, raters) + rng.normal(0, 1, (n, raters))
+    cells = np.searchsorted(_STEPS, felt) + 1.0
+    cells[rng.random((n, raters)) < missing] = np.nan
+    if is_nested:
+        cells[np.arange(n)[:, None] % raters != np.arange(raters)] = np.nan
+    is_there = ~np.isnan(cells)
+    rows, columns = is_there.any(axis=1), is_there.any(axis=0)
+    bounds = (float(np.nanmin(cells)), float(np.nanmax(cells)))
+    labels = [str(one) for one in cluster[rows]] if n_clusters else None
+    truth = 1 + float(ndtr((shift - _STEPS) / np.sqrt(item_sd**2 + rater_sd**2 + 1)).sum())
+    return mean_rating(cells[rows][:, columns], labels, level, bounds if bounds[0] < bounds[1] else None), truth
+
 
 def _systems(rng: np.random.Generator, level: float, *, n: int, raters: int, per_item: int) -> tuple[Estimate, float]:
     """Two systems' answers to n items, each item rated by some of the raters; both sides vary."""
@@ -335,6 +370,27 @@ CASES: list[Case] = [
     ("mean label, clusters", "15 of 60 clusters of 5", partial(_judged, n=300, n_labels=75, n_clusters=60)),
     ("difference of two judges", "40 items, 4 raters", partial(_judge_pair, n=40)),
     ("no false alarm of drift", "30 anchors, 20 runs", partial(_no_false_alarm, noise=0.5)),
+    (
+        "mean rating",
+        "12 items × 2 raters who differ much",
+        partial(_mean_rating, n=12, raters=2, item_sd=0.5, rater_sd=1.0),
+    ),
+    ("mean rating", "50 items × 2 raters", partial(_mean_rating, n=50, raters=2)),
+    ("mean rating", "50 items × 2 raters who do not differ", partial(_mean_rating, n=50, raters=2, rater_sd=0.0)),
+    ("mean rating", "50 items × 3 raters", partial(_mean_rating, n=50, raters=3)),
+    (
+        "mean rating",
+        "12 items × 5 raters who differ much",
+        partial(_mean_rating, n=12, raters=5, item_sd=0.5, rater_sd=1.0),
+    ),
+    ("mean rating", "50 items × 8 raters, most at the top", partial(_mean_rating, n=50, raters=8, shift=2.2)),
+    ("mean rating", "24 items × 8 raters, 40 % missing", partial(_mean_rating, n=24, raters=8, missing=0.4)),
+    ("mean rating", "24 items in 6 clusters × 5 raters", partial(_mean_rating, n=24, raters=5, n_clusters=6)),
+    (
+        "mean rating",
+        "50 items, 5 raters, 1 rating per item",
+        partial(_mean_rating, n=50, raters=5, rater_sd=1.0, is_nested=True),
+    ),
     ("difference of systems", "10 items × 5 raters", partial(_systems, n=10, raters=5, per_item=5)),
     ("difference of systems", "30 items, 8 raters, 3 per item", partial(_systems, n=30, raters=8, per_item=3)),
     ("ordinal model, systems", "10 items × 5 raters", partial(_ordered, n=10, raters=5)),
