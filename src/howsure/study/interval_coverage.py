@@ -203,10 +203,15 @@ def _judge_pair(rng: np.random.Generator, level: float, *, n: int) -> tuple[Esti
     return compare_judges(judges, people, level=level)[1][0].difference, _true_agreement_difference()
 
 
-def _no_false_alarm(rng: np.random.Generator, level: float, *, noise: float) -> tuple[Estimate, float]:
-    """An interval that contains 0 unless an alarm was raised in 20 runs without a change."""
+def _no_false_alarm(
+    rng: np.random.Generator, level: float, *, noise: float, shared: float = 0.0
+) -> tuple[Estimate, float]:
+    """An interval that contains 0 unless an alarm was raised in 20 runs without a change; ``shared`` is noise that all items of a run have in common."""
     seed = int(rng.integers(2**31))
-    found = drift_alarm(simulate_runs(noise=noise, seed=seed), level=level, seed=seed)
+    runs = simulate_runs(noise=noise, seed=seed)
+    if shared:
+        runs = np.clip(np.round(runs + rng.normal(0, 0.3, runs.shape) + rng.normal(0, shared, (len(runs), 1))), 1, 5)
+    found = drift_alarm(runs, level=level, seed=seed)
     return (Estimate(0.0, -1.0, 1.0, level) if found.alarm_at is None else Estimate(1.0, 0.5, 1.5, level)), 0.0
 
 
@@ -370,6 +375,11 @@ CASES: list[Case] = [
     ("mean label, clusters", "15 of 60 clusters of 5", partial(_judged, n=300, n_labels=75, n_clusters=60)),
     ("difference of two judges", "40 items, 4 raters", partial(_judge_pair, n=40)),
     ("no false alarm of drift", "30 anchors, 20 runs", partial(_no_false_alarm, noise=0.5)),
+    (
+        "no false alarm of drift: fails",
+        "the same, noise 0.2 shared by a run",
+        partial(_no_false_alarm, noise=0.5, shared=0.2),
+    ),
     (
         "mean rating",
         "12 items × 2 raters who differ much",
