@@ -79,7 +79,7 @@ def serve(
     stop_when: Annotated[
         str | None,
         typer.Option(
-            help="Take nobody in once this is decided, e.g. 'difference:quality:a:b >= 0' (open link).",
+            help="Take nobody in once this is decided, e.g. 'difference:quality:a:b >= 0', or 'each:quality >= 3' (open link).",
             show_default=False,
         ),
     ] = None,
