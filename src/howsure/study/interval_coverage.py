@@ -23,6 +23,7 @@ from howsure.stats.label_sampling import draw_labels, inclusion_probabilities, j
 from howsure.stats.latent_classes import dawid_skene, simulate_labels
 from howsure.stats.ordinal import fit_ordinal, simulate_ordinal
 from howsure.stats.paired_comparisons import bradley_terry, plackett_luce, simulate_comparisons, simulate_rankings
+from howsure.stats.reliability import intraclass
 from howsure.stats.sequences import mean_sequence
 from howsure.stats.spans import simulate_spans, span_agreement
 from howsure.stats.system_differences import system_differences
@@ -251,6 +252,14 @@ def _mean_rating(
     return mean_rating(cells[rows][:, columns], labels, level, bounds if bounds[0] < bounds[1] else None), truth
 
 
+def _agreement(rng: np.random.Generator, level: float, *, tail: float = np.inf) -> tuple[Estimate, float]:
+    """ICC(2,1) of 20 items × 5 raters; a finite ``tail`` (degrees of freedom of t) puts a few items, raters and ratings far off."""
+    drawn = [rng.normal(size=size) for size in ((20, 1), (1, 5), (20, 5))]
+    if np.isfinite(tail):
+        drawn = [rng.standard_t(tail, one.shape) / np.sqrt(tail / (tail - 2)) for one in drawn]
+    return intraclass(drawn[0] + 0.5 * drawn[1] + drawn[2], level=level)["icc_2_1"], 1 / 2.25
+
+
 def _systems(rng: np.random.Generator, level: float, *, n: int, raters: int, per_item: int) -> tuple[Estimate, float]:
     """Two systems' answers to n items, each item rated by some of the raters; both sides vary."""
     seen = np.argsort(rng.random((n, raters)), axis=1) < per_item
@@ -401,6 +410,8 @@ CASES: list[Case] = [
         "50 items, 5 raters, 1 rating per item",
         partial(_mean_rating, n=50, raters=5, rater_sd=1.0, is_nested=True),
     ),
+    ("ICC(2,1)", "20 items × 5 raters", _agreement),
+    ("ICC(2,1): fails", "20 items × 5 raters, some far off", partial(_agreement, tail=4)),
     ("difference of systems", "10 items × 5 raters", partial(_systems, n=10, raters=5, per_item=5)),
     ("difference of systems", "30 items, 8 raters, 3 per item", partial(_systems, n=30, raters=8, per_item=3)),
     ("ordinal model, systems", "10 items × 5 raters", partial(_ordered, n=10, raters=5)),
