@@ -31,7 +31,7 @@ def few_raters(n_raters: int) -> str:
     n_raters : int
         Number of raters.
     """
-    rates = {2: "86 to 96 %", 3: "about 93 %"}
+    rates = {2: "87 to 96 %", 3: "about 93 %"}
     if n_raters not in rates:
         return ""
     return f"{n_raters} raters say little about how much raters differ: 95 % intervals of means, which are for other raters too, contain the true value in {rates[n_raters]} of simulated studies. From 5 raters on they hold."
