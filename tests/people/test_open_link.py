@@ -209,6 +209,56 @@ def test_flooding_takes_no_more_places_than_an_address_may_have(open_folder, run
         assert len(running.collector.store.seats()) == 5
 
 
+def test_one_address_cannot_keep_all_places_of_a_small_study_but_a_class_room_can_use_them(tmp_path):
+    seats = [f"r{n:03d}" for n in range(12)]
+    store = Store(tmp_path / ANSWERS)
+
+    def come(person, address, now):
+        return store.join(
+            person, f"browser of {person}", address, seats=seats, away_seconds=3600, most_per_address=40, now=now
+        )
+
+    taken = [come(f"p{n}", "one address", 1000.0) for n in range(12)]
+    assert all(one.token for one in taken)
+    for number in range(4):  # these answer
+        store.keep_draft(seats[number], "page", 1, "{}")
+    assert come("late", "elsewhere", 1060.0).reason == "full"  # a minute is no idleness
+    assert come("friend", "one address", 1400.0).reason == "full"  # the crowd gains nothing by it
+    others = [come(f"o{n}", f"address {n}", 1400.0) for n in range(9)]
+    assert [one.reason for one in others] == [""] * 8 + ["full"]
+    left = {one.seat for one in store.seats() if one.state == "open" and one.person.startswith("p")}
+    assert left == set(seats[:4])  # whoever answers keeps their place
+    store.close()
+
+
+def test_neighbours_are_no_crowd(tmp_path):
+    """Two people of one household in a study of 8."""
+    seats = [f"r{n}" for n in range(8)]
+    store = Store(tmp_path / ANSWERS)
+    for number in range(8):
+        store.join(f"p{number}", f"b{number}", f"home {number // 2}", seats=seats, away_seconds=3600, most_per_address=40, now=0.0)  # fmt: skip
+    assert store.join("x", "x", "x", seats=seats, away_seconds=3600, most_per_address=40, now=900.0).reason == "full"
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "n_networks"),
+    [
+        (("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1"), 2),
+        (("::ffff:192.0.2.7", "192.0.2.7", "192.0.2.8"), 2),
+        (("fe80::1%eth0", "fe80::2%eth1"), 1),
+    ],
+)
+def test_the_second_half_of_an_address_of_ipv6_is_one_network(hosts, n_networks):
+    pytest.importorskip("starlette", reason="pip install 'howsure[serve]'")
+    from starlette.requests import Request
+
+    from howsure.people.collector import _network
+
+    requests = [Request({"type": "http", "client": (host, 1), "headers": []}) for host in hosts]
+    assert len({_network(one) for one in requests}) == n_networks
+
+
 def test_a_live_study_prefers_pages_with_open_items_and_ends_when_it_is_decided(open_folder, run_collector):
     items = {"r001": ["x", "y"], "r002": ["x", "z"], "r003": ["y", "z"]}
     looks = []

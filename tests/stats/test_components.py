@@ -148,3 +148,19 @@ def test_wrong_methods_are_named():
         variance_components(SHROUT_FLEISS, method="ml")
     with pytest.raises(OptionError, match="needs a full table"):
         variance_components([[1, 2], [3, np.nan]], method="anova")
+
+
+def test_gaps_give_the_same_components_in_any_order_and_with_more_raters_than_items():
+    """The search alone stops at about 1e-8; the smaller side is the one whose matrix is inverted."""
+    rng = np.random.default_rng(8)
+    for _ in range(10):
+        table = rng.normal(size=(9, 1)) + 0.7 * rng.normal(size=40) + rng.normal(size=(9, 40))
+        table[rng.random(table.shape) < 0.5] = np.nan
+        found, mixed, turned = (
+            variance_components(one)
+            for one in (table, table[rng.permutation(9)][:, rng.permutation(40)], np.asarray(table.T))
+        )
+        for name, other in (("item", "rater"), ("rater", "item"), ("residual", "residual")):
+            value = getattr(found, name).value
+            assert getattr(mixed, name).value == pytest.approx(value, rel=1e-10, abs=1e-12)
+            assert getattr(turned, other).value == pytest.approx(value, rel=1e-10, abs=1e-12)

@@ -9,10 +9,12 @@ import pytest
 from howsure import study
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.stats.latent_classes import simulate_labels
+from howsure.stats.means import mean
 from howsure.stats.ordinal import simulate_ordinal
 from howsure.stats.paired_comparisons import simulate_comparisons, simulate_rankings
 from howsure.stats.spans import simulate_spans
-from howsure.study.answer_types import AnswerAnalysis, read_answers
+from howsure.study.answer_types import AnswerAnalysis, mean_rating, read_answers
+from howsure.study.sections import answer_tables
 from howsure.tables import Ratings, Votes
 
 
@@ -343,3 +345,43 @@ def test_dimensions_with_other_scales_have_charts_of_their_own_and_reasons_are_t
     assert told.count("Report ICC(2,k)") == 1
     tables = told[: told.index("Report ICC")]
     assert max(len(line.rstrip()) for line in tables.splitlines()) <= 100
+
+
+def test_many_raters_keep_the_comparison_at_the_same_prompts_and_show_both_ends():
+    """So many raters that their combinations with systems cannot be fitted: those go, not the prompts that systems share."""
+    frame = likert(n_items=10, n_raters=410, group_effects=(0, 1.2), missing=0.5, seed=5)
+    found = study.analyze(frame, answers="ratings", all_raters=True)
+    notes = " ".join(found.provenance.notes)
+    assert "without random effects of rater × system" in notes
+    assert "without random effects of cluster" not in notes
+    by_method = {row["statistic"]: row for row in found.to_frame("differences").iter_rows(named=True)}
+    means, odds = by_method["difference of means"], by_method["log odds ratio (ordinal model)"]
+    assert max(means["p"], odds["p"]) < 0.001
+    table = next(block for block in answer_tables(found, is_short=True) if block.caption.startswith("Raters"))
+    assert "of 410" in table.caption
+    assert len(table.rows) == 10
+    shown = found.extreme_raters(5)["value"]
+    every = found.to_frame("raters")["value"].sort()
+    assert shown.to_list() == [*every.head(5), *every.tail(5)]
+
+
+def test_few_raters_are_told_how_often_their_intervals_hold():
+    two, five = (study.analyze(likert(n_raters=n), answers="ratings").provenance.notes for n in (2, 5))
+    assert any("2 raters say little" in note and "87 to 96 %" in note for note in two)
+    assert not any("say little" in note for note in five)
+    protocol = study.analyze(study.simulate(n_pairs=5, crowd=study.Crowd(3), seed=1).ratings)
+    assert any("3 raters say little" in note for note in protocol.provenance.notes)
+
+
+def test_one_rating_per_item_counts_raters_not_items():
+    """Items alone would claim a third of the width: raters differ, and each has ten items of their own."""
+    rng = np.random.default_rng(3)
+    cells = np.full((50, 5), np.nan)
+    rater = np.arange(50) % 5
+    cells[np.arange(50), rater] = np.clip(
+        np.round(3 + rng.normal(0, 0.5, 50) + np.array([-1.5, -0.5, 0, 0.8, 1.4])[rater]), 1, 5
+    )
+    found = mean_rating(cells, None, 0.95, (1.0, 5.0))
+    over_items = mean(cells[np.arange(50), rater], bounds=(1.0, 5.0)).estimate
+    assert found.value == pytest.approx(over_items.value)
+    assert found.width > 2.5 * over_items.width

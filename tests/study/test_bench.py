@@ -13,7 +13,7 @@ from howsure.errors import InputError, OptionError
 from howsure.stats.drift import simulate_runs
 from howsure.stats.judges import compare_judges, equal_terms, panel_ratings, power_of_replacement
 from howsure.study.judging.attacks import ATTACKS, attack_texts, with_attacks
-from howsure.study.judging.bench import style_of
+from howsure.study.judging.bench import drift, style_of
 from howsure.study.judging.ratings import Reply, joined, summarise_replies
 from howsure.study.judging.simulator import simulate_bench
 from howsure.study.verdict import Criterion
@@ -167,6 +167,30 @@ def test_labels_are_drawn_planned_and_used(world, tmp_path):
         study.labels(world.judges)
     with pytest.raises(OptionError, match="needs a pilot"):
         study.labels(world.judges, half_width=0.2)
+
+
+def test_an_alarm_of_one_of_many_judges_needs_more_evidence():
+    """Six judges in three dimensions: 18 chances of a false alarm, 5 % over all of them together."""
+    runs = [simulate_runs(n_runs=4, noise=0.5, shift=0.6, shift_at=1, seed=seed) for seed in range(18)]
+    frames = [
+        pl.DataFrame(
+            [
+                {"rater": f"j{k % 6}", "item": f"a{i}", "dimension": f"d{k // 6}", "value": runs[k][at][i]}
+                for k in range(18)
+                for i in range(30)
+            ]
+        )
+        for at in range(4)
+    ]
+    many, one = drift(frames).rows, drift([f.filter(rater="j0", dimension="d0") for f in frames]).rows
+    assert (many["evidence_needed"][0], one["evidence_needed"][0]) == pytest.approx((360, 20))
+    same = many.filter(judge="j0", dimension="d0")
+    assert same["evidence"][0] == pytest.approx(one["evidence"][0])
+    assert (many["alarm"] == "yes").to_list() == [reached >= 360 for reached in _most_evidence(frames)]
+
+
+def _most_evidence(frames):
+    return drift(frames).course.group_by("judge", "dimension", maintain_order=True).agg(pl.col("evidence").max())["evidence"]  # fmt: skip
 
 
 def test_drift_and_its_exit_code(command, tmp_path):

@@ -320,6 +320,30 @@ def _blanks(text):
 # in a browser
 
 
+def test_whoever_has_read_the_debriefing_changes_no_answer(tmp_path, browser_page):
+    items = [{"id": "i", "text": "One."}]
+    asked = [{"name": "q", "type": "yes_no", "question": "Is it?"}]
+    study = item_study(asked, items, debriefing="It was a trick.", comments=False)
+    page = browser_page(build(study, n_raters=1).pages[0].save(tmp_path / "p.html"))
+    page.locator(".next").click()
+    assert page.locator(".back").is_visible()
+    page.locator("input").first.check()
+    page.locator(".next").click()
+    assert heading(page) == "What this study is about"
+    assert page.locator(".prose").all_inner_texts() == [
+        "Your answers are complete and can no longer be changed.",
+        "It was a trick.",
+    ]
+    assert page.locator(".back").is_hidden()
+    page.reload()
+    assert heading(page) == "What this study is about"
+    assert page.locator(".back").is_hidden()
+    page.locator(".next").click()
+    assert "go back" not in page.locator("main").inner_text()
+    page.get_by_role("button", name="Finish").click()
+    assert page.locator("textarea.result").count() == 1
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", list(PRESETS))
 def test_five_studies_from_init_to_tables_in_a_browser(tmp_path, browser_page, axe, name):

@@ -74,6 +74,25 @@ def test_a_clear_difference_ends_the_study_and_none_does_not(tmp_path, kind, rul
     assert not equal.is_over
 
 
+def test_each_item_is_decided_on_its_own_and_the_open_ones_are_rated_next(tmp_path):
+    told = study()
+    packet = build(told, design="12x30/6", salt="0123456789abcdef")
+    packet.save(tmp_path / "p")
+    decide = decide_live(packet.key, packet.pages, parse_stop_rule("each:q >= 3", told))
+    assert decide([]).decided == frozenset()
+    every = finals(rate_items(tmp_path / "p", crowd=ItemCrowd(spread=3.0, item_spread=0.0), seed=1))
+    few, last = decide(every[:6]), decide(every)
+    assert not few.is_over
+    assert few.decided <= last.decided
+    assert last.is_over
+    assert last.decided == {unit.id for unit in told.units}
+    assert "6 items above 3, 6 below, 0 open" in last.message
+    near = decide(finals(rate_items(tmp_path / "p", crowd=ItemCrowd(spread=0.0, item_spread=0.0), seed=2)))
+    assert not near.is_over
+    with pytest.raises(OptionError, match="names no system"):
+        parse_stop_rule("each:q:a >= 3", told)
+
+
 def test_looking_after_every_rater_decides_wrongly_in_at_most_five_per_cent():
     """Rater means of 12 answers each, with a rater effect, at a true difference of 0: 2,000 studies of 100 raters."""
     rng = np.random.default_rng(3)

@@ -12,7 +12,9 @@ from howsure.charts import to_spec
 from howsure.errors import InputError, OptionError
 from howsure.stats.judges import equal_terms
 from howsure.study.analysis import analyze
+from howsure.study.interval_coverage import draw_judged
 from howsure.study.judging.comparison import OF_CATEGORIES, STATISTICS
+from howsure.study.judging.labelling import estimate
 from howsure.study.judging.ratings import Orders
 from howsure.study.judging.simulator import simulate_judge
 from howsure.study.judging.validation import Lengths, validate
@@ -107,6 +109,18 @@ def test_items_of_the_judge_alone_sharpen_the_mean():
     none = statistics(checked(simulate_judge(n_more=0)))
     assert none["mean_powered"].state == none["rate_corrected"].state == "too_few"
     assert "let it judge others" in none["mean_powered"].reason
+
+
+@pytest.mark.parametrize("is_binary", [False, True])
+def test_the_mean_of_all_items_is_that_of_study_estimate(is_binary):
+    """PPI++ by one function: for labels of 0 and 1 an exact interval with the effective number of labels."""
+    label, judged, *_ = draw_judged(np.random.default_rng(2), 200, is_binary=is_binary)
+    names = ["rater", "item", "dimension", "value"]
+    people = pl.DataFrame([(f"r{k}", f"i{i}", "q", label[i]) for i in range(30) for k in range(2)], names, orient="row")
+    judge = pl.DataFrame([("j", f"i{i}", "q", judged[i, 0]) for i in range(200)], names, orient="row")
+    mine = statistics(validate(people, judge), "q")["mean_powered"]
+    other = estimate(judge, people).rows.row(0, named=True)
+    assert (mine.value, mine.low, mine.high) == pytest.approx((other["mean"], other["mean_low"], other["mean_high"]))
 
 
 def test_few_items_or_raters_leave_the_test_undecided_and_say_why():

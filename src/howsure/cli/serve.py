@@ -50,6 +50,14 @@ class FieldingOptions:
             rich_help_panel="People from a platform",
         ),
     ] = 60
+    per_address: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Unfinished places that one network address may hold, as a class room behind one does.",
+            rich_help_panel="People from a platform",
+        ),
+    ] = 40
 
 
 @app.command(epilog="Example: howsure serve packet")
@@ -71,7 +79,7 @@ def serve(
     stop_when: Annotated[
         str | None,
         typer.Option(
-            help="Take nobody in once this is decided, e.g. 'difference:quality:a:b >= 0' (open link).",
+            help="Take nobody in once this is decided, e.g. 'difference:quality:a:b >= 0', or 'each:quality >= 3' (open link).",
             show_default=False,
         ),
     ] = None,
@@ -124,7 +132,7 @@ def serve(
     opened = open_packet(packet, raters, is_open=is_open)
     given = _fielding(fielding)
     with contextlib.closing(Store(packet / ANSWERS)) as store:
-        _run(opened, store, host, port, url, given, stop_when, console)
+        _run(opened, store, host, port, url, given, fielding.per_address, stop_when, console)
 
 
 def _withdraw(store: Store, name: str, console: Console) -> None:
@@ -170,16 +178,19 @@ def _run(
     port: int,
     url: str | None,
     fielding: Fielding,
+    per_address: int,
     stop_when: str | None,
     console: Console,
 ) -> None:
     from howsure.people.collector import Collector
+    from howsure.people.limits import Limits
     from howsure.people.server import listen, serve
     from howsure.people.store import ANSWERS
 
     counter = _Counter(packet, store, console)
     known = _known(packet, stop_when)
-    collector = Collector(packet, store, on_final=counter.told, fielding=fielding, **known)
+    limits = Limits(seats_per_address=per_address)
+    collector = Collector(packet, store, limits=limits, on_final=counter.told, fielding=fielding, **known)
     bound = listen(host, port)
     base = url or f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}"
     if host not in _LOCAL and not base.startswith("https://"):

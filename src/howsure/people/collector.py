@@ -24,6 +24,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import ipaddress
 import json
 import secrets
 import threading
@@ -211,7 +212,7 @@ class Collector:
             self._mask(request.path_params["token"]), self._mask(self.packet.open)
         ):
             raise self._stranger(request)
-        address = request.client.host if request.client else ""
+        address = _network(request)
         if not self._joins.allows(address):
             raise HTTPException(429, "Too many requests; try again in a moment.", {"retry-after": "30"})
         person = self.fielding.person(request.query_params)
@@ -246,6 +247,7 @@ class Collector:
             seats=seats,
             away_seconds=60 * self.fielding.away_minutes,
             most_per_address=self.limits.seats_per_address,
+            idle_seconds=self.limits.idle_seconds,
         )
 
     def _look(self) -> None:
@@ -420,8 +422,7 @@ class Collector:
             raise self._stranger(request)
 
     def _stranger(self, request: Request) -> HTTPException:
-        address = request.client.host if request.client else ""
-        if self._strangers.allows(address):
+        if self._strangers.allows(_network(request)):
             return HTTPException(404, _NO_LINK)
         return HTTPException(429, "Too many requests; try again later.", {"retry-after": "60"})
 
@@ -475,6 +476,18 @@ class _Guest:
 def export(store: Store) -> str:
     """All final answers, one JSON object a line, as `results.read_results` takes them."""
     return "".join(f"{final.text}\n" for final in store.finals())
+
+
+def _network(request: Request) -> str:
+    """The visitor's address; of IPv6 the first half, because one household or server has the whole second half to choose from."""
+    host = request.client.host if request.client else ""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(found, ipaddress.IPv4Address):
+        return host
+    return str(found.ipv4_mapped or ipaddress.ip_network((int(found) >> 64 << 64, 64)))
 
 
 def _minutes(progress: Draft | FinishedAnswers) -> float:

@@ -12,7 +12,11 @@ __all__ = ["Limits", "RateLimit"]
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request may weigh and last, and how many may come: per link, and per address where the link is unknown."""
+    """What one request may weigh and last, and how many may come: per link, and per network address where the link is unknown.
+
+    An address is a network's outermost one: a class room or a company shares it. So people who answer are never refused for having few places left; but where
+    places run out, one that was taken and left idle, from an address with more than a quarter of all places, goes to somebody from another address.
+    """
 
     body_bytes: int = 1_000_000
     body_seconds: float = 15
@@ -22,6 +26,7 @@ class Limits:
     per_stranger: tuple[float, int] = (1, 30)
     per_join: tuple[float, int] = (2, 60)  # from one address by the open link
     seats_per_address: int = 40  # that are taken and not yet finished
+    idle_seconds: float = 300  # after which a place without any answer counts as idle
 
 
 class RateLimit:

@@ -497,11 +497,14 @@ class ReadingScreen(_Screen):
         The texts.
     at_hand : bool
         Whether the texts can be opened again on later screens.
+    is_one_way : bool
+        Whether earlier screens are closed once this one is shown, because it reveals something.
     """
 
     kind: Literal["reading"] = "reading"
     passages: tuple[Passage, ...] = ()
     at_hand: bool = False
+    is_one_way: bool = False
 
 
 class Item(_Screen):

@@ -7,6 +7,7 @@ import secrets
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -153,12 +154,14 @@ class Store:
         seats: Sequence[str],
         away_seconds: float,
         most_per_address: int,
+        idle_seconds: float = 300,
         now: float | None = None,
     ) -> Joined:
-        """A seat for a person: theirs if they have one, else the first of ``seats`` that is free, else one whose owner is away.
+        """A seat for a person: theirs if they have one, else the first of ``seats`` that is free, else one whose owner is away, else an idle one of a crowd.
 
         One browser has one seat, whatever ids it comes with; an id that has a seat in another browser gets none. An owner is away who has not
-        finished and was not seen for so many seconds; their draft is removed and their token ends.
+        finished and was not seen for so many seconds; their draft is removed and their token ends. A crowd is another address with more than a quarter of
+        ``seats`` (and more than 2); its idle seats are those without any answer and without a sign of life for ``idle_seconds``.
         """
         now = time.time() if now is None else now
         with self._transaction():
@@ -182,9 +185,17 @@ class Store:
             occupied = {one.seat for one in waiting} | finished
             free = next((seat for seat in seats if seat not in occupied), None)
             if free is None:
-                gone = [one for one in waiting if one.seen < now - away_seconds and one.seat in seats]
+                here = [one for one in waiting if one.seat in seats]
+                begun = {row[0] for row in self._base.execute("select rater from drafts")}
+                held = Counter(one.address for one in waiting)
+                crowds = {one for one, n in held.items() if n > max(2, len(seats) / 4)} - {address}
+                gone = [one for one in here if one.seen < now - away_seconds] or [
+                    one
+                    for one in here
+                    if one.address in crowds and one.seat not in begun and one.seen < now - idle_seconds
+                ]
                 if not gone:
-                    return Joined(reason="full" if any(one.seat in seats for one in waiting) else "complete")
+                    return Joined(reason="full" if here else "complete")
                 oldest = min(gone, key=lambda one: one.seen)
                 free = oldest.seat
                 self._base.execute("update seats set state = 'away' where token = ?", (oldest.token,))

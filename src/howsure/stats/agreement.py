@@ -123,6 +123,12 @@ def _alpha(table: Floats, metric: Metric) -> tuple[float, Floats]:
 
 def _pair_sums(table: Floats, metric: Metric) -> Floats:
     """For each item the distances of all ordered pairs of its ratings."""
+    is_there = ~np.isnan(table)
+    values, codes = np.unique(table[is_there], return_inverse=True)
+    if len(values) <= table.shape[1]:  # few values: how often an item has each of them is enough
+        places = np.nonzero(is_there)[0] * len(values) + codes
+        tallies = np.bincount(places, minlength=len(table) * len(values)).reshape(len(table), -1)
+        return np.asarray(((tallies @ _distance(values[:, None], values, metric)) * tallies).sum(axis=1))
     sums = np.zeros(len(table))
     for one in range(table.shape[1] - 1):
         sums += np.nansum(_distance(table[:, one, None], table[:, one + 1 :], metric), axis=1)

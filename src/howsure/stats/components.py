@@ -193,6 +193,10 @@ def _reml(table: Floats, is_there: Bools) -> tuple[float, float, float]:
     """Components of items, raters and residual at the maximum of the restricted likelihood."""
     from scipy.optimize import minimize
 
+    if table.shape[1] > len(table):
+        # the likelihood treats both alike, and the matrix to invert has the size of the second
+        rater, item, residual = _reml(table.T, is_there.T)
+        return item, rater, residual
     values = table[is_there]
     scale = float(values.std())
     if scale <= _ROUNDING * np.abs(values).max():
@@ -202,7 +206,7 @@ def _reml(table: Floats, is_there: Bools) -> tuple[float, float, float]:
         minimize(_on_log_scale, start, (filled, shown), jac=True, bounds=[_RANGE] * 2, options=_SEARCH)
         for start in _STARTS
     ]
-    ratios = np.expm1(min(searches, key=lambda search: float(search.fun)).x)
+    ratios = np.expm1(_polished(min(searches, key=lambda search: float(search.fun)).x, filled, shown))
     residual = _Profile.at(ratios, filled, shown).residual
     item, rater = scale**2 * residual * ratios
     return float(item), float(rater), scale**2 * residual if residual > _NEGLIGIBLE else 0.0
@@ -212,6 +216,30 @@ def _on_log_scale(grown: Floats, filled: Floats, shown: Floats) -> tuple[float, 
     """Deviance and gradient by log(1 + λ), on which 0 is an ordinary bound and large ratios are near."""
     profile = _Profile.at(np.expm1(grown), filled, shown)
     return profile.deviance(), profile.gradient() * np.exp(grown)
+
+
+def _polished(point: Floats, filled: Floats, shown: Floats) -> Floats:
+    """The root of the gradient near the end of a search, which stops at about eight digits because the deviance is flat there."""
+    free = np.flatnonzero((point > 1e-3) & (point < _RANGE[1] - 1e-3))
+    for _ in range(2):
+        slope = _on_log_scale(point, filled, shown)[1][free]
+        steps = 1e-4 * np.eye(len(point))[free]
+        bend = np.array(
+            [
+                (_on_log_scale(point + one, filled, shown)[1] - _on_log_scale(point - one, filled, shown)[1])[free]
+                / 2e-4
+                for one in steps
+            ]
+        ).reshape(len(free), len(free))
+        try:
+            move = np.linalg.solve(bend, slope)
+        except np.linalg.LinAlgError:
+            return point
+        if np.abs(move).max(initial=0.0) > 1e-3:  # no maximum nearby: along a flat ridge
+            return point
+        point = point.copy()
+        point[free] -= move
+    return point
 
 
 @dataclass(frozen=True)

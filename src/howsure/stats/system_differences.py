@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -127,57 +127,63 @@ def system_differences(
 class _LeastSquares:
     """Ratings on systems, items and raters. The larger of the latter two is eliminated by taking off its means; the other has a column per level."""
 
-    x: Floats
-    columns: Floats  # systems, then the levels of the smaller side but the first
+    both: Floats  # a row per rating: systems, the levels of the smaller side but the first, and the rating itself
     taken: Ints  # level of the larger side
     n_systems: int
+    squares: Floats  # both'both
+    sums: Floats  # of both, a row per level of the larger side
+    counts: Floats  # ratings of each level of the larger side
 
     @classmethod
     def of(cls, x: Floats, system: Ints, item: Ints, rater: Ints, n_systems: int) -> _LeastSquares:
         taken, kept = (item, rater) if item.max() >= rater.max() else (rater, item)
         levels = np.eye(int(kept.max()) + 1)[kept][:, 1:]
-        return cls(x, np.column_stack([np.eye(n_systems)[system], levels]), taken, n_systems)
+        # a constant taken off all ratings moves no difference, and keeps products of large ratings from rounding
+        both = np.column_stack([np.eye(n_systems)[system], levels, x - x.mean()])
+        return cls(both, taken, n_systems, both.T @ both, *_totals(both, taken, int(taken.max()) + 1))
 
     def effects(self) -> Floats | None:
         """The systems' effects; None where their differences are not determined."""
-        inner, target = self._centred(self.columns, self.x)
-        return self._solved(inner.T @ inner, inner.T @ target)
+        return self._solved(self.squares - self.sums.T @ (self.sums / self.counts[:, None]))
 
     def without(self, rows: Ints) -> Floats:
         """The same without some ratings; NaN where they are not determined."""
-        is_kept = np.ones(len(self.x), dtype=np.bool_)
-        is_kept[rows] = False
-        if (self.columns[is_kept, : self.n_systems].sum(axis=0) == 0).any():
-            return np.full(self.n_systems, math.nan)
-        part = replace(
-            self, x=self.x[is_kept], columns=self.columns[is_kept], taken=codes(self.taken[is_kept], "items")
-        )
-        found = part.effects()
-        return np.full(self.n_systems, math.nan) if found is None else found
+        nothing = np.full(self.n_systems, math.nan)
+        gone = self.both[rows]
+        squares = self.squares - gone.T @ gone
+        if (np.diag(squares)[: self.n_systems] < 0.5).any():  # the number of ratings of each system
+            return nothing
+        sums, counts = _totals(gone, self.taken[rows], len(self.counts))
+        sums, counts = self.sums - sums, self.counts - counts
+        sums[counts == 0] = 0.0
+        found = self._solved(squares - sums.T @ (sums / np.maximum(counts, 1.0)[:, None]))
+        return nothing if found is None else found
 
     def influence(self) -> Floats:
         """What leaving out each rating would change (first order, by leverage)."""
-        inner, target = self._centred(self.columns, self.x)
-        inverse = np.linalg.pinv(inner.T @ inner)
+        away = self.both - (self.sums / self.counts[:, None])[self.taken]
+        inner, target = away[:, :-1], away[:, -1]
+        # the systems add up to 1: a direction that rounding must not make look determined
+        inverse = np.linalg.pinv(inner.T @ inner, rcond=1e-9, hermitian=True)
         rest = target - inner @ (inverse @ (inner.T @ target))
-        own = 1 / np.bincount(self.taken)[self.taken]
+        own = 1 / self.counts[self.taken]
         leverage = np.clip(((inner @ inverse) * inner).sum(axis=1) + own, 0, 1 - 1e-6)
         return np.asarray((inner @ inverse)[:, : self.n_systems] * (rest / (1 - leverage))[:, None])
 
-    def _centred(self, columns: Floats, x: Floats) -> tuple[Floats, Floats]:
-        counts = np.bincount(self.taken).astype(np.float64)
-        both = np.column_stack([columns, x])
-        sums = np.zeros((len(counts), both.shape[1]))
-        np.add.at(sums, self.taken, both)
-        away = both - (sums / counts[:, None])[self.taken]
-        return away[:, :-1], away[:, -1]
-
-    def _solved(self, squares: Floats, target: Floats) -> Floats | None:
-        values, vectors = np.linalg.eigh(squares)
+    def _solved(self, products: Floats) -> Floats | None:
+        """From the products of all columns, the rating's last, about the means of the larger side's levels."""
+        values, vectors = np.linalg.eigh(products[:-1, :-1])
         is_null = values < 1e-9 * max(float(values[-1]), 1e-300)
         # differences between systems may be determined though something else is not
         null = vectors[: self.n_systems, is_null]
         if np.abs(null - null.mean(axis=0)).max(initial=0) > 1e-6:
             return None
         kept = vectors[:, ~is_null]
-        return np.asarray((kept @ ((kept.T @ target) / values[~is_null]))[: self.n_systems])
+        return np.asarray((kept @ ((kept.T @ products[:-1, -1]) / values[~is_null]))[: self.n_systems])
+
+
+def _totals(rows: Floats, level: Ints, n_levels: int) -> tuple[Floats, Floats]:
+    """Sums of rows by their level, and how many each level has."""
+    sums = np.zeros((n_levels, rows.shape[1]))
+    np.add.at(sums, level, rows)
+    return sums, np.bincount(level, minlength=n_levels).astype(np.float64)

@@ -25,7 +25,7 @@ from howsure.study.scoring.exclusions import CheckedRater, Quality, Rules, check
 from howsure.study.scoring.fidelity import PFI, Scored, ScoredDimension, is_pair, score
 from howsure.study.scoring.findings import Findings, ScoringSettings, find, without_raters
 from howsure.study.scoring.pair_data import ModelScores, Raters, pair_data_of
-from howsure.study.scoring.pooling import Design, design_of, row_means
+from howsure.study.scoring.pooling import Design, design_of, few_raters, row_means
 from howsure.study.sentences import sentence_of
 from howsure.study.verdict import CRITERIA, Criterion, Judgement, Verdict, judge_all, overall
 from howsure.tables import Ratings, Table
@@ -279,6 +279,8 @@ def analyze(
     guesses = _guesses(ratings)
     kept = [rater for rater in quality.kept if rater in scored.raters]
     notes = [*scored.notes, *known.notes, *_notes(quality, kept)]
+    if settings.design == "sampled" and (note := few_raters(len(kept))):
+        notes.append(note)
     everyone = find(scored, guesses, minutes, known, settings)
     if not kept:
         findings = without_raters(everyone)

@@ -20,7 +20,7 @@ from howsure.stats._arrays import Floats
 from howsure.stats.correlation import kendall_between_rows
 from howsure.stats.crossed import crossed_mean
 from howsure.stats.latent_classes import dawid_skene
-from howsure.stats.means import mean
+from howsure.stats.means import clustered_mean
 from howsure.stats.multiplicity import holm
 from howsure.stats.ordinal import fit_ordinal
 from howsure.stats.paired_comparisons import Strengths, bradley_terry, plackett_luce
@@ -37,7 +37,7 @@ from howsure.study.packet.design import AGAIN
 from howsure.study.scoring.exclusions import Rules, broken_rules
 from howsure.study.scoring.fidelity import is_pair
 from howsure.study.scoring.pair_data import Raters
-from howsure.study.scoring.pooling import design_of
+from howsure.study.scoring.pooling import design_of, few_raters
 from howsure.tables import Column, Ratings, Table, Votes
 from howsure.tables.frames import parts_of
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from howsure.study.protocol import ItemStudy
     from howsure.tables.frames import Source
 
-__all__ = ["ANSWERS", "AnswerAnalysis", "Rankings", "Spans", "analyze_answers", "read_answers"]
+__all__ = ["ANSWERS", "AnswerAnalysis", "Rankings", "Spans", "analyze_answers", "mean_rating", "read_answers"]
 
 Answers = Literal["protocol", "ratings", "categories", "comparisons", "rankings", "spans"]
 ANSWERS: tuple[Answers, ...] = ("protocol", "ratings", "categories", "comparisons", "rankings", "spans")
@@ -122,6 +122,22 @@ class AnswerAnalysis(Result):
     def tables(self) -> dict[str, pl.DataFrame]:
         """``agreement``, ``systems``, ``differences``, ``raters``, ``labels``, ``confusion`` and ``exclusions``, where they have rows."""
         return dict(self.rows)
+
+    def extreme_raters(self, n_each: int) -> pl.DataFrame:
+        """Rows of the table ``raters``: all, or of more than twice ``n_each`` raters those with the lowest and the highest values of each dimension, in their order.
+
+        Parameters
+        ----------
+        n_each : int
+            How many raters from each end.
+        """
+        rows = self.tables["raters"]
+        if rows["rater"].n_unique() <= 2 * n_each:
+            return rows
+        ordered = [
+            part.drop_nulls("value").sort("value", maintain_order=True) for part in rows.partition_by("dimension")
+        ]
+        return pl.concat([part for one in ordered for part in (one.head(n_each), one.tail(n_each))])
 
     def as_dict(self) -> dict[str, Any]:
         """The tables, which coefficients to report and why, and the sentences."""
@@ -417,8 +433,10 @@ def _ratings(
         is_grouped |= of_part is not None and len(set(of_part)) < len(of_part)
         for category, code in categories if is_category else [(None, 0.0)]:
             cells = np.where(np.isnan(part), np.nan, part == code) if is_category else part
-            value = _over_both(cells, of_part, level, (0.0, 1.0) if is_category else bounds)
+            value = mean_rating(cells, of_part, level, (0.0, 1.0) if is_category else bounds)
             found.add("systems", dimension=name, system=system or "all", category=category, statistic="share" if is_category else "mean", **columns_of(value=value), n_ratings=len(mine), n_items=len(part), reason=value.reason or None)  # fmt: skip
+    if note := few_raters(len(raters)):
+        found.notes.append(f"{name}: {note}")
     if is_grouped:
         found.notes.append(f"{name}: in means and shares every cluster of items counts once for each of its raters.")
     if is_category:
@@ -429,10 +447,25 @@ def _ratings(
         _ordered(frame, name, level, found)
 
 
-def _over_both(
+def mean_rating(
     cells: Floats, clusters: Sequence[str] | None, level: float, bounds: tuple[float, float] | None
 ) -> Estimate:
-    """The mean over items (or clusters of items) and raters; over items where only one rater is there."""
+    """The mean over items (or clusters of items) and raters that both stand for others; over items alone where only one rater is there.
+
+    Where too few ratings link raters with each other for that (such as one rating per item), it is the wider of two: over items, and over raters with
+    all of their ratings.
+
+    Parameters
+    ----------
+    cells : array, items × raters
+        Ratings, NaN for gaps; no row or column is empty.
+    clusters : sequence, optional
+        Which items belong together, one label per item.
+    level : float
+        Coverage, between 0 and 1.
+    bounds : tuple, optional
+        The ends of the scale.
+    """
     if clusters is not None and len(set(clusters)) < len(clusters):
         labels = np.array(clusters)
         is_given = ~np.isnan(cells)
@@ -440,12 +473,17 @@ def _over_both(
         counts = np.array([is_given[part].sum(axis=0) for part in parts])
         totals = np.array([np.nansum(cells[part], axis=0) for part in parts])
         cells = np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0)
-    if (~np.isnan(cells)).any(axis=0).sum() > 1 and len(cells) > 1:
+    has_raters = cells.shape[1] > 1
+    if has_raters and len(cells) > 1:
         found = crossed_mean(cells, level=level, bounds=bounds).estimate
         if found.low is not None:
             return found
-    rows = np.nanmean(cells, axis=1)
-    return mean(rows, level=level, bounds=bounds).estimate
+    counts, totals = (~np.isnan(cells)).astype(np.float64), np.nan_to_num(cells)
+    both = [
+        clustered_mean(totals.sum(axis=axis), counts.sum(axis=axis), level=level, bounds=bounds).estimate
+        for axis in ((1, 0) if has_raters else (1,))
+    ]
+    return max(both, key=lambda one: -1.0 if one.width is None else one.width)
 
 
 def _prompts(frame: pl.DataFrame) -> pl.Series:
@@ -492,7 +530,8 @@ def _ordered(frame: pl.DataFrame, name: str, level: float, found: _Found) -> Non
         group = frame["system"].to_list()
         random["rater × system"] = [f"{rater} × {system}" for rater, system in zip(random["rater"], group, strict=True)]
     fit = fit_ordinal(frame["value"], random, group=group, each="rater", level=level)
-    for extra in ("cluster", "rater × system"):
+    # among so many raters their tastes for systems average out; without clusters a comparison at the same prompts would be lost
+    for extra in ("rater × system", "cluster"):
         if isinstance(fit, str) and "levels of random effects" in fit and extra in random:
             found.notes.append(f"{name}: the ordinal model is fitted without random effects of {extra} ({fit}).")
             del random[extra]

@@ -89,8 +89,8 @@ def draw_answers(found: AnswerAnalysis) -> dict[str, Chart]:
     if "raters" in tables and found.answers != "spans":
         rows = tables["raters"]
         n, statistic = rows["rater"].n_unique(), rows["statistic"][0]
-        named = rows["rater"].unique(maintain_order=True).head(_MOST)
-        rows = rows.filter(pl.col("rater").is_in(named.implode()))
+        ends, first = found.extreme_raters(_MOST // 2), rows["dimension"][0]
+        rows = rows.filter(pl.col("rater").is_in(ends.filter(dimension=first)["rater"].implode()))
         group = _second(rows, "dimension")
         drawn["raters"] = interval_plot(
             _plain_rows(rows, pl.col("rater"), group),
@@ -102,7 +102,7 @@ def draw_answers(found: AnswerAnalysis) -> dict[str, Chart]:
                 "ordinal model"
                 if statistic.startswith("severity")
                 else "Dawid and Skene's model, jackknife over items",
-                _cut(n, "raters"),
+                "" if n <= _MOST else f"The {_MOST // 2} lowest and {_MOST // 2} highest of {n:,} raters by {first}.",
             ),
             label=Field("label", "Rater"),
             value=_value_field(statistic),

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtr
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
@@ -22,9 +23,11 @@ from howsure.stats.label_sampling import draw_labels, inclusion_probabilities, j
 from howsure.stats.latent_classes import dawid_skene, simulate_labels
 from howsure.stats.ordinal import fit_ordinal, simulate_ordinal
 from howsure.stats.paired_comparisons import bradley_terry, plackett_luce, simulate_comparisons, simulate_rankings
+from howsure.stats.reliability import intraclass
 from howsure.stats.sequences import mean_sequence
 from howsure.stats.spans import simulate_spans, span_agreement
 from howsure.stats.system_differences import system_differences
+from howsure.study.answer_types import mean_rating
 
 __all__ = ["CASES", "StudyCoverage", "coverage", "draw_judged"]
 
@@ -201,14 +204,60 @@ def _judge_pair(rng: np.random.Generator, level: float, *, n: int) -> tuple[Esti
     return compare_judges(judges, people, level=level)[1][0].difference, _true_agreement_difference()
 
 
-def _no_false_alarm(rng: np.random.Generator, level: float, *, noise: float) -> tuple[Estimate, float]:
-    """An interval that contains 0 unless an alarm was raised in 20 runs without a change."""
+def _no_false_alarm(
+    rng: np.random.Generator, level: float, *, noise: float, shared: float = 0.0
+) -> tuple[Estimate, float]:
+    """An interval that contains 0 unless an alarm was raised in 20 runs without a change; ``shared`` is noise that all items of a run have in common."""
     seed = int(rng.integers(2**31))
-    found = drift_alarm(simulate_runs(noise=noise, seed=seed), level=level, seed=seed)
+    runs = simulate_runs(noise=noise, seed=seed)
+    if shared:
+        runs = np.clip(np.round(runs + rng.normal(0, 0.3, runs.shape) + rng.normal(0, shared, (len(runs), 1))), 1, 5)
+    found = drift_alarm(runs, level=level, seed=seed)
     return (Estimate(0.0, -1.0, 1.0, level) if found.alarm_at is None else Estimate(1.0, 0.5, 1.5, level)), 0.0
 
 
 # systems, raters and categories
+
+_STEPS = np.array([-1.8, -0.6, 0.6, 1.8])
+
+
+def _mean_rating(
+    rng: np.random.Generator,
+    level: float,
+    *,
+    n: int,
+    raters: int,
+    item_sd: float = 1.0,
+    rater_sd: float = 0.5,
+    shift: float = 0.0,
+    missing: float = 0.0,
+    is_nested: bool = False,
+    n_clusters: int = 0,
+) -> tuple[Estimate, float]:
+    """Ratings from 1 to 5 by raters with severities; ``shift`` piles them up at the top, ``is_nested`` has one rating per item."""
+    cluster = np.arange(n) % n_clusters if n_clusters else np.arange(n)
+    item = rng.normal(0, 1, n)
+    if n_clusters:
+        item = np.sqrt(0.6) * rng.normal(0, 1, n_clusters)[cluster] + np.sqrt(0.4) * item
+    felt = shift + item_sd * item[:, None] + rater_sd * rng.normal(0, 1, raters) + rng.normal(0, 1, (n, raters))
+    cells = np.searchsorted(_STEPS, felt) + 1.0
+    cells[rng.random((n, raters)) < missing] = np.nan
+    if is_nested:
+        cells[np.arange(n)[:, None] % raters != np.arange(raters)] = np.nan
+    is_there = ~np.isnan(cells)
+    rows, columns = is_there.any(axis=1), is_there.any(axis=0)
+    bounds = (float(np.nanmin(cells)), float(np.nanmax(cells)))
+    labels = [str(one) for one in cluster[rows]] if n_clusters else None
+    truth = 1 + float(ndtr((shift - _STEPS) / np.sqrt(item_sd**2 + rater_sd**2 + 1)).sum())
+    return mean_rating(cells[rows][:, columns], labels, level, bounds if bounds[0] < bounds[1] else None), truth
+
+
+def _agreement(rng: np.random.Generator, level: float, *, tail: float = np.inf) -> tuple[Estimate, float]:
+    """ICC(2,1) of 20 items × 5 raters; a finite ``tail`` (degrees of freedom of t) puts a few items, raters and ratings far off."""
+    drawn = [rng.normal(size=size) for size in ((20, 1), (1, 5), (20, 5))]
+    if np.isfinite(tail):
+        drawn = [rng.standard_t(tail, one.shape) / np.sqrt(tail / (tail - 2)) for one in drawn]
+    return intraclass(drawn[0] + 0.5 * drawn[1] + drawn[2], level=level)["icc_2_1"], 1 / 2.25
 
 
 def _systems(rng: np.random.Generator, level: float, *, n: int, raters: int, per_item: int) -> tuple[Estimate, float]:
@@ -335,6 +384,34 @@ CASES: list[Case] = [
     ("mean label, clusters", "15 of 60 clusters of 5", partial(_judged, n=300, n_labels=75, n_clusters=60)),
     ("difference of two judges", "40 items, 4 raters", partial(_judge_pair, n=40)),
     ("no false alarm of drift", "30 anchors, 20 runs", partial(_no_false_alarm, noise=0.5)),
+    (
+        "no false alarm of drift: fails",
+        "the same, noise 0.2 shared by a run",
+        partial(_no_false_alarm, noise=0.5, shared=0.2),
+    ),
+    (
+        "mean rating",
+        "12 items × 2 raters who differ much",
+        partial(_mean_rating, n=12, raters=2, item_sd=0.5, rater_sd=1.0),
+    ),
+    ("mean rating", "50 items × 2 raters", partial(_mean_rating, n=50, raters=2)),
+    ("mean rating", "50 items × 2 raters who do not differ", partial(_mean_rating, n=50, raters=2, rater_sd=0.0)),
+    ("mean rating", "50 items × 3 raters", partial(_mean_rating, n=50, raters=3)),
+    (
+        "mean rating",
+        "12 items × 5 raters who differ much",
+        partial(_mean_rating, n=12, raters=5, item_sd=0.5, rater_sd=1.0),
+    ),
+    ("mean rating", "50 items × 8 raters, most at the top", partial(_mean_rating, n=50, raters=8, shift=2.2)),
+    ("mean rating", "24 items × 8 raters, 40 % missing", partial(_mean_rating, n=24, raters=8, missing=0.4)),
+    ("mean rating", "24 items in 6 clusters × 5 raters", partial(_mean_rating, n=24, raters=5, n_clusters=6)),
+    (
+        "mean rating",
+        "50 items, 5 raters, 1 rating per item",
+        partial(_mean_rating, n=50, raters=5, rater_sd=1.0, is_nested=True),
+    ),
+    ("ICC(2,1)", "20 items × 5 raters", _agreement),
+    ("ICC(2,1): fails", "20 items × 5 raters, some far off", partial(_agreement, tail=4)),
     ("difference of systems", "10 items × 5 raters", partial(_systems, n=10, raters=5, per_item=5)),
     ("difference of systems", "30 items, 8 raters, 3 per item", partial(_systems, n=30, raters=8, per_item=3)),
     ("ordinal model, systems", "10 items × 5 raters", partial(_ordered, n=10, raters=5)),

@@ -237,6 +237,7 @@ def _without_empty(table: TableBlock) -> TableBlock:
 
 
 _FEW = 6  # coefficients that are all shown at a terminal
+_RATERS = 20  # that are shown from each end of many; a quarter of them at a terminal
 
 
 def answer_tables(found: AnswerAnalysis, *, is_short: bool = False) -> list[TableBlock]:
@@ -258,7 +259,12 @@ def answer_tables(found: AnswerAnalysis, *, is_short: bool = False) -> list[Tabl
     for name, (texts, value, more, title) in shown.items():
         if name not in tables:
             continue
-        frame = tables[name]
+        frame, caption = tables[name], title
+        if name == "raters" and found.answers != "spans":
+            n_raters, n_each = frame["rater"].n_unique(), _RATERS // 4 if is_short else _RATERS
+            frame = found.extreme_raters(n_each)
+            if n_raters > 2 * n_each:
+                caption = f"Raters: the {n_each} with the lowest and the {n_each} with the highest values, of {n_raters:,} (raters.csv has all)"
         if is_short and name == "agreement" and len(frame) > _FEW:
             usual = ("krippendorff_ordinal", "krippendorff_interval", "cronbach_alpha", "percent_agreement", "gwet_ac1")
             is_usual = pl.col("coefficient").is_in(usual) & (pl.col("value_state") == "ok")
@@ -279,7 +285,7 @@ def answer_tables(found: AnswerAnalysis, *, is_short: bool = False) -> list[Tabl
             rows.append([*(row[text] for text in kept), one.against(0) if value == "difference" else one, *extra])
         columns = [words.get(text, text) for text in kept]
         columns += [f"{value} [{level:.0%}]", *(words.get(key, key) for key in more)]
-        blocks.append(_without_empty(TableBlock(columns, rows, title)))
+        blocks.append(_without_empty(TableBlock(columns, rows, caption)))
     if "exclusions" in tables:
         excluded = [[row["rater"], row["rule"], row["reason"]] for row in tables["exclusions"].iter_rows(named=True)]
         blocks.append(TableBlock(["rater", "rule", "because"], excluded, "Excluded by rule"))

@@ -41,7 +41,7 @@ def drift(
         (row["judge"], row["dimension"], Estimate(row["shift"], row["shift_low"], row["shift_high"], state=row["shift_state"]), f"{row['evidence']:.3g}", f"run {row['alarm_at'] + baseline}" if row["alarm_at"] else "none", row["n_items"])
         for row in found.rows.iter_rows(named=True)
     ]  # fmt: skip
-    caption = f"Evidence: the capital of a gambler who bets on a change; an alarm at {1 / (1 - level):.0f}. Without a change its probability is at most {1 - level:.2g}, over all looks together."
+    caption = f"Evidence: the capital of a gambler who bets on a change; an alarm at {found.rows['evidence_needed'][0]:.0f}. Without a change the probability of any alarm is at most {1 - level:.2g}, over all looks, judges and dimensions together."
     columns = ("judge", "dimension", "later runs − baseline", "evidence", "alarm", "items")
     output.console.table(f"Drift over {len(runs)} runs", columns, rows, caption)
     finish(found, output, "drift", "Drift of judges")

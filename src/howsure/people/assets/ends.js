@@ -21,8 +21,8 @@ class NameScreen extends Screen {
 }
 
 class ReadyScreen extends Screen {
-  constructor() {
-    super({ title: worded("ready"), text: worded("ready_text") }, null, () => {});
+  constructor(last) {
+    super({ title: worded("ready"), text: worded(last?.is_one_way ? "ready_closed_text" : "ready_text") }, null, () => {});
     this.label = worded("finish");
   }
 

@@ -591,7 +591,8 @@ def drift(runs: Sequence[Ratings | Source], *, n_baseline: int = 1, level: float
     n_baseline : int
         How many runs are the baseline.
     level : float
-        The probability that no alarm is ever raised while a judge does not change is at least this.
+        The probability that no alarm is ever raised, for any judge and dimension, while none changes is at least this: the evidence that an alarm needs grows with
+        their number. It holds where the noise of a judge is its own on each item; noise that all items of a run share looks like a change.
     seed : int
         Breaks ties.
     """
@@ -601,13 +602,15 @@ def drift(runs: Sequence[Ratings | Source], *, n_baseline: int = 1, level: float
     frames = [table.frame.with_columns(pl.lit(at).alias("#run")) for at, table in enumerate(tables)]
     every = pl.concat([frame.select("#run", "rater", "item", "dimension", "value") for frame in frames])
     rows, course = [], []
+    needed = every.select("rater", "dimension").n_unique() / (1 - level)
     for (judge, dimension), part in sorted(every.group_by("rater", "dimension"), key=lambda one: str(one[0])):
         wide = part.pivot(on="item", index="#run", values="value").sort("#run")
         grid = pl.DataFrame({"#run": range(len(tables))}, schema={"#run": wide["#run"].dtype}).join(wide, on="#run", how="left").drop("#run")  # fmt: skip
         found = drift_alarm(
             grid.cast(pl.Float64).fill_null(float("nan")).to_numpy(), n_baseline=n_baseline, level=level, seed=seed
         )
-        alarm = {"evidence": float(found.evidence[-1]), "alarm": "no" if found.alarm_at is None else "yes", "alarm_at": found.alarm_at}  # fmt: skip
+        at = np.flatnonzero(found.evidence >= needed)
+        alarm = {"evidence": float(found.evidence[-1]), "evidence_needed": needed, "alarm": "yes" if len(at) else "no", "alarm_at": int(at[0]) + 1 if len(at) else None}  # fmt: skip
         counts = {"n_items": grid.width, "n_runs": len(tables)}
         rows.append({"judge": judge, "dimension": dimension, **columns_of(shift=found.shift), **alarm, **counts})
         course += [

@@ -14,9 +14,10 @@ from howsure.estimates import Estimate
 from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.stats.bias import length_bias, position_bias
 from howsure.stats.calibration import Calibration, calibration
-from howsure.stats.corrections import corrected_rate, independent_trials, powered_mean
+from howsure.stats.corrections import corrected_rate, independent_trials
 from howsure.stats.correlation import Kind, correlation, disattenuate
 from howsure.stats.judges import AlternativeAnnotator, EqualTerms, alternative_annotator_test, equal_terms
+from howsure.stats.label_sampling import judged_mean
 from howsure.stats.means import mean, paired_difference, share
 from howsure.study.agreement import noise_ceiling_of
 from howsure.study.judging.ratings import in_slots
@@ -272,13 +273,15 @@ def _correlations(values: JudgeAndPeople, settings: ComparisonSettings) -> dict[
 
 def _levels(values: JudgeAndPeople, scale: RatingScale, level: float) -> dict[str, Estimate]:
     judged, people = values.judge[values.is_both], values.mean
-    clusters, clusters_only = (values.clusters_of(is_used) for is_used in (values.is_both, values.is_judged_only))
+    clusters = values.clusters_of(values.is_both)
     shared: dict[str, Any] = {"level": level, "bounds": scale.bounds}
-    powered = powered_mean(
-        people, judged, values.judged_only, clusters=clusters, clusters_only=clusters_only, level=level
-    ).estimate
-    if not len(values.judged_only):
-        powered = _no_more(level)
+    powered = _no_more(level)
+    if n_more := len(values.judged_only):
+        # as `study estimate` has it
+        labels, rated = np.append(people, np.full(n_more, np.nan)), np.append(judged, values.judged_only)
+        more = values.clusters_of(values.is_judged_only)
+        every = None if clusters is None or more is None else np.append(clusters, more)
+        powered = judged_mean(labels, rated, clusters=every, level=level).estimate
     return {
         "mean_people": mean(people, clusters, **shared).estimate,
         "mean_judge": mean(judged, clusters, **shared).estimate,

@@ -98,7 +98,9 @@ def make_page(
         comments = TextQuestion(name=COMMENTS, text=words["comments"], lines=5)
         screens.append(Item(**titled("comments"), questions=(comments,)))
     if study.debriefing:
-        screens.append(ReadingScreen(**titled("debriefing"), text=study.debriefing))
+        # it tells what was tested: whoever has read it answers nothing any more
+        told = f"{words['debriefing_intro']}\n\n{study.debriefing}"
+        screens.append(ReadingScreen(**titled("debriefing"), text=told, is_one_way=True))
     return Page(
         instrument=INSTRUMENT,
         title=study.title,

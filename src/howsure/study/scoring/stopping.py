@@ -3,10 +3,12 @@
 ``mean:faithful:alder >= 3.5``               a system's mean rating
 ``difference:faithful:alder:cedar >= 0``     the difference of two systems
 ``votes:better:oak:pine >= 0.5``             the share of pairwise votes for one of two systems, a tie is half a vote
+``each:faithful >= 3``                       the mean of each item on its own: items that are decided need no more ratings
 
 Raters are the independent units: each counts with the mean of their own answers, in the order in which they finished. The interval is a
 confidence sequence (`howsure.stats.sequences`), valid at all looks together, so that stopping when it excludes the threshold keeps its level. It speaks of
-raters like these on these items.
+raters like these on these items. With ``each``, the raters of an item are its units, the level holds for each item on its own, and pages with the most items that
+are still open are handed out first: which item is rated next depends on the answers, which a confidence sequence allows.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from howsure.people.fielding import Decision
 from howsure.people.records import is_screened_out
 from howsure.people.store import Final
 from howsure.stats.sequences import mean_sequence
-from howsure.study.packet.building import StudyKey
+from howsure.study.packet.building import StudyKey, quotas_of
 from howsure.study.packet.design import AGAIN
 from howsure.study.protocol import ItemStudy, Study
 from howsure.study.scoring.collection import CollectedRatings, answer_set, collect_answers
@@ -32,7 +34,12 @@ from howsure.study.verdict import require_criterion
 
 __all__ = ["StopRule", "decide_live", "parse_stop_rule", "rater_values"]
 
-_SYSTEMS = {"mean": (0, 1), "difference": (2, 2), "votes": (2, 2)}  # fewest and most that a statistic names
+_SYSTEMS = {
+    "mean": (0, 1),
+    "difference": (2, 2),
+    "votes": (2, 2),
+    "each": (0, 0),
+}  # fewest and most that a statistic names
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,8 @@ class StopRule:
         Ends of the scale of the answers.
     level : float
         Coverage of all looks together.
+    is_each : bool
+        Whether every item has a decision of its own.
     """
 
     dimension: str
@@ -63,6 +72,7 @@ class StopRule:
     low: float
     high: float
     level: float = 0.95
+    is_each: bool = False
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -97,7 +107,28 @@ class StopRule:
         ordered = [values[rater] for rater in order if rater in values]
         return mean_sequence(ordered, n_planned=n_planned, level=self.level, bounds=self.bounds).estimate
 
+    def decided_items(
+        self, collected: CollectedRatings, order: Sequence[str], n_planned: int
+    ) -> tuple[list[str], list[str]]:
+        """The items whose mean over raters is decided to be above the threshold, and those below; raters in the order in which they finished."""
+        above: list[str] = []
+        below: list[str] = []
+        if collected.ratings is None:
+            return above, below
+        rows = collected.ratings.frame.filter(dimension=self.dimension).filter(~pl.col("item").str.ends_with(AGAIN))
+        for (item,), part in rows.group_by("item", maintain_order=True):
+            values = dict(part.select("rater", "value").iter_rows())
+            given = [values[rater] for rater in order if rater in values]
+            found = mean_sequence(given, n_planned=n_planned, level=self.level, bounds=self.bounds).estimate
+            if found.low is not None and found.low > self.threshold:
+                above.append(str(item))
+            elif found.high is not None and found.high < self.threshold:
+                below.append(str(item))
+        return above, below
+
     def __str__(self) -> str:
+        if self.is_each:
+            return f"each:{self.dimension}"
         what = "votes" if self.is_vote else "difference" if self.other else "mean"
         return ":".join(one for one in (what, self.dimension, self.system, self.other) if one)
 
@@ -138,7 +169,7 @@ def parse_stop_rule(text: str, study: Study | ItemStudy, *, level: float = 0.95)
     named = [one for one in rest.removeprefix(dimension).split(":") if one]
     if what not in _SYSTEMS:
         raise OptionError(
-            f"--stop-when {text!r}: write mean:DIMENSION[:SYSTEM], difference:DIMENSION:A:B or votes:QUESTION:A:B, then >= and a number."
+            f"--stop-when {text!r}: write mean:DIMENSION[:SYSTEM], difference:DIMENSION:A:B, votes:QUESTION:A:B or each:DIMENSION, then >= and a number."
         )
     if not dimension:
         asked = "pairwise question" if what == "votes" else "rated dimension"
@@ -146,13 +177,15 @@ def parse_stop_rule(text: str, study: Study | ItemStudy, *, level: float = 0.95)
     if not _SYSTEMS[what][0] <= len(named) <= _SYSTEMS[what][1]:
         raise OptionError(
             f"--stop-when {text!r}: a {what} names {_SYSTEMS[what][1]} systems, as in {what}:{dimension}:A:B."
+            if _SYSTEMS[what][1]
+            else f"--stop-when {text!r}: {what} names no system, as in {what}:{dimension}."
         )
     for one in named:
         if one not in systems:
             raise OptionError.unknown("system", one, systems)
     system, other = [*named, "", ""][:2]
     threshold = criterion.threshold
-    rule = StopRule(dimension, system, other, threshold, what == "votes", *scales[dimension], level)
+    rule = StopRule(dimension, system, other, threshold, what == "votes", *scales[dimension], level, what == "each")
     if not rule.bounds[0] < threshold < rule.bounds[1]:
         raise OptionError(
             f"--stop-when {text!r}: {threshold:g} is not inside the scale, {rule.bounds[0]:g} to {rule.bounds[1]:g}."
@@ -163,6 +196,7 @@ def parse_stop_rule(text: str, study: Study | ItemStudy, *, level: float = 0.95)
 def decide_live(key: StudyKey, pages: Sequence[BuiltPage], rule: StopRule) -> Callable[[Sequence[Final]], Decision]:
     """What a collector calls whenever somebody finishes: whether the criterion is decided, and how it stands."""
     by_digest = {page.digest: page for page in pages}
+    quotas, units = quotas_of(key), [unit.id for unit in key.study.units]
 
     def decide(finals: Sequence[Final]) -> Decision:
         sets, order = [], []
@@ -174,7 +208,13 @@ def decide_live(key: StudyKey, pages: Sequence[BuiltPage], rule: StopRule) -> Ca
                 order.append(result.rater.strip())
         if not sets:
             return Decision(is_over=False, message=f"{rule}: no answers yet.")
-        found = rule.estimate(collect_answers(key.study, sets), order, n_planned=len(pages))
+        collected = collect_answers(key.study, sets)
+        if rule.is_each:
+            above, below = rule.decided_items(collected, order, n_planned=max(quotas.wanted, 1))
+            message = f"{rule}, after {len(order)} raters: {len(above)} items above {rule.threshold:g}, {len(below)} below, {len(units) - len(above) - len(below)} open."
+            decided = frozenset([*above, *below])
+            return Decision(is_over=decided >= set(units), message=message, decided=decided)
+        found = rule.estimate(collected, order, n_planned=len(pages))
         if found.low is None or found.high is None:
             return Decision(is_over=False, message=f"{rule}: {found}.")
         is_above, is_below = found.low > rule.threshold, found.high < rule.threshold
