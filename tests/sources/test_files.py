@@ -33,10 +33,12 @@ def test_the_table_is_decided_by_the_columns(tmp_path, ending, rows, table):
 
 def test_the_table_can_be_named(tmp_path):
     path = write_frame(pl.DataFrame(ATTEMPTS | SCORES), tmp_path / "both.csv")
-    with pytest.raises(
-        InputError, match=r"both\.csv: has the columns of attempts and of scores\. Say which with --table"
-    ):
+    assert isinstance(read(path), Attempts)
+    assert (
         read(path)
+        .notes[0]
+        .endswith("as attempts; --table scores reads one published score per model and benchmark instead.")
+    )
     assert isinstance(read(path, table="scores"), Scores)
 
 

@@ -52,7 +52,7 @@ UGLY = {
     "percent signs": (
         "x.csv",
         lines("model,benchmark,accuracy", lambda m, i, r: (m, i, f"{100 * r}%")),
-        "benchmark → task; accuracy: percentages, divided by 100",
+        "benchmark → task, accuracy → score; accuracy: percentages, divided by 100",
     ),
     "percentages without signs": (
         "x.csv",
@@ -85,6 +85,42 @@ UGLY = {
             for seed in (42, 1337)
         ),
         "in the order of seed",
+    ),
+    "fractions without items": ("x.csv", "model,correct\nann,3/4\nbob,1 of 4\n", "correct: 3/4 read as 3 of 4"),
+    "fractions, a column per benchmark": (
+        "x.csv",
+        "Model;GPQA;MMLU\nann;3/4;30/40\nbob;1/4;10/40\n",
+        "columns GPQA, MMLU → benchmark; 3/4 read as 3 of 4",
+    ),
+    "fractions per item": (
+        "x.csv",
+        lines("model,item,passed", lambda m, i, r: (m, i, f"{5 * r}/5")) + "ann,9,n/a\n",
+        "passed: 5/5 read as 5 of 5; 1 blank left out",
+    ),
+    "German": (
+        "x.csv",
+        lines("Modell;Aufgabe;richtig", lambda m, i, r: (m, i, "ja" if r else "nein"), separator=";"),
+        "Modell → subject, Aufgabe → task, richtig → score; ja = 1, nein = 0",
+    ),
+    "French": (
+        "x.csv",
+        lines("Modèle;Tâche;Réussi", lambda m, i, r: (m, i, "oui" if r else "non"), separator=";"),
+        "Modèle → subject, Tâche → task, Réussi → score; non = 0, oui = 1",
+    ),
+    "Spanish": (
+        "x.csv",
+        lines("modelo,tarea,correcto", lambda m, i, r: (m, i, "Sí" if r else "No")),
+        "no = 0, sí = 1",
+    ),
+    "row numbers of pandas": (
+        "x.csv",
+        lines("Unnamed: 0,model,item,score", lambda m, i, r: (i, m, i, r)),
+        "row numbers in Unnamed: 0 left out",
+    ),
+    "models in a column without a name": (
+        "x.csv",
+        wide(str).replace("model,", ",", 1),
+        "the column without a name → subject",
     ),
 }
 
@@ -134,8 +170,41 @@ def test_a_column_per_benchmark_is_a_table_of_scores(tmp_path):
         ("bob", "GSM8K", pytest.approx(0.95)),
     ]
     assert "not read as scores: avg; 1 blank left out" in table.notes[0]
-    with pytest.raises(InputError, match=r"Say with --table whether"):
-        sources.read(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    "text", ["model,task,score\na,t,1\nb,t,0\n", "model,q1,q2\na,1,0\nb,1,1\n", "model,n,correct\na,9,3\n"]
+)
+def test_reading_without_a_verb_takes_what_summary_takes(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    table = sources.read(tmp_path / "x.csv")
+    assert table.frame.equals(sources.read(tmp_path / "x.csv", wanted="attempts").frame)
+    assert ("--table scores" in table.notes[0]) == ("n,correct" not in text)
+    if "n,correct" not in text:
+        assert isinstance(sources.read(tmp_path / "x.csv", table="scores"), Scores)
+
+
+def test_a_grade_out_of_ten_is_no_count_of_attempts(tmp_path):
+    """As counts, the grades of three items would weigh as thirty attempts."""
+    (tmp_path / "x.csv").write_text("model,item,score\na,q1,7/10\na,q2,8/10\na,q3,9/10\n")
+    table = sources.read(tmp_path / "x.csv")
+    assert table.frame["score"].to_list() == [0.7, 0.8, 0.9]
+    assert "n" not in table.frame.columns or table.frame["n"].null_count() == 3
+    assert "7/10 read as 0.7, one score" in table.notes[0]
+
+
+@pytest.mark.parametrize("value", ["11/10", "3/0", "1/2/2024"])
+def test_what_is_no_share_is_no_fraction(tmp_path, value):
+    (tmp_path / "x.csv").write_text(f"model,item,score\na,q1,7/10\na,q2,{value}\n")
+    with pytest.raises(InputError, match=rf"x\.csv line 2: score 7/10 is not a number .* line 3 \({value}\)"):
+        sources.read(tmp_path / "x.csv", wanted="attempts")
+
+
+def test_row_numbers_are_no_configuration(tmp_path):
+    pd.DataFrame({"model": ["a", "b"], "item": ["q", "q"], "score": [1, 0]}, index=[3, 7]).to_csv(tmp_path / "x.csv")
+    table = sources.read(tmp_path / "x.csv")
+    assert isinstance(table, Attempts)
+    assert not [name for name in table.config if name != "log"]
 
 
 def test_standard_errors_are_on_the_scale_of_their_scores(tmp_path):
@@ -276,10 +345,11 @@ def test_lines_are_counted_from_the_top_of_the_file(tmp_path):
         sources.read(tmp_path / "x.csv", wanted="attempts")
 
 
-@pytest.mark.parametrize("text", [",q1\na,1\nb,0\n", "model,\na,1\nb,0\n"])
-def test_a_header_with_one_name_is_no_title(tmp_path, text):
-    (tmp_path / "x.csv").write_text(text)
-    with pytest.raises(InputError, match="The columns are: (, q1|model, )"):
+def test_a_header_with_one_name_is_no_title(tmp_path):
+    (tmp_path / "x.csv").write_text(",q1\na,1\nb,0\n")
+    assert sources.read(tmp_path / "x.csv").frame["subject"].to_list() == ["a", "b"]
+    (tmp_path / "x.csv").write_text("model,\na,1\nb,0\n")
+    with pytest.raises(InputError, match="The columns are: model"):
         sources.read(tmp_path / "x.csv", wanted="attempts")
 
 

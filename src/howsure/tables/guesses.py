@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -49,6 +50,7 @@ _SCORE = (
     *("solved", "resolved", "result", "outcome", "grade", "mark", "exact_match", "em", "f1", "reward", "value"),
     *("pass_rate", "success_rate", "score_percent", "accuracy_percent", "percent_correct", "score_pct", "acc_pct"),
 )
+_SUCCESSES = ("n_successes", "n_correct", "num_correct", "successes", "n_passed", "correct_count")
 _ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
     Attempts: {
         "subject": (*_MODEL, "participant", "learner", "person"),
@@ -56,7 +58,7 @@ _ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
         "attempt": ("epoch", "run", "seed", "trial", "repeat", "repetition", "iteration", "rep", "attempt_number"),
         "score": _SCORE,
         "n": ("n_attempts", "n_trials", "n_runs", "n_samples", "num_samples", "trials", "total", "count", "n_total"),
-        "n_success": ("n_successes", "n_correct", "num_correct", "successes", "n_passed", "correct_count"),
+        "n_success": _SUCCESSES,
         "family": ("task_family", "category", "topic"),
         "domain": _BENCHMARK,
         "minutes": ("human_minutes", "expert_minutes"),
@@ -95,34 +97,84 @@ _ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
 _WEAK = {"subject": ("name", "subject_id"), "model": ("name",), "task": ("id", "question", "index", "idx", "name")}
 """Names that are taken where no clearer one is there."""
 _SUMMARIES = frozenset({"avg", "average", "mean", "overall", "overall_score", "total", "rank", "ranking", "position"})
-_TOTALS = ("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total")
-_ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
-_INDEX = frozenset({"", "unnamed_0", "index", "column_1", "level_0"})
-
-_MISSING = ("", "na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "-", "–", "—", "?", "missing", "tbd")
-_YES = (
-    "yes",
-    "y",
-    "true",
-    "t",
-    "pass",
-    "passed",
-    "correct",
-    "right",
-    "success",
-    "succeeded",
-    "solved",
-    "ok",
-    "✓",
-    "✔",
-    "✅",
+_TOTALS = (
+    *("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total"),
+    *("durchschnitt", "mittelwert", "gesamt", "summe", "moyenne", "promedio", "media"),
 )
-_NO = ("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "x")
+_ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
+_NO_NAME = frozenset({"", "unnamed_0", "level_0", "index_level_0"})
+"""What pandas calls its row numbers, or what it leaves above them."""
+_INDEX = _NO_NAME | {"index", "column_1"}
+_ABROAD = {
+    word: ours
+    for ours, words in {
+        "model": "modell modelle modellname sprachmodell modele modelo modello 模型",
+        "task": "aufgabe aufgaben tache tarea compito 任务",
+        "item": "frage fragen pregunta domanda 题目",
+        "benchmark": "datensatz jeu_de_donnees conjunto_de_datos 基准",
+        "score": "punkte punktzahl wertung ergebnis note resultat resultado puntuacion puntaje punteggio 得分 分数",
+        "correct": "richtig korrekt geloest bestanden reussi juste correcto acierto corretto 正确",
+        "accuracy": "genauigkeit trefferquote exactitude precision_pct exactitud precisione 准确率",
+        "attempt": "versuch durchlauf wiederholung essai intento tentativo",
+        "n": "anzahl nombre cantidad numero",
+        "n_correct": "anzahl_richtig n_richtig",
+        "average": "durchschnitt mittelwert mittel moyenne promedio media",
+        "total": "gesamt summe somme suma totale",
+    }.items()
+    for word in words.split()
+}
+"""Headers in German, French, Spanish, Italian and Chinese, without accents."""
+
+_MISSING = (
+    "",
+    "na",
+    "n/a",
+    "n.a.",
+    "#n/a",
+    "nan",
+    "none",
+    "null",
+    "nil",
+    "-",
+    "–",
+    "—",
+    "?",
+    "missing",
+    "tbd",
+    "k.a.",
+    "k. a.",
+)
+_YES = (
+    *("yes", "y", "true", "t", "pass", "passed", "correct", "right", "success", "succeeded", "solved", "ok"),
+    *(
+        "✓",
+        "✔",
+        "✅",
+        "☑",
+        "ja",
+        "wahr",
+        "richtig",
+        "korrekt",
+        "bestanden",
+        "oui",
+        "vrai",
+        "sí",
+        "si",
+        "verdadero",
+        "correcto",
+    ),
+)
+_NO = (
+    *("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "☐", "x"),
+    *("nein", "falsch", "non", "faux", "falso", "incorrecto"),
+)
 _WORDS = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0) | {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "partial": 0.5}
 _NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 _PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
 _COMMA = r"^[-+]?\d*,\d+$"
 _EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
+_FRACTION = r"^(\d{1,9}) ?(?:/|of|out of|von|sur|de) ?(\d{1,9})$"  # 7/10
+_COUNTED = ("correct", "passed", "solved")  # beside n, the number of successes
 _MOST_ITEMS = 2_000_000
 _MANY_COLUMNS = 50
 
@@ -217,12 +269,13 @@ def read_as(
     asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part))
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
-    part = part.parsed()
+    part = _without_row_numbers(part.parsed(), asked)
+    part, asked, n_blank = _with_shares_for_fractions(part, asked)
     names = part.rows.collect_schema().names()
-    chosen = table or _fitting(part, names, wanted, asked)
+    chosen, why = (table, "") if table else _fitting(part, names, wanted, asked)
     _refuse_unknown(part, chosen, names, asked)
     ours = _assigned(chosen, names, asked)
-    return _Columns(part, chosen, ours, asked).guess()
+    return _Columns(part, chosen, ours, asked).guess(why, n_blank)
 
 
 @dataclass(frozen=True)
@@ -235,33 +288,139 @@ class _Asked:
     decimal: str | None
     better: str | None
     at: str
+    has_fractions: bool = False
 
 
-def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: _Asked) -> type[Table]:
-    """The table whose needed columns are all there, by name first, then by the names that people use for them."""
+def _without_row_numbers(part: Part, asked: _Asked) -> Part:
+    """Leave out the row numbers that pandas writes into a column without a name: they are no configuration."""
+    names = [
+        name
+        for name in part.rows.collect_schema().names()
+        if _plain(name) in _NO_NAME and name not in asked.rename.values()
+    ]
+    if not names:
+        return part
+    number = pl.col(names).cast(pl.Float64, strict=False)
+    found = part.collect(part.rows.select((number == number.round()).fill_null(value=False).all())).row(0, named=True)
+    numbers = [name for name in names if found[name]]
+    if not numbers or len(numbers) == len(part.rows.collect_schema()):
+        return part
+    told = tuple(f"row numbers in {_shown(name)} left out" for name in numbers)
+    return replace(part, rows=part.rows.drop(numbers), is_parsed=True, says=(*part.says, *told))
+
+
+def _with_shares_for_fractions(part: Part, asked: _Asked) -> tuple[Part, _Asked, int]:
+    """Cells such as 7/10 as a share and n, and the number of blanks among them that were left out.
+
+    One such column is the score. Of several, each is a benchmark, or a model where rows are items. The same n in every row of an
+    item's score may be the scale of a grade instead of a number of attempts: then n, which would count as evidence, is not used.
+    """
+    schema = part.rows.collect_schema()
+    names = schema.names()
+    other = {
+        alias
+        for table in (Attempts, Scores)
+        for ours, aliases in _ALIASES[table].items()
+        for alias in (ours, *aliases)
+        if ours not in ("score", "n_success")
+    }
+    texts = [
+        name
+        for name in names
+        if schema[name] == pl.String and (name in asked.rename.values() or _plain(name) not in other)
+    ]
+    if not texts:
+        return part, asked, 0
+
+    def number(name: str, place: int) -> pl.Expr:
+        return _text(name).str.extract(_FRACTION, place).cast(pl.Float64, strict=False)
+
+    def is_fraction(name: str) -> pl.Expr:
+        ends = number(name, 1), number(name, 2)
+        return (ends[0] <= ends[1]).fill_null(value=False) & (ends[1] > 0)
+
+    few = part.collect(part.rows.head(50).select(is_fraction(name).any().alias(name) for name in texts)).row(0)
+    likely = [name for name, is_there in zip(texts, few, strict=True) if is_there]
+    if not likely:
+        return part, asked, 0
+    every = part.collect(
+        part.rows.select((is_fraction(name) | _text(name).is_null()).all().alias(name) for name in likely)
+    )
+    found = [name for name in likely if every[name][0]]
+    named = [name for name in found if asked.rename.get("score") == name or _plain(name) in {*_SCORE, *_SUCCESSES}]
+    found = named if len(named) == 1 else found
+    plain = {_plain(name) for name in names}
+    rows = part.rows.with_row_index("#row")
+    if not found or "score" in {*names} - {*found} or (len(found) > 1 and {"benchmark", "model"} <= plain):
+        return part, asked, 0
+    told = f"{found[0]}: "
+    if len(found) > 1:
+        across = "benchmark" if plain & {*_MODEL} else "model"
+        kept = [name for name in names if name not in found]
+        rows = rows.unpivot(on=found, index=["#row", *kept], variable_name=across, value_name="score")
+        told = f"columns {', '.join(found[:4])}{', …' if len(found) > 4 else ''} → {across}; "
+    theirs = "score" if len(found) > 1 else found[0]
+    split = rows.with_columns((number(theirs, 1) / number(theirs, 2)).alias("#share"), number(theirs, 2).alias("#n"))
+    held = part.collect(split.sort("#row", maintain_order=True)).drop(theirs)
+    filled = held.drop_nulls("#share")
+    if not len(filled):
+        return part, asked, 0
+    is_grade = (
+        len(found) == 1
+        and filled["#n"].n_unique() == 1
+        and plain & {*_ITEM, *_WEAK["task"], "task"}
+        and _plain(theirs) not in {*_COUNTED, *_SUCCESSES}
+    )
+    total = int(filled["#n"][0])
+    share = round(float(filled["#share"][0]) * total)
+    if is_grade or "n" in plain:
+        told += f"{share}/{total} read as {share / total:.4g}" + (
+            ", one score (a column n_success makes it a count)" if is_grade else ""
+        )
+        filled = filled.drop("#n")
+    else:
+        told += f"{share}/{total} read as {share} of {total}"
+        filled = filled.rename({"#n": "n"}).with_columns(pl.col("n").cast(pl.Int64))
+    numbers = filled["#row"] if part.numbers is None else part.numbers.gather(filled["#row"])
+    part = replace(
+        part,
+        rows=filled.drop("#row").rename({"#share": "score"}).lazy(),
+        numbers=numbers,
+        is_parsed=True,
+        says=(*part.says, told),
+    )
+    renamed = {ours: "score" if name == theirs else name for ours, name in asked.rename.items()}
+    return part, replace(asked, rename=renamed, has_fractions=True), len(held) - len(filled)
+
+
+def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: _Asked) -> tuple[type[Table], str]:
+    """The table whose needed columns are all there, by name first, then by the names that people use for them, and why this one.
+
+    What can be attempts and published scores is read as attempts, and said: a verb that needs scores asks for them.
+    """
     there = {_plain(name) for name in names} | set(asked.rename) | set(asked.fill)
     exact = [one for one in TABLES.values() if {*one.needed()} <= _with_score(there)]
     if wanted in exact or (wanted and not exact):
-        return wanted
+        return wanted, ""
     if len(exact) == 1:
-        return wanted if wanted and _is_fit(wanted, names, asked) else exact[0]
+        return wanted if wanted and _is_fit(wanted, names, asked) else exact[0], ""
     found = exact or [one for one in TABLES.values() if _is_fit(one, names, asked)]
     if wanted in found:
-        return wanted
+        return wanted, ""
     if len(found) == 1:
-        return found[0]
+        return found[0], ""
     if (
         Attempts in found and there & {*_BENCHMARK} and there & {*_ITEM}
     ):  # rows per item of a benchmark: no published scores
-        return Attempts
+        return Attempts, ""
+    either = "as attempts; --table scores reads one published score per model and benchmark instead"
+    if found and {*found} <= {Attempts, Scores}:
+        return Attempts, either
     if found:
         told = [name for name, one in TABLES.items() if one in found]
         raise InputError(f"{_at(part)}has the columns of {' and of '.join(told)}. Say which with --table.")
     if any(_is_wide(part, one, _assigned(one, names, asked)) for one in (Attempts, Scores)):
-        raise InputError(
-            f"{_at(part)}has one row per model or item and a column for each of the others. Say with --table whether the scores are "
-            "attempts (at items) or scores (on benchmarks)."
-        )
+        return Attempts, either
     lacks = {
         one: [name for name in one.needed() if name not in _with_score(set(_assigned(one, names, asked)))]
         for one in TABLES.values()
@@ -272,7 +431,7 @@ def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked
 
 def _is_fit(table: type[Table], names: Sequence[str], asked: _Asked) -> bool:
     there = _with_score({*_assigned(table, names, asked), *asked.fill})
-    if table is Attempts and "domain" in there:  # each benchmark is then one task
+    if table is Attempts and there & {"domain", "n"}:  # each benchmark is then one task; counted items need no names
         there |= {"task"}
     return {*table.needed()} <= there
 
@@ -326,6 +485,9 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
                 raise InputError(
                     f"{asked.at}{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}."
                 )
+    who = {Attempts: "subject", Scores: "model"}.get(table)
+    if who and who not in closed and who not in found and names and _plain(names[0]) in _NO_NAME:
+        found[who] = names[0]  # as pandas writes the names of rows
     if table is not Attempts:
         return found
     late = [name for name in ("sample", "epoch") if name in free and name not in {*closed, *found.values()}]
@@ -334,7 +496,7 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
 
 def _with_counts(found: dict[str, str]) -> dict[str, str]:
     """Beside a number of attempts, `correct` counts; a number alone says nothing."""
-    if "n" in found and "n_success" not in found and _plain(found.get("score", "")) in ("correct", "passed", "solved"):
+    if "n" in found and "n_success" not in found and _plain(found.get("score", "")) in _COUNTED:
         found["n_success"] = found.pop("score")
     if "n" in found and not {"n_success", "score"} & set(found):
         del found["n"]
@@ -374,20 +536,22 @@ class _Columns:
         self._divide_by = asked.divide_by
         self._n_blank = self._n_total = 0
 
-    def guess(self) -> Guess:
+    def guess(self, why: str, n_blank: int) -> Guess:
+        """The rows under our names, after `n_blank` rows without a score were left out; `why` says why they are this table."""
+        self._tell_blanks(n_blank)
         if self._table in (Attempts, Scores):
             self._guess_scores()
         self._refuse_lacking()
         self._clean_numbers()
         moved = {theirs: ours for ours, theirs in self._ours.items() if theirs != EACH}
-        changed = [f"{theirs} → {ours}" for theirs, ours in moved.items() if theirs != ours and theirs[0] != "#"]
+        changed = [f"{_shown(name)} → {moved[name]}" for name in self._names if moved.get(name, name) != name]
         there = self._part.rows.collect_schema().names()
         displaced = [name for name in there if self._ours.get(name, name) != name and name not in moved]
         rows = self._part.rows.drop(displaced).rename(moved)
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in self._fill.items())
         if self._n_blank and not self._part.collect(rows.select(pl.len())).item():
             raise InputError(f"{_at(self._part)}none of the {self._n_blank:,} rows has a score.")
-        told = "; ".join([*([", ".join(changed)] if changed else []), *self._told])
+        told = "; ".join([*([", ".join(changed)] if changed else []), *self._told, *([why] if why else [])])
         part = replace(self._part, rows=rows, is_parsed=True)
         return Guess(
             table=self._table,
@@ -677,7 +841,8 @@ class _Columns:
         if "n_success" not in self._ours:
             share, divide_by = self._number(_profile(self._part, [counted])[0])
             successes = (share / divide_by * n).round()
-            self._told.append(f"{counted} × {n_name} → number of correct answers")
+            if not self._asked.has_fractions:
+                self._told.append(f"{counted} × {n_name} → number of correct answers")
         frame = self._part.collect(
             self._part.rows.with_row_index("#row").with_columns(n.alias("#n"), successes.alias("#k"))
         )
@@ -706,7 +871,8 @@ class _Columns:
         self._hold(rows.drop(*used, "#n", "#k", "#item"))
         self._ours = {ours: theirs for ours, theirs in self._ours.items() if theirs not in used}
         self._ours |= {"task": "#task", "score": "#score"}
-        self._told.append(f"{counted} of {n_name} items; items have no names, so they are not paired between models")
+        what = "" if self._asked.has_fractions else f"{counted} of {n_name} items; "
+        self._told.append(f"{what}items have no names, so they are not paired between models")
 
     def _counts(self) -> None:
         """A share beside n, at one task: the number of successes."""
@@ -722,7 +888,8 @@ class _Columns:
         successes = (n * score).round()
         columns = (successes.cast(pl.Int64).alias("#success"), (successes / n).alias(self._ours["score"]))
         self._part = replace(self._part, rows=self._part.rows.with_columns(columns), is_parsed=True)
-        self._told.append(f"{self._ours['score']} × {self._ours['n']} → n_success")
+        if not self._asked.has_fractions:
+            self._told.append(f"{self._ours['score']} × {self._ours['n']} → n_success")
         self._ours["n_success"] = "#success"
 
     def _attempts(self) -> None:
@@ -867,9 +1034,16 @@ def _meanings(words: Sequence[str]) -> str:
 
 
 def _plain(name: str) -> str:
-    """A column's name as our names are written."""
-    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip())
-    return re.sub(r"[^0-9a-z]+", "_", parted.lower().replace("%", " percent ")).strip("_")
+    """A column's name as our names are written, in English where it is a known word of another language."""
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip()).casefold().replace("%", " percent ")
+    letters = "".join(one for one in unicodedata.normalize("NFKD", parted) if not unicodedata.combining(one))
+    plain = re.sub(r"[\W_]+", "_", letters).strip("_")
+    return _ABROAD.get(plain, plain)
+
+
+def _shown(name: str) -> str:
+    """A column's name, also where it has none."""
+    return name if name.strip() else "the column without a name"
 
 
 def _at(part: Part) -> str:
