@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -27,7 +27,7 @@ from typing import Any, Protocol, cast
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.sources import _cache, _remote
 from howsure.sources._account import Account, FileAccount, accounting, leave_out
-from howsure.sources._sniff import keys
+from howsure.sources._sniff import head, keys
 from howsure.tables import TABLES, Table
 from howsure.tables.frames import expand
 
@@ -109,16 +109,16 @@ def source(name: str) -> Source:
 
 def recognise(path: Path) -> Recognised:
     """Which source takes this path, and why."""
-    if path.is_dir():
-        found = _Search()
-        found.walk(path)
-        taken = found.taken[0] if found.taken else None
-        if taken is None:
-            raise InputError(f"{path}: no file in it is of a known format. {' '.join(found.notes())}".rstrip())
-        reason = taken.reason if taken.path == path else f"it holds {taken.path.relative_to(path)}: {taken.reason}"
-        return Recognised(path, taken.source, reason)
-    if taken := _recognised(path):
+    if not path.is_dir() and (taken := _recognised(path)):
         return taken
+    if folder := path if path.is_dir() else _remote.unpacked(path):
+        found = _Search()
+        found.walk(folder)
+        if not found.taken:
+            raise InputError(f"{path}: no file in it is of a known format. {' '.join(found.notes())}".rstrip())
+        taken = found.taken[0]
+        reason = taken.reason if taken.path == folder else f"it holds {taken.path.relative_to(folder)}: {taken.reason}"
+        return Recognised(path, taken.source, reason)
     raise InputError(
         f"{path}: not recognised as any of {', '.join(_names())}{_nearest(path) or '.'} Name the format with --source, or convert the file to csv."
     )
@@ -255,6 +255,8 @@ class _Search:
 
     taken: list[Recognised] = field(default_factory=list)
     unread: list[FileAccount] = field(default_factory=list)
+    aside: list[Recognised] = field(default_factory=list)
+    """Tables beside logs, which are read where no log can be."""
     root: Path = field(default_factory=Path)
 
     def walk(self, folder: Path) -> None:
@@ -265,6 +267,7 @@ class _Search:
         wholes: dict[Path, Recognised | None] = {}
         taken: list[Recognised] = []
         tables: list[Recognised] = []
+        loose: list[Recognised] = []  # .txt files and JSON objects, which may be notes and settings as well
         for file in files_below(folder):
             home = file.parent
             if home not in wholes:
@@ -276,16 +279,49 @@ class _Search:
             found = _recognised(file)
             if found is None:
                 self.unread.append(FileAccount(file, None, f"not recognised{_nearest(file).rstrip('.')}"))
+            elif found.source == "files" and (file.suffix.lower() == ".txt" or _is_object(file)):
+                loose.append(found)
             elif found.source in ("excel", "files"):
                 tables.append(found)
             else:
                 taken.append(found)
+        if taken or tables:
+            self.unread += [
+                FileAccount(
+                    one.path, None, f"not recognised{_nearest(one.path).rstrip('.')}; name it to read it as a table"
+                )
+                for one in loose
+            ]
+        else:
+            tables = loose
         if taken:
+            self.aside += tables
             named = ", ".join(dict.fromkeys(one.source for one in taken))
             self.unread += [
                 FileAccount(one.path, None, f"a table beside {named}; name it to read it") for one in tables
             ]
         self.taken += taken or tables
+
+    @property
+    def by_source(self) -> dict[str, list[Path]]:
+        """The files that each source takes."""
+        found: dict[str, list[Path]] = {}
+        for one in self.taken:
+            found.setdefault(one.source, []).append(one.path)
+        return found
+
+    @property
+    def account(self) -> Account:
+        """An account of the files, without rows."""
+        return Account(files=[*(FileAccount(one.path, one.source, one.reason) for one in self.taken), *self.unread])
+
+    def without_logs(self, error: InputError) -> _Search:
+        """The tables beside logs, none of which can be read."""
+        aside = {one.path for one in self.aside}
+        told = str(error).removeprefix(f"{self.taken[0].path}: ").rstrip(".")
+        failed = [FileAccount(one.path, None, told) for one in self.taken]
+        rest = [one for one in self.unread if one.path not in aside]
+        return _Search(taken=self.aside, unread=failed + rest, root=self.root)
 
     def notes(self) -> list[str]:
         """The files that were not read: how many, and the first five, by reason."""
@@ -296,6 +332,10 @@ class _Search:
             shown = one.path.relative_to(self.root) if one.path.is_relative_to(self.root) else one.path
             by_reason.setdefault(one.reason, []).append(str(shown))
         return [note for reason, names in by_reason.items() for note in unread(names, reason)]
+
+
+def _is_object(path: Path) -> bool:
+    return path.suffix.lower() == ".json" and head(path).lstrip()[:1] == "{"
 
 
 def _recognised(path: Path) -> Recognised | None:
@@ -417,41 +457,51 @@ def _of_paths(
         for path in found:
             if source_name:
                 search.taken.append(Recognised(path, source_name, "as asked"))
-            elif path.is_dir():
+            elif folder := path if path.is_dir() else None if _recognised(path) else _remote.unpacked(path):
                 has_folder = True
-                search.walk(path)
+                search.walk(folder)
             else:
                 search.taken.append(recognise(path))
     if not search.taken:
         if not listed:
             raise InputError("No input was given.")
         raise InputError(f"{listed[0]}: no file in it is of a known format. {' '.join(search.notes())}".rstrip())
-    by_source: dict[str, list[Path]] = {}
-    for one in search.taken:
-        by_source.setdefault(one.source, []).append(one.path)
-    _refuse_unused(given, by_source)
-    made = Account(files=[*(FileAccount(one.path, one.source, one.reason) for one in search.taken), *search.unread])
+    _refuse_unused(given, search.by_source)
     name = (
-        _cache.key(made.files, {**given, "divide_by": divide_by, "listed": list(map(str, listed))})
-        if is_cached and "files" not in by_source and {*by_source} <= {*SOURCES}  # others' readers may have changed
+        _cache.key(search.account.files, {**given, "divide_by": divide_by, "listed": list(map(str, listed))})
+        if is_cached
+        and "files" not in search.by_source
+        and {*search.by_source} <= {*SOURCES}  # others' readers may have changed
         else None
     )
     if name and (kept := _cache.load(name)):
         return kept
     began = time.process_time()
+    table, made = _of_search(search, given, divide_by, progress, is_lenient=has_folder)
+    if name and time.process_time() - began > _WORTH_KEEPING:
+        _cache.save(name, table, made)
+    return table, made
+
+
+def _of_search(
+    search: _Search, given: dict[str, Any], divide_by: float, progress: Progress | None, *, is_lenient: bool
+) -> tuple[Table, Account]:
+    """One table of the files that were found; where no log can be read, of the tables beside them."""
+    made = search.account
     with accounting(made):
         try:
-            tables = _tables(by_source, given, divide_by, progress, made, is_lenient=has_folder)
+            tables = _tables(search.by_source, given, divide_by, progress, made, is_lenient=is_lenient)
         except InputError as error:
+            if search.aside and not given.get("strict"):
+                return _of_search(search.without_logs(error), given, divide_by, progress, is_lenient=True)
             if not search.unread:
                 raise
             raise InputError(" ".join([str(error), *search.notes()])) from None
-        table = _joined(tables, given.get("table") or given.get("wanted"), is_lenient=has_folder)
+        table = _joined(tables, given.get("table") or given.get("wanted"), is_lenient=is_lenient)
     notes = (*table.notes, *search.notes())
     table.notes = tuple(dict.fromkeys(map(_remote.with_their_names, notes)))
+    made.files = [replace(one, path=Path(_remote.with_their_names(str(one.path)))) for one in made.files]
     made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
-    if name and time.process_time() - began > _WORTH_KEEPING:
-        _cache.save(name, table, made)
     return table, made
 
 

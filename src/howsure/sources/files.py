@@ -17,13 +17,13 @@ from howsure.safe_io import write_atomic
 from howsure.sources import Progress
 from howsure.sources._account import leave_out, saw
 from howsure.tables import TABLES, Table
-from howsure.tables.frames import expand, format_of, is_json_list, parts_of
+from howsure.tables.frames import expand, parts_of, text_table
 from howsure.tables.guesses import Guess, read_as
 from howsure.yaml_files import read_yaml
 
 __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recognise", "save_mapping"]
 
-ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a JSON list of objects, with its columns renamed where needed"
+ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a table in a .txt or .json file, with its columns renamed where needed"
 _NAMED = 5  # files that are named one by one
 OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "wanted"})
 
@@ -43,8 +43,8 @@ class ColumnMapping:
 
 
 def recognise(path: Path) -> str | None:
-    """Every file with one of our endings, and lists of objects in .json files."""
-    kind = (format_of(path) or ("json" if is_json_list(path) else None)) if path.is_file() else None
+    """Every file with one of our endings, and tables in .txt and .json files."""
+    kind = text_table(path) if path.is_file() else None
     return f"it is a {kind} file whose columns no other source knows" if kind else None
 
 
@@ -80,6 +80,8 @@ def read(
     says = dict.fromkeys(one.says for one in guesses if one.says)
     if len(says) > 1:
         says = dict.fromkeys(f"{one.part.path}: {one.says}" for one in guesses if one.says)
+    if why := guesses[0].why:  # one says it for all
+        says = {f"{next(iter(says))}; {why}": None} if len(says) == 1 else {**says, f"read as: {why}": None}
     notes = [f"{text}." for text in says] + _copies([one.part.path for one in guesses if one.part.path])
     made = guesses[0].table([one.part for one in guesses], notes=notes)
     n_blank = sum(one.n_blank for one in guesses)

@@ -191,6 +191,8 @@ class Guess:
     divide_by: float
     n_blank: int = 0
     n_total: int = 0
+    why: str = ""
+    """As which table it is read, where another one is possible."""
 
 
 @dataclass(frozen=True)
@@ -413,7 +415,7 @@ def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked
         Attempts in found and there & {*_BENCHMARK} and there & {*_ITEM}
     ):  # rows per item of a benchmark: no published scores
         return Attempts, ""
-    either = "as attempts; --table scores reads one published score per model and benchmark instead"
+    either = "attempts (--table scores reads one published score per model and benchmark instead)"
     if found and {*found} <= {Attempts, Scores}:
         return Attempts, either
     if found:
@@ -551,7 +553,7 @@ class _Columns:
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in self._fill.items())
         if self._n_blank and not self._part.collect(rows.select(pl.len())).item():
             raise InputError(f"{_at(self._part)}none of the {self._n_blank:,} rows has a score.")
-        told = "; ".join([*([", ".join(changed)] if changed else []), *self._told, *([why] if why else [])])
+        told = "; ".join([*([", ".join(changed)] if changed else []), *self._told])
         part = replace(self._part, rows=rows, is_parsed=True)
         return Guess(
             table=self._table,
@@ -562,6 +564,7 @@ class _Columns:
             divide_by=self._divide_by,
             n_blank=self._n_blank,
             n_total=self._n_total,
+            why=why,
         )
 
     def _refuse_lacking(self) -> None:
