@@ -30,6 +30,7 @@ from howsure.sources._account import Account, FileAccount, accounting, leave_out
 from howsure.sources._sniff import head, keys
 from howsure.tables import TABLES, Table
 from howsure.tables.frames import expand
+from howsure.tables.spellings import alike_note
 
 __all__ = [
     "SOURCES",
@@ -498,7 +499,7 @@ def _of_search(
                 raise
             raise InputError(" ".join([str(error), *search.notes()])) from None
         table = _joined(tables, given.get("table") or given.get("wanted"), is_lenient=is_lenient)
-    notes = (*table.notes, *search.notes())
+    notes = (*table.notes, *search.notes(), *alike_note(table))
     table.notes = tuple(dict.fromkeys(map(_remote.with_their_names, notes)))
     made.files = [replace(one, path=Path(_remote.with_their_names(str(one.path)))) for one in made.files]
     made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
@@ -600,6 +601,7 @@ def _of_frames(frames: Sequence[Any], given: dict[str, Any], divide_by: float) -
             from howsure.sources import files
 
             table = files.read(held, divide_by=divide_by, **_understood("files", given))
+    table.notes = (*table.notes, *alike_note(table))
     made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
     return table, made
 
