@@ -211,14 +211,18 @@ def test_a_reading_that_someone_else_wrote_is_not_used(folder, monkeypatch):
 
 
 class _Web(BaseHTTPRequestHandler):
-    """One table, and one page without an end."""
+    """One table, one page without an end, a page to log in, and faults with their number."""
 
     def do_HEAD(self):
-        self.send_response(200)
+        status = self.path[1:4]
+        self.send_response(int(status) if status.isdecimal() else 200)
         self.end_headers()
 
     def do_GET(self):
         self.do_HEAD()
+        if self.path.startswith("/login"):
+            self.wfile.write(b"<!DOCTYPE html>\n<html></html>")
+            return
         self.wfile.write(b"model,item,score\na,q1,1\n")
         with suppress(OSError):
             while self.path.startswith("/endless"):
@@ -238,7 +242,17 @@ def test_a_web_address_may_have_a_query_and_an_endless_page_is_left_at_the_limit
         assert len(sources.read(f"{address}/x.csv?signature=s")) == 1
         with pytest.raises(InputError, match="is larger than"):
             _remote.fetched(f"{address}/endless.csv", limit=2**22, deadline=120)
+        for page, told in (
+            ("404/x.csv", "no such file"),
+            ("500/x.csv", r"cannot be read \(the server answers 500 Internal Server Error\)"),
+            ("403/x.csv", r"cannot be read \(the server answers 403 Forbidden\)"),
+            ("login.csv", "contains a web page, not a table"),
+        ):
+            with pytest.raises(InputError, match=rf"^{address}/{page}: {told}"):
+                sources.read(f"{address}/{page}")
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+    with pytest.raises(InputError, match=rf"^{address}/x\.csv: the server cannot be reached \(Cannot connect"):
+        sources.read(f"{address}/x.csv")

@@ -123,7 +123,22 @@ class _Allowance:
 
 def _copies(system: Any, path: str, address: str, allowance: _Allowance) -> list[Path]:
     names = system.glob(path) if any(mark in path for mark in "*?[") else [path]
-    if not names or not system.exists(names[0]):
+    if names and path.startswith(("http://", "https://")):
+        try:
+            system.info(names[0])
+        except FileNotFoundError as error:  # whatever the server said, or if there is none
+            status, cause = getattr(error.__cause__, "status", None), error.__cause__ or error
+            if status not in (None, 404, 410):
+                told = f"the server answers {status} {getattr(cause, 'message', '')}".strip()
+                raise InputError(f"{address}: cannot be read ({told}).") from None
+            if status is None:
+                raise InputError(
+                    f"{address}: the server cannot be reached ({' '.join(str(cause).split())[:160]})."
+                ) from None
+            names = []
+    elif names and not system.exists(names[0]):
+        names = []
+    if not names:
         raise InputError(f"{address}: no such file.")
     return [_copied(system, name, address, allowance) for name in names]
 

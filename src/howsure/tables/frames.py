@@ -657,6 +657,8 @@ def _refuse_odd_names(path: Path, kind: str, names: Sequence[str], separator: st
     header = "".join(names)
     if "\0" in header or "\ufffd" in header:
         raise _text_fault(path, kind, separator) or InputError(f"{path} line 1: a column's name contains zero bytes.")
+    if re.match(r"\s*<(!doctype html|html|head|body)\b", header, re.IGNORECASE):
+        raise InputError(f"{path}: contains a web page, not a table. Does its address ask for a password?")
     if "\r" in header:
         raise InputError(f"{path}: its lines end in carriage returns and line feeds by turns. Save it with line feeds.")
     if twice := [name for name in names if name.endswith("_duplicated_0")]:
