@@ -187,7 +187,15 @@ def account(paths: Any, *, source_name: str | None = None, divide_by: float = 1,
     return _read(paths, source_name, divide_by, None, is_cached=False, options=options)[1]
 
 
-def convert(paths: Any, out: str | Path, *, to: str | None = None, **options: Any) -> Table:
+def convert(
+    paths: Any,
+    out: str | Path,
+    *,
+    to: str | None = None,
+    counts: bool = False,
+    scheduler: str | None = None,
+    **options: Any,
+) -> Table:
     """Read files in any format that Howsure knows, write them as one checked table, and return it.
 
     Parameters
@@ -198,10 +206,22 @@ def convert(paths: Any, out: str | Path, *, to: str | None = None, **options: An
         The file to write: csv, tsv, jsonl or parquet by its ending (text also with ``.gz``); with `to`, a folder.
     to : str, optional
         One of `WRITTEN`, such as ``every-eval-ever`` or ``label-studio``: write files of that format instead.
+    counts : bool, default False
+        Write attempts as counts, one row per subject, task and configuration, as `count_attempts` makes them.
+    scheduler : str, optional
+        With `counts`: address of a Dask scheduler whose workers count the files.
     **options
         As in `read`.
     """
-    table = read(paths, **options)
+    if scheduler and not counts:
+        raise OptionError("scheduler counts attempts on a cluster; pass counts as well.")
+    if counts:
+        from howsure.sources.counting import count_attempts
+
+        options.pop("cache", None)
+        table: Table = count_attempts(paths, scheduler=scheduler, **options)
+    else:
+        table = read(paths, **options)
     if to is None:
         table.write(out)
     else:
@@ -414,6 +434,29 @@ def _plugins() -> dict[str, Any]:
 
 
 # reading
+
+
+def files_of(folder: Path) -> list[Path]:
+    """What is read of a folder: files, and folders that one source takes whole."""
+    search = _Search()
+    search.walk(folder)
+    if not search.taken:
+        raise InputError(f"{folder}: no file in it is of a known format. {' '.join(search.notes())}".rstrip())
+    return [one.path for one in search.taken]
+
+
+def read_part(
+    place: str, kind: type[Table], *, source_name: str | None, divide_by: float, given: dict[str, Any]
+) -> tuple[Table, Account]:
+    """One file of several that are read apart: tables as `kind`, which may check less than a whole table does."""
+    made = Account()
+    path = _remote.fetched(place)[0] if _remote.is_remote(place) else expand(place)[0]
+    taken = source_name or recognise(path).source
+    if taken == "files":
+        with accounting(made):
+            table = source(taken).read([path], divide_by=divide_by, kind=kind, **_understood(taken, given))
+        return table, made
+    return _read(path, source_name, divide_by, None, is_cached=False, options=given)
 
 
 def _read(

@@ -18,7 +18,7 @@ from typing import Any
 from howsure.errors import InputError, MissingExtraError
 from howsure.safe_io import Archive
 
-__all__ = ["fetched", "is_remote", "unpacked", "with_their_names"]
+__all__ = ["fetched", "is_remote", "listed", "unpacked", "with_their_names"]
 
 _PIECE = 2**20
 _LARGEST_ZIP = 4 * 2**30  # unpacked bytes of all members
@@ -71,6 +71,18 @@ def fetched(address: str, *, deadline: float = 1800, limit: int = 16 * 2**30) ->
             reason = " ".join(str(error).split())[:160] or type(error).__name__
             raise InputError(f"{address}: cannot be read ({reason}).")
     raise AssertionError("the thread leaves one result")
+
+
+def listed(address: str) -> list[str]:
+    """The addresses of the files behind an address: of a folder all that are in it, of a pattern those that match."""
+    from fsspec.core import url_to_fs
+
+    try:
+        system, path = url_to_fs(address)
+        found = system.glob(path) if any(mark in path for mark in "*?[") else system.find(path) or [path]
+    except Exception as error:  # noqa: BLE001 - whatever another package does wrong
+        raise InputError(f"{address}: cannot be read ({' '.join(str(error).split())[:160]}).") from None
+    return [system.unstrip_protocol(one) for one in sorted(found)]
 
 
 def unpacked(path: Path) -> Path | None:

@@ -241,6 +241,7 @@ def read_as(
     divide_by: float = 1,
     decimal: str | None = None,
     better: str | None = None,
+    is_part: bool = False,
 ) -> Guess:
     """One input under our names, and what was assumed about it.
 
@@ -262,13 +263,15 @@ def read_as(
         The decimal mark, where values such as 1,234 leave it open.
     better : {"higher", "lower"}, optional
         Which scores are better, where their name does not say. Scores outside 0–1 are then analysed as they are.
+    is_part : bool, default False
+        Attempts keep their numbers, because only those of all inputs together run 1, 2, …
 
     Raises
     ------
     InputError
         If a needed column is not found, or if two readings are possible: the message lists the choices.
     """
-    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part))
+    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part), is_part=is_part)
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
     part = _without_row_numbers(part.parsed(), asked)
@@ -291,6 +294,7 @@ class _Asked:
     better: str | None
     at: str
     has_fractions: bool = False
+    is_part: bool = False
 
 
 def _without_row_numbers(part: Part, asked: _Asked) -> Part:
@@ -910,7 +914,7 @@ class _Columns:
         if has_names and theirs != "attempt":
             del self._ours["attempt"]
             self._told.append(f"attempts numbered in the order of the rows ({theirs} is kept as it is)")
-        elif has_gaps and not has_names:
+        elif has_gaps and not has_names and not self._asked.is_part:
             rank = number.rank("dense").over(by).cast(pl.Int64)
             rows = self._part.rows.with_columns(rank.alias("#attempt")).drop(theirs)
             self._part = replace(self._part, rows=rows, is_parsed=True)
