@@ -117,6 +117,55 @@ UGLY = {
         lines("Unnamed: 0,model,item,score", lambda m, i, r: (i, m, i, r)),
         "row numbers in Unnamed: 0 left out",
     ),
+    "blanks everywhere": (
+        "x.csv",
+        lines(" Model , Task Name ,Score\u200b", lambda m, i, r: (f" {m} ", f" {i}", f"{r}\u00a0")),
+        "Model → subject, Task Name → task, Score → score; blanks around fields removed",
+    ),
+    "Markdown": (
+        "x.md",
+        "# Results\n\nWe ran, and ran.\n\n| model | item | score |\n|---|:-:|--:|\n"
+        + "".join(f"| {m} | {i} | **{r}** |\n" for m in RIGHT for i, r in enumerate(RIGHT[m]))
+        + "\nThat is all.\n",
+        "fields between bars; blanks around fields removed; of score, only the number is read (**1**)",
+    ),
+    "empty fields at the ends of lines": (
+        "x.csv",
+        "model,item,score\n" + "".join(f"{m},{i},{r},,\n" for m in RIGHT for i, r in enumerate(RIGHT[m])),
+        "empty fields at the ends of lines left out",
+    ),
+    "lines above and below": (
+        "x.csv",
+        "# by us, in May\n" + lines("model,item,score", lambda m, i, r: (m, i, r)) + "\nTotal: 8 rows\nby ACME\n",
+        "1 line above the header left out; 2 lines below the table left out",
+    ),
+    "an error after each score": (
+        "x.csv",
+        lines("model,benchmark,score", lambda m, i, r: (m, i, f"{r}.0 ± 0.1")),
+        "of score, only the number is read (1.0 ± 0.1)",
+    ),
+    "footnotes": (
+        "x.csv",
+        lines("Which model?,item,score", lambda m, i, r: (m, i, f"{r}{'*' * (i == 1)}")),
+        "Which model? → subject, item → task; of score, only the number is read (1*)",
+    ),
+    "a rule, and the header again": (
+        "x.csv",
+        lines("model,item,score", lambda m, i, r: (m, i, r)).replace(
+            "bob,0", "model,item,score\n-----,----,-----\nbob,0"
+        ),
+        "2 rows of dashes or with the header again left out",
+    ),
+    "single quotes": (
+        "x.csv",
+        lines("'model','item','score'", lambda m, i, r: (f"'{m}'", f"'{i}'", f"'{r}'")),
+        "single quotes around fields removed",
+    ),
+    "prompts": (
+        "x.csv",
+        lines("model,prompt,response,score", lambda m, i, r: (m, f'"What, {i}?"', "yes", r)),
+        "prompt → task",
+    ),
     "models in a column without a name": (
         "x.csv",
         wide(str).replace("model,", ",", 1),
@@ -198,6 +247,28 @@ def test_what_is_no_share_is_no_fraction(tmp_path, value):
     (tmp_path / "x.csv").write_text(f"model,item,score\na,q1,7/10\na,q2,{value}\n")
     with pytest.raises(InputError, match=rf"x\.csv line 2: score 7/10 is not a number .* line 3 \({value}\)"):
         sources.read(tmp_path / "x.csv", wanted="attempts")
+
+
+def test_a_file_without_models_may_be_named_after_one(tmp_path):
+    for name, right in RIGHT.items():
+        text = "id,correct\n" + "".join(f"{i},{r}\n" for i, r in enumerate(right))
+        (tmp_path / f"{name}.csv").write_text(text)
+    table = sources.read(tmp_path)
+    assert {row.subject: row.mean.value for row in summary(table).rows} == MEANS
+    assert any("subject = ann, the name of the file" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("tail", ["ann\n", "\nann,q8\n"])
+def test_a_last_row_that_was_cut_off_is_no_line_below_the_table(tmp_path, tail):
+    (tmp_path / "x.csv").write_text("model,item,score\nann,q1,1\n" + tail)
+    with pytest.raises(InputError, match=r"x\.csv line [34]: [12] fields where the header has 3"):
+        sources.read(tmp_path / "x.csv")
+
+
+def test_a_line_is_named_after_rows_were_left_out(tmp_path):
+    (tmp_path / "x.csv").write_text("# us, in May\nmodel,item,score\n---,---,---\nann,q1,1\nann,q2,seven\n")
+    with pytest.raises(InputError, match=r"x\.csv line 5: score seven is not a number"):
+        sources.read(tmp_path / "x.csv")
 
 
 def test_row_numbers_are_no_configuration(tmp_path):
@@ -416,7 +487,7 @@ def test_a_row_that_sums_up_the_others_is_no_model(tmp_path):
 
 
 def test_one_column_of_scores_beside_names_is_no_wide_table(tmp_path):
-    (tmp_path / "x.csv").write_text("Which Model,Instance #,Got it right\na,q1,1\nb,q1,0\n")
+    (tmp_path / "x.csv").write_text("Who?,Instance #,Got it right\na,q1,1\nb,q1,0\n")
     with pytest.raises(InputError, match="there is no column for 'subject'"):
         sources.read(tmp_path / "x.csv", table="attempts")
 

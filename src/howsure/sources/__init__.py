@@ -300,7 +300,7 @@ class _Search:
             found = _recognised(file)
             if found is None:
                 self.unread.append(FileAccount(file, None, f"not recognised{_nearest(file).rstrip('.')}"))
-            elif found.source == "files" and (file.suffix.lower() == ".txt" or _is_object(file)):
+            elif found.source == "files" and (file.suffix.lower() in (".txt", ".md") or _is_object(file)):
                 loose.append(found)
             elif found.source in ("excel", "files"):
                 tables.append(found)

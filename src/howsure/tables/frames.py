@@ -60,6 +60,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # as a spreadsheet's "Unicode text"
 _BLANK_NAME = re.compile(r"\s*(_duplicated_\d+)?")  # of a column without a name
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*\s*%?")
 _MOST_TITLES = 30
+_MOST_UNTIDY = 64 * 2**20  # bytes of a table that is put in order
 _MOST_JSON = 64 * 2**20  # bytes of an object in a .json file that is looked into
 _WRAPPERS = frozenset({"results", "scores", "data", "models", "leaderboard", "metrics", "evals", "evaluations"})
 _AROUND = frozenset(
@@ -67,6 +68,8 @@ _AROUND = frozenset(
 )
 """What an object may say beside its rows, for all of them."""
 _MARKS = re.compile(rb"[,;|\t]")
+_TEXTS = (".txt", ".md")
+_RULE = re.compile(r"[\s|:+=–—-]*-[\s|:+=–—-]*")  # under the names of a printed table
 # gzip, zstandard and zlib, which polars would unpack without a bound
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
 
@@ -109,13 +112,21 @@ class Part:
                 pass
         return next((line for index, line in enumerate(filled) if index == row), None)
 
-    def parsed(self) -> Part:
-        """The same rows, held if they came from text, without the keys that no line of a jsonl file has."""
-        held = self.held()
-        if held is self or self.path is None:
-            return held
-        if self.format in ("csv", "tsv"):
-            _refuse_short_records(self.path, self.separator, self.n_above)
+    def parsed(self, *, is_tidied: bool = False) -> Part:
+        """The same rows, held if they came from text, without the keys that no line of a jsonl file has.
+
+        ``is_tidied`` leaves out, and says, what only looks like data.
+        """
+        try:
+            held = self.held()
+            if held is self or self.path is None:
+                return held
+            if self.format in ("csv", "tsv"):
+                _refuse_short_records(self.path, self.separator, self.n_above)
+        except InputError:
+            if is_tidied and (tidy := self._tidied()):
+                return tidy
+            raise
         if self.format not in ("jsonl", "json"):
             return held
         if self.format == "jsonl":
@@ -123,6 +134,38 @@ class Part:
         frame = held.rows.collect()
         absent = [name for name in frame.columns if frame[name].null_count() == len(frame)]
         return replace(self, rows=frame.drop(absent).lazy())
+
+    def _tidied(self) -> Part | None:
+        """The same table without what only looks like data: empty fields at the ends of lines, and lines below the table."""
+        if self.path is None or self.format not in ("csv", "tsv") or self.path.stat().st_size > _MOST_UNTIDY:
+            return None
+        try:
+            text = _plain_text(self.path, self.format)[0].decode("utf-8-sig")
+            lines = text.split("\n")[self.n_above :]
+            header, *records = csv.reader((line + "\n" for line in lines), delimiter=self.separator, strict=True)
+        except (UnicodeDecodeError, csv.Error, ValueError, InputError):
+            return None
+        while header and not header[-1].strip():
+            header.pop()
+        n, says = len(header), []
+        if n < 2 or len({*header}) < n:
+            return None
+        filled = [any(field.strip() for field in record) for record in records]
+        end = len(records)
+        while end and (not filled[end - 1] or (len(records[end - 1]) == 1 and False in filled[: end - 1])):
+            end -= 1
+        if n_below := sum(filled[end:]):
+            if end == len(records) or filled[end]:  # no blank line between the table and them
+                return None
+            says.append(f"{n_below} line{'s' if n_below > 1 else ''} below the table left out")
+        rows = [record for record, is_filled in zip(records[:end], filled, strict=False) if is_filled]
+        if not rows or any(len(row) < n or any(field.strip() for field in row[n:]) for row in rows):
+            return None
+        if any(len(row) > n for row in rows):
+            says.append("empty fields at the ends of lines left out")
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
+        made = pl.DataFrame(columns, schema=dict.fromkeys(header, pl.String))
+        return replace(self, rows=unguarded(made.lazy()), is_parsed=True, says=(*self.says, *says))
 
     def held(self) -> Part:
         """The same rows, in memory if they came from text: parsing is what costs."""
@@ -196,7 +239,7 @@ def text_table(path: Path) -> str | None:
     """
     ending = path.suffix.lower()
     with suppress(OSError, InputError):
-        if ending == ".txt":
+        if ending in _TEXTS:
             return "txt" if _separated(_plain_text(path, "csv", _LONGEST_HEADER)[0]) else None
         if ending == ".json":
             return "json" if _is_json_list(path) or _object_rows(path) else None
@@ -409,7 +452,7 @@ def _scan(path: Path, expect: tuple[str, ...]) -> Part:
     if kind == "json":
         return _json_part(path, expect)
     if kind is None:
-        if path.suffix.lower() in (".txt", ".json"):
+        if path.suffix.lower() in (*_TEXTS, ".json"):
             raise InputError(f"{path}: no table is found in it. Save it as csv, with one row of names.")
         raise InputError(
             f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, .txt, .json, or .gz after them."
@@ -462,20 +505,26 @@ def _layout(data: Path | bytes, kind: str) -> tuple[str, int, list[str]]:
     def separator_of(line: str) -> str:
         return str(max((usual, *";\t|,"), key=line.count))
 
+    def is_comment(line: str) -> bool:
+        return line.startswith("# ")
+
     titles = 0
-    while titles < len(lines) and fields(lines[titles], separator_of(lines[titles])) < 2:
+    while titles < len(lines) and (is_comment(lines[titles]) or fields(lines[titles], separator_of(lines[titles])) < 2):
         titles += 1
     is_title = all(
-        not line.strip() or line.strip(" ,;|\t") == line.rstrip(" ,;|\t").lstrip() for line in lines[:titles]
+        not line.strip() or is_comment(line) or line.strip(" ,;|\t") == line.rstrip(" ,;|\t").lstrip()
+        for line in lines[:titles]
     )
     n_written = sum(bool(line.strip(" ,;|\t")) for line in lines[:titles])
-    below = lines[titles : titles + 2]
+    below = [line for line in lines[titles:] if line.strip()][:2]
     is_table = len(below) == 2 and all(fields(line, separator_of(below[0])) > 1 for line in below)
     is_header = is_table and not any(
         _NUMBER.fullmatch(field.strip()) for field in below[0].split(separator_of(below[0]))
     )
-    if not is_title or not is_header or '"' in "".join(whole[:titles]) or not n_written:
+    if not is_title or not is_header or '"' in "".join(whole[:titles]):
         return separator_of(lines[0]), 0, []
+    if not n_written:
+        return separator_of(lines[titles]), titles, []
     told = f"{n_written} line{'s' if n_written > 1 else ''} above the header left out"
     return separator_of(lines[titles]), titles, [told]
 
@@ -504,10 +553,24 @@ def _plain_text(path: Path, kind: str, most: int | None = None) -> tuple[bytes, 
                 data, says = data.decode("cp1252").encode(), ["Windows-1252 letters, not UTF-8"]
     if b"\r" in data and b"\n" not in data:
         data, says = data.replace(b"\r", b"\n"), [*says, "lines end in carriage returns"]
+    if path.suffix.lower() in _TEXTS and (printed := _between_bars(data)):
+        return printed, [*says, "fields between bars"]
     first = data.lstrip().partition(b"\n")[0]
     if not _MARKS.search(first) and _separated(data) == " " and _is_utf8(io.BytesIO(data)):
         return _with_tabs(data), [*says, "fields separated by blanks"]
     return data, says
+
+
+def _between_bars(data: bytes) -> bytes | None:
+    """The first table with bars around its fields, as Markdown has it, on the lines where it was; None if there is none."""
+    lines = [line.strip() for line in data.decode("utf-8-sig", errors="replace").split("\n")]
+    is_row = [len(line) > 1 and line[0] == line[-1] == "|" for line in lines]
+    if True not in is_row:
+        return None
+    start = is_row.index(True)
+    end = next((i for i in range(start, len(lines)) if not is_row[i]), len(lines))
+    kept = ["" if not start <= i < end or _RULE.fullmatch(line) else line[1:-1] for i, line in enumerate(lines)]
+    return "\n".join(kept[:end]).encode() + b"\n"
 
 
 def _is_utf8(stream: IO[bytes]) -> bool:
@@ -576,8 +639,9 @@ def _content(path: Path, kind: str) -> tuple[Path | bytes, list[str]]:
     if kind != "parquet" and start.startswith(_PACKED):
         raise InputError(f"{path}: contains compressed data, but its name does not end in .gz. Unpack it first.")
     if kind in ("csv", "tsv"):
-        is_changed = start.startswith(_UTF16) or (b"\r" in start and b"\n" not in start)
-        is_changed = is_changed or not _MARKS.search(start.lstrip().partition(b"\n")[0])
+        is_changed = start.startswith(_UTF16) or path.suffix.lower() == ".md" or (b"\r" in start and b"\n" not in start)
+        first = start.lstrip().partition(b"\n")[0]
+        is_changed = is_changed or not _MARKS.search(first) or (path.suffix.lower() == ".txt" and b"|" in start)
         is_small = isinstance(data, bytes) or path.stat().st_size <= _PARSE_ONCE
         if is_changed or (is_small and not _is_utf8(io.BytesIO(data) if isinstance(data, bytes) else path.open("rb"))):
             plain, says = _plain_text(path, kind)

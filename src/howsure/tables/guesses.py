@@ -94,8 +94,15 @@ _ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
         "outcome": ("winner", "vote", "preference"),
     },
 }
-_WEAK = {"subject": ("name", "subject_id"), "model": ("name",), "task": ("id", "question", "index", "idx", "name")}
+_WEAK = {
+    "subject": ("name", "subject_id"),
+    "model": ("name",),
+    "task": ("id", "question", "index", "idx", "name", "metric"),
+}
 """Names that are taken where no clearer one is there."""
+_ASKED = ("prompt", "input", "query", "instruction")
+"""What an item asks: its name where it has no other, and a score beside it."""
+_FILLERS = frozenset({"which", "the", "a", "of", "used", "tested", "evaluated", "name", "id", "number", "no", "nr"})
 _SUMMARIES = frozenset({"avg", "average", "mean", "overall", "overall_score", "total", "rank", "ranking", "position"})
 _TOTALS = (
     *("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total"),
@@ -174,6 +181,8 @@ _PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
 _COMMA = r"^[-+]?\d*,\d+$"
 _EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
 _FRACTION = r"^(\d{1,9}) ?(?:/|of|out of|von|sur|de) ?(\d{1,9})$"  # 7/10
+_MARKED = r"^\**([-+]?\d*[.,]?\d+(?: ?%)?)\**[†‡§]* ?((±|\+/-|\+-) ?\d*[.,]?\d+ ?%?|\(±? ?\d*[.,]?\d+ ?%?\))?$"  # 53.6 ± 1.2, 0.85*
+_BLANKS = " \t\r\u00a0\u200b\u2060\ufeff"
 _COUNTED = ("correct", "passed", "solved")  # beside n, the number of successes
 _MOST_ITEMS = 2_000_000
 _MANY_COLUMNS = 50
@@ -274,7 +283,7 @@ def read_as(
     asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part), is_part=is_part)
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
-    part = _without_row_numbers(part.parsed(), asked)
+    part = _without_row_numbers(_tidied(part.parsed(is_tidied=True)), asked)
     part, asked, n_blank = _with_shares_for_fractions(part, asked)
     names = part.rows.collect_schema().names()
     chosen, why = (table, "") if table else _fitting(part, names, wanted, asked)
@@ -295,6 +304,65 @@ class _Asked:
     at: str
     has_fractions: bool = False
     is_part: bool = False
+
+
+def _tidied(part: Part) -> Part:
+    """A text table without blanks and single quotes around its fields, rules of dashes, repeated headers, and marks beside its numbers."""
+    if part.format not in ("csv", "tsv"):
+        return part
+    names = part.rows.collect_schema().names()
+    rows, says, numbers = part.rows, list(part.says), part.numbers
+    for marks, told in ((_BLANKS, "blanks"), ("'", "single quotes")):
+        bare = [name.strip(marks) for name in names]
+        values = {name: pl.col(name).str.strip_chars(marks) for name in names}
+        is_there = bare != names
+        if marks == "'":
+            is_there = bool(names) and all(re.fullmatch("'.*'", name) for name in names)
+        elif not is_there and names:
+            is_there = part.collect(rows.select(pl.any_horizontal(values[n] != pl.col(n) for n in names).any())).item()
+        if is_there and len({*bare}) == len(bare):
+            rows = rows.select(values[name].alias(new) for name, new in zip(names, bare, strict=True))
+            names = bare
+            says.append(f"{told} around fields removed")
+    is_again = pl.all_horizontal(pl.col(name) == name for name in names)
+    is_rule = pl.all_horizontal(pl.col(name).str.contains(r"^[:=–—-]{2,}$") for name in names)
+    is_left_out = (is_again | is_rule).fill_null(value=False)
+    if n := part.collect(rows.select(is_left_out.sum())).item() if names else 0:
+        held = part.collect(rows.with_row_index("#row").filter(~is_left_out))
+        numbers = held["#row"] if numbers is None else numbers.gather(held["#row"])
+        rows = held.drop("#row").lazy()
+        says.append(f"{n:,} row{'s' if n > 1 else ''} of dashes or with the header again left out")
+    marked = _marked(part, rows, names)
+    if marked:
+        first = part.collect(
+            rows.select(pl.col(marked[0]).filter(~_text(marked[0]).str.contains(_NUMBER)).drop_nulls().head(1))
+        )
+        rows = rows.with_columns(
+            pl.coalesce(_text(name).str.extract(_MARKED, 1).alias(name), pl.col(name)).alias(name) for name in marked
+        )
+        shown = first.item() if len(first) else ""
+        says.append(f"of {', '.join(marked[:3])}, only the number is read ({shown.strip()})")
+    if len(says) == len(part.says):
+        return part
+    return replace(part, rows=rows, numbers=numbers, is_parsed=True, says=tuple(says))
+
+
+def _marked(part: Part, rows: pl.LazyFrame, names: Sequence[str]) -> list[str]:
+    """The columns of numbers of which some have a footnote, bold type, or an error after ± or in brackets."""
+    few = rows.head(1000)
+    likely = part.collect(few.select(_is_marked(name).any().alias(name) for name in names)).row(0, named=True)
+    found = [name for name in names if likely[name]]
+    if not found:
+        return []
+    either = part.collect(
+        rows.select((_text(name).is_null() | _text(name).str.contains(_MARKED)).all().alias(name) for name in found)
+    ).row(0, named=True)
+    return [name for name in found if either[name]]
+
+
+def _is_marked(name: str) -> pl.Expr:
+    text = _text(name)
+    return text.str.contains(_MARKED) & ~text.str.contains(f"{_NUMBER}|{_PERCENT}|{_COMMA}")
 
 
 def _without_row_numbers(part: Part, asked: _Asked) -> Part:
@@ -427,12 +495,20 @@ def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked
         raise InputError(f"{_at(part)}has the columns of {' and of '.join(told)}. Say which with --table.")
     if any(_is_wide(part, one, _assigned(one, names, asked)) for one in (Attempts, Scores)):
         return Attempts, either
+    is_rated = "rater" in _assigned(Ratings, names, asked)
+    if part.path and not is_rated and _lacks_subject({*_assigned(Attempts, names, asked), *asked.fill}):
+        return Attempts, ""
     lacks = {
         one: [name for name in one.needed() if name not in _with_score(set(_assigned(one, names, asked)))]
         for one in TABLES.values()
     }
     nearest = min(lacks, key=lambda one: len(lacks[one]) / len(one.needed()))
     return _refuse_lacking(part, nearest, lacks[nearest], names)
+
+
+def _lacks_subject(there: set[str]) -> bool:
+    """Whether attempts have items and scores, but nobody who made them: the file may be named after the model."""
+    return {"task", "score"} <= _with_score(there) and "subject" not in there
 
 
 def _is_fit(table: type[Table], names: Sequence[str], asked: _Asked) -> bool:
@@ -491,13 +567,33 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
                 raise InputError(
                     f"{asked.at}{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}."
                 )
-    who = {Attempts: "subject", Scores: "model"}.get(table)
-    if who and who not in closed and who not in found and names and _plain(names[0]) in _NO_NAME:
-        found[who] = names[0]  # as pandas writes the names of rows
+    _assign_loosely(table, found, closed, names, by_plain)
     if table is not Attempts:
         return found
     late = [name for name in ("sample", "epoch") if name in free and name not in {*closed, *found.values()}]
     return _with_counts(found | {name: name for name in late})
+
+
+def _assign_loosely(
+    table: type[Table],
+    found: dict[str, str],
+    closed: set[str],
+    names: Sequence[str],
+    by_plain: Mapping[str, Sequence[str]],
+) -> None:
+    """Columns for who and what where no name says it outright: "Which model?", "Task name", a prompt, names of rows as pandas writes them."""
+    free = [name for name in names if name not in found.values()]
+    who, what = {Attempts: ("subject", "task"), Scores: ("model", "benchmark")}.get(table, ("", ""))
+    for ours in (one for one in (who, what) if one and one not in {*found, *closed}):
+        cores = [name for name in free if _core(name) in (ours, *_ALIASES[table].get(ours, ()))]
+        if len(cores) == 1:
+            found[ours] = cores[0]
+            free.remove(cores[0])
+    if table is Attempts and "score" in found and not {"task", "domain"} & {*found, *closed}:
+        asks = [name for word in _ASKED for name in by_plain.get(word, []) if name in free]
+        found |= {"task": asks[0]} if asks else {}
+    if who and who not in {*found, *closed} and names and _plain(names[0]) in _NO_NAME:
+        found[who] = names[0]
 
 
 def _with_counts(found: dict[str, str]) -> dict[str, str]:
@@ -545,6 +641,9 @@ class _Columns:
     def guess(self, why: str, n_blank: int) -> Guess:
         """The rows under our names, after `n_blank` rows without a score were left out; `why` says why they are this table."""
         self._tell_blanks(n_blank)
+        if self._table is Attempts and self._part.path and _lacks_subject({*self._ours, *self._fill}):
+            self._fill["subject"] = self._part.path.name.removesuffix(".gz").rpartition(".")[0]
+            self._told.append(f"subject = {self._fill['subject']}, the name of the file")
         if self._table in (Attempts, Scores):
             self._guess_scores()
         self._refuse_lacking()
@@ -1046,6 +1145,12 @@ def _plain(name: str) -> str:
     letters = "".join(one for one in unicodedata.normalize("NFKD", parted) if not unicodedata.combining(one))
     plain = re.sub(r"[\W_]+", "_", letters).strip("_")
     return _ABROAD.get(plain, plain)
+
+
+def _core(name: str) -> str:
+    """A column's name without the words that say nothing about it."""
+    words = [word for word in _plain(name).split("_") if word not in _FILLERS]
+    return _plain("_".join(words))
 
 
 def _shown(name: str) -> str:
