@@ -120,6 +120,8 @@ def recognise(path: Path) -> Recognised:
         taken = found.taken[0]
         reason = taken.reason if taken.path == folder else f"it holds {taken.path.relative_to(folder)}: {taken.reason}"
         return Recognised(path, taken.source, reason)
+    if closed := _closed(path):
+        raise InputError(f"{path}: {closed}.")
     raise InputError(
         f"{path}: not recognised as any of {', '.join(_names())}{_nearest(path) or '.'} Name the format with --source, or convert the file to csv."
     )
@@ -289,7 +291,8 @@ class _Search:
         taken: list[Recognised] = []
         tables: list[Recognised] = []
         loose: list[Recognised] = []  # .txt files and JSON objects, which may be notes and settings as well
-        for file in files_below(folder):
+        closed: list[OSError] = []
+        for file in files_below(folder, closed):
             home = file.parent
             if home not in wholes:
                 wholes[home] = _whole_folder(home)
@@ -299,13 +302,16 @@ class _Search:
                 continue
             found = _recognised(file)
             if found is None:
-                self.unread.append(FileAccount(file, None, f"not recognised{_nearest(file).rstrip('.')}"))
+                self.unread.append(
+                    FileAccount(file, None, _closed(file) or f"not recognised{_nearest(file).rstrip('.')}")
+                )
             elif found.source == "files" and (file.suffix.lower() in (".txt", ".md") or _is_object(file)):
                 loose.append(found)
             elif found.source in ("excel", "files"):
                 tables.append(found)
             else:
                 taken.append(found)
+        self.unread += [FileAccount(Path(one.filename), None, f"cannot be read: {one.strerror}") for one in closed]
         if taken or tables:
             self.unread += [
                 FileAccount(
@@ -355,6 +361,16 @@ class _Search:
         return [note for reason, names in by_reason.items() for note in unread(names, reason)]
 
 
+def _closed(path: Path) -> str:
+    """Why a file cannot be opened, or nothing."""
+    try:
+        if path.is_file() or not path.exists():
+            path.open("rb").close()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return ""
+
+
 def _is_object(path: Path) -> bool:
     return path.suffix.lower() == ".json" and head(path).lstrip()[:1] == "{"
 
@@ -369,7 +385,10 @@ def _recognised(path: Path) -> Recognised | None:
 def _asked(name: str, path: Path) -> str | None:
     """Whether a source takes a path. One of another package that fails is named: without it the file may be taken for something else."""
     if name in SOURCES:
-        return source(name).recognise(path)
+        try:
+            return source(name).recognise(path)
+        except OSError:  # removed meanwhile, or closed to us
+            return None
     try:
         return source(name).recognise(path)
     except Exception as error:  # noqa: BLE001 - whatever another package does wrong
@@ -577,6 +596,9 @@ def _tables(
             try:
                 table = source(name).read(paths, divide_by=divide_by, progress=counted, **_understood(name, given))
             except Exception as error:
+                if isinstance(error, OSError) and name in SOURCES:
+                    where, why = error.filename or paths[0], error.strerror or error
+                    raise InputError(f"{where}: cannot be read ({why}).") from None
                 if name in SOURCES or isinstance(error, HowsureError):
                     raise
                 raise _fault_of(name, paths[0], error) from None
