@@ -271,6 +271,18 @@ def test_a_line_is_named_after_rows_were_left_out(tmp_path):
         sources.read(tmp_path / "x.csv")
 
 
+def test_a_column_that_nobody_needs_does_not_stop_the_reading(tmp_path):
+    text = "model,item,score,timestamp,cost\na,q1,1,03/05/2024 10:22,$0.03\na,q2,0,04/05/2024 11:00,$1.20\n"
+    (tmp_path / "x.csv").write_text(text)
+    table = sources.read(tmp_path / "x.csv")
+    assert not {"date", "timestamp", "cost"} & {*table.frame.columns}
+    assert "timestamp is not read (03/05/2024 10:22 is no date such as 2025-01-31)" in table.notes[0]
+    assert "cost is not read ($0.03 is no number)" in table.notes[0]
+    (tmp_path / "x.csv").write_text(text.replace("$0.03", "0.03"))  # one wrong value is a fault, which is named
+    with pytest.raises(InputError, match=r"x\.csv line 3: cost \$1\.20 is not a number"):
+        sources.read(tmp_path / "x.csv")
+
+
 def test_row_numbers_are_no_configuration(tmp_path):
     pd.DataFrame({"model": ["a", "b"], "item": ["q", "q"], "score": [1, 0]}, index=[3, 7]).to_csv(tmp_path / "x.csv")
     table = sources.read(tmp_path / "x.csv")

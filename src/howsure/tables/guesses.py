@@ -16,6 +16,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError, closest
 from howsure.tables import TABLES, Attempts, Ratings, Scores, Table, Votes
+from howsure.tables.columns import typed
 from howsure.tables.frames import Part
 from howsure.tables.metrics import is_higher_better, is_share
 
@@ -648,6 +649,7 @@ class _Columns:
             self._guess_scores()
         self._refuse_lacking()
         self._clean_numbers()
+        self._leave_out_unreadable()
         moved = {theirs: ours for ours, theirs in self._ours.items() if theirs != EACH}
         changed = [f"{_shown(name)} → {moved[name]}" for name in self._names if moved.get(name, name) != name]
         there = self._part.rows.collect_schema().names()
@@ -866,6 +868,28 @@ class _Columns:
             clean = [v for v in _profile(self._part, theirs) if not v.other and not v.words and (v.comma or v.missing)]
             rows = self._part.rows.with_columns(_parsed(v, is_thousands=bool(v.either)).alias(v.name) for v in clean)
             self._part = replace(self._part, rows=rows, is_parsed=True)
+
+    def _leave_out_unreadable(self) -> None:
+        """Leave out columns that nobody needs and of which no value is of their kind, such as dates written 03/05/2024."""
+        schema = self._part.rows.collect_schema()
+        for column in self._table.columns:
+            theirs = self._ours.get(column.name)
+            if column.required or column.kind == "text" or column.name in self._asked.rename or theirs not in schema:
+                continue
+            if theirs is None or schema[theirs] != pl.String:
+                continue
+            text = pl.col(column.name)
+            own = self._part.rows.select(pl.col(theirs).alias(column.name)).filter(text != "")
+            facts = own.select(
+                text.first().alias("first"), typed(column, schema[theirs], 1).is_not_null().any().alias("is_read")
+            )
+            first, is_read = self._part.collect(facts).row(0)
+            if first is not None and not is_read:
+                self._part = replace(self._part, rows=self._part.rows.drop(theirs), is_parsed=True)
+                del self._ours[column.name]
+                self._mapping.pop(column.name, None)
+                what = "date such as 2025-01-31" if column.kind == "date" else "number"
+                self._told.append(f"{theirs} is not read ({first} is no {what})")
 
     def _number(self, values: _Values) -> tuple[pl.Expr, float]:
         """The numbers of a column, and what they are to be divided by."""
