@@ -39,7 +39,7 @@ from howsure._version import __version__
 from howsure.errors import HowsureError, OptionError, need
 from howsure.interruptions import cut_short, still_wanted
 
-__all__ = ["Stopped", "n_cluster_workers", "replicate"]
+__all__ = ["Stopped", "each", "n_cluster_workers", "replicate"]
 
 Drawn = TypeVar("Drawn", NDArray[Any], tuple[NDArray[Any], ...])
 Batch = tuple[int, Any]
@@ -113,6 +113,22 @@ def replicate(
     return cast("Drawn", collected.first(n))
 
 
+def each(work: Callable[[int], Any], n: int, *, scheduler: str | None = None) -> Batches:
+    """The numbers 0 … n − 1, each with what `work` makes of it: in order here, or as the workers of a Dask cluster finish them.
+
+    Parameters
+    ----------
+    work : callable
+        Takes a number. On a cluster it is sent to the workers with all that it refers to; what a lost worker had is done again.
+    n : int
+        How many numbers.
+    scheduler : str, optional
+        Address of a Dask scheduler, as in ``tcp://host:8786``.
+    """
+    job = _Numbers(work, n)
+    return (job(index) for index in range(n)) if scheduler is None else _on_cluster(job, scheduler)
+
+
 def n_cluster_workers(address: str) -> int:
     """How many workers the Dask scheduler at an address has; raises when none listens there."""
     need("distributed", "cluster", "Running on a cluster")
@@ -158,6 +174,17 @@ class _Job:
         rows = self.rows(index)
         with _one_blas_thread:
             return index, self.work(rng, rows.stop - rows.start)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Work without chance; called with a number, it does the work for it."""
+
+    work: Callable[[int], Any]
+    n_batches: int
+
+    def __call__(self, index: int) -> Batch:
+        return index, self.work(index)
 
 
 class _Collected:
@@ -303,7 +330,7 @@ def _serve(
             done.put(error)
 
 
-def _on_cluster(job: _Job, address: str) -> Batches:
+def _on_cluster(job: _Job | _Numbers, address: str) -> Batches:
     """The batches as the cluster's workers finish them."""
     need("distributed", "cluster", "Running on a cluster")
     with _connected(address) as client:
@@ -381,7 +408,7 @@ def _await_worker(client: Any, address: str) -> None:
         ) from None
 
 
-def _side_by_side_there(job: _Job, client: Any, address: str) -> Batches:
+def _side_by_side_there(job: _Job | _Numbers, client: Any, address: str) -> Batches:
     name = f"replicates-{uuid.uuid4().hex}"
     sent = _send(job, client, name)
     opener = pickle.dumps(partial(_open, _versions()))
@@ -401,7 +428,7 @@ def _side_by_side_there(job: _Job, client: Any, address: str) -> Batches:
         yield from _fetch(finished, client, address)
 
 
-def _send(job: _Job, client: Any, name: str) -> Any:
+def _send(job: _Job | _Numbers, client: Any, name: str) -> Any:
     """The job on the cluster, once for all batches, as a task: scattered data would be lost with the worker that holds them."""
     import cloudpickle
     import dask
@@ -425,7 +452,7 @@ def _open(versions: Versions, sent: bytes) -> _Job:
 def _versions() -> Versions:
     """What decides the numbers, or whether they can be sent."""
     python = ".".join(map(str, sys.version_info[:2]))
-    others = ((package, metadata.version(package)) for package in ("numba", "numpy", "scipy"))
+    others = ((package, metadata.version(package)) for package in ("numba", "numpy", "polars", "scipy"))
     return ("python", python), ("howsure", __version__), *others
 
 

@@ -179,6 +179,8 @@ class Archive:
         refuse_special(path)
         try:
             self._zip = zipfile.ZipFile(path)
+        except PermissionError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
         except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
             raise InputError(f"{path}: not a whole zip file ({error}). Make or fetch it again.") from None
         self._members = {info.filename: info for info in self._zip.infolist()}

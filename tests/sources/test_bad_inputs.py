@@ -135,13 +135,15 @@ ROWS = [
 ]  # fmt: skip
 
 BYTES = [
-    Case("latin-1 csv", "x.csv", (A + GOOD + "Müller,model,t,1,1\n").encode("latin-1"), ("x.csv line 3", "0xfc is not UTF-8", "iconv")),
+    Case("latin-1 csv", "x.csv", (A + GOOD + "Müller,model,t,1,7\n").encode("latin-1"), ("x.csv line 3", "score 7", "Müller")),
+    Case("damaged UTF-8 csv", "x.csv", (A + GOOD + "Müller,model,ü,1,1\n").encode().replace(b"\xc3\xbc,1", b"\xc3,1"), ("x.csv line 3", "0xc3 is not UTF-8", "iconv")),
+    Case("bytes that are no letters", "x.csv", (A + GOOD).encode() + b"\x81,model,t,1,1\n", ("x.csv line 3", "0x81 is not UTF-8", "iconv")),
     Case("latin-1 jsonl", "x.jsonl", (LINE + LINE.replace('"a"', '"ü"')).encode("latin-1"), ("x.jsonl line 2", "0xfc is not UTF-8")),
     Case("cut UTF-16 csv", "x.csv", (A + GOOD).encode("utf-16")[:-1], ("x.csv", "begins as UTF-16", "Save the file as UTF-8")),
     Case("UTF-16 csv without mark", "x.csv", (A + GOOD).encode("utf-16-le"), ("x.csv", "UTF-16", "Save the file as UTF-8")),
     Case("UTF-16 jsonl", "x.jsonl", LINE.encode("utf-16"), ("x.jsonl line 1", "is not UTF-8")),
     Case("UTF-16 jsonl without mark", "x.jsonl", LINE.encode("utf-16-le"), ("x.jsonl", "UTF-16")),
-    Case("line ends of old", "x.csv", (A + GOOD).replace("\n", "\r"), ("x.csv", "carriage returns", "line feeds")),
+    Case("line ends of old", "x.csv", (A + GOOD + "b,model,t,1,7\n").replace("\n", "\r"), ("x.csv line 3", "score 7")),
     Case("truncated gzip", "x.csv.gz", PACKED[:-50], ("x.csv.gz", "not a whole gzip file", "fetch it again")),
     Case("a gzip that is none", "x.csv.gz", A, ("x.csv.gz", "not a whole gzip file")),
     Case("damaged gzip", "x.csv.gz", PACKED[:60] + b"\xff" * 40 + PACKED[100:], ("x.csv.gz", "not a whole gzip file")),

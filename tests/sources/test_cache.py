@@ -211,14 +211,18 @@ def test_a_reading_that_someone_else_wrote_is_not_used(folder, monkeypatch):
 
 
 class _Web(BaseHTTPRequestHandler):
-    """One table, and one page without an end."""
+    """One table, one page without an end, a page to log in, and faults with their number."""
 
     def do_HEAD(self):
-        self.send_response(200)
+        status = self.path[1:4]
+        self.send_response(int(status) if status.isdecimal() else 200)
         self.end_headers()
 
     def do_GET(self):
         self.do_HEAD()
+        if self.path.startswith("/login"):
+            self.wfile.write(b"<!DOCTYPE html>\n<html></html>")
+            return
         self.wfile.write(b"model,item,score\na,q1,1\n")
         with suppress(OSError):
             while self.path.startswith("/endless"):
@@ -238,7 +242,60 @@ def test_a_web_address_may_have_a_query_and_an_endless_page_is_left_at_the_limit
         assert len(sources.read(f"{address}/x.csv?signature=s")) == 1
         with pytest.raises(InputError, match="is larger than"):
             _remote.fetched(f"{address}/endless.csv", limit=2**22, deadline=120)
+        for page, told in (
+            ("404/x.csv", "no such file"),
+            ("500/x.csv", r"cannot be read \(the server answers 500 Internal Server Error\)"),
+            ("403/x.csv", r"cannot be read \(the server answers 403 Forbidden\)"),
+            ("login.csv", "contains a web page, not a table"),
+        ):
+            with pytest.raises(InputError, match=rf"^{address}/{page}: {told}"):
+                sources.read(f"{address}/{page}")
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+    with pytest.raises(InputError, match=rf"^{address}/x\.csv: the server cannot be reached \(Cannot connect"):
+        sources.read(f"{address}/x.csv")
+
+
+def test_logs_that_vanish_while_they_are_read_are_no_fault(folder, monkeypatch):
+    """As in a folder that a run writes and another clears."""
+    from howsure.sources import inspect_logs
+
+    read_log = inspect_logs.read_log
+
+    def read_and_remove(path, **options):
+        found = read_log(path, **options)
+        if path.name != "a.eval":
+            path.unlink()
+        return found
+
+    shutil.copy(folder / "b.eval", folder / "copy.eval")
+    monkeypatch.setattr(inspect_logs, "read_log", read_and_remove)
+    assert len(sources.read(folder, cache=False)) == 6
+
+    def remove_and_read(path, **options):
+        (folder / "b.eval").unlink(missing_ok=True)
+        return read_log(path, **options)
+
+    settled(log(folder / "b.eval", [1, 0, 1]))
+    monkeypatch.setattr(inspect_logs, "read_log", remove_and_read)
+    table = sources.read(folder, cache=False)
+    assert len(table) == 3
+    assert any("b.eval" in note for note in table.notes)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
+def test_what_is_closed_to_us_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text("model,item,score\na,q,1\n")
+    (tmp_path / "b.json").write_text("{}")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "b.json").chmod(0)
+    (tmp_path / "sub").chmod(0)
+    try:
+        told = " ".join(sources.read(tmp_path).notes)
+        assert "cannot be read: Permission denied): b.json, sub" in told
+        with pytest.raises(InputError, match=r"b\.json: cannot be read: Permission denied"):
+            sources.read(tmp_path / "b.json")
+    finally:
+        (tmp_path / "sub").chmod(0o700)

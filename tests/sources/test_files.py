@@ -1,6 +1,7 @@
 """Any csv, tsv, jsonl or parquet file, and the mappings that say how its columns are read."""
 
 import gzip
+import zipfile
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 
 import howsure
 from howsure.errors import InputError, OptionError
-from howsure.sources import read, recognise
+from howsure.sources import account, read, recognise
 from howsure.sources._sniff import keys
 from howsure.sources.files import ColumnMapping, load_mapping, save_mapping
 from howsure.tables import Attempts, Ratings, Scores
@@ -33,10 +34,9 @@ def test_the_table_is_decided_by_the_columns(tmp_path, ending, rows, table):
 
 def test_the_table_can_be_named(tmp_path):
     path = write_frame(pl.DataFrame(ATTEMPTS | SCORES), tmp_path / "both.csv")
-    with pytest.raises(
-        InputError, match=r"both\.csv: has the columns of attempts and of scores\. Say which with --table"
-    ):
-        read(path)
+    assert isinstance(read(path), Attempts)
+    told = "read as: benchmark → domain; attempts (--table scores reads one published score per model and benchmark instead)."
+    assert read(path).notes[0] == told
     assert isinstance(read(path, table="scores"), Scores)
 
 
@@ -226,3 +226,140 @@ def test_a_bad_table_in_a_folder_does_not_stop_the_others(tmp_path):
     assert any("Not read" in note and "bad.csv" in note for note in table.notes)
     with pytest.raises(InputError, match="zzz"):
         howsure.read(tmp_path, strict=True)
+
+
+def test_tables_are_read_where_no_log_can_be(tmp_path):
+    (tmp_path / "broken.eval").write_bytes(b"PK\x03\x04garbage")
+    (tmp_path / "rows.csv").write_text("model,item,score\na,q,1\nb,q,0\n")
+    made = account(tmp_path)
+    assert (made.n_read, made.n_used, made.n_unexplained) == (2, 2, 0)
+    assert {one.path.name: one.source for one in made.files} == {"rows.csv": "files", "broken.eval": None}
+    assert "1 file was not read (not a whole zip file" in made.notes[-1]
+    with pytest.raises(InputError, match=r"broken\.eval: not a whole zip file .* rows\.csv"):
+        read(tmp_path, strict=True)
+    (tmp_path / "rows.csv").write_text("nothing,here\n1,2\n")
+    with pytest.raises(InputError, match=r"rows\.csv: a table of attempts needs .* broken\.eval"):
+        read(tmp_path)
+
+
+def test_notes_and_settings_in_a_folder_are_no_tables(tmp_path):
+    (tmp_path / "config.json").write_text('{"optimizer": {"lr": 0.1, "beta": 0.9}}')
+    (tmp_path / "notes.txt").write_text("seed temperature\n1 0.5\n")
+    (tmp_path / "rows.csv").write_text("model,item,score\na,q,1\n")
+    table = read(tmp_path)
+    assert table.frame["subject"].to_list() == ["a"]
+    assert (
+        "2 files were not read (not recognised; name it to read it as a table): config.json, notes.txt." in table.notes
+    )
+
+
+# a zip is read as the folder that it holds
+
+
+def zipped(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return path
+
+
+def test_a_zip_of_tables_is_read_as_a_folder(tmp_path):
+    head = "model,item,score\n"
+    members = {"x/a.csv": head + "a,q,1\n", "x/b.csv": head + "b,q,0\n"}
+    path = zipped(
+        tmp_path / "rows.zip", members | {"__MACOSX/._a.csv": "\0", "x/.hidden.csv": "", "x/picture.png": "-"}
+    )
+    made = account(path)
+    assert recognise(path).reason.startswith("it holds x/a.csv: ")
+    assert (made.n_read, made.n_used, made.n_unexplained) == (2, 2, 0)
+    assert {str(one.path) for one in made.files} == {f"{path}/x/{name}" for name in ("a.csv", "b.csv", "picture.png")}
+    assert "1 file was not read (not recognised): x/picture.png." in made.notes
+    assert read(path).frame["score"].to_list() == [1, 0]
+    zipped(path, {"x/a.csv": head + "a,q,1\nb,q,1\nc,q,1\n"})
+    assert len(read(path)) == 3
+
+
+def test_a_fault_in_a_zip_names_zip_member_and_line(tmp_path):
+    path = zipped(tmp_path / "rows.zip", {"a.csv": "model,item,score\na,q,1\na,r,seven\n"})
+    with pytest.raises(InputError, match=rf"{path}/a\.csv line 3: score seven is not a number"):
+        read(path)
+    with pytest.raises(InputError, match=r"none\.zip: no file in it is of a known format\. 1 file .*: a\.png"):
+        read(zipped(tmp_path / "none.zip", {"a.png": "-"}))
+    with pytest.raises(InputError, match=r"out\.zip: holds a member '\.\./a\.csv' that points outside"):
+        read(zipped(tmp_path / "out.zip", {"../a.csv": "-"}))
+
+
+def test_a_zip_that_grows_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("howsure.sources._remote._LARGEST_ZIP", 2**20)
+    path = zipped(tmp_path / "rows.zip", {f"{i}.csv": f"model,item,score\n{i:0400000}," for i in range(3)})
+    with pytest.raises(InputError, match=r"rows\.zip: unpacks to more than"):
+        read(path)
+
+
+# tables in text and JSON
+
+FORMS = {
+    "tabs": ("x.txt", "model\titem\tscore\na\tq\t1\nb\tq\t0\n"),
+    "commas": ("x.txt", "model,item,score\na,q,1\nb,q,0\n"),
+    "blanks": ("x.txt", "model item   score\na q    1\n\nb   q 0\n"),
+    "columns of text": ("x.txt", "model    item   score\na        q      1\nb        q      0\n"),
+    "R": ("x.txt", '"model" "item" "score"\n"1" "a" "q" 1\n"2" "b" "q" 0\n'),
+    "a title": ("x.txt", "What we found\n\nmodel;item;score\na;q;1\nb;q;0\n"),
+    "blanks in a csv": ("x.csv", "model item score\na q 1\nb q 0\n"),
+    "carriage returns": ("x.csv", "model,item,score\ra,q,1\rb,q,0\r"),
+    "a list in an object": ("x.json", '{"by": "us", "results": [{"llm": "a", "id": "q", "correct": true}, {"llm": "b", "id": "q", "correct": false}]}'),
+    "an object per model": ("x.json", '{"a": {"q": 1}, "b": {"q": 0}}'),
+    "objects in an object": ("x.json", '{"date": "today", "scores": {"a": {"q": 1}, "b": {"q": 0}}}'),
+    "an object per model and item": ("x.json", '{"a": {"q": {"score": 1}}, "b": {"q": {"score": 0}}}'),
+    "lists of attempts": ("x.json", '{"a": {"q": [1]}, "b": {"q": [0]}}'),
+    "pandas": ("x.json", '{"model": {"0": "a", "1": "b"}, "item": {"0": "q", "1": "q"}, "score": {"0": 1, "1": 0}}'),
+    "pandas, lists": ("x.json", '{"model": ["a", "b"], "item": ["q", "q"], "score": [1, 0]}'),
+    "pandas, split": ("x.json", '{"columns": ["model", "item", "score"], "index": [0, 1], "data": [["a", "q", 1], ["b", "q", 0]]}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tables_in_text_and_json_are_read(tmp_path, form):
+    name, text = FORMS[form]
+    (tmp_path / name).write_text(text, newline="")
+    made = account(tmp_path / name, wanted="attempts")
+    table = read(tmp_path / name, wanted="attempts")
+    assert dict(table.frame.select("subject", "score").rows()) == {"a": 1, "b": 0}
+    assert set(table.frame["task"]) == {"q"}
+    assert (made.n_read, made.n_used) == (2, 2)
+
+
+def test_one_list_per_model_numbers_the_items(tmp_path):
+    (tmp_path / "x.json").write_text('{"a": [1, 0, 1], "b": [0, 0, 1]}')
+    assert read(tmp_path / "x.json").frame.group_by("subject").len().sort("subject").rows() == [("a", 3), ("b", 3)]
+
+
+def test_what_an_object_says_beside_its_rows_holds_for_all(tmp_path):
+    (tmp_path / "x.json").write_text(
+        '{"model": "a", "accuracy": 1, "results": [{"id": "q", "correct": 1}, {"id": "r", "correct": 0}]}'
+    )
+    assert read(tmp_path / "x.json").frame["subject"].to_list() == ["a", "a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.txt", "We ran three models, and they were good.\nThat is all.\n"),
+        ("x.txt", ""),
+        ("x.json", '{"lr": 0.1, "layers": [1, 2], "x": {"y": 1}}'),
+        ("x.json", '{"a": {"b": '),
+        ("x.json", "{}"),
+    ],
+)
+def test_what_is_no_table_is_not_recognised(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=r"not recognised as any of"):
+        read(tmp_path / name)
+
+
+def test_letters_of_windows_are_read_and_said(tmp_path):
+    text = "model,item,score\nGröße,Übung – 1,1\nGröße,„Übung“,0\n"
+    (tmp_path / "x.csv").write_bytes(text.encode("cp1252"))
+    table = read(tmp_path / "x.csv")
+    assert set(table.frame["task"]) == {"Übung – 1", "„Übung“"}
+    assert "Windows-1252 letters, not UTF-8" in table.notes[0]

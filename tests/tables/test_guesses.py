@@ -52,7 +52,7 @@ UGLY = {
     "percent signs": (
         "x.csv",
         lines("model,benchmark,accuracy", lambda m, i, r: (m, i, f"{100 * r}%")),
-        "benchmark → task; accuracy: percentages, divided by 100",
+        "benchmark → task, accuracy → score; accuracy: percentages, divided by 100",
     ),
     "percentages without signs": (
         "x.csv",
@@ -85,6 +85,91 @@ UGLY = {
             for seed in (42, 1337)
         ),
         "in the order of seed",
+    ),
+    "fractions without items": ("x.csv", "model,correct\nann,3/4\nbob,1 of 4\n", "correct: 3/4 read as 3 of 4"),
+    "fractions, a column per benchmark": (
+        "x.csv",
+        "Model;GPQA;MMLU\nann;3/4;30/40\nbob;1/4;10/40\n",
+        "columns GPQA, MMLU → benchmark; 3/4 read as 3 of 4",
+    ),
+    "fractions per item": (
+        "x.csv",
+        lines("model,item,passed", lambda m, i, r: (m, i, f"{5 * r}/5")) + "ann,9,n/a\n",
+        "passed: 5/5 read as 5 of 5; 1 blank left out",
+    ),
+    "German": (
+        "x.csv",
+        lines("Modell;Aufgabe;richtig", lambda m, i, r: (m, i, "ja" if r else "nein"), separator=";"),
+        "Modell → subject, Aufgabe → task, richtig → score; ja = 1, nein = 0",
+    ),
+    "French": (
+        "x.csv",
+        lines("Modèle;Tâche;Réussi", lambda m, i, r: (m, i, "oui" if r else "non"), separator=";"),
+        "Modèle → subject, Tâche → task, Réussi → score; non = 0, oui = 1",
+    ),
+    "Spanish": (
+        "x.csv",
+        lines("modelo,tarea,correcto", lambda m, i, r: (m, i, "Sí" if r else "No")),
+        "no = 0, sí = 1",
+    ),
+    "row numbers of pandas": (
+        "x.csv",
+        lines("Unnamed: 0,model,item,score", lambda m, i, r: (i, m, i, r)),
+        "row numbers in Unnamed: 0 left out",
+    ),
+    "blanks everywhere": (
+        "x.csv",
+        lines(" Model , Task Name ,Score\u200b", lambda m, i, r: (f" {m} ", f" {i}", f"{r}\u00a0")),
+        "Model → subject, Task Name → task, Score → score; blanks around fields removed",
+    ),
+    "Markdown": (
+        "x.md",
+        "# Results\n\nWe ran, and ran.\n\n| model | item | score |\n|---|:-:|--:|\n"
+        + "".join(f"| {m} | {i} | **{r}** |\n" for m in RIGHT for i, r in enumerate(RIGHT[m]))
+        + "\nThat is all.\n",
+        "fields between bars; blanks around fields removed; of score, only the number is read (**1**)",
+    ),
+    "empty fields at the ends of lines": (
+        "x.csv",
+        "model,item,score\n" + "".join(f"{m},{i},{r},,\n" for m in RIGHT for i, r in enumerate(RIGHT[m])),
+        "empty fields at the ends of lines left out",
+    ),
+    "lines above and below": (
+        "x.csv",
+        "# by us, in May\n" + lines("model,item,score", lambda m, i, r: (m, i, r)) + "\nTotal: 8 rows\nby ACME\n",
+        "1 line above the header left out; 2 lines below the table left out",
+    ),
+    "an error after each score": (
+        "x.csv",
+        lines("model,benchmark,score", lambda m, i, r: (m, i, f"{r}.0 ± 0.1")),
+        "of score, only the number is read (1.0 ± 0.1)",
+    ),
+    "footnotes": (
+        "x.csv",
+        lines("Which model?,item,score", lambda m, i, r: (m, i, f"{r}{'*' * (i == 1)}")),
+        "Which model? → subject, item → task; of score, only the number is read (1*)",
+    ),
+    "a rule, and the header again": (
+        "x.csv",
+        lines("model,item,score", lambda m, i, r: (m, i, r)).replace(
+            "bob,0", "model,item,score\n-----,----,-----\nbob,0"
+        ),
+        "2 rows of dashes or with the header again left out",
+    ),
+    "single quotes": (
+        "x.csv",
+        lines("'model','item','score'", lambda m, i, r: (f"'{m}'", f"'{i}'", f"'{r}'")),
+        "single quotes around fields removed",
+    ),
+    "prompts": (
+        "x.csv",
+        lines("model,prompt,response,score", lambda m, i, r: (m, f'"What, {i}?"', "yes", r)),
+        "prompt → task",
+    ),
+    "models in a column without a name": (
+        "x.csv",
+        wide(str).replace("model,", ",", 1),
+        "the column without a name → subject",
     ),
 }
 
@@ -134,8 +219,75 @@ def test_a_column_per_benchmark_is_a_table_of_scores(tmp_path):
         ("bob", "GSM8K", pytest.approx(0.95)),
     ]
     assert "not read as scores: avg; 1 blank left out" in table.notes[0]
-    with pytest.raises(InputError, match=r"Say with --table whether"):
+
+
+@pytest.mark.parametrize(
+    "text", ["model,task,score\na,t,1\nb,t,0\n", "model,q1,q2\na,1,0\nb,1,1\n", "model,n,correct\na,9,3\n"]
+)
+def test_reading_without_a_verb_takes_what_summary_takes(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    table = sources.read(tmp_path / "x.csv")
+    assert table.frame.equals(sources.read(tmp_path / "x.csv", wanted="attempts").frame)
+    assert ("--table scores" in table.notes[0]) == ("n,correct" not in text)
+    if "n,correct" not in text:
+        assert isinstance(sources.read(tmp_path / "x.csv", table="scores"), Scores)
+
+
+def test_a_grade_out_of_ten_is_no_count_of_attempts(tmp_path):
+    """As counts, the grades of three items would weigh as thirty attempts."""
+    (tmp_path / "x.csv").write_text("model,item,score\na,q1,7/10\na,q2,8/10\na,q3,9/10\n")
+    table = sources.read(tmp_path / "x.csv")
+    assert table.frame["score"].to_list() == [0.7, 0.8, 0.9]
+    assert "n" not in table.frame.columns or table.frame["n"].null_count() == 3
+    assert "7/10 read as 0.7, one score" in table.notes[0]
+
+
+@pytest.mark.parametrize("value", ["11/10", "3/0", "1/2/2024"])
+def test_what_is_no_share_is_no_fraction(tmp_path, value):
+    (tmp_path / "x.csv").write_text(f"model,item,score\na,q1,7/10\na,q2,{value}\n")
+    with pytest.raises(InputError, match=rf"x\.csv line 2: score 7/10 is not a number .* line 3 \({value}\)"):
+        sources.read(tmp_path / "x.csv", wanted="attempts")
+
+
+def test_a_file_without_models_may_be_named_after_one(tmp_path):
+    for name, right in RIGHT.items():
+        text = "id,correct\n" + "".join(f"{i},{r}\n" for i, r in enumerate(right))
+        (tmp_path / f"{name}.csv").write_text(text)
+    table = sources.read(tmp_path)
+    assert {row.subject: row.mean.value for row in summary(table).rows} == MEANS
+    assert any("subject = ann, the name of the file" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("tail", ["ann\n", "\nann,q8\n"])
+def test_a_last_row_that_was_cut_off_is_no_line_below_the_table(tmp_path, tail):
+    (tmp_path / "x.csv").write_text("model,item,score\nann,q1,1\n" + tail)
+    with pytest.raises(InputError, match=r"x\.csv line [34]: [12] fields where the header has 3"):
         sources.read(tmp_path / "x.csv")
+
+
+def test_a_line_is_named_after_rows_were_left_out(tmp_path):
+    (tmp_path / "x.csv").write_text("# us, in May\nmodel,item,score\n---,---,---\nann,q1,1\nann,q2,seven\n")
+    with pytest.raises(InputError, match=r"x\.csv line 5: score seven is not a number"):
+        sources.read(tmp_path / "x.csv")
+
+
+def test_a_column_that_nobody_needs_does_not_stop_the_reading(tmp_path):
+    text = "model,item,score,timestamp,cost\na,q1,1,03/05/2024 10:22,$0.03\na,q2,0,04/05/2024 11:00,$1.20\n"
+    (tmp_path / "x.csv").write_text(text)
+    table = sources.read(tmp_path / "x.csv")
+    assert not {"date", "timestamp", "cost"} & {*table.frame.columns}
+    assert "timestamp is not read (03/05/2024 10:22 is no date such as 2025-01-31)" in table.notes[0]
+    assert "cost is not read ($0.03 is no number)" in table.notes[0]
+    (tmp_path / "x.csv").write_text(text.replace("$0.03", "0.03"))  # one wrong value is a fault, which is named
+    with pytest.raises(InputError, match=r"x\.csv line 3: cost \$1\.20 is not a number"):
+        sources.read(tmp_path / "x.csv")
+
+
+def test_row_numbers_are_no_configuration(tmp_path):
+    pd.DataFrame({"model": ["a", "b"], "item": ["q", "q"], "score": [1, 0]}, index=[3, 7]).to_csv(tmp_path / "x.csv")
+    table = sources.read(tmp_path / "x.csv")
+    assert isinstance(table, Attempts)
+    assert not [name for name in table.config if name != "log"]
 
 
 def test_standard_errors_are_on_the_scale_of_their_scores(tmp_path):
@@ -276,10 +428,11 @@ def test_lines_are_counted_from_the_top_of_the_file(tmp_path):
         sources.read(tmp_path / "x.csv", wanted="attempts")
 
 
-@pytest.mark.parametrize("text", [",q1\na,1\nb,0\n", "model,\na,1\nb,0\n"])
-def test_a_header_with_one_name_is_no_title(tmp_path, text):
-    (tmp_path / "x.csv").write_text(text)
-    with pytest.raises(InputError, match="The columns are: (, q1|model, )"):
+def test_a_header_with_one_name_is_no_title(tmp_path):
+    (tmp_path / "x.csv").write_text(",q1\na,1\nb,0\n")
+    assert sources.read(tmp_path / "x.csv").frame["subject"].to_list() == ["a", "b"]
+    (tmp_path / "x.csv").write_text("model,\na,1\nb,0\n")
+    with pytest.raises(InputError, match="The columns are: model"):
         sources.read(tmp_path / "x.csv", wanted="attempts")
 
 
@@ -346,7 +499,7 @@ def test_a_row_that_sums_up_the_others_is_no_model(tmp_path):
 
 
 def test_one_column_of_scores_beside_names_is_no_wide_table(tmp_path):
-    (tmp_path / "x.csv").write_text("Which Model,Instance #,Got it right\na,q1,1\nb,q1,0\n")
+    (tmp_path / "x.csv").write_text("Who?,Instance #,Got it right\na,q1,1\nb,q1,0\n")
     with pytest.raises(InputError, match="there is no column for 'subject'"):
         sources.read(tmp_path / "x.csv", table="attempts")
 

@@ -76,3 +76,15 @@ def test_the_verb_proposes_saves_and_is_used(tmp_path, command):
     used = command("summary", tmp_path / "x.csv", "--names", tmp_path / "names.yaml", "--json")
     assert used.returncode == 0, used.stderr
     assert "2 names merged as the file of names says" in used.stderr
+
+
+def test_names_that_may_be_one_are_told_until_a_file_merges_them(tmp_path, command):
+    rows = "".join(f"{name},q{i},{i % 2}\n" for name in ("GPT-4o", "gpt-4o", "claude") for i in range(4))
+    (tmp_path / "x.csv").write_text("model,item,score\n" + rows)
+    (note,) = [note for note in howsure.read(tmp_path / "x.csv").notes if "may be the same" in note]
+    assert note.startswith("Counted apart, but may be the same: GPT-4o and gpt-4o (case).")
+    assert "`howsure names` lists them" in command("compare", tmp_path / "x.csv").stderr
+    NameFile({"gpt-4o": ["GPT-4o"]}).save(tmp_path / "names.yaml")
+    told = command("summary", tmp_path / "x.csv", "--names", tmp_path / "names.yaml")
+    assert "1 name merged" in told.stderr
+    assert "may be the same" not in told.stderr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from howsure.cli.options import Output, Reading, verb
+from howsure.cli.options import Output, Reading, Scheduler, verb
 from howsure.cli.output import Console, print_error, progress_bar
 from howsure.errors import OptionError
 
@@ -50,6 +50,10 @@ def convert(
         bool, typer.Option("--download", help="Fetch Epoch's public benchmark tables; name only OUT.")
     ] = False,
     url: Annotated[str | None, typer.Option(help="With --download: fetch from here.", show_default=False)] = None,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Write attempts as counts: one row per subject, task and configuration.")
+    ] = False,
+    scheduler: Scheduler = None,
     save_mapping: Annotated[
         Path | None,
         typer.Option(help="Write --table, --map, --set and the scale to this file, for --mapping.", show_default=False),
@@ -61,9 +65,13 @@ def convert(
 
     `howsure formats` lists what is read. With --check every argument is read, and the account is printed: rows read = rows used +
     rows left out, by reason, and every file that was not read. The exit code is 1 if rows are unexplained.
+
+    With --counts each file is counted by itself, in little memory; --scheduler counts the files on a Dask cluster, with the same numbers.
     """
     from howsure import sources
 
+    if scheduler and not counts:
+        raise OptionError("--scheduler counts attempts on a cluster; pass --counts as well.")
     if check:
         _check(paths, reading, output.console)
         return
@@ -74,7 +82,7 @@ def convert(
         raise OptionError("Name what to read and then the file to write: howsure convert IN OUT.")
     found = [] if reading.source else _recognised(inputs)
     output.console.notes(f"{one.path}: {one.source}, because {one.reason}" for one in found)
-    table = reading.read(inputs, output.console)
+    table = reading.count(inputs, output.console, scheduler) if counts else reading.read(inputs, output.console)
     if to:
         written: Any = sources.write_as(table, target, to)
         output.console.say(f"{target}: {len(written)} files with {table!r}")

@@ -152,6 +152,24 @@ class Reading:
                 wanted=wanted,
                 **self.options,
             )
+        return self._named(table, console)
+
+    def count(self, inputs: list[str], console: Console, scheduler: str | None) -> Table:
+        """The attempts in the inputs as counts, counted here or on a cluster; the notes are told."""
+        from howsure.sources.counting import count_attempts
+
+        with progress_bar("counting", console) as progress:
+            table = count_attempts(
+                inputs,
+                source_name=self.source,
+                divide_by=self.scale,
+                scheduler=scheduler,
+                progress=progress,
+                **self.options,
+            )
+        return self._named(table, console)
+
+    def _named(self, table: Table, console: Console) -> Table:
         if self.names:
             from howsure.tables.spellings import load_names, rename_all
 

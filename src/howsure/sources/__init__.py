@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -27,9 +27,10 @@ from typing import Any, Protocol, cast
 from howsure.errors import HowsureError, InputError, OptionError
 from howsure.sources import _cache, _remote
 from howsure.sources._account import Account, FileAccount, accounting, leave_out
-from howsure.sources._sniff import keys
+from howsure.sources._sniff import head, keys
 from howsure.tables import TABLES, Table
 from howsure.tables.frames import expand
+from howsure.tables.spellings import alike_note
 
 __all__ = [
     "SOURCES",
@@ -109,16 +110,18 @@ def source(name: str) -> Source:
 
 def recognise(path: Path) -> Recognised:
     """Which source takes this path, and why."""
-    if path.is_dir():
-        found = _Search()
-        found.walk(path)
-        taken = found.taken[0] if found.taken else None
-        if taken is None:
-            raise InputError(f"{path}: no file in it is of a known format. {' '.join(found.notes())}".rstrip())
-        reason = taken.reason if taken.path == path else f"it holds {taken.path.relative_to(path)}: {taken.reason}"
-        return Recognised(path, taken.source, reason)
-    if taken := _recognised(path):
+    if not path.is_dir() and (taken := _recognised(path)):
         return taken
+    if folder := path if path.is_dir() else _remote.unpacked(path):
+        found = _Search()
+        found.walk(folder)
+        if not found.taken:
+            raise InputError(f"{path}: no file in it is of a known format. {' '.join(found.notes())}".rstrip())
+        taken = found.taken[0]
+        reason = taken.reason if taken.path == folder else f"it holds {taken.path.relative_to(folder)}: {taken.reason}"
+        return Recognised(path, taken.source, reason)
+    if closed := _closed(path):
+        raise InputError(f"{path}: {closed}.")
     raise InputError(
         f"{path}: not recognised as any of {', '.join(_names())}{_nearest(path) or '.'} Name the format with --source, or convert the file to csv."
     )
@@ -186,7 +189,15 @@ def account(paths: Any, *, source_name: str | None = None, divide_by: float = 1,
     return _read(paths, source_name, divide_by, None, is_cached=False, options=options)[1]
 
 
-def convert(paths: Any, out: str | Path, *, to: str | None = None, **options: Any) -> Table:
+def convert(
+    paths: Any,
+    out: str | Path,
+    *,
+    to: str | None = None,
+    counts: bool = False,
+    scheduler: str | None = None,
+    **options: Any,
+) -> Table:
     """Read files in any format that Howsure knows, write them as one checked table, and return it.
 
     Parameters
@@ -197,10 +208,22 @@ def convert(paths: Any, out: str | Path, *, to: str | None = None, **options: An
         The file to write: csv, tsv, jsonl or parquet by its ending (text also with ``.gz``); with `to`, a folder.
     to : str, optional
         One of `WRITTEN`, such as ``every-eval-ever`` or ``label-studio``: write files of that format instead.
+    counts : bool, default False
+        Write attempts as counts, one row per subject, task and configuration, as `count_attempts` makes them.
+    scheduler : str, optional
+        With `counts`: address of a Dask scheduler whose workers count the files.
     **options
         As in `read`.
     """
-    table = read(paths, **options)
+    if scheduler and not counts:
+        raise OptionError("scheduler counts attempts on a cluster; pass counts as well.")
+    if counts:
+        from howsure.sources.counting import count_attempts
+
+        options.pop("cache", None)
+        table: Table = count_attempts(paths, scheduler=scheduler, **options)
+    else:
+        table = read(paths, **options)
     if to is None:
         table.write(out)
     else:
@@ -255,6 +278,8 @@ class _Search:
 
     taken: list[Recognised] = field(default_factory=list)
     unread: list[FileAccount] = field(default_factory=list)
+    aside: list[Recognised] = field(default_factory=list)
+    """Tables beside logs, which are read where no log can be."""
     root: Path = field(default_factory=Path)
 
     def walk(self, folder: Path) -> None:
@@ -265,7 +290,9 @@ class _Search:
         wholes: dict[Path, Recognised | None] = {}
         taken: list[Recognised] = []
         tables: list[Recognised] = []
-        for file in files_below(folder):
+        loose: list[Recognised] = []  # .txt files and JSON objects, which may be notes and settings as well
+        closed: list[OSError] = []
+        for file in files_below(folder, closed):
             home = file.parent
             if home not in wholes:
                 wholes[home] = _whole_folder(home)
@@ -275,17 +302,53 @@ class _Search:
                 continue
             found = _recognised(file)
             if found is None:
-                self.unread.append(FileAccount(file, None, f"not recognised{_nearest(file).rstrip('.')}"))
+                self.unread.append(
+                    FileAccount(file, None, _closed(file) or f"not recognised{_nearest(file).rstrip('.')}")
+                )
+            elif found.source == "files" and (file.suffix.lower() in (".txt", ".md") or _is_object(file)):
+                loose.append(found)
             elif found.source in ("excel", "files"):
                 tables.append(found)
             else:
                 taken.append(found)
+        self.unread += [FileAccount(Path(one.filename), None, f"cannot be read: {one.strerror}") for one in closed]
+        if taken or tables:
+            self.unread += [
+                FileAccount(
+                    one.path, None, f"not recognised{_nearest(one.path).rstrip('.')}; name it to read it as a table"
+                )
+                for one in loose
+            ]
+        else:
+            tables = loose
         if taken:
+            self.aside += tables
             named = ", ".join(dict.fromkeys(one.source for one in taken))
             self.unread += [
                 FileAccount(one.path, None, f"a table beside {named}; name it to read it") for one in tables
             ]
         self.taken += taken or tables
+
+    @property
+    def by_source(self) -> dict[str, list[Path]]:
+        """The files that each source takes."""
+        found: dict[str, list[Path]] = {}
+        for one in self.taken:
+            found.setdefault(one.source, []).append(one.path)
+        return found
+
+    @property
+    def account(self) -> Account:
+        """An account of the files, without rows."""
+        return Account(files=[*(FileAccount(one.path, one.source, one.reason) for one in self.taken), *self.unread])
+
+    def without_logs(self, error: InputError) -> _Search:
+        """The tables beside logs, none of which can be read."""
+        aside = {one.path for one in self.aside}
+        told = str(error).removeprefix(f"{self.taken[0].path}: ").rstrip(".")
+        failed = [FileAccount(one.path, None, told) for one in self.taken]
+        rest = [one for one in self.unread if one.path not in aside]
+        return _Search(taken=self.aside, unread=failed + rest, root=self.root)
 
     def notes(self) -> list[str]:
         """The files that were not read: how many, and the first five, by reason."""
@@ -298,6 +361,20 @@ class _Search:
         return [note for reason, names in by_reason.items() for note in unread(names, reason)]
 
 
+def _closed(path: Path) -> str:
+    """Why a file cannot be opened, or nothing."""
+    try:
+        if path.is_file() or not path.exists():
+            path.open("rb").close()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return ""
+
+
+def _is_object(path: Path) -> bool:
+    return path.suffix.lower() == ".json" and head(path).lstrip()[:1] == "{"
+
+
 def _recognised(path: Path) -> Recognised | None:
     for name in _names():
         if reason := _asked(name, path):
@@ -308,7 +385,10 @@ def _recognised(path: Path) -> Recognised | None:
 def _asked(name: str, path: Path) -> str | None:
     """Whether a source takes a path. One of another package that fails is named: without it the file may be taken for something else."""
     if name in SOURCES:
-        return source(name).recognise(path)
+        try:
+            return source(name).recognise(path)
+        except OSError:  # removed meanwhile, or closed to us
+            return None
     try:
         return source(name).recognise(path)
     except Exception as error:  # noqa: BLE001 - whatever another package does wrong
@@ -375,6 +455,29 @@ def _plugins() -> dict[str, Any]:
 # reading
 
 
+def files_of(folder: Path) -> list[Path]:
+    """What is read of a folder: files, and folders that one source takes whole."""
+    search = _Search()
+    search.walk(folder)
+    if not search.taken:
+        raise InputError(f"{folder}: no file in it is of a known format. {' '.join(search.notes())}".rstrip())
+    return [one.path for one in search.taken]
+
+
+def read_part(
+    place: str, kind: type[Table], *, source_name: str | None, divide_by: float, given: dict[str, Any]
+) -> tuple[Table, Account]:
+    """One file of several that are read apart: tables as `kind`, which may check less than a whole table does."""
+    made = Account()
+    path = _remote.fetched(place)[0] if _remote.is_remote(place) else expand(place)[0]
+    taken = source_name or recognise(path).source
+    if taken == "files":
+        with accounting(made):
+            table = source(taken).read([path], divide_by=divide_by, kind=kind, **_understood(taken, given))
+        return table, made
+    return _read(path, source_name, divide_by, None, is_cached=False, options=given)
+
+
 def _read(
     paths: Any,
     source_name: str | None,
@@ -417,41 +520,51 @@ def _of_paths(
         for path in found:
             if source_name:
                 search.taken.append(Recognised(path, source_name, "as asked"))
-            elif path.is_dir():
+            elif folder := path if path.is_dir() else None if _recognised(path) else _remote.unpacked(path):
                 has_folder = True
-                search.walk(path)
+                search.walk(folder)
             else:
                 search.taken.append(recognise(path))
     if not search.taken:
         if not listed:
             raise InputError("No input was given.")
         raise InputError(f"{listed[0]}: no file in it is of a known format. {' '.join(search.notes())}".rstrip())
-    by_source: dict[str, list[Path]] = {}
-    for one in search.taken:
-        by_source.setdefault(one.source, []).append(one.path)
-    _refuse_unused(given, by_source)
-    made = Account(files=[*(FileAccount(one.path, one.source, one.reason) for one in search.taken), *search.unread])
+    _refuse_unused(given, search.by_source)
     name = (
-        _cache.key(made.files, {**given, "divide_by": divide_by, "listed": list(map(str, listed))})
-        if is_cached and "files" not in by_source and {*by_source} <= {*SOURCES}  # others' readers may have changed
+        _cache.key(search.account.files, {**given, "divide_by": divide_by, "listed": list(map(str, listed))})
+        if is_cached
+        and "files" not in search.by_source
+        and {*search.by_source} <= {*SOURCES}  # others' readers may have changed
         else None
     )
     if name and (kept := _cache.load(name)):
         return kept
     began = time.process_time()
+    table, made = _of_search(search, given, divide_by, progress, is_lenient=has_folder)
+    if name and time.process_time() - began > _WORTH_KEEPING:
+        _cache.save(name, table, made)
+    return table, made
+
+
+def _of_search(
+    search: _Search, given: dict[str, Any], divide_by: float, progress: Progress | None, *, is_lenient: bool
+) -> tuple[Table, Account]:
+    """One table of the files that were found; where no log can be read, of the tables beside them."""
+    made = search.account
     with accounting(made):
         try:
-            tables = _tables(by_source, given, divide_by, progress, made, is_lenient=has_folder)
+            tables = _tables(search.by_source, given, divide_by, progress, made, is_lenient=is_lenient)
         except InputError as error:
+            if search.aside and not given.get("strict"):
+                return _of_search(search.without_logs(error), given, divide_by, progress, is_lenient=True)
             if not search.unread:
                 raise
             raise InputError(" ".join([str(error), *search.notes()])) from None
-        table = _joined(tables, given.get("table") or given.get("wanted"), is_lenient=has_folder)
-    notes = (*table.notes, *search.notes())
+        table = _joined(tables, given.get("table") or given.get("wanted"), is_lenient=is_lenient)
+    notes = (*table.notes, *search.notes(), *alike_note(table))
     table.notes = tuple(dict.fromkeys(map(_remote.with_their_names, notes)))
+    made.files = [replace(one, path=Path(_remote.with_their_names(str(one.path)))) for one in made.files]
     made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
-    if name and time.process_time() - began > _WORTH_KEEPING:
-        _cache.save(name, table, made)
     return table, made
 
 
@@ -483,6 +596,9 @@ def _tables(
             try:
                 table = source(name).read(paths, divide_by=divide_by, progress=counted, **_understood(name, given))
             except Exception as error:
+                if isinstance(error, OSError) and name in SOURCES:
+                    where, why = error.filename or paths[0], error.strerror or error
+                    raise InputError(f"{where}: cannot be read ({why}).") from None
                 if name in SOURCES or isinstance(error, HowsureError):
                     raise
                 raise _fault_of(name, paths[0], error) from None
@@ -550,6 +666,7 @@ def _of_frames(frames: Sequence[Any], given: dict[str, Any], divide_by: float) -
             from howsure.sources import files
 
             table = files.read(held, divide_by=divide_by, **_understood("files", given))
+    table.notes = (*table.notes, *alike_note(table))
     made.n_used, made.table, made.notes = len(table), type(table).__name__.lower(), table.notes
     return table, made
 

@@ -30,9 +30,19 @@ def counted(paths: Sequence[Path], progress: Progress | None) -> Iterator[Path]:
             progress(done, len(once))
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """All files of a folder and of the folders in it, in the order of names, but for hidden ones, pipes and devices."""
-    for root, folders, names in os.walk(folder, onerror=_refuse):
+def files_below(folder: Path, closed: list[OSError] | None = None) -> Iterator[Path]:
+    """All files of a folder and of the folders in it, in the order of names, but for hidden ones, pipes and devices.
+
+    A folder in it that cannot be read goes to ``closed``, or is refused where there is no such list.
+    """
+
+    def note(error: OSError) -> None:
+        if closed is None or str(error.filename) == str(folder):
+            _refuse(error)
+        else:
+            closed.append(error)
+
+    for root, folders, names in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith(".") or name in _SHOWN_FOLDERS)
         paths = (Path(root, name) for name in sorted(names) if not name.startswith("."))
         yield from (path for path in paths if path.is_file())

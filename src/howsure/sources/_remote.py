@@ -1,6 +1,7 @@
-"""Paths such as ``s3://…`` and ``hf://…``: fetched through fsspec, if it is installed, into a folder that lives as long as the process.
+"""Inputs that are copied before they are read, into a folder that lives as long as the process.
 
-A server that never ends, or never answers, is left after a time and a number of bytes.
+Paths such as ``s3://…`` and ``hf://…`` are fetched through fsspec, if it is installed. A server that never ends, or never answers, is left
+after a time and a number of bytes. A zip file that no source knows is unpacked, within bounds.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import tempfile
 import threading
 import time
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from howsure.errors import InputError, MissingExtraError
+from howsure.safe_io import Archive
 
-__all__ = ["fetched", "is_remote", "with_their_names"]
+__all__ = ["fetched", "is_remote", "listed", "unpacked", "with_their_names"]
 
 _PIECE = 2**20
+_LARGEST_ZIP = 4 * 2**30  # unpacked bytes of all members
 _fetched: dict[str, str] = {}  # where it lies here → what the user called it
+_unpacked: dict[tuple[str, int, int], Path] = {}
 
 
 def is_remote(path: object) -> bool:
@@ -69,6 +73,52 @@ def fetched(address: str, *, deadline: float = 1800, limit: int = 16 * 2**30) ->
     raise AssertionError("the thread leaves one result")
 
 
+def listed(address: str) -> list[str]:
+    """The addresses of the files behind an address: of a folder all that are in it, of a pattern those that match."""
+    from fsspec.core import url_to_fs
+
+    try:
+        system, path = url_to_fs(address)
+        found = system.glob(path) if any(mark in path for mark in "*?[") else system.find(path) or [path]
+    except Exception as error:  # noqa: BLE001 - whatever another package does wrong
+        raise InputError(f"{address}: cannot be read ({' '.join(str(error).split())[:160]}).") from None
+    return [system.unstrip_protocol(one) for one in sorted(found)]
+
+
+def unpacked(path: Path) -> Path | None:
+    """The folder that a zip file holds, or None if the file is none; hidden members are left out."""
+    if path.suffix.lower() != ".zip":
+        return None
+    found = path.stat()
+    stamp = str(path.absolute()), found.st_size, found.st_mtime_ns
+    if stamp in _unpacked:
+        return _unpacked[stamp]
+    target, size = Path(tempfile.mkdtemp(dir=_home())) / path.stem, 0
+    target.mkdir()
+    with Archive(path) as archive:
+        for name in archive.names:
+            parts = PurePosixPath(name).parts
+            if name.endswith("/") or any(part.startswith((".", "__MACOSX")) for part in parts):
+                continue
+            place = target.joinpath(*parts)
+            if not place.resolve().is_relative_to(target.resolve()):
+                raise InputError(f"{path}: contains a name that leads out of its folder.")
+            data = archive.read(name)
+            size += len(data)
+            if size > _LARGEST_ZIP:
+                raise InputError(
+                    f"{path}: unpacks to more than {_LARGEST_ZIP / 2**30:g} GiB. Unpack it yourself if you trust it."
+                )
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data)
+            except OSError as error:
+                raise InputError(f"{path}: cannot be unpacked ({error.strerror}).") from None
+    _fetched[str(target)] = str(path)
+    _unpacked[stamp] = target
+    return target
+
+
 class _Allowance:
     """What one address may still take: seconds and bytes."""
 
@@ -85,7 +135,22 @@ class _Allowance:
 
 def _copies(system: Any, path: str, address: str, allowance: _Allowance) -> list[Path]:
     names = system.glob(path) if any(mark in path for mark in "*?[") else [path]
-    if not names or not system.exists(names[0]):
+    if names and path.startswith(("http://", "https://")):
+        try:
+            system.info(names[0])
+        except FileNotFoundError as error:  # whatever the server said, or if there is none
+            status, cause = getattr(error.__cause__, "status", None), error.__cause__ or error
+            if status not in (None, 404, 410):
+                told = f"the server answers {status} {getattr(cause, 'message', '')}".strip()
+                raise InputError(f"{address}: cannot be read ({told}).") from None
+            if status is None:
+                raise InputError(
+                    f"{address}: the server cannot be reached ({' '.join(str(cause).split())[:160]})."
+                ) from None
+            names = []
+    elif names and not system.exists(names[0]):
+        names = []
+    if not names:
         raise InputError(f"{address}: no such file.")
     return [_copied(system, name, address, allowance) for name in names]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -16,14 +16,14 @@ from howsure.errors import HowsureError, InputError, OptionError
 from howsure.safe_io import write_atomic
 from howsure.sources import Progress
 from howsure.sources._account import leave_out, saw
-from howsure.tables import TABLES, Table
-from howsure.tables.frames import expand, format_of, is_json_list, parts_of
+from howsure.tables import TABLES, Attempts, Table
+from howsure.tables.frames import expand, parts_of, text_table
 from howsure.tables.guesses import Guess, read_as
 from howsure.yaml_files import read_yaml
 
 __all__ = ["ABOUT", "OPTIONS", "ColumnMapping", "load_mapping", "read", "recognise", "save_mapping"]
 
-ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a JSON list of objects, with its columns renamed where needed"
+ABOUT = "any csv, tsv, jsonl or parquet table (text also in .gz), or a table in a .txt or .json file, with its columns renamed where needed"
 _NAMED = 5  # files that are named one by one
 OPTIONS = frozenset({"rename", "fill", "table", "mapping", "decimal", "better", "wanted"})
 
@@ -43,8 +43,8 @@ class ColumnMapping:
 
 
 def recognise(path: Path) -> str | None:
-    """Every file with one of our endings, and lists of objects in .json files."""
-    kind = (format_of(path) or ("json" if is_json_list(path) else None)) if path.is_file() else None
+    """Every file with one of our endings, and tables in .txt and .json files."""
+    kind = text_table(path) if path.is_file() else None
     return f"it is a {kind} file whose columns no other source knows" if kind else None
 
 
@@ -60,11 +60,12 @@ def read(
     decimal: str | None = None,
     better: str | None = None,
     wanted: str | None = None,
+    kind: type[Table] | None = None,
 ) -> Table:
     """The files, or frames, as one table: the named one, the `wanted` one if they fit it, or the one whose needed columns are all there.
 
     Columns are recognised by the names that people use for them and by their values; the first note says how. `mapping` is a
-    file that `save_mapping` wrote; what is given beside it goes before it.
+    file that `save_mapping` wrote; what is given beside it goes before it. `kind` takes the place of the table's class.
     """
     guesses = guess(
         paths,
@@ -76,12 +77,16 @@ def read(
         decimal=decimal,
         better=better,
         wanted=wanted,
+        is_part=kind is not None,
     )
     says = dict.fromkeys(one.says for one in guesses if one.says)
     if len(says) > 1:
         says = dict.fromkeys(f"{one.part.path}: {one.says}" for one in guesses if one.says)
+    if why := guesses[0].why:  # one says it for all
+        says = {f"{next(iter(says))}; {why}": None} if len(says) == 1 else {**says, f"read as: {why}": None}
     notes = [f"{text}." for text in says] + _copies([one.part.path for one in guesses if one.part.path])
-    made = guesses[0].table([one.part for one in guesses], notes=notes)
+    guesses = guesses if kind else _numbered_together(guesses)
+    made = (kind or guesses[0].table)([one.part for one in guesses], notes=notes)
     n_blank = sum(one.n_blank for one in guesses)
     n_invalid = sum(one.part.rows.select(pl.len()).collect().item() for one in guesses) - len(made)
     n_total = sum(one.n_total for one in guesses)
@@ -91,6 +96,32 @@ def read(
     leave_out("declared invalid", n_invalid)
     if progress:
         progress(len(paths), len(paths))
+    return made
+
+
+def _numbered_together(guesses: list[Guess]) -> list[Guess]:
+    """Attempts of several files whose numbers do not run 1, 2, … for a subject and task get the rank of their number among all files."""
+    if len(guesses) == 1 or guesses[0].table is not Attempts:
+        return guesses
+    by = ["subject", "task"]
+    rows = [one.part.rows for one in guesses]
+    if not all({*by, "attempt"} <= {*one.collect_schema().names()} for one in rows):
+        return guesses
+    number = pl.col("attempt").cast(pl.Float64, strict=False)
+    numbers = pl.concat([one.select(*(pl.col(name).cast(pl.String) for name in by), number) for one in rows])
+    facts = numbers.group_by(by).agg(
+        pl.len().alias("n"), pl.min("attempt").alias("first"), pl.max("attempt").alias("last")
+    )
+    is_whole = facts.select(((pl.col("first") == 1) & (pl.col("last") == pl.col("n"))).all())
+    if is_whole.collect(engine="streaming").item():
+        return guesses
+    ranks = numbers.select(number.rank("dense").over(by).cast(pl.Int64)).collect().to_series()
+    made, start = [], 0
+    for one in guesses:
+        frame = one.part.collect(one.part.rows)
+        own = ranks.slice(start, len(frame)).alias("attempt")
+        made.append(replace(one, part=replace(one.part, rows=frame.with_columns(own).lazy())))
+        start += len(frame)
     return made
 
 
@@ -119,6 +150,7 @@ def guess(
     decimal: str | None = None,
     better: str | None = None,
     wanted: str | None = None,
+    is_part: bool = False,
 ) -> list[Guess]:
     """How each of the files or frames is read; all as one kind of table. See `howsure.tables.guesses.read_as` for the arguments."""
     saved = load_mapping(mapping) if mapping else ColumnMapping()
@@ -140,6 +172,7 @@ def guess(
                 divide_by=divide_by if divide_by != 1 else saved.divide_by,
                 decimal=decimal or saved.decimal,
                 better=better or saved.better,
+                is_part=is_part or len(files) + len(frames) > 1,
             )
         )
         chosen = guesses[0].table

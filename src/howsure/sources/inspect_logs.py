@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,7 @@ def _files(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     found: dict[Path, Path] = {}
     others: dict[Path, str] = {}
     for path in paths:
-        below = [path] if path.is_file() else list(files_below(path))
+        below = list(files_below(path)) if path.is_dir() else [path]  # which may have been removed meanwhile
         logs = [file for file in below if file == path or is_log(file)]
         if not logs:
             raise InputError(f"{path}: holds no Inspect log (an .eval file, or a .json file that Inspect wrote).")
@@ -195,7 +196,10 @@ def _frames(
 
 def _age(log: Log) -> tuple[datetime, float, str]:
     """Orders logs from old to new; of copies with one creation time, the one that was written last is the newest."""
-    return log.created, log.path.stat().st_mtime, str(log.path)
+    written = 0.0
+    with suppress(OSError):  # removed meanwhile
+        written = log.path.stat().st_mtime
+    return log.created, written, str(log.path)
 
 
 class _UnknownDirectionError(InputError):
@@ -229,7 +233,9 @@ def _newest(logs: Sequence[Log], notes: _Notes) -> list[Log]:
     for log in logs:
         run = log.eval.task_id or str(log.path)
         if run in newest:
-            is_copy = filecmp.cmp(newest[run].path, log.path, shallow=False)
+            is_copy = False
+            with suppress(OSError):  # removed meanwhile
+                is_copy = filecmp.cmp(newest[run].path, log.path, shallow=False)
             why = "an identical copy" if is_copy else "a newer log of the same run"
             notes.count(f"{{n}} log{{s}} {{were}} left out because {why} is there", log.label)
             leave_out(f"of a run of which {why} is there", len(newest[run].samples or []))

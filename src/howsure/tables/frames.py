@@ -6,6 +6,7 @@ shown as it was written.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import glob
 import io
@@ -14,6 +15,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -39,9 +41,9 @@ __all__ = [
     "as_text",
     "expand",
     "format_of",
-    "is_json_list",
     "json_lines",
     "parts_of",
+    "text_table",
     "write_frame",
 ]
 
@@ -58,6 +60,16 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # as a spreadsheet's "Unicode text"
 _BLANK_NAME = re.compile(r"\s*(_duplicated_\d+)?")  # of a column without a name
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*\s*%?")
 _MOST_TITLES = 30
+_MOST_UNTIDY = 64 * 2**20  # bytes of a table that is put in order
+_MOST_JSON = 64 * 2**20  # bytes of an object in a .json file that is looked into
+_WRAPPERS = frozenset({"results", "scores", "data", "models", "leaderboard", "metrics", "evals", "evaluations"})
+_AROUND = frozenset(
+    {"model", "model_name", "model_id", "llm", "benchmark", "dataset", "eval", "eval_name", "task", "task_name"}
+)
+"""What an object may say beside its rows, for all of them."""
+_MARKS = re.compile(rb"[,;|\t]")
+_TEXTS = (".txt", ".md")
+_RULE = re.compile(r"[\s|:+=–—-]*-[\s|:+=–—-]*")  # under the names of a printed table
 # gzip, zstandard and zlib, which polars would unpack without a bound
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
 
@@ -91,7 +103,7 @@ class Part:
         """The line of the file on which a row starts; fields with line breaks and blank lines are counted."""
         if self.path is None or self.format not in ("csv", "tsv", "jsonl"):
             return None
-        lines = io.StringIO(_utf8(read_bytes(self.path)).decode("utf-8-sig"), newline="")
+        lines = io.StringIO(_plain_text(self.path, self.format)[0].decode("utf-8-sig"), newline="")
         if self.format == "jsonl":
             filled = (number for number, line in enumerate(lines, 1) if line.strip())
         else:
@@ -100,13 +112,21 @@ class Part:
                 pass
         return next((line for index, line in enumerate(filled) if index == row), None)
 
-    def parsed(self) -> Part:
-        """The same rows, held if they came from text, without the keys that no line of a jsonl file has."""
-        held = self.held()
-        if held is self or self.path is None:
-            return held
-        if self.format in ("csv", "tsv"):
-            _refuse_short_records(self.path, self.separator, self.n_above)
+    def parsed(self, *, is_tidied: bool = False) -> Part:
+        """The same rows, held if they came from text, without the keys that no line of a jsonl file has.
+
+        ``is_tidied`` leaves out, and says, what only looks like data.
+        """
+        try:
+            held = self.held()
+            if held is self or self.path is None:
+                return held
+            if self.format in ("csv", "tsv"):
+                _refuse_short_records(self.path, self.separator, self.n_above)
+        except InputError:
+            if is_tidied and (tidy := self._tidied()):
+                return tidy
+            raise
         if self.format not in ("jsonl", "json"):
             return held
         if self.format == "jsonl":
@@ -114,6 +134,38 @@ class Part:
         frame = held.rows.collect()
         absent = [name for name in frame.columns if frame[name].null_count() == len(frame)]
         return replace(self, rows=frame.drop(absent).lazy())
+
+    def _tidied(self) -> Part | None:
+        """The same table without what only looks like data: empty fields at the ends of lines, and lines below the table."""
+        if self.path is None or self.format not in ("csv", "tsv") or self.path.stat().st_size > _MOST_UNTIDY:
+            return None
+        try:
+            text = _plain_text(self.path, self.format)[0].decode("utf-8-sig")
+            lines = text.split("\n")[self.n_above :]
+            header, *records = csv.reader((line + "\n" for line in lines), delimiter=self.separator, strict=True)
+        except (UnicodeDecodeError, csv.Error, ValueError, InputError):
+            return None
+        while header and not header[-1].strip():
+            header.pop()
+        n, says = len(header), []
+        if n < 2 or len({*header}) < n:
+            return None
+        filled = [any(field.strip() for field in record) for record in records]
+        end = len(records)
+        while end and (not filled[end - 1] or (len(records[end - 1]) == 1 and False in filled[: end - 1])):
+            end -= 1
+        if n_below := sum(filled[end:]):
+            if end == len(records) or filled[end]:  # no blank line between the table and them
+                return None
+            says.append(f"{n_below} line{'s' if n_below > 1 else ''} below the table left out")
+        rows = [record for record, is_filled in zip(records[:end], filled, strict=False) if is_filled]
+        if not rows or any(len(row) < n or any(field.strip() for field in row[n:]) for row in rows):
+            return None
+        if any(len(row) > n for row in rows):
+            says.append("empty fields at the ends of lines left out")
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
+        made = pl.DataFrame(columns, schema=dict.fromkeys(header, pl.String))
+        return replace(self, rows=unguarded(made.lazy()), is_parsed=True, says=(*self.says, *says))
 
     def held(self) -> Part:
         """The same rows, in memory if they came from text: parsing is what costs."""
@@ -179,17 +231,79 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
-def is_json_list(path: Path) -> bool:
+def text_table(path: Path) -> str | None:
+    """The kind of a table in a file: by its ending, or by what is in a .txt or .json file; None where there is none.
+
+    A .txt file is a table if its lines have the same number of fields. A .json file is one if it is a list of objects, or an object with
+    one list of objects, with lists or objects of values, or with an object per model.
+    """
+    ending = path.suffix.lower()
+    with suppress(OSError, InputError):
+        if ending in _TEXTS:
+            return "txt" if _separated(_plain_text(path, "csv", _LONGEST_HEADER)[0]) else None
+        if ending == ".json":
+            return "json" if _is_json_list(path) or _object_rows(path) else None
+    return format_of(path)
+
+
+def _is_json_list(path: Path) -> bool:
     """Whether a .json file is a list of objects, as pandas' ``to_json(orient="records")`` writes it."""
-    if path.suffix.lower() != ".json":
-        return False
     with path.open("rb") as stream:
         return re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{", stream.read(4096)) is not None
 
 
-def _json_list(path: Path, expect: Sequence[str]) -> pl.LazyFrame:
+def _object_rows(path: Path) -> tuple[list[dict[str, Any]], str] | None:
+    """The rows of a table that is written as one JSON object, and how they stand in it."""
+    with path.open("rb") as stream:
+        if not re.match(rb"(?:\xef\xbb\xbf)?\s*\{", stream.read(4096)) or path.stat().st_size > _MOST_JSON:
+            return None
+    held = _json(path)
+    return _rows_in(held, {}) if isinstance(held, dict) else None
+
+
+def _rows_in(held: dict[str, Any], around: dict[str, str]) -> tuple[list[dict[str, Any]], str] | None:
+    lists = {key: value for key, value in held.items() if isinstance(value, list)}
+    objects = {key: value for key, value in held.items() if isinstance(value, dict) and value}
+    texts = around | {key: value for key, value in held.items() if key in _AROUND and isinstance(value, str)}
+    of_objects = [key for key, value in lists.items() if value and all(isinstance(one, dict) for one in value)]
+    if len(of_objects) == 1:  # what the object says beside the list, such as the model, holds for all
+        return [texts | one for one in lists[of_objects[0]]], f"rows under {of_objects[0]!r}"
+    columns, data = lists.get("columns", []), lists.get("data", [])
+    if columns and data and all(isinstance(one, list) and len(one) == len(columns) for one in data):
+        return [dict(zip(map(str, columns), one, strict=True)) for one in data], "rows under 'data'"
+    if len(lists) == len(held) > 1 and len({len(value) for value in lists.values()}) == 1:
+        if all(isinstance(one, int | float) for value in lists.values() for one in value):
+            rows = [{"model": key, "item": i, "score": x} for key, own in lists.items() for i, x in enumerate(own, 1)]
+            return rows, "names of lists → model, places in them → item"
+        names = list(lists)
+        return [dict(zip(names, row, strict=True)) for row in zip(*lists.values(), strict=True)], "a list per column"
+    if len(objects) == 1 and (len(held) > 1 or next(iter(objects)) in _WRAPPERS):
+        (inner,) = objects.values()
+        return _rows_in(inner, texts) if any(isinstance(one, dict | list) for one in inner.values()) else None
+    if not objects or len(objects) < len(held):
+        return None
+    values = [one for value in objects.values() for one in value.values()]
+    keys = [tuple(value) for value in objects.values()]
+    is_numbered = all(key.isdecimal() for own in keys for key in own)
+    if is_numbered and len({*keys}) == 1 and any(isinstance(one, str) for one in values):  # pandas' to_json()
+        return [{name: own[key] for name, own in objects.items()} for key in keys[0]], "an object per column"
+    if all(isinstance(one, dict) for one in values):
+        rows = [texts | {"model": a, "task": b} | leaf for a, own in objects.items() for b, leaf in own.items()]
+        return rows, "names of objects → model, names in them → task"
+    if any(isinstance(one, list) for one in values):
+        tries = (
+            (a, b, one if isinstance(one, list) else [one]) for a, own in objects.items() for b, one in own.items()
+        )
+        rows = [texts | {"model": a, "task": b, "score": x} for a, b, own in tries for x in own]
+        return rows, "names of objects → model, names in them → task, lists → attempts"
+    if any("model" in own for own in objects.values()):
+        return [{"id": name} | own for name, own in objects.items()], "names of objects → id"
+    return [texts | {"model": name} | own for name, own in objects.items()], "names of objects → model"
+
+
+def _json(path: Path) -> Any:
     try:
-        held = json.loads(
+        return json.loads(
             read_bytes(path).decode("utf-8-sig"),
             parse_constant=_no_constant,
             parse_int=_whole,
@@ -199,13 +313,23 @@ def _json_list(path: Path, expect: Sequence[str]) -> pl.LazyFrame:
         raise InputError(f"{path}: {_not_utf8(read_bytes(path), error)}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({_first_line(error)}).") from None
-    if wrong := next((number for number, one in enumerate(held, 1) if not isinstance(one, dict)), None):
-        raise InputError(f"{path}: element {wrong} of the list is not an object.")
+
+
+def _json_part(path: Path, expect: Sequence[str]) -> Part:
+    """The rows of a .json file."""
+    told = ""
+    if _is_json_list(path):
+        held = _json(path)
+        if wrong := next((number for number, one in enumerate(held, 1) if not isinstance(one, dict)), None):
+            raise InputError(f"{path}: element {wrong} of the list is not an object.")
+    else:
+        held, told = _object_rows(path) or ([], "")
     lines = "\n".join(json.dumps(one) for one in held).encode()
     try:
-        return _scanner("jsonl", lines, tuple(expect), ",", 0)
+        rows = _scanner("jsonl", lines, tuple(expect), ",", 0)
     except FAULTS as error:
         raise InputError(f"{path}: {_first_line(error)}.") from None
+    return Part(rows, path, "json", says=(told,) if told else ())
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -324,20 +448,25 @@ def _frame(rows: Rows) -> pl.LazyFrame:
 def _scan(path: Path, expect: tuple[str, ...]) -> Part:
     if path.is_dir():
         raise InputError(f"{path}: is a directory; name its files, for example {path}/*.csv.")
-    if is_json_list(path):
-        return Part(_json_list(path, expect), path, "json")
-    kind = format_of(path)
+    kind = text_table(path)
+    if kind == "json":
+        return _json_part(path, expect)
     if kind is None:
-        raise InputError(f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, or those with .gz.")
+        if path.suffix.lower() in (*_TEXTS, ".json"):
+            raise InputError(f"{path}: no table is found in it. Save it as csv, with one row of names.")
+        raise InputError(
+            f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, .txt, .json, or .gz after them."
+        )
+    kind = "csv" if kind == "txt" else kind
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty.")
     separator, n_above = ",", 0
     says: list[str] = []
     try:
-        data = _content(path, kind)
+        data, told = _content(path, kind)
         if kind in ("csv", "tsv"):
             separator, n_above, says = _layout(data, kind)
-            says += ["UTF-16"] if isinstance(data, bytes) and read_bytes(path).startswith(_UTF16) else []
+            says += told
         rows = _scanner(kind, data, expect, separator, n_above)
         names = rows.collect_schema().names()
         if kind in ("csv", "tsv") and (blank := [name for name in names if _BLANK_NAME.fullmatch(name)]):
@@ -376,49 +505,154 @@ def _layout(data: Path | bytes, kind: str) -> tuple[str, int, list[str]]:
     def separator_of(line: str) -> str:
         return str(max((usual, *";\t|,"), key=line.count))
 
+    def is_comment(line: str) -> bool:
+        return line.startswith("# ")
+
     titles = 0
-    while titles < len(lines) and fields(lines[titles], separator_of(lines[titles])) < 2:
+    while titles < len(lines) and (is_comment(lines[titles]) or fields(lines[titles], separator_of(lines[titles])) < 2):
         titles += 1
     is_title = all(
-        not line.strip() or line.strip(" ,;|\t") == line.rstrip(" ,;|\t").lstrip() for line in lines[:titles]
+        not line.strip() or is_comment(line) or line.strip(" ,;|\t") == line.rstrip(" ,;|\t").lstrip()
+        for line in lines[:titles]
     )
     n_written = sum(bool(line.strip(" ,;|\t")) for line in lines[:titles])
-    below = lines[titles : titles + 2]
+    below = [line for line in lines[titles:] if line.strip()][:2]
     is_table = len(below) == 2 and all(fields(line, separator_of(below[0])) > 1 for line in below)
     is_header = is_table and not any(
         _NUMBER.fullmatch(field.strip()) for field in below[0].split(separator_of(below[0]))
     )
-    if not is_title or not is_header or '"' in "".join(whole[:titles]) or not n_written:
+    if not is_title or not is_header or '"' in "".join(whole[:titles]):
         return separator_of(lines[0]), 0, []
+    if not n_written:
+        return separator_of(lines[titles]), titles, []
     told = f"{n_written} line{'s' if n_written > 1 else ''} above the header left out"
     return separator_of(lines[titles]), titles, [told]
 
 
-def _utf8(data: bytes) -> bytes:
-    """Text as UTF-8, where a mark at its start says that it is UTF-16."""
-    return data.decode("utf-16").encode() if data.startswith(_UTF16) else data
+def _plain_text(path: Path, kind: str, most: int | None = None) -> tuple[bytes, list[str]]:
+    """A text file's lines (of its first `most` bytes) as UTF-8 with line feeds and one mark between fields, and what was changed."""
+    if most is None or path.suffix.lower() == ".gz":
+        data = read_bytes(path)
+    else:
+        refuse_special(path)
+        with path.open("rb") as stream:
+            data = stream.read(most)
+            data = data[: data.rfind(b"\n") + 1] or data if stream.read(1) else data
+    if kind == "jsonl":
+        return data, []
+    says = []
+    if data.startswith(_UTF16):
+        with suppress(UnicodeDecodeError):
+            data, says = data.decode("utf-16").encode(), ["UTF-16"]
+    elif not _is_utf8(io.BytesIO(data)) and b"\0" not in data:
+        text = data.decode("utf-8", errors="replace")
+        n_wrong = text.count("\ufffd")
+        n_letters = sum(one > "\x7f" for one in text) - n_wrong
+        if n_wrong > n_letters:  # else it is UTF-8 with a fault in it
+            with suppress(UnicodeDecodeError):
+                data, says = data.decode("cp1252").encode(), ["Windows-1252 letters, not UTF-8"]
+    if b"\r" in data and b"\n" not in data:
+        data, says = data.replace(b"\r", b"\n"), [*says, "lines end in carriage returns"]
+    if path.suffix.lower() in _TEXTS and (printed := _between_bars(data)):
+        return printed, [*says, "fields between bars"]
+    first = data.lstrip().partition(b"\n")[0]
+    if not _MARKS.search(first) and _separated(data) == " " and _is_utf8(io.BytesIO(data)):
+        return _with_tabs(data), [*says, "fields separated by blanks"]
+    return data, says
 
 
-def _content(path: Path, kind: str) -> Path | bytes:
-    """What polars shall read: the file where it lies, or its bytes when they have to be unpacked within bounds first."""
+def _between_bars(data: bytes) -> bytes | None:
+    """The first table with bars around its fields, as Markdown has it, on the lines where it was; None if there is none."""
+    lines = [line.strip() for line in data.decode("utf-8-sig", errors="replace").split("\n")]
+    is_row = [len(line) > 1 and line[0] == line[-1] == "|" for line in lines]
+    if True not in is_row:
+        return None
+    start = is_row.index(True)
+    end = next((i for i in range(start, len(lines)) if not is_row[i]), len(lines))
+    kept = ["" if not start <= i < end or _RULE.fullmatch(line) else line[1:-1] for i, line in enumerate(lines)]
+    return "\n".join(kept[:end]).encode() + b"\n"
+
+
+def _is_utf8(stream: IO[bytes]) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with stream:
+        try:
+            while piece := stream.read(2**20):
+                decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def _separated(data: bytes) -> str | None:
+    """What separates the fields in the first lines of a .txt file: a mark, blanks, or None if they are no table."""
+    lines = data[:_LONGEST_HEADER].decode("utf-8-sig", errors="replace").split("\n")[:_MOST_TITLES]
+    filled = [line for line in lines if line.strip()]
+    try:
+        for mark in "\t;|,":
+            n = [len(record) for record in csv.reader(filled, delimiter=mark)]
+            while n and n[0] == 1:  # titles
+                n.pop(0)
+            if len(n) > 1 and len({*n}) == 1:
+                return mark
+        n = [len(record) for record in _in_blanks(filled)]
+    except csv.Error:
+        return None
+    return " " if len(n) > 1 and n[-1] > 1 and len({*n[1:]}) == 1 and n[0] in (n[1], n[1] - 1) else None
+
+
+def _in_blanks(lines: Sequence[str]) -> list[list[str]]:
+    """Lines in fields between blanks outside quotes, or between two blanks at least where only that gives as many fields as names."""
+    narrow = [
+        next(csv.reader([line.strip().replace("\t", " ")], delimiter=" ", skipinitialspace=True), []) for line in lines
+    ]
+    wide = [re.split(r"[ \t]{2,}", line.strip()) for line in lines]
+    for records in (narrow, wide):
+        n = {len(record) for record in records if any(record)}
+        if len(n) == 1 and max(n) > 1:
+            return records
+    return narrow
+
+
+def _with_tabs(data: bytes) -> bytes:
+    """The text of a table with tabs for blanks; above the names of rows, which R writes and pandas prints, stands no name."""
+    records = _in_blanks(data.decode("utf-8-sig").split("\n"))
+    first, second = [record for record in records if any(record)][:2]
+    if len(second) == len(first) + 1:
+        first.insert(0, "")
+    made = io.StringIO()
+    writer = csv.writer(made, delimiter="\t", lineterminator="\n")
+    for record in records:
+        writer.writerow(record if any(record) else [])
+    return made.getvalue().encode()
+
+
+def _content(path: Path, kind: str) -> tuple[Path | bytes, list[str]]:
+    """What polars shall read, the file where it lies or its bytes when they have to be changed first, and what was changed."""
     with path.open("rb") as stream:
-        start = stream.read(len(_BOM) + 1)
+        start = stream.read(2**16)
     data: Path | bytes = path
     if path.suffix.lower() == ".gz":
         data = read_bytes(path)
         start = data[: len(start)]
     if kind != "parquet" and start.startswith(_PACKED):
         raise InputError(f"{path}: contains compressed data, but its name does not end in .gz. Unpack it first.")
-    if kind in ("csv", "tsv") and start.startswith(_UTF16):
-        try:
-            return _utf8(read_bytes(path))
-        except UnicodeDecodeError:
-            raise InputError(f"{path}: begins as UTF-16 text, but is not. Save the file as UTF-8.") from None
+    if kind in ("csv", "tsv"):
+        is_changed = start.startswith(_UTF16) or path.suffix.lower() == ".md" or (b"\r" in start and b"\n" not in start)
+        first = start.lstrip().partition(b"\n")[0]
+        is_changed = is_changed or not _MARKS.search(first) or (path.suffix.lower() == ".txt" and b"|" in start)
+        is_small = isinstance(data, bytes) or path.stat().st_size <= _PARSE_ONCE
+        if is_changed or (is_small and not _is_utf8(io.BytesIO(data) if isinstance(data, bytes) else path.open("rb"))):
+            plain, says = _plain_text(path, kind)
+            if start.startswith(_UTF16) and "UTF-16" not in says:
+                raise InputError(f"{path}: begins as UTF-16 text, but is not. Save the file as UTF-8.")
+            return plain if says else data, says
     if kind == "jsonl":
         if start.startswith(_BOM):
             data = read_bytes(path).removeprefix(_BOM)
         _refuse_huge_lines(path, io.BytesIO(data) if isinstance(data, bytes) else path.open("rb"))
-    return data
+    return data, []
 
 
 def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...], separator: str, n_above: int) -> pl.LazyFrame:
@@ -448,7 +682,7 @@ def _refuse_huge_lines(path: Path, stream: IO[bytes]) -> None:
 
 def _refuse_short_records(path: Path, separator: str, n_above: int) -> None:
     """A record that ends before the last column was cut off, or lacks a field somewhere before it."""
-    data, mark = _utf8(read_bytes(path)), separator.encode()
+    data, mark = _plain_text(path, "csv")[0], separator.encode()
     if b'"' not in data:
         lines = (line for line in data.splitlines()[n_above:] if line.strip(b" \t,;|"))
         needed = next(lines, b"").count(mark)
@@ -487,8 +721,10 @@ def _refuse_odd_names(path: Path, kind: str, names: Sequence[str], separator: st
     header = "".join(names)
     if "\0" in header or "\ufffd" in header:
         raise _text_fault(path, kind, separator) or InputError(f"{path} line 1: a column's name contains zero bytes.")
+    if re.match(r"\s*<(!doctype html|html|head|body)\b", header, re.IGNORECASE):
+        raise InputError(f"{path}: contains a web page, not a table. Does its address ask for a password?")
     if "\r" in header:
-        raise InputError(f"{path}: its lines end in carriage returns alone. Save it with line feeds.")
+        raise InputError(f"{path}: its lines end in carriage returns and line feeds by turns. Save it with line feeds.")
     if twice := [name for name in names if name.endswith("_duplicated_0")]:
         raise InputError(
             f"{path}: column {twice[0].removesuffix('_duplicated_0')!r} is there twice; rename one. (A table has one row of names.)"
@@ -497,7 +733,7 @@ def _refuse_odd_names(path: Path, kind: str, names: Sequence[str], separator: st
 
 def _text_fault(path: Path, kind: str, separator: str, n_above: int = 0) -> InputError | None:
     """What is wrong with a csv or jsonl file that polars refused, found by a slow and careful reading."""
-    data = _utf8(read_bytes(path)) if kind != "jsonl" else read_bytes(path)
+    data = _plain_text(path, kind)[0]
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError, closest
 from howsure.tables import TABLES, Attempts, Ratings, Scores, Table, Votes
+from howsure.tables.columns import typed
 from howsure.tables.frames import Part
 from howsure.tables.metrics import is_higher_better, is_share
 
@@ -49,6 +51,7 @@ _SCORE = (
     *("solved", "resolved", "result", "outcome", "grade", "mark", "exact_match", "em", "f1", "reward", "value"),
     *("pass_rate", "success_rate", "score_percent", "accuracy_percent", "percent_correct", "score_pct", "acc_pct"),
 )
+_SUCCESSES = ("n_successes", "n_correct", "num_correct", "successes", "n_passed", "correct_count")
 _ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
     Attempts: {
         "subject": (*_MODEL, "participant", "learner", "person"),
@@ -56,7 +59,7 @@ _ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
         "attempt": ("epoch", "run", "seed", "trial", "repeat", "repetition", "iteration", "rep", "attempt_number"),
         "score": _SCORE,
         "n": ("n_attempts", "n_trials", "n_runs", "n_samples", "num_samples", "trials", "total", "count", "n_total"),
-        "n_success": ("n_successes", "n_correct", "num_correct", "successes", "n_passed", "correct_count"),
+        "n_success": _SUCCESSES,
         "family": ("task_family", "category", "topic"),
         "domain": _BENCHMARK,
         "minutes": ("human_minutes", "expert_minutes"),
@@ -92,37 +95,96 @@ _ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
         "outcome": ("winner", "vote", "preference"),
     },
 }
-_WEAK = {"subject": ("name", "subject_id"), "model": ("name",), "task": ("id", "question", "index", "idx", "name")}
+_WEAK = {
+    "subject": ("name", "subject_id"),
+    "model": ("name",),
+    "task": ("id", "question", "index", "idx", "name", "metric"),
+}
 """Names that are taken where no clearer one is there."""
+_ASKED = ("prompt", "input", "query", "instruction")
+"""What an item asks: its name where it has no other, and a score beside it."""
+_FILLERS = frozenset({"which", "the", "a", "of", "used", "tested", "evaluated", "name", "id", "number", "no", "nr"})
 _SUMMARIES = frozenset({"avg", "average", "mean", "overall", "overall_score", "total", "rank", "ranking", "position"})
-_TOTALS = ("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total")
-_ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
-_INDEX = frozenset({"", "unnamed_0", "index", "column_1", "level_0"})
-
-_MISSING = ("", "na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "-", "–", "—", "?", "missing", "tbd")
-_YES = (
-    "yes",
-    "y",
-    "true",
-    "t",
-    "pass",
-    "passed",
-    "correct",
-    "right",
-    "success",
-    "succeeded",
-    "solved",
-    "ok",
-    "✓",
-    "✔",
-    "✅",
+_TOTALS = (
+    *("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total"),
+    *("durchschnitt", "mittelwert", "gesamt", "summe", "moyenne", "promedio", "media"),
 )
-_NO = ("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "x")
+_ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
+_NO_NAME = frozenset({"", "unnamed_0", "level_0", "index_level_0"})
+"""What pandas calls its row numbers, or what it leaves above them."""
+_INDEX = _NO_NAME | {"index", "column_1"}
+_ABROAD = {
+    word: ours
+    for ours, words in {
+        "model": "modell modelle modellname sprachmodell modele modelo modello 模型",
+        "task": "aufgabe aufgaben tache tarea compito 任务",
+        "item": "frage fragen pregunta domanda 题目",
+        "benchmark": "datensatz jeu_de_donnees conjunto_de_datos 基准",
+        "score": "punkte punktzahl wertung ergebnis note resultat resultado puntuacion puntaje punteggio 得分 分数",
+        "correct": "richtig korrekt geloest bestanden reussi juste correcto acierto corretto 正确",
+        "accuracy": "genauigkeit trefferquote exactitude precision_pct exactitud precisione 准确率",
+        "attempt": "versuch durchlauf wiederholung essai intento tentativo",
+        "n": "anzahl nombre cantidad numero",
+        "n_correct": "anzahl_richtig n_richtig",
+        "average": "durchschnitt mittelwert mittel moyenne promedio media",
+        "total": "gesamt summe somme suma totale",
+    }.items()
+    for word in words.split()
+}
+"""Headers in German, French, Spanish, Italian and Chinese, without accents."""
+
+_MISSING = (
+    "",
+    "na",
+    "n/a",
+    "n.a.",
+    "#n/a",
+    "nan",
+    "none",
+    "null",
+    "nil",
+    "-",
+    "–",
+    "—",
+    "?",
+    "missing",
+    "tbd",
+    "k.a.",
+    "k. a.",
+)
+_YES = (
+    *("yes", "y", "true", "t", "pass", "passed", "correct", "right", "success", "succeeded", "solved", "ok"),
+    *(
+        "✓",
+        "✔",
+        "✅",
+        "☑",
+        "ja",
+        "wahr",
+        "richtig",
+        "korrekt",
+        "bestanden",
+        "oui",
+        "vrai",
+        "sí",
+        "si",
+        "verdadero",
+        "correcto",
+    ),
+)
+_NO = (
+    *("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "☐", "x"),
+    *("nein", "falsch", "non", "faux", "falso", "incorrecto"),
+)
 _WORDS = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0) | {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "partial": 0.5}
 _NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 _PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
 _COMMA = r"^[-+]?\d*,\d+$"
 _EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
+_FRACTION = r"^(\d{1,9}) ?(?:/|of|out of|von|sur|de) ?(\d{1,9})$"  # 7/10
+_MARKED = r"^\**([-+]?\d*[.,]?\d+(?: ?%)?)\**[†‡§]* ?((±|\+/-|\+-) ?\d*[.,]?\d+ ?%?|\(±? ?\d*[.,]?\d+ ?%?\))?$"  # 53.6 ± 1.2, 0.85*
+_BLANKS = " \t\r\u00a0\u200b\u2060\ufeff"
+_COUNTED = ("correct", "passed", "solved")  # beside n, the number of successes
 _MOST_ITEMS = 2_000_000
 _MANY_COLUMNS = 50
 
@@ -139,6 +201,8 @@ class Guess:
     divide_by: float
     n_blank: int = 0
     n_total: int = 0
+    why: str = ""
+    """As which table it is read, where another one is possible."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +251,7 @@ def read_as(
     divide_by: float = 1,
     decimal: str | None = None,
     better: str | None = None,
+    is_part: bool = False,
 ) -> Guess:
     """One input under our names, and what was assumed about it.
 
@@ -208,21 +273,24 @@ def read_as(
         The decimal mark, where values such as 1,234 leave it open.
     better : {"higher", "lower"}, optional
         Which scores are better, where their name does not say. Scores outside 0–1 are then analysed as they are.
+    is_part : bool, default False
+        Attempts keep their numbers, because only those of all inputs together run 1, 2, …
 
     Raises
     ------
     InputError
         If a needed column is not found, or if two readings are possible: the message lists the choices.
     """
-    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part))
+    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part), is_part=is_part)
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
-    part = part.parsed()
+    part = _without_row_numbers(_tidied(part.parsed(is_tidied=True)), asked)
+    part, asked, n_blank = _with_shares_for_fractions(part, asked)
     names = part.rows.collect_schema().names()
-    chosen = table or _fitting(part, names, wanted, asked)
+    chosen, why = (table, "") if table else _fitting(part, names, wanted, asked)
     _refuse_unknown(part, chosen, names, asked)
     ours = _assigned(chosen, names, asked)
-    return _Columns(part, chosen, ours, asked).guess()
+    return _Columns(part, chosen, ours, asked).guess(why, n_blank)
 
 
 @dataclass(frozen=True)
@@ -235,33 +303,202 @@ class _Asked:
     decimal: str | None
     better: str | None
     at: str
+    has_fractions: bool = False
+    is_part: bool = False
 
 
-def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: _Asked) -> type[Table]:
-    """The table whose needed columns are all there, by name first, then by the names that people use for them."""
+def _tidied(part: Part) -> Part:
+    """A text table without blanks and single quotes around its fields, rules of dashes, repeated headers, and marks beside its numbers."""
+    if part.format not in ("csv", "tsv"):
+        return part
+    names = part.rows.collect_schema().names()
+    rows, says, numbers = part.rows, list(part.says), part.numbers
+    for marks, told in ((_BLANKS, "blanks"), ("'", "single quotes")):
+        bare = [name.strip(marks) for name in names]
+        values = {name: pl.col(name).str.strip_chars(marks) for name in names}
+        is_there = bare != names
+        if marks == "'":
+            is_there = bool(names) and all(re.fullmatch("'.*'", name) for name in names)
+        elif not is_there and names:
+            is_there = part.collect(rows.select(pl.any_horizontal(values[n] != pl.col(n) for n in names).any())).item()
+        if is_there and len({*bare}) == len(bare):
+            rows = rows.select(values[name].alias(new) for name, new in zip(names, bare, strict=True))
+            names = bare
+            says.append(f"{told} around fields removed")
+    is_again = pl.all_horizontal(pl.col(name) == name for name in names)
+    is_rule = pl.all_horizontal(pl.col(name).str.contains(r"^[:=–—-]{2,}$") for name in names)
+    is_left_out = (is_again | is_rule).fill_null(value=False)
+    if n := part.collect(rows.select(is_left_out.sum())).item() if names else 0:
+        held = part.collect(rows.with_row_index("#row").filter(~is_left_out))
+        numbers = held["#row"] if numbers is None else numbers.gather(held["#row"])
+        rows = held.drop("#row").lazy()
+        says.append(f"{n:,} row{'s' if n > 1 else ''} of dashes or with the header again left out")
+    marked = _marked(part, rows, names)
+    if marked:
+        first = part.collect(
+            rows.select(pl.col(marked[0]).filter(~_text(marked[0]).str.contains(_NUMBER)).drop_nulls().head(1))
+        )
+        rows = rows.with_columns(
+            pl.coalesce(_text(name).str.extract(_MARKED, 1).alias(name), pl.col(name)).alias(name) for name in marked
+        )
+        shown = first.item() if len(first) else ""
+        says.append(f"of {', '.join(marked[:3])}, only the number is read ({shown.strip()})")
+    if len(says) == len(part.says):
+        return part
+    return replace(part, rows=rows, numbers=numbers, is_parsed=True, says=tuple(says))
+
+
+def _marked(part: Part, rows: pl.LazyFrame, names: Sequence[str]) -> list[str]:
+    """The columns of numbers of which some have a footnote, bold type, or an error after ± or in brackets."""
+    few = rows.head(1000)
+    likely = part.collect(few.select(_is_marked(name).any().alias(name) for name in names)).row(0, named=True)
+    found = [name for name in names if likely[name]]
+    if not found:
+        return []
+    either = part.collect(
+        rows.select((_text(name).is_null() | _text(name).str.contains(_MARKED)).all().alias(name) for name in found)
+    ).row(0, named=True)
+    return [name for name in found if either[name]]
+
+
+def _is_marked(name: str) -> pl.Expr:
+    text = _text(name)
+    return text.str.contains(_MARKED) & ~text.str.contains(f"{_NUMBER}|{_PERCENT}|{_COMMA}")
+
+
+def _without_row_numbers(part: Part, asked: _Asked) -> Part:
+    """Leave out the row numbers that pandas writes into a column without a name: they are no configuration."""
+    names = [
+        name
+        for name in part.rows.collect_schema().names()
+        if _plain(name) in _NO_NAME and name not in asked.rename.values()
+    ]
+    if not names:
+        return part
+    number = pl.col(names).cast(pl.Float64, strict=False)
+    found = part.collect(part.rows.select((number == number.round()).fill_null(value=False).all())).row(0, named=True)
+    numbers = [name for name in names if found[name]]
+    if not numbers or len(numbers) == len(part.rows.collect_schema()):
+        return part
+    told = tuple(f"row numbers in {_shown(name)} left out" for name in numbers)
+    return replace(part, rows=part.rows.drop(numbers), is_parsed=True, says=(*part.says, *told))
+
+
+def _with_shares_for_fractions(part: Part, asked: _Asked) -> tuple[Part, _Asked, int]:
+    """Cells such as 7/10 as a share and n, and the number of blanks among them that were left out.
+
+    One such column is the score. Of several, each is a benchmark, or a model where rows are items. The same n in every row of an
+    item's score may be the scale of a grade instead of a number of attempts: then n, which would count as evidence, is not used.
+    """
+    schema = part.rows.collect_schema()
+    names = schema.names()
+    other = {
+        alias
+        for table in (Attempts, Scores)
+        for ours, aliases in _ALIASES[table].items()
+        for alias in (ours, *aliases)
+        if ours not in ("score", "n_success")
+    }
+    texts = [
+        name
+        for name in names
+        if schema[name] == pl.String and (name in asked.rename.values() or _plain(name) not in other)
+    ]
+    if not texts:
+        return part, asked, 0
+
+    def number(name: str, place: int) -> pl.Expr:
+        return _text(name).str.extract(_FRACTION, place).cast(pl.Float64, strict=False)
+
+    def is_fraction(name: str) -> pl.Expr:
+        ends = number(name, 1), number(name, 2)
+        return (ends[0] <= ends[1]).fill_null(value=False) & (ends[1] > 0)
+
+    few = part.collect(part.rows.head(50).select(is_fraction(name).any().alias(name) for name in texts)).row(0)
+    likely = [name for name, is_there in zip(texts, few, strict=True) if is_there]
+    if not likely:
+        return part, asked, 0
+    every = part.collect(
+        part.rows.select((is_fraction(name) | _text(name).is_null()).all().alias(name) for name in likely)
+    )
+    found = [name for name in likely if every[name][0]]
+    named = [name for name in found if asked.rename.get("score") == name or _plain(name) in {*_SCORE, *_SUCCESSES}]
+    found = named if len(named) == 1 else found
+    plain = {_plain(name) for name in names}
+    rows = part.rows.with_row_index("#row")
+    if not found or "score" in {*names} - {*found} or (len(found) > 1 and {"benchmark", "model"} <= plain):
+        return part, asked, 0
+    told = f"{found[0]}: "
+    if len(found) > 1:
+        across = "benchmark" if plain & {*_MODEL} else "model"
+        kept = [name for name in names if name not in found]
+        rows = rows.unpivot(on=found, index=["#row", *kept], variable_name=across, value_name="score")
+        told = f"columns {', '.join(found[:4])}{', …' if len(found) > 4 else ''} → {across}; "
+    theirs = "score" if len(found) > 1 else found[0]
+    split = rows.with_columns((number(theirs, 1) / number(theirs, 2)).alias("#share"), number(theirs, 2).alias("#n"))
+    held = part.collect(split.sort("#row", maintain_order=True)).drop(theirs)
+    filled = held.drop_nulls("#share")
+    if not len(filled):
+        return part, asked, 0
+    is_grade = (
+        len(found) == 1
+        and filled["#n"].n_unique() == 1
+        and plain & {*_ITEM, *_WEAK["task"], "task"}
+        and _plain(theirs) not in {*_COUNTED, *_SUCCESSES}
+    )
+    total = int(filled["#n"][0])
+    share = round(float(filled["#share"][0]) * total)
+    if is_grade or "n" in plain:
+        told += f"{share}/{total} read as {share / total:.4g}" + (
+            ", one score (a column n_success makes it a count)" if is_grade else ""
+        )
+        filled = filled.drop("#n")
+    else:
+        told += f"{share}/{total} read as {share} of {total}"
+        filled = filled.rename({"#n": "n"}).with_columns(pl.col("n").cast(pl.Int64))
+    numbers = filled["#row"] if part.numbers is None else part.numbers.gather(filled["#row"])
+    part = replace(
+        part,
+        rows=filled.drop("#row").rename({"#share": "score"}).lazy(),
+        numbers=numbers,
+        is_parsed=True,
+        says=(*part.says, told),
+    )
+    renamed = {ours: "score" if name == theirs else name for ours, name in asked.rename.items()}
+    return part, replace(asked, rename=renamed, has_fractions=True), len(held) - len(filled)
+
+
+def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: _Asked) -> tuple[type[Table], str]:
+    """The table whose needed columns are all there, by name first, then by the names that people use for them, and why this one.
+
+    What can be attempts and published scores is read as attempts, and said: a verb that needs scores asks for them.
+    """
     there = {_plain(name) for name in names} | set(asked.rename) | set(asked.fill)
     exact = [one for one in TABLES.values() if {*one.needed()} <= _with_score(there)]
     if wanted in exact or (wanted and not exact):
-        return wanted
+        return wanted, ""
     if len(exact) == 1:
-        return wanted if wanted and _is_fit(wanted, names, asked) else exact[0]
+        return wanted if wanted and _is_fit(wanted, names, asked) else exact[0], ""
     found = exact or [one for one in TABLES.values() if _is_fit(one, names, asked)]
     if wanted in found:
-        return wanted
+        return wanted, ""
     if len(found) == 1:
-        return found[0]
+        return found[0], ""
     if (
         Attempts in found and there & {*_BENCHMARK} and there & {*_ITEM}
     ):  # rows per item of a benchmark: no published scores
-        return Attempts
+        return Attempts, ""
+    either = "attempts (--table scores reads one published score per model and benchmark instead)"
+    if found and {*found} <= {Attempts, Scores}:
+        return Attempts, either
     if found:
         told = [name for name, one in TABLES.items() if one in found]
         raise InputError(f"{_at(part)}has the columns of {' and of '.join(told)}. Say which with --table.")
     if any(_is_wide(part, one, _assigned(one, names, asked)) for one in (Attempts, Scores)):
-        raise InputError(
-            f"{_at(part)}has one row per model or item and a column for each of the others. Say with --table whether the scores are "
-            "attempts (at items) or scores (on benchmarks)."
-        )
+        return Attempts, either
+    is_rated = "rater" in _assigned(Ratings, names, asked)
+    if part.path and not is_rated and _lacks_subject({*_assigned(Attempts, names, asked), *asked.fill}):
+        return Attempts, ""
     lacks = {
         one: [name for name in one.needed() if name not in _with_score(set(_assigned(one, names, asked)))]
         for one in TABLES.values()
@@ -270,9 +507,14 @@ def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked
     return _refuse_lacking(part, nearest, lacks[nearest], names)
 
 
+def _lacks_subject(there: set[str]) -> bool:
+    """Whether attempts have items and scores, but nobody who made them: the file may be named after the model."""
+    return {"task", "score"} <= _with_score(there) and "subject" not in there
+
+
 def _is_fit(table: type[Table], names: Sequence[str], asked: _Asked) -> bool:
     there = _with_score({*_assigned(table, names, asked), *asked.fill})
-    if table is Attempts and "domain" in there:  # each benchmark is then one task
+    if table is Attempts and there & {"domain", "n"}:  # each benchmark is then one task; counted items need no names
         there |= {"task"}
     return {*table.needed()} <= there
 
@@ -326,15 +568,38 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
                 raise InputError(
                     f"{asked.at}{told} could be {column.name}. Choose with --map {column.name}={candidates[0]}."
                 )
+    _assign_loosely(table, found, closed, names, by_plain)
     if table is not Attempts:
         return found
     late = [name for name in ("sample", "epoch") if name in free and name not in {*closed, *found.values()}]
     return _with_counts(found | {name: name for name in late})
 
 
+def _assign_loosely(
+    table: type[Table],
+    found: dict[str, str],
+    closed: set[str],
+    names: Sequence[str],
+    by_plain: Mapping[str, Sequence[str]],
+) -> None:
+    """Columns for who and what where no name says it outright: "Which model?", "Task name", a prompt, names of rows as pandas writes them."""
+    free = [name for name in names if name not in found.values()]
+    who, what = {Attempts: ("subject", "task"), Scores: ("model", "benchmark")}.get(table, ("", ""))
+    for ours in (one for one in (who, what) if one and one not in {*found, *closed}):
+        cores = [name for name in free if _core(name) in (ours, *_ALIASES[table].get(ours, ()))]
+        if len(cores) == 1:
+            found[ours] = cores[0]
+            free.remove(cores[0])
+    if table is Attempts and "score" in found and not {"task", "domain"} & {*found, *closed}:
+        asks = [name for word in _ASKED for name in by_plain.get(word, []) if name in free]
+        found |= {"task": asks[0]} if asks else {}
+    if who and who not in {*found, *closed} and names and _plain(names[0]) in _NO_NAME:
+        found[who] = names[0]
+
+
 def _with_counts(found: dict[str, str]) -> dict[str, str]:
     """Beside a number of attempts, `correct` counts; a number alone says nothing."""
-    if "n" in found and "n_success" not in found and _plain(found.get("score", "")) in ("correct", "passed", "solved"):
+    if "n" in found and "n_success" not in found and _plain(found.get("score", "")) in _COUNTED:
         found["n_success"] = found.pop("score")
     if "n" in found and not {"n_success", "score"} & set(found):
         del found["n"]
@@ -374,13 +639,19 @@ class _Columns:
         self._divide_by = asked.divide_by
         self._n_blank = self._n_total = 0
 
-    def guess(self) -> Guess:
+    def guess(self, why: str, n_blank: int) -> Guess:
+        """The rows under our names, after `n_blank` rows without a score were left out; `why` says why they are this table."""
+        self._tell_blanks(n_blank)
+        if self._table is Attempts and self._part.path and _lacks_subject({*self._ours, *self._fill}):
+            self._fill["subject"] = self._part.path.name.removesuffix(".gz").rpartition(".")[0]
+            self._told.append(f"subject = {self._fill['subject']}, the name of the file")
         if self._table in (Attempts, Scores):
             self._guess_scores()
         self._refuse_lacking()
         self._clean_numbers()
+        self._leave_out_unreadable()
         moved = {theirs: ours for ours, theirs in self._ours.items() if theirs != EACH}
-        changed = [f"{theirs} → {ours}" for theirs, ours in moved.items() if theirs != ours and theirs[0] != "#"]
+        changed = [f"{_shown(name)} → {moved[name]}" for name in self._names if moved.get(name, name) != name]
         there = self._part.rows.collect_schema().names()
         displaced = [name for name in there if self._ours.get(name, name) != name and name not in moved]
         rows = self._part.rows.drop(displaced).rename(moved)
@@ -398,6 +669,7 @@ class _Columns:
             divide_by=self._divide_by,
             n_blank=self._n_blank,
             n_total=self._n_total,
+            why=why,
         )
 
     def _refuse_lacking(self) -> None:
@@ -597,6 +869,28 @@ class _Columns:
             rows = self._part.rows.with_columns(_parsed(v, is_thousands=bool(v.either)).alias(v.name) for v in clean)
             self._part = replace(self._part, rows=rows, is_parsed=True)
 
+    def _leave_out_unreadable(self) -> None:
+        """Leave out columns that nobody needs and of which no value is of their kind, such as dates written 03/05/2024."""
+        schema = self._part.rows.collect_schema()
+        for column in self._table.columns:
+            theirs = self._ours.get(column.name)
+            if column.required or column.kind == "text" or column.name in self._asked.rename or theirs not in schema:
+                continue
+            if theirs is None or schema[theirs] != pl.String:
+                continue
+            text = pl.col(column.name)
+            own = self._part.rows.select(pl.col(theirs).alias(column.name)).filter(text != "")
+            facts = own.select(
+                text.first().alias("first"), typed(column, schema[theirs], 1).is_not_null().any().alias("is_read")
+            )
+            first, is_read = self._part.collect(facts).row(0)
+            if first is not None and not is_read:
+                self._part = replace(self._part, rows=self._part.rows.drop(theirs), is_parsed=True)
+                del self._ours[column.name]
+                self._mapping.pop(column.name, None)
+                what = "date such as 2025-01-31" if column.kind == "date" else "number"
+                self._told.append(f"{theirs} is not read ({first} is no {what})")
+
     def _number(self, values: _Values) -> tuple[pl.Expr, float]:
         """The numbers of a column, and what they are to be divided by."""
         divide_by = self._divisor(values)
@@ -677,7 +971,8 @@ class _Columns:
         if "n_success" not in self._ours:
             share, divide_by = self._number(_profile(self._part, [counted])[0])
             successes = (share / divide_by * n).round()
-            self._told.append(f"{counted} × {n_name} → number of correct answers")
+            if not self._asked.has_fractions:
+                self._told.append(f"{counted} × {n_name} → number of correct answers")
         frame = self._part.collect(
             self._part.rows.with_row_index("#row").with_columns(n.alias("#n"), successes.alias("#k"))
         )
@@ -706,7 +1001,8 @@ class _Columns:
         self._hold(rows.drop(*used, "#n", "#k", "#item"))
         self._ours = {ours: theirs for ours, theirs in self._ours.items() if theirs not in used}
         self._ours |= {"task": "#task", "score": "#score"}
-        self._told.append(f"{counted} of {n_name} items; items have no names, so they are not paired between models")
+        what = "" if self._asked.has_fractions else f"{counted} of {n_name} items; "
+        self._told.append(f"{what}items have no names, so they are not paired between models")
 
     def _counts(self) -> None:
         """A share beside n, at one task: the number of successes."""
@@ -722,7 +1018,8 @@ class _Columns:
         successes = (n * score).round()
         columns = (successes.cast(pl.Int64).alias("#success"), (successes / n).alias(self._ours["score"]))
         self._part = replace(self._part, rows=self._part.rows.with_columns(columns), is_parsed=True)
-        self._told.append(f"{self._ours['score']} × {self._ours['n']} → n_success")
+        if not self._asked.has_fractions:
+            self._told.append(f"{self._ours['score']} × {self._ours['n']} → n_success")
         self._ours["n_success"] = "#success"
 
     def _attempts(self) -> None:
@@ -740,7 +1037,7 @@ class _Columns:
         if has_names and theirs != "attempt":
             del self._ours["attempt"]
             self._told.append(f"attempts numbered in the order of the rows ({theirs} is kept as it is)")
-        elif has_gaps and not has_names:
+        elif has_gaps and not has_names and not self._asked.is_part:
             rank = number.rank("dense").over(by).cast(pl.Int64)
             rows = self._part.rows.with_columns(rank.alias("#attempt")).drop(theirs)
             self._part = replace(self._part, rows=rows, is_parsed=True)
@@ -867,9 +1164,22 @@ def _meanings(words: Sequence[str]) -> str:
 
 
 def _plain(name: str) -> str:
-    """A column's name as our names are written."""
-    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip())
-    return re.sub(r"[^0-9a-z]+", "_", parted.lower().replace("%", " percent ")).strip("_")
+    """A column's name as our names are written, in English where it is a known word of another language."""
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip()).casefold().replace("%", " percent ")
+    letters = "".join(one for one in unicodedata.normalize("NFKD", parted) if not unicodedata.combining(one))
+    plain = re.sub(r"[\W_]+", "_", letters).strip("_")
+    return _ABROAD.get(plain, plain)
+
+
+def _core(name: str) -> str:
+    """A column's name without the words that say nothing about it."""
+    words = [word for word in _plain(name).split("_") if word not in _FILLERS]
+    return _plain("_".join(words))
+
+
+def _shown(name: str) -> str:
+    """A column's name, also where it has none."""
+    return name if name.strip() else "the column without a name"
 
 
 def _at(part: Part) -> str:

@@ -21,7 +21,17 @@ from howsure.safe_io import write_atomic
 from howsure.tables import Attempts, Scores, Table, Votes
 from howsure.yaml_files import read_yaml
 
-__all__ = ["Merge", "NameFile", "fold_name", "load_names", "names_in", "near_names", "propose", "rename_all"]
+__all__ = [
+    "Merge",
+    "NameFile",
+    "alike_note",
+    "fold_name",
+    "load_names",
+    "names_in",
+    "near_names",
+    "propose",
+    "rename_all",
+]
 
 _DATE = re.compile(r"[-_@ ]?((?:19|20)\d{2})[-_.]?(\d{2})[-_.]?(\d{2})$|[-_@](\d{4})$|[-_ ]?(latest)$", re.IGNORECASE)
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
@@ -31,6 +41,7 @@ _COLUMNS: dict[type[Table], dict[str, tuple[str, ...]]] = {
     Scores: {"models": ("model",), "benchmarks": ("benchmark",)},
     Votes: {"models": ("a", "b"), "benchmarks": ()},
 }
+_SHOWN = 3  # pairs that a note names
 _Kind = TypeVar("_Kind", bound=Table)
 
 
@@ -139,6 +150,22 @@ def propose(names: Mapping[str, Mapping[str, int]]) -> list[Merge]:
     return merges
 
 
+def alike_note(table: Table) -> list[str]:
+    """A note on names in attempts or votes that may be one, each with the reason; they count as different ones.
+
+    Parameters
+    ----------
+    table : Table
+        Others than attempts and votes have no note: published scores hold many versions of a model, and `stitch` tells of them.
+    """
+    merges = propose(names_in([table])) if isinstance(table, Attempts | Votes) else []
+    if not merges:
+        return []
+    told = ", ".join(f"{one.name} and {one.into} ({one.reason})" for one in merges[:_SHOWN])
+    rest = f", and {len(merges) - _SHOWN:,} more" if len(merges) > _SHOWN else ""
+    return [f"Counted apart, but may be the same: {told}{rest}. `howsure names` lists them, --names FILE merges them."]
+
+
 def load_names(path: str | os.PathLike[str]) -> NameFile:
     """Read a file of names, as `NameFile.save` writes it or as a person does.
 
@@ -193,7 +220,10 @@ def rename_all(table: _Kind, names: NameFile) -> _Kind:
     told = [f"{name} → {into}" for kind in moves.values() for name, into in kind.items()]
     more = f" and {len(told) - 8:,} more" if len(told) > 8 else ""
     note = f"{len(told):,} name{'s' if len(told) > 1 else ''} merged as the file of names says: {', '.join(told[:8])}{more}."
-    made: Any = type(table)(rows, notes=(*table.notes, note))
+    alike = alike_note(table)  # told of the names as they were
+    kept = [one for one in table.notes if one not in alike]
+    made: Any = type(table)(rows, notes=(*kept, note))
+    made.notes = (*made.notes, *alike_note(made))
     return made  # type: ignore[no-any-return]
 
 
