@@ -359,3 +359,16 @@ def flat(shown):
             {(name, *inner): one for inner, one in flat(value).items()} if isinstance(value, dict) else {(name,): value}
         )
     return found
+
+
+def test_python_reads_the_files_that_the_command_reads(command):
+    """Logs of another tool and folders of them, not only tables."""
+    logs = Path(__file__).parents[1] / "../shared/data/formats/inspect"
+    if not logs.is_dir():
+        pytest.skip("no ../shared/data/formats/inspect")
+    told = json.loads(command("summary", logs, "--json", "-q").stdout)
+    found = howsure.summary(logs).tables["summary"]
+    assert [row["mean"] for row in told["summary"]] == pytest.approx(found["mean"].to_list(), rel=1e-9)
+    assert howsure.items(logs).to_frame().height > 0
+    with pytest.raises(howsure.HowsureError, match="votes are needed here"):
+        howsure.Votes.of(logs)

@@ -12,6 +12,7 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.estimates import Estimate
+from howsure.evals.summaries import Summary
 from howsure.results import Provenance
 from howsure.results.storage import is_equal, read_value, write_value
 from howsure.tables import Attempts
@@ -120,3 +121,9 @@ def test_a_forged_file_is_refused_in_one_line(tmp_path, value, told):
 def test_a_file_of_another_version_says_so(tmp_path):
     with pytest.raises(InputError, match="another version"):
         read_value(planted(tmp_path, 1, form=99))
+
+
+def test_a_table_is_told_from_a_saved_result(tmp_path):
+    (tmp_path / "scores.csv").write_text("model,benchmark,score\n")
+    with pytest.raises(InputError, match=r"scores\.csv: is no saved result\. Give the folder that a command wrote"):
+        Summary.load(tmp_path / "scores.csv")

@@ -157,6 +157,10 @@ class Result:
             where = files[0]
         if not where.exists():
             raise InputError(f"{where}: no such file or folder.")
+        if not where.name.endswith(ENDING):
+            raise InputError(
+                f"{where}: is no saved result. Give the folder that a command wrote with -o, or the file in it that ends in {ENDING}."
+            )
         result = read_value(where)
         if not isinstance(result, cls):
             raise InputError(f"{where}: is a {type(result).__name__}, not a {cls.__name__}.")

@@ -94,20 +94,31 @@ class Table:
 
     @classmethod
     def of(cls, rows: Source | Table) -> Self:
-        """A table of this kind: the table itself, or one made of a polars, pandas or pyarrow frame or of a file.
+        """A table of this kind: the table itself, or one made of a frame, of a file, or of logs of another tool.
 
         Parameters
         ----------
         rows : Table, frame, path, or list of frames or paths
-            Every function that takes a table takes any of these. Columns may have the names that people use for them; a note
-            says how they were read.
+            Every function that takes a table takes any of these. Paths are read as `howsure.read` does: tables, logs and folders of them. Columns may
+            have the names that people use for them; a note says how they were read.
         """
         if isinstance(rows, cls):
             return rows
-        from howsure.tables.guesses import read_as
-
         if isinstance(rows, Table) or cls not in TABLES.values():
             return cls(rows)
+        listed = rows if isinstance(rows, list | tuple) else [rows]
+        paths = [os.fspath(one) for one in listed if isinstance(one, str | os.PathLike)]
+        if paths and len(paths) == len(listed):
+            import howsure  # formats of other tools are known upstairs: knock at the front door
+
+            found = howsure.read(paths, wanted=cls.__name__.lower())
+            if not isinstance(found, cls):
+                raise InputError(
+                    f"{paths[0]}: has {type(found).__name__.lower()}; {cls.__name__.lower()} are needed here."
+                )
+            return found
+        from howsure.tables.guesses import read_as
+
         expect = [column.name for column in cls.columns]
         guesses = [read_as(part, table=cls) for part in parts_of(rows, expect)]
         if not guesses:
