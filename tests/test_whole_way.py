@@ -78,6 +78,8 @@ def test_from_an_inspect_log_to_the_report(tmp_path, command):
     # the logs themselves will do: their scores are turns, which are read as the share of correct turns
     straight = json.loads(howsure("bridge", "scores", "run/logs", "--json").stdout)[0]
     assert straight["benchmark"] == BOARD
+    means = json.loads(howsure("summary", "run/logs", "--json").stdout)["summary"]  # and so do other verbs
+    assert [(row["task"], row["mean"]) for row in means] == [(BOARD, pytest.approx(score["score"], rel=1e-9))]
     assert (straight["score"], straight["se"]) == pytest.approx((score["score"], score["se"]), rel=1e-9)
 
     scale_with_track(tmp_path / "scores.csv")

@@ -49,7 +49,7 @@ HOLM = TableBlock(("a", "b", "p (Holm)"), [("a", "b", "<0.001")], "Differences."
 
 
 def verdict(shown, said):
-    return TableBlock(("Criterion", "Estimate", "Verdict"), [("domain pattern: tau ≥ 0", shown, said)], "Verdicts.")
+    return TableBlock(("Criterion", "Estimate", "Verdict"), [("domain pattern ≥ 0", shown, said)], "Verdicts.")
 
 
 @pytest.mark.parametrize(

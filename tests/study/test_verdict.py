@@ -2,6 +2,7 @@ import pytest
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
+from howsure.study.sentences import time_words
 from howsure.study.verdict import (
     CRITERIA,
     Criterion,
@@ -105,3 +106,11 @@ def test_the_correlation_s_p_value_stands_in_the_verdict():
     assert one.reason == "the whole interval meets the threshold; p = 0.031 against 0"
     (none,) = judge_all({"pearson": Estimate(0.9, 0.8, 0.95)}, [Criterion("r", "pearson", 0.7)])
     assert "p =" not in none.reason
+
+
+@pytest.mark.parametrize(("minutes", "where"), [(7.5, "below"), (9.0, "within"), (14.0, "above")])
+def test_the_time_that_raters_took_is_compared_with_the_plan_in_words(minutes, where):
+    told = time_words(Estimate(minutes, minutes - 1, minutes + 1), (8, 12))
+    assert told.endswith(f"; the mean is {where} the target of 8 to 12.")
+    few = time_words(Estimate.without("too_few", "1 rater", value=7.5), (8, 12))
+    assert "7.50 (no interval: 1 rater); the mean is below" in few

@@ -177,7 +177,7 @@ def forecast(
     console.table("Forecast", columns, rows, f"Today's best model is at {best:.2f}.")
     _tell_backtest(found.backtest.horizons.rows(named=True), level, console)
     reached = [(s.benchmark, s.needed, _when(s.year), s.first_model) for s in found.saturation]
-    observed = "Where a model has the score, the date is the release of the first one; elsewhere the trend's forecast."
+    observed = "Where a model has the score, the date is the release of the first one; elsewhere it is the trend's, and where that is past, no score shows it yet."
     console.table(
         f"When the frontier scores {reach:.0%}",
         ("benchmark", "capability needed", f"date [{level:.0%}]", "first model with the score"),
