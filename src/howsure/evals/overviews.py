@@ -368,7 +368,7 @@ def overview(
     >>> import howsure
     >>> howsure.overview("examples/evals/attempts.csv", cluster="family").supported[0].a  # doctest: +SKIP
     """
-    attempts = _attempts_of(attempts)
+    attempts = Attempts.of(attempts)
     means = summary(attempts, by="domain" if attempts.has("domain") else ALL, cluster=cluster, level=level)
     contents = _contents(attempts, means)
     factors, notes = varying_factors(attempts), []
@@ -398,21 +398,6 @@ def overview(
         n_items=attempts.lazy.select(item.n_unique()).collect(engine="streaming").item(),
         provenance=Provenance.of(attempts, seed=seed, notes=notes, **settings),
     )
-
-
-def _attempts_of(table: Attempts | Source) -> Attempts:
-    """The attempts, also from a folder of logs."""
-    if isinstance(table, Attempts) or hasattr(table, "columns"):
-        return Attempts.of(table)
-    from howsure.sources import read
-
-    found = read(table, wanted="attempts")
-    if not isinstance(found, Attempts):
-        kind = type(found).__name__.lower()
-        raise InputError(
-            f"An overview needs attempts, one row per try; these are {kind}. Published scores: leaderboard."
-        )
-    return found
 
 
 def _contents(attempts: Attempts, means: Summary) -> tuple[EvalContent, ...]:

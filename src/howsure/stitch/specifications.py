@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import polars as pl
 
-from howsure._version import __version__
-from howsure.errors import HowsureError, InputError, OptionError
+from howsure.errors import HowsureError, OptionError
 from howsure.estimates import Estimate
-from howsure.interruptions import interruption_notes
 from howsure.results.choices import AnalysisChoice, AnalysisOption, Choices, OptionExclusion, Specification
-from howsure.results.storage import ENDING, write_value
 from howsure.stitch.forecasting.frontier import Dated, fit_trend
 from howsure.stitch.forecasting.frontier_forecast import path_of
 from howsure.stitch.forecasting.saturation import Saturation, saturate
@@ -24,7 +18,10 @@ from howsure.stitch.model.solutions import RIDGE
 from howsure.stitch.scale import LEAST_REFERENCE, Scale, fit, prepared_for
 from howsure.tables import Scores
 
-__all__ = ["saturation_choices", "saturation_under", "scale_choices", "scales_under"]
+__all__ = ["Keep", "saturation_choices", "saturation_under", "scale_choices", "scales_under"]
+
+Keep: TypeAlias = Callable[[dict[str, Any], Callable[[], Scale]], Scale]
+"""From the settings of a fit and the fit itself to its result."""
 
 _HO = "Ho et al. 2025, arXiv:2512.00193"
 _YEARS = 3  # that a forecast goes beyond the last model, as in `forecast`
@@ -174,7 +171,7 @@ def scales_under(
     seed: int = 0,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-    keep: Path | None = None,
+    keep: Keep | None = None,
 ) -> list[Scale | str]:
     """The scale of each specification, all in the unit of the first; where there is none, the reason.
 
@@ -194,8 +191,8 @@ def scales_under(
         A Dask scheduler, such as ``tcp://host:8786``.
     progress : callable, optional
         Called with the number of specifications that are done and their total.
-    keep : Path, optional
-        A folder that keeps each finished scale: the next call with the same scores and settings does not fit it again.
+    keep : callable, optional
+        Called with the settings of each fit and a function that makes it; gives the scale, which it may have from an earlier try.
     """
     found: list[Scale | str] = []
     drawing: dict[str, Any] = {"n_replicates": n_replicates, "level": level, "seed": seed, "scheduler": scheduler}
@@ -211,7 +208,9 @@ def scales_under(
                 )
                 if len(there & set(unit.problem.models)) >= LEAST_REFERENCE:
                     options["reference"] = unit
-            scale = _kept(scores, options, drawing, keep)
+            fit_it = partial(fit, scores, **options, **drawing)
+            told = {**options, **drawing, "reference": "reference" in options, "scheduler": None}
+            scale = keep(told, fit_it) if keep else fit_it()
             unit = unit or scale
             found.append(scale)
         except HowsureError as error:
@@ -221,22 +220,6 @@ def scales_under(
         if progress:
             progress(done, len(specifications))
     return found
-
-
-def _kept(scores: Scores, options: dict[str, Any], drawing: dict[str, Any], keep: Path | None) -> Scale:
-    """The scale that an earlier call kept, or a new one, which is kept unless an interruption cut its replicates."""
-    if keep is None:
-        return fit(scores, **options, **drawing)
-    told = {**options, **drawing, "reference": "reference" in options, "scheduler": None}
-    key = hashlib.sha256(json.dumps([__version__, scores.digest, told], sort_keys=True).encode()).hexdigest()
-    path = keep / f"{key[:24]}{ENDING}"
-    if path.is_file():
-        with suppress(InputError):  # cut off by a full disk
-            return Scale.load(path)
-    scale = fit(scores, **options, **drawing)
-    if not interruption_notes():
-        write_value(scale, path)
-    return scale
 
 
 def _options(scores: Scores, specification: Specification) -> dict[str, Any]:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from howsure._version import __version__
 from howsure.claims.claim_files import Claim
 from howsure.claims.inputs import ClaimData
 from howsure.claims.kinds.instruments import FitSettings, Instrument, check_models, decisive, values_of
 from howsure.claims.multiverse import Fits, TippingPoint
-from howsure.errors import HowsureError, OptionError
+from howsure.errors import HowsureError, InputError, OptionError
 from howsure.estimates import Estimate
+from howsure.interruptions import interruption_notes
 from howsure.results.choices import Specification
+from howsure.results.storage import ENDING, write_value
 from howsure.stats._arrays import Floats
 from howsure.stats.replicates import replicate_differences, replicate_interval
 from howsure.stitch.scale import Scale, fit
-from howsure.stitch.specifications import saturation_choices, saturation_under, scale_choices, scales_under
+from howsure.stitch.specifications import Keep, saturation_choices, saturation_under, scale_choices, scales_under
 from howsure.tables import Scores
 
 __all__ = ["instrument"]
@@ -52,7 +60,7 @@ def _fits(
         seed=settings.seed,
         scheduler=settings.scheduler,
         progress=settings.progress,
-        keep=settings.keep,
+        keep=_keeping(settings.keep, scores),
     )
     estimates, columns = zip(
         *(_difference(claim, scale, settings.n_replicates, settings.level) for scale in found), strict=True
@@ -73,6 +81,25 @@ def _fits(
     )
 
 
+def _keeping(folder: Path | None, scores: Scores) -> Keep | None:
+    """Scales from a folder that keeps those of an earlier try, which was interrupted; new ones are added, unless their replicates were cut."""
+    if folder is None:
+        return None
+
+    def keep(settings: dict[str, Any], fit_it: Callable[[], Scale]) -> Scale:
+        told = json.dumps([__version__, scores.digest, settings], sort_keys=True)
+        path = folder / f"{hashlib.sha256(told.encode()).hexdigest()[:24]}{ENDING}"
+        if path.is_file():
+            with suppress(InputError):  # cut off by a full disk
+                return Scale.load(path)
+        scale = fit_it()
+        if not interruption_notes():
+            write_value(scale, path)
+        return scale
+
+    return keep
+
+
 def _saturation_fits(
     claim: Claim, scores: Scores, specifications: Sequence[Specification], settings: FitSettings
 ) -> Fits:
@@ -84,7 +111,7 @@ def _saturation_fits(
         seed=settings.seed,
         scheduler=settings.scheduler,
         progress=settings.progress,
-        keep=settings.keep,
+        keep=_keeping(settings.keep, scores),
     )
     estimates, firsts = list[Estimate](), list[str]()
     for scale, specification in zip(found, specifications, strict=True):

@@ -23,7 +23,7 @@ from scipy.special import gammaincinv
 
 from howsure._version import __version__
 from howsure.charts.page import policy, style
-from howsure.errors import InputError, OptionError
+from howsure.errors import OptionError
 from howsure.evals.item_table import viewer_address
 from howsure.evals.variants import aligned, named, pooling_notes, variants_of, varying_factors
 from howsure.outside_text import json_text, one_line, several_lines, templates
@@ -138,12 +138,8 @@ def explore(
     """
     check_level(level)
     if isinstance(attempts, str | Path):
-        from howsure.sources import read
-
-        path, table = attempts, read(attempts)
-        if not isinstance(table, Attempts):
-            raise InputError(f"{path}: holds {type(table).__name__.lower()}; the explorer needs attempts.")
-        attempts = with_texts(table, [path]) if with_text else table
+        path, attempts = attempts, Attempts.of(attempts)
+        attempts = with_texts(attempts, [path]) if with_text else attempts
     attempts, compared = _compared(Attempts.of(attempts), by)
     frame = attempts.frame
     clusters = ["task", *(name for name in ("family", "domain") if name in frame.columns)]
