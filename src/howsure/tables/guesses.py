@@ -15,9 +15,29 @@ from typing import Any, NoReturn
 import polars as pl
 
 from howsure.errors import InputError, OptionError, closest
-from howsure.tables import TABLES, Attempts, Ratings, Scores, Table, Votes
+from howsure.tables import TABLES, Attempts, Ratings, Scores, Table
 from howsure.tables.columns import typed
 from howsure.tables.frames import Part
+from howsure.tables.known_words import (
+    ABOUT_MODELS,
+    ABROAD,
+    ALIASES,
+    ASKED,
+    BENCHMARK,
+    COUNTED,
+    FILLERS,
+    INDEX,
+    ITEM,
+    MISSING,
+    MODEL,
+    NO_NAME,
+    SCORE,
+    SUCCESSES,
+    SUMMARIES,
+    TOTALS,
+    WEAK,
+    WORDS,
+)
 from howsure.tables.metrics import is_higher_better, is_share
 
 __all__ = ["Guess", "read_as"]
@@ -25,158 +45,6 @@ __all__ = ["Guess", "read_as"]
 EACH = "*"
 """In ``rename``: each column that is not used otherwise is one subject, task or benchmark."""
 
-_MODEL = (
-    "model",
-    "model_name",
-    "model_id",
-    "llm",
-    "llm_name",
-    "agent",
-    "agent_name",
-    "system",
-    "ai",
-    "models",
-    "alias",
-)
-_ITEM = (
-    *("item", "item_id", "sample_id", "question_id", "task_id", "problem_id", "instance_id", "example_id", "case_id"),
-    *("test_id", "doc_id", "prompt_id", "qid", "sample", "problem", "instance", "example", "test_case", "case"),
-)
-_BENCHMARK = (
-    *("benchmark", "bench", "benchmark_name", "benchmark_id", "eval", "eval_name", "eval_id", "evaluation", "dataset"),
-    *("dataset_name", "dataset_id", "suite", "test_set"),
-)
-_SCORE = (
-    *("score", "correct", "is_correct", "correctness", "passed", "pass", "accuracy", "acc", "success", "successful"),
-    *("solved", "resolved", "result", "outcome", "grade", "mark", "exact_match", "em", "f1", "reward", "value"),
-    *("pass_rate", "success_rate", "score_percent", "accuracy_percent", "percent_correct", "score_pct", "acc_pct"),
-)
-_SUCCESSES = ("n_successes", "n_correct", "num_correct", "successes", "n_passed", "correct_count")
-_ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
-    Attempts: {
-        "subject": (*_MODEL, "participant", "learner", "person"),
-        "task": _ITEM,
-        "attempt": ("epoch", "run", "seed", "trial", "repeat", "repetition", "iteration", "rep", "attempt_number"),
-        "score": _SCORE,
-        "n": ("n_attempts", "n_trials", "n_runs", "n_samples", "num_samples", "trials", "total", "count", "n_total"),
-        "n_success": _SUCCESSES,
-        "family": ("task_family", "category", "topic"),
-        "domain": _BENCHMARK,
-        "minutes": ("human_minutes", "expert_minutes"),
-        "seconds": ("duration", "duration_s", "runtime", "elapsed", "latency", "time_s", "total_time"),
-        "date": ("timestamp", "created", "created_at", "release_date"),
-        "tokens": ("total_tokens", "n_tokens"),
-        "cost": ("cost_usd", "usd", "price"),
-        "log": ("log_file",),
-    },
-    Scores: {
-        "model": _MODEL[1:],
-        "benchmark": (*_BENCHMARK[1:], "task", "task_name"),
-        "score": _SCORE,
-        "se": ("stderr", "std_err", "standard_error", "sem", "score_se", "score_stderr"),
-        "n_items": ("n", "n_samples", "num_samples", "n_questions", "num_items", "size"),
-        "date": ("release_date", "released", "model_date"),
-        "organisation": ("organization", "org", "developer", "provider", "lab", "creator", "company"),
-        "family": ("model_family",),
-        "compute": ("training_compute", "training_compute_flop", "flop"),
-    },
-    Ratings: {
-        "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "coder", "judge", "participant"),
-        "item": (*_ITEM[1:], "id"),
-        "dimension": ("criterion", "aspect", "attribute", "scale", "question"),
-        "value": ("rating", "score", "label"),
-        "system": ("model",),
-    },
-    Votes: {
-        "voter": ("judge", "annotator", "user", "rater"),
-        "item": (*_ITEM[1:], "id", "question"),
-        "a": ("model_a",),
-        "b": ("model_b",),
-        "outcome": ("winner", "vote", "preference"),
-    },
-}
-_WEAK = {
-    "subject": ("name", "subject_id"),
-    "model": ("name",),
-    "task": ("id", "question", "index", "idx", "name", "metric"),
-}
-"""Names that are taken where no clearer one is there."""
-_ASKED = ("prompt", "input", "query", "instruction")
-"""What an item asks: its name where it has no other, and a score beside it."""
-_FILLERS = frozenset({"which", "the", "a", "of", "used", "tested", "evaluated", "name", "id", "number", "no", "nr"})
-_SUMMARIES = frozenset({"avg", "average", "mean", "overall", "overall_score", "total", "rank", "ranking", "position"})
-_TOTALS = (
-    *("average", "avg", "mean", "overall", "sum", "total", "totals", "grand total"),
-    *("durchschnitt", "mittelwert", "gesamt", "summe", "moyenne", "promedio", "media"),
-)
-_ABOUT_MODELS = frozenset({"params", "parameters", "params_b", "size", "size_b", "context", "context_length", "year"})
-_NO_NAME = frozenset({"", "unnamed_0", "level_0", "index_level_0"})
-"""What pandas calls its row numbers, or what it leaves above them."""
-_INDEX = _NO_NAME | {"index", "column_1"}
-_ABROAD = {
-    word: ours
-    for ours, words in {
-        "model": "modell modelle modellname sprachmodell modele modelo modello 模型",
-        "task": "aufgabe aufgaben tache tarea compito 任务",
-        "item": "frage fragen pregunta domanda 题目",
-        "benchmark": "datensatz jeu_de_donnees conjunto_de_datos 基准",
-        "score": "punkte punktzahl wertung ergebnis note resultat resultado puntuacion puntaje punteggio 得分 分数",
-        "correct": "richtig korrekt geloest bestanden reussi juste correcto acierto corretto 正确",
-        "accuracy": "genauigkeit trefferquote exactitude precision_pct exactitud precisione 准确率",
-        "attempt": "versuch durchlauf wiederholung essai intento tentativo",
-        "n": "anzahl nombre cantidad numero",
-        "n_correct": "anzahl_richtig n_richtig",
-        "average": "durchschnitt mittelwert mittel moyenne promedio media",
-        "total": "gesamt summe somme suma totale",
-    }.items()
-    for word in words.split()
-}
-"""Headers in German, French, Spanish, Italian and Chinese, without accents."""
-
-_MISSING = (
-    "",
-    "na",
-    "n/a",
-    "n.a.",
-    "#n/a",
-    "nan",
-    "none",
-    "null",
-    "nil",
-    "-",
-    "–",
-    "—",
-    "?",
-    "missing",
-    "tbd",
-    "k.a.",
-    "k. a.",
-)
-_YES = (
-    *("yes", "y", "true", "t", "pass", "passed", "correct", "right", "success", "succeeded", "solved", "ok"),
-    *(
-        "✓",
-        "✔",
-        "✅",
-        "☑",
-        "ja",
-        "wahr",
-        "richtig",
-        "korrekt",
-        "bestanden",
-        "oui",
-        "vrai",
-        "sí",
-        "si",
-        "verdadero",
-        "correcto",
-    ),
-)
-_NO = (
-    *("no", "false", "f", "fail", "failed", "incorrect", "wrong", "failure", "unsolved", "✗", "✘", "❌", "☐", "x"),
-    *("nein", "falsch", "non", "faux", "falso", "incorrecto"),
-)
-_WORDS = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0) | {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "partial": 0.5}
 _NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 _PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
 _COMMA = r"^[-+]?\d*,\d+$"
@@ -184,7 +52,6 @@ _EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
 _FRACTION = r"^(\d{1,9}) ?(?:/|of|out of|von|sur|de) ?(\d{1,9})$"  # 7/10
 _MARKED = r"^\**([-+]?\d*[.,]?\d+(?: ?%)?)\**[†‡§]* ?((±|\+/-|\+-) ?\d*[.,]?\d+ ?%?|\(±? ?\d*[.,]?\d+ ?%?\))?$"  # 53.6 ± 1.2, 0.85*
 _BLANKS = " \t\r\u00a0\u200b\u2060\ufeff"
-_COUNTED = ("correct", "passed", "solved")  # beside n, the number of successes
 _MOST_ITEMS = 2_000_000
 _MANY_COLUMNS = 50
 
@@ -371,7 +238,7 @@ def _without_row_numbers(part: Part, asked: _Asked) -> Part:
     names = [
         name
         for name in part.rows.collect_schema().names()
-        if _plain(name) in _NO_NAME and name not in asked.rename.values()
+        if _plain(name) in NO_NAME and name not in asked.rename.values()
     ]
     if not names:
         return part
@@ -395,7 +262,7 @@ def _with_shares_for_fractions(part: Part, asked: _Asked) -> tuple[Part, _Asked,
     other = {
         alias
         for table in (Attempts, Scores)
-        for ours, aliases in _ALIASES[table].items()
+        for ours, aliases in ALIASES[table].items()
         for alias in (ours, *aliases)
         if ours not in ("score", "n_success")
     }
@@ -422,7 +289,7 @@ def _with_shares_for_fractions(part: Part, asked: _Asked) -> tuple[Part, _Asked,
         part.rows.select((is_fraction(name) | _text(name).is_null()).all().alias(name) for name in likely)
     )
     found = [name for name in likely if every[name][0]]
-    named = [name for name in found if asked.rename.get("score") == name or _plain(name) in {*_SCORE, *_SUCCESSES}]
+    named = [name for name in found if asked.rename.get("score") == name or _plain(name) in {*SCORE, *SUCCESSES}]
     found = named if len(named) == 1 else found
     plain = {_plain(name) for name in names}
     rows = part.rows.with_row_index("#row")
@@ -430,7 +297,7 @@ def _with_shares_for_fractions(part: Part, asked: _Asked) -> tuple[Part, _Asked,
         return part, asked, 0
     told = f"{found[0]}: "
     if len(found) > 1:
-        across = "benchmark" if plain & {*_MODEL} else "model"
+        across = "benchmark" if plain & {*MODEL} else "model"
         kept = [name for name in names if name not in found]
         rows = rows.unpivot(on=found, index=["#row", *kept], variable_name=across, value_name="score")
         told = f"columns {', '.join(found[:4])}{', …' if len(found) > 4 else ''} → {across}; "
@@ -443,8 +310,8 @@ def _with_shares_for_fractions(part: Part, asked: _Asked) -> tuple[Part, _Asked,
     is_grade = (
         len(found) == 1
         and filled["#n"].n_unique() == 1
-        and plain & {*_ITEM, *_WEAK["task"], "task"}
-        and _plain(theirs) not in {*_COUNTED, *_SUCCESSES}
+        and plain & {*ITEM, *WEAK["task"], "task"}
+        and _plain(theirs) not in {*COUNTED, *SUCCESSES}
     )
     total = int(filled["#n"][0])
     share = round(float(filled["#share"][0]) * total)
@@ -485,7 +352,7 @@ def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked
     if len(found) == 1:
         return found[0], ""
     if (
-        Attempts in found and there & {*_BENCHMARK} and there & {*_ITEM}
+        Attempts in found and there & {*BENCHMARK} and there & {*ITEM}
     ):  # rows per item of a benchmark: no published scores
         return Attempts, ""
     either = "attempts (--table scores reads one published score per model and benchmark instead)"
@@ -551,7 +418,7 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
             found[column.name] = column.name
         elif len(by_plain.get(column.name, [])) == 1:
             found[column.name] = by_plain[column.name][0]
-    for aliases in (_ALIASES[table], _WEAK):
+    for aliases in (ALIASES[table], WEAK):
         for column in open_columns:
             if column.name in found:
                 continue
@@ -561,7 +428,7 @@ def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[s
                 for name in by_plain.get(alias, [])
                 if name not in found.values()
             ]
-            if len(candidates) == 1 or (candidates and aliases is _WEAK):
+            if len(candidates) == 1 or (candidates and aliases is WEAK):
                 found[column.name] = candidates[0]
             elif candidates and column.required and not column.by_default:
                 told = " or ".join(repr(name) for name in candidates)
@@ -586,20 +453,20 @@ def _assign_loosely(
     free = [name for name in names if name not in found.values()]
     who, what = {Attempts: ("subject", "task"), Scores: ("model", "benchmark")}.get(table, ("", ""))
     for ours in (one for one in (who, what) if one and one not in {*found, *closed}):
-        cores = [name for name in free if _core(name) in (ours, *_ALIASES[table].get(ours, ()))]
+        cores = [name for name in free if _core(name) in (ours, *ALIASES[table].get(ours, ()))]
         if len(cores) == 1:
             found[ours] = cores[0]
             free.remove(cores[0])
     if table is Attempts and "score" in found and not {"task", "domain"} & {*found, *closed}:
-        asks = [name for word in _ASKED for name in by_plain.get(word, []) if name in free]
+        asks = [name for word in ASKED for name in by_plain.get(word, []) if name in free]
         found |= {"task": asks[0]} if asks else {}
-    if who and who not in {*found, *closed} and names and _plain(names[0]) in _NO_NAME:
+    if who and who not in {*found, *closed} and names and _plain(names[0]) in NO_NAME:
         found[who] = names[0]
 
 
 def _with_counts(found: dict[str, str]) -> dict[str, str]:
     """Beside a number of attempts, `correct` counts; a number alone says nothing."""
-    if "n" in found and "n_success" not in found and _plain(found.get("score", "")) in _COUNTED:
+    if "n" in found and "n_success" not in found and _plain(found.get("score", "")) in COUNTED:
         found["n_success"] = found.pop("score")
     if "n" in found and not {"n_success", "score"} & set(found):
         del found["n"]
@@ -703,7 +570,7 @@ class _Columns:
         if not set(keys) <= there or {"score", "n_success"} & there or EACH in self._ours.values():
             return
         taken = [self._ours[name] for name in self._ours if name not in ("seconds", "cost", "tokens", "minutes")]
-        free = [name for name in self._names if name not in taken and _plain(name) not in _INDEX]
+        free = [name for name in self._names if name not in taken and _plain(name) not in INDEX]
         candidates = [values.name for values in _profile(self._part, free) if values.is_score_like]
         if len(candidates) == 1:
             self._ours = {ours: theirs for ours, theirs in self._ours.items() if theirs != candidates[0]}
@@ -713,12 +580,12 @@ class _Columns:
     def _melt(self, one: str, other: str) -> None:
         """Turn a column per task or model into rows."""
         taken = {theirs for theirs in self._ours.values() if theirs != EACH}
-        profiles = _profile(self._part, [n for n in self._names if n not in taken and _plain(n) not in _INDEX])
+        profiles = _profile(self._part, [n for n in self._names if n not in taken and _plain(n) not in INDEX])
         scored = [
             values
             for values in profiles
             if values.is_score_like
-            and _plain(values.name) not in _SUMMARIES | _ABOUT_MODELS
+            and _plain(values.name) not in SUMMARIES | ABOUT_MODELS
             and not _is_beyond(values, self._asked)
         ]
         names_beside = [v.name for v in profiles if v.dtype == pl.String and v.other and v.name not in taken]
@@ -783,7 +650,7 @@ class _Columns:
         if one not in self._ours:
             return held
         key = pl.col(self._ours[one]).cast(pl.String)
-        is_total = key.str.strip_chars().str.to_lowercase().is_in(_TOTALS).fill_null(value=False)
+        is_total = key.str.strip_chars().str.to_lowercase().is_in(TOTALS).fill_null(value=False)
         totals = held.filter(is_total)
         if 0 < len(totals) < len(held):
             self._n_total = len(totals)
@@ -798,7 +665,7 @@ class _Columns:
             return
         first = self._part.collect(self._part.rows.select(key, *names).head(1)).row(0)
         word = _plain(str(first[0]))
-        known = [ours for ours, aliases in _ALIASES[self._table].items() if word == ours or word in aliases]
+        known = [ours for ours, aliases in ALIASES[self._table].items() if word == ours or word in aliases]
         if known and not any(value not in (None, "") for value in first[1:]):
             raise InputError(
                 f"{_at(self._part)}its first row ({first[0]!r} and blanks) is a second row of names, as pivot tables have it. "
@@ -1096,7 +963,7 @@ def _profile_many(part: Part, names: Sequence[str], schema: Mapping[str, pl.Data
 
 def _words(name: str) -> pl.Expr:
     """The words for right and wrong that are in a column."""
-    return _text(name).filter(_text(name).is_in(list(_WORDS))).unique().sort()
+    return _text(name).filter(_text(name).is_in(list(WORDS))).unique().sort()
 
 
 def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
@@ -1111,7 +978,7 @@ def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
         text = _text(name)
         percent, comma = text.str.contains(_PERCENT), text.str.contains(_COMMA)
         missing = text.is_null().sum()
-        is_word = text.is_in(list(_WORDS))
+        is_word = text.is_in(list(WORDS))
         known = percent | comma | is_word | text.str.contains(_NUMBER)
         either = text.str.contains(_EITHER)
         counts = {"percent": percent.sum(), "comma": comma.sum(), "either": either.sum(), "n_words": is_word.sum()}
@@ -1136,7 +1003,7 @@ def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
 def _text(name: str) -> pl.Expr:
     """The column's text in lower case, without space around it, and nothing for what stands for nothing."""
     text = pl.col(name).cast(pl.String).str.replace_all("\u00a0", " ").str.strip_chars().str.to_lowercase()
-    return pl.when(~text.is_in(list(_MISSING))).then(text)
+    return pl.when(~text.is_in(list(MISSING))).then(text)
 
 
 def _parsed(values: _Values, *, is_thousands: bool, divide_by: float = 1) -> pl.Expr:
@@ -1148,7 +1015,7 @@ def _parsed(values: _Values, *, is_thousands: bool, divide_by: float = 1) -> pl.
     number = plain.str.replace_all(",", "" if is_thousands else ".", literal=True).cast(pl.Float64, strict=False)
     if not values.words:
         return number
-    meanings = {word: meaning * divide_by for word, meaning in _WORDS.items()}
+    meanings = {word: meaning * divide_by for word, meaning in WORDS.items()}
     if set(values.words) <= {"p", "f"}:  # pass and fail
         meanings["p"] = divide_by
     elif set(values.words) == {"p", "n"}:
@@ -1159,7 +1026,7 @@ def _parsed(values: _Values, *, is_thousands: bool, divide_by: float = 1) -> pl.
 
 
 def _meanings(words: Sequence[str]) -> str:
-    meanings = _WORDS | ({"p": 1.0} if set(words) <= {"p", "f"} else {})
+    meanings = WORDS | ({"p": 1.0} if set(words) <= {"p", "f"} else {})
     return ", ".join(f"{word} = {meanings[word]:g}" for word in words)
 
 
@@ -1168,12 +1035,12 @@ def _plain(name: str) -> str:
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip()).casefold().replace("%", " percent ")
     letters = "".join(one for one in unicodedata.normalize("NFKD", parted) if not unicodedata.combining(one))
     plain = re.sub(r"[\W_]+", "_", letters).strip("_")
-    return _ABROAD.get(plain, plain)
+    return ABROAD.get(plain, plain)
 
 
 def _core(name: str) -> str:
     """A column's name without the words that say nothing about it."""
-    words = [word for word in _plain(name).split("_") if word not in _FILLERS]
+    words = [word for word in _plain(name).split("_") if word not in FILLERS]
     return _plain("_".join(words))
 
 
