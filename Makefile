@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BANKS  ?= ../shared/data/items
+export PYTHONDONTWRITEBYTECODE :=  # tests start many processes: compile a module once, whatever the surroundings say
 
 .PHONY: demo test test-model check coverage docs bench evidence browser lock clean help
 

@@ -34,7 +34,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 NOTEBOOKS = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
 ASKING = ("openai/", "openai-api/", "openai-http/")  # models that a test server stands for
-FEW = {"--replicates": 100, "--simulations": 100}
+FEW = {"--replicates": 100, "--simulations": 40, "--samples": 3}
 COMMAND = re.compile(r"^\s*([A-Z_]+=\S+ )*(\.venv/bin/)?(howsure|inspect|make|pip|python|git|docker|curl|uv) \S")
 
 
@@ -51,7 +51,8 @@ def blocks(language, pages=PAGES):
     for page in pages:
         if page not in TUTORIALS:
             for number, text in enumerate([text for kind, text in fences(page) if kind == language], 1):
-                marks = [pytest.mark.heavy] if asks(text) or "demo" in text else []
+                # tests/tour makes the demo, and a map of it
+                marks = [pytest.mark.evidence] if "howsure demo" in text else [pytest.mark.heavy] if asks(text) else []
                 yield pytest.param(page, text, id=f"{page.stem}-{number}", marks=marks)
 
 
@@ -67,11 +68,13 @@ def run(desk):
     """Runs the commands of a block of shell, or a block of Python, in that folder, and gives what it printed.
 
     Models are asked of a server on loopback; people's answers, surveys and downloads come from `readers_world`. Where nobody reads what
-    commands print (`is_read` false), they draw few replicates.
+    commands print (`is_read` false), they draw few replicates, and no charts unless a report is made of them later (`is_drawn`).
     """
 
-    def of(language, text, page=None, *, is_read=True):
-        text = text if is_read or language == "python" else "\n".join(map(shortened, commands(text)))
+    def of(language, text, page=None, *, is_read=True, is_drawn=False):
+        if not is_read and language == "bash":
+            is_drawn = is_drawn or "howsure report" in text
+            text = "\n".join(shortened(line, {} if is_drawn else {"--formats": "''"}) for line in commands(text))
         if not asks(text):
             return ran(language, text, page, dict(os.environ))
         if not all(map(importlib.util.find_spec, ("inspect_ai", "openai"))):
@@ -171,15 +174,15 @@ def commands(text):
     return [line.strip() for line in text.replace("\\\n", " ").splitlines() if line.split("#")[0].strip()]
 
 
-def shortened(line):
-    """The same command with few replicates, where it takes their number and does not state it."""
+def shortened(line, more):
+    """The same command with few replicates and games, and with ``more`` options where it takes them and does not state them."""
     verb = max((verb for verb in verbs() if f"howsure {verb} " in f"{line} "), key=len, default=None)
     options = {name for option in verbs()[verb].params for name in option.opts} if verb else set()
     stated = set(shlex.split(line, comments=True))
-    for name, few in FEW.items():
+    for name, few in (FEW | more).items():
         if name in options and not {name, "-n"} & stated and "--help" not in stated:
             line = f"{line.split(' #')[0]} {name} {few}"
-    return line
+    return re.sub(rf"({'|'.join(FEW)}) (\d+)", lambda found: f"{found[1]} {min(int(found[2]), FEW[found[1]])}", line)
 
 
 def promises(text):
@@ -205,6 +208,13 @@ def test_every_command_stands_in_a_block_that_is_run(page):
 @pytest.mark.parametrize(("page", "text"), list(blocks("bash")))
 def test_commands_run(page, text, run):
     run("bash", text, page, is_read=False)
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize(("page", "text"), list(blocks("bash")))
+def test_commands_run_in_full(page, text, run):
+    """With all their replicates and charts."""
+    run("bash", text, page)
 
 
 @pytest.mark.parametrize(("page", "text"), list(blocks("python")))
@@ -254,12 +264,23 @@ def test_notebooks_run(notebook, run):
         assert promised in printed
 
 
-def test_the_picture_of_the_readme_is_what_the_command_draws():
-    """The same texts; `python docs/_ext/pictures.py` draws it again."""
-    spec = importlib.util.spec_from_file_location("pictures", DOCS / "_ext/pictures.py")
-    pictures = importlib.util.module_from_spec(spec)
+@pytest.fixture(scope="module")
+def pictures():
     pytest.importorskip("docutils", reason="no docutils: pip install sphinx")
-    spec.loader.exec_module(pictures)
+    spec = importlib.util.spec_from_file_location("pictures", DOCS / "_ext/pictures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.evidence
+def test_the_gallery_is_drawn(pictures):
+    for _, command, name in pictures.GALLERY:
+        assert "<svg" in pictures.drawn_by(command, name)
+
+
+def test_the_picture_of_the_readme_is_what_the_command_draws(pictures):
+    """The same texts; `python docs/_ext/pictures.py` draws it again."""
     _, command, name = pictures.GALLERY[0]
     assert command.removesuffix(" -o out") in (ROOT / "README.md").read_text()
     texts = [re.findall(r">([^<>]+)</text>", pictures.drawn_by(command, name))]
@@ -298,10 +319,10 @@ def test_documented_columns_are_the_tables_columns():
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The documentation as pages, built as `make docs` does but without the tour, which tests/tour runs; a warning is an error."""
+    """The documentation as pages, built as `make docs` does but without drawing the gallery and the tour; a warning is an error."""
     pytest.importorskip("sphinx", reason="no sphinx: pip install sphinx myst-parser numpydoc furo latex2mathml")
     folder = tmp_path_factory.mktemp("site")
-    line = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", "-D", "pictures_demo=0", "docs", str(folder)]
+    line = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", "-D", "pictures_drawn=0", "docs", str(folder)]
     told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
     assert told.returncode == 0, told.stdout + told.stderr
     assert told.stderr == ""
@@ -461,7 +482,7 @@ def test_the_examples_in_the_help_run_one_after_the_other(chain, run, desk):
         if verb == "bridge track":  # games of a baseline, as if they were a model's
             games = pl.read_csv(desk / "runs/samples.csv", infer_schema=False).with_columns(kind=pl.lit("model"))
             games.write_csv(desk / "runs/samples.csv")
-        run("bash", example(verb), is_read=False)
+        run("bash", example(verb), is_read=False, is_drawn="report" in CHAINS[chain])
 
 
 def test_programs_find_every_page_command_and_schema(tmp_path):

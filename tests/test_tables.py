@@ -460,7 +460,7 @@ def test_json_lines_come_with_their_numbers(tmp_path):
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 LONG = settings(QUICK, max_examples=200)
-EFFORTS = [pytest.param(QUICK, id="quick"), pytest.param(LONG, id="long", marks=pytest.mark.heavy)]
+EFFORTS = [pytest.param(QUICK, id="quick"), pytest.param(LONG, id="long", marks=pytest.mark.evidence)]
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(lambda text: text == text.strip())
 NAMES = st.text("abcXYZ019-_. ", min_size=1, max_size=8).filter(lambda text: text == text.strip())
 SHARES = st.floats(0, 1, allow_subnormal=False)

@@ -39,7 +39,7 @@ GALLERY = (
 
 def setup(app: Any) -> dict[str, Any]:
     """Sphinx calls this when it loads the extension."""
-    app.add_config_value("pictures_demo", True, "env")
+    app.add_config_value("pictures_drawn", True, "env")
     app.connect("builder-inited", _draw_all)
     app.add_directive("gallery", Gallery)
     app.add_directive("architecture", Architecture)
@@ -77,10 +77,13 @@ def _both(alt: str, name: str) -> str:
 def _draw_all(app: Any) -> None:
     folder = Path(app.outdir) / "_pictures"
     folder.mkdir(parents=True, exist_ok=True)
-    for position, (_, command, name) in enumerate(GALLERY):
-        save(drawn_by(command, name), folder / f"{position}")
     save(architecture(), folder / "architecture")
-    if app.config.pictures_demo:
+    for position, (_, command, name) in enumerate(GALLERY):
+        # where no command shall run, the README's picture stands for all
+        is_drawn = app.config.pictures_drawn
+        svg = drawn_by(command, name) if is_drawn else (ROOT / "docs/assets/summary-light.svg").read_text("utf-8")
+        save(svg, folder / f"{position}")
+    if app.config.pictures_drawn:
         _howsure(f"howsure demo --quick --quiet -o {shlex.quote(str(Path(app.outdir) / 'demo'))}", ROOT)
 
 

@@ -2,19 +2,14 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
+from servers import prepared_process
+
 
 def doctor(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "howsure", "doctor", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
+    return prepared_process.run(["-m", "howsure", "doctor", *arguments], env={**os.environ, **environment})
 
 
 @pytest.mark.heavy

@@ -323,7 +323,7 @@ def test_no_request_makes_it_stumble(ask, page, data):
     stumble_over(ask, page, data)
 
 
-@pytest.mark.heavy
+@pytest.mark.evidence
 @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_request_in_hundreds_makes_it_stumble(ask, page, data):

@@ -160,9 +160,9 @@ def test_a_folder_without_pages_is_one_line_and_exit_code_2(tmp_path):
 
 
 @pytest.mark.heavy
-def test_two_hundred_people_at_once_and_a_sudden_death_lose_no_acknowledged_answer(tmp_path):
+@pytest.mark.parametrize("n_people", [50, pytest.param(200, marks=pytest.mark.evidence)])
+def test_many_people_at_once_and_a_sudden_death_lose_no_acknowledged_answer(tmp_path, n_people):
     """Each person saves drafts and sends final answers; the server is killed (−9) in the middle, started again, and asked."""
-    n_people = 200
     pages = {f"r{n:03d}": study_page(f"r{n:03d}") for n in range(n_people)}
     for rater, page in pages.items():
         page.save(tmp_path / f"{rater}.html")

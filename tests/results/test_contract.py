@@ -38,17 +38,10 @@ def kinds() -> set[type]:
     return {kind for kind in subclasses(Result) - {Result} if kind.__module__.startswith("howsure.")}
 
 
-@pytest.fixture(scope="module")
-def made() -> dict[type, Result]:
-    return {}
-
-
-@pytest.fixture(params=sorted(EXAMPLES, key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__)
-def result(request, made) -> Result:
-    kind = request.param
-    if kind not in made:
-        made[kind] = EXAMPLES[kind]()
-    return made[kind]
+@pytest.fixture(scope="module", params=sorted(EXAMPLES, key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__)
+def result(request) -> Result:
+    """One example after the other, each with all its tests, so that one worker makes it once."""
+    return EXAMPLES[request.param]()
 
 
 def test_every_result_has_an_example(kinds):
