@@ -6,7 +6,9 @@ named. A test about the start itself starts a real process; so does ``run`` wher
 """
 
 import atexit
+import contextlib
 import importlib
+import importlib.metadata
 import json
 import os
 import runpy
@@ -102,9 +104,26 @@ def _import_all(inspect):
         if file.stem not in ("__main__", "pytest_plugin") and (inspect or not needs_inspect):
             parts = file.relative_to(package.parent).with_suffix("").parts
             importlib.import_module(".".join(parts).removesuffix(".__init__"))
-    for name in ("numba", "pandas", "vl_convert", "altair", *(["inspect_ai._cli.main", "openai"] if inspect else [])):
+    for name in ("numba", "pandas", "vl_convert", "altair"):
         importlib.import_module(name)
+    if inspect:
+        _prepare_inspect()
     assert inspect or "inspect_ai" not in sys.modules
+
+
+def _prepare_inspect():
+    """What Inspect imports, parses and looks up anew in every process that runs an eval; it took most of a short one's time."""
+    from inspect_ai.model import get_model_info
+
+    modules = "_cli.main _control.server _control.current_server agent._acp.server agent._acp.transport_live hooks._startup"
+    modules += " model._providers.openai model._providers.openai_compatible model._providers.none"
+    more = ("openai.resources.responses.responses", "openai.resources.chat.completions", "rich.markdown", "httpcore2")
+    for name in (*(f"inspect_ai.{one}" for one in modules.split()), *more):
+        with contextlib.suppress(ImportError):  # where this version has them
+            importlib.import_module(name)
+    get_model_info("openai/gpt-5")
+    known = importlib.metadata.packages_distributions()
+    sys.modules["inspect_ai._util.package"].packages_distributions = lambda: known
 
 
 def _become(streams, arguments, folder, env):
