@@ -1,11 +1,13 @@
 """The root command: quick, grouped, and honest about what went wrong."""
 
+import operator
 import subprocess
 import sys
 
 import pytest
 import typer
 
+import howsure
 from howsure.cli.app import PANELS, app
 
 VERBS = [name for verbs in PANELS.values() for name in verbs]
@@ -72,3 +74,11 @@ def test_an_option_has_one_type_in_all_verbs():
     assert len(kinds) > 200
     several = {option: verbs for option, verbs in kinds.items() if len(verbs) > 1 and option not in SEVERAL}
     assert set(several) == TWO_TYPES, several
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("sumary", "summary"), ("stitch.fitt", "fit"), ("horizon.atempts", "attempts")]
+)
+def test_a_misspelt_name_in_python_gets_a_suggestion(name, meant):
+    with pytest.raises(AttributeError, match=f"Did you mean '{meant}'"):
+        operator.attrgetter(name)(howsure)
