@@ -1,17 +1,15 @@
 """A horizon claim under 500 specifications × 1000 refits, in CPU seconds (goal: below 60).
 
-``python -m benchmarks claims`` measures simulated runs of about the size of METR's first file; ``python -m benchmarks.claims RUNS`` a file that has o1 and GPT-4o.
+``python -m benchmarks claims`` measures simulated runs of about the size of METR's first file; ``python -m benchmarks claims RUNS`` a file that has o1 and GPT-4o.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 
 import howsure
 from howsure.claims import check
 from howsure.claims.simulator import simulate_runs
-from howsure.tables import Attempts
 
 SPECIFICATIONS, REPLICATES = 500, 1000
 MORE = [
@@ -21,9 +19,12 @@ MORE = [
 ]
 
 
-def measure(runs: Attempts | None = None, models: tuple[str, ...] = ("model",)) -> dict[str, float]:
+def measure(runs_file: str = "") -> dict[str, float]:
     """CPU seconds of a claim about one model, and of one that compares two."""
-    runs = simulate_runs("limits", n_families=24, n_tasks=4) if runs is None else runs
+    runs = (
+        howsure.Attempts.of(howsure.read(runs_file)) if runs_file else simulate_runs("limits", n_families=24, n_tasks=4)
+    )
+    models = ("o1", "GPT-4o") if runs_file else ("model",)
     claims = {"one model": {"kind": "horizon", "model": models[0], "at_least": 30}}
     if len(models) > 1:
         claims["two models"] = {"kind": "horizon", "model": models[0], "than": models[1]}
@@ -36,8 +37,3 @@ def measure(runs: Attempts | None = None, models: tuple[str, ...] = ("model",)) 
         seconds = time.process_time() - started
         found |= {f"{what}, specifications": float(n), f"{what}, CPU seconds": seconds}
     return found
-
-
-if __name__ == "__main__":
-    for figure, value in measure(howsure.Attempts.of(howsure.read(sys.argv[1])), ("o1", "GPT-4o")).items():
-        print(f"{figure:<44} {value:>14,.4g}")

@@ -119,14 +119,14 @@ def _agree(old: Any, new: Any) -> bool:
     return bool(old == new)
 
 
-def main() -> None:
+def main(before: str, after: str = "") -> None:
     """Compare this tree with a revision, or two frozen folders."""
     with tempfile.TemporaryDirectory() as place:
-        folders = [Path(word) for word in sys.argv[1:]]
+        folders = [Path(before), Path(after)]
         failed: dict[str, str] = {}
-        if len(folders) == 1:
+        if not after:
             old, folders = Path(place) / "tree", [Path(place) / "before", Path(place) / "after"]
-            subprocess.run(["git", "-C", ROOT, "worktree", "add", "-q", "--detach", old, sys.argv[1]], check=True)
+            subprocess.run(["git", "-C", ROOT, "worktree", "add", "-q", "--detach", old, before], check=True)
             try:
                 failed = {f"before: {name}": told for name, told in freeze(old, folders[0]).items()}
                 failed |= {f"after: {name}": told for name, told in freeze(ROOT, folders[1]).items()}
@@ -141,4 +141,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -45,9 +45,9 @@ finally:
 """
 
 
-def main() -> None:
+def main(*revisions: str) -> None:
     """Print a table per tree."""
-    with tempfile.TemporaryDirectory() as place, trees(sys.argv[1:], Path(place)) as known:
+    with tempfile.TemporaryDirectory() as place, trees(revisions, Path(place)) as known:
         data = Path(place) / "data"
         cpu_seconds(ROOT, f"horizon simulate --seed 1 -o {data}")
         for name, tree in known.items():
@@ -93,4 +93,4 @@ def watched(tree: Path, words: str, target: Path) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -106,10 +106,8 @@ def measure(python: str) -> dict[str, dict[str, Any]]:
     return {"howsure": own, **json.loads(asked.stdout.rpartition("@@")[2])}
 
 
-def main() -> None:
-    if len(sys.argv) != 2:
-        raise SystemExit("python -m benchmarks.peers PYTHON: an interpreter with evalstats and evalsig.")
-    found = measure(sys.argv[1])
+def main(python: str) -> None:
+    found = measure(python)
     for label in cases():
         print(f"\n{label}")
         for package, by_case in found.items():
@@ -126,4 +124,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -24,9 +24,9 @@ VERBS = {
 }
 
 
-def main() -> None:
+def main(*revisions: str) -> None:
     """Print one line per verb and tree."""
-    with tempfile.TemporaryDirectory() as place, trees(sys.argv[1:], Path(place)) as known:
+    with tempfile.TemporaryDirectory() as place, trees(revisions, Path(place)) as known:
         data = Path(place) / "data"
         cpu_seconds(ROOT, f"horizon simulate --seed 1 -o {data}")
         print(f"{'verb':18} {'tree':10} {'without -o':>10} {'with -o':>10} {'ratio':>6} {'files':>6}")
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 @contextmanager
-def trees(revisions: list[str], place: Path) -> Iterator[dict[str, Path]]:
+def trees(revisions: tuple[str, ...], place: Path) -> Iterator[dict[str, Path]]:
     """The folders of this tree and of revisions of it, by name."""
     known = {}
     for revision in revisions:
@@ -67,4 +67,4 @@ def cpu_seconds(tree: Path, words: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -17,7 +17,11 @@ def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            import difflib
+
+            like = difflib.get_close_matches(name, homes, n=1)
+            hint = f". Did you mean {like[0]!r}?" if like else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         home = homes[name]
         if not home:
             return importlib.import_module(f"{package}.{name}")

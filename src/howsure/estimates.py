@@ -134,9 +134,14 @@ class Estimate:
         return told
 
     def __str__(self) -> str:
-        return self._text(self.decimals())
+        return self.text(self.decimals())
 
-    def _text(self, digits: int) -> str:
+    def text(self, digits: int) -> str:
+        """As it prints, with this many decimals.
+
+        >>> print(Estimate(2, 1, 4).text(0))
+        2 [1, 4]
+        """
         if self.value is None:
             return self.state.replace("_", " ") + (f" ({self.reason})" if self.reason else "")
         edge = {"below_range": "< ", "above_range": "> "}.get(self.state, "")
@@ -161,7 +166,7 @@ class Estimate:
         # a threshold such as 0.7 cannot be compared with [-1.0, 1.0]
         least = max(len(f"{threshold:g}".partition(".")[2]), 2 if 0 < abs(threshold) < 1 else 0)
         digits = max(self.decimals(), least)
-        return self._text(_decimals_apart(digits, threshold, (self.value, self.low, self.high)))
+        return self.text(_decimals_apart(digits, threshold, (self.value, self.low, self.high)))
 
     def decimals(self) -> int:
         """As many as make the interval at least eight steps wide, or three digits of the value itself.

@@ -1,11 +1,14 @@
 """The root command: quick, grouped, and honest about what went wrong."""
 
+import operator
 import subprocess
 import sys
 
 import pytest
+import typer
 
-from howsure.cli.app import PANELS
+import howsure
+from howsure.cli.app import PANELS, app
 
 VERBS = [name for verbs in PANELS.values() for name in verbs]
 
@@ -47,3 +50,35 @@ def test_a_missing_file_is_told_in_one_line(command):
     assert told.returncode == 2
     assert told.stderr == "howsure: nowhere.jsonl: no such file.\n"
     assert told.stdout == ""
+
+
+# One number here, several with commas there; a number or a file of folds: the same meaning.
+SEVERAL = {"--folds", "--learners", "--tasks"}
+TWO_TYPES = {"--planned", "--scale"}  # to be renamed; no new ones
+
+
+def options(command, path=()):
+    """Every option of every verb: the verb, the option's name, and the type of its values."""
+    for parameter in command.params:
+        if parameter.opts[-1].startswith("--"):
+            kind = str(parameter.type_descriptor.annotation).removeprefix("list[").removesuffix("]")
+            yield " ".join(path), parameter.opts[-1], kind.removeprefix("<class '").removesuffix("'>")
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from options(command.get_command(None, name), (*path, name))
+
+
+def test_an_option_has_one_type_in_all_verbs():
+    kinds = {}
+    for verb, option, kind in options(typer.main.get_command(app)):
+        kinds.setdefault(option, {}).setdefault(kind, verb)
+    assert len(kinds) > 200
+    several = {option: verbs for option, verbs in kinds.items() if len(verbs) > 1 and option not in SEVERAL}
+    assert set(several) == TWO_TYPES, several
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("sumary", "summary"), ("stitch.fitt", "fit"), ("horizon.atempts", "attempts")]
+)
+def test_a_misspelt_name_in_python_gets_a_suggestion(name, meant):
+    with pytest.raises(AttributeError, match=f"Did you mean '{meant}'"):
+        operator.attrgetter(name)(howsure)

@@ -27,7 +27,7 @@ def test_it_says_what_is_here_and_mends_the_cache(tmp_path):
 
 
 def test_a_cluster_that_is_not_there_fails(tmp_path):
-    done = doctor("--cluster", "tcp://127.0.0.1:9", PYTHONIOENCODING="ascii")
+    done = doctor("--scheduler", "tcp://127.0.0.1:9", PYTHONIOENCODING="ascii")
     assert done.returncode == 1
     assert "fail  cluster               No Dask scheduler answers at tcp://127.0.0.1:9" in done.stdout
     assert "note  encoding              standard output is ascii" in done.stdout

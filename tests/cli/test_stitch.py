@@ -177,12 +177,12 @@ def test_two_models_may_fix_the_scale():
 
 def test_chosen_models_are_compared_with_each_other():
     chosen = ("ember-10.2", "cobalt-4.1", "dune-3.0")
-    named = [part for name in chosen for part in ("--pairs", name)]
+    named = [part for name in chosen for part in ("--compare", name)]
     pairs = json.loads(run("fit", EXAMPLES / "scores.csv", "--replicates", 30, "--json", *named).stdout)["pairs"]
     assert len(pairs) == 3
     assert {pair["a"] for pair in pairs} | {pair["b"] for pair in pairs} == set(chosen)
     assert all(pair["difference_low"] < pair["difference"] < pair["difference_high"] for pair in pairs)
-    assert "No model" in refused("fit", EXAMPLES / "scores.csv", "--replicates", 0, "--json", "--pairs", "nobody")
+    assert "No model" in refused("fit", EXAMPLES / "scores.csv", "--replicates", 0, "--json", "--compare", "nobody")
 
 
 def test_choices_of_scores_reach_the_fit(tmp_path):
@@ -259,7 +259,7 @@ def test_the_next_benchmark_is_one_the_model_lacks(folder):
 
 def test_forecast(folder, tmp_path):
     text = told(
-        "forecast", folder, "--cutoff-date", "2025-05-01", "--forecast-years", 1, "--reach", 0.8, "-o", tmp_path
+        "forecast", folder, "--cutoff-date", "2025-05-01", "--forecast-years", 1, "--saturation", 0.8, "-o", tmp_path
     )
     assert "The frontier rises by " in text
     assert "When the frontier scores 80%" in text

@@ -246,7 +246,7 @@ def test_python_and_command_say_the_same(command, tmp_path):
 
 
 def test_it_is_rarely_wrong_on_a_simulated_bank():
-    found = gate_coverage(n_pairs=1500, designs=[(30, 1), (60, 3)], margins=[0.05], seed=1)
+    found = gate_coverage(n_simulations=1500, designs=[(30, 1), (60, 3)], margins=[0.05], seed=1)
     for row in found.rows:
         assert row.false_ship <= 0.05 + 3 * 0.0056
         assert row.false_block <= 0.05 + 3 * 0.0056
@@ -258,7 +258,7 @@ def test_it_is_rarely_wrong_on_a_simulated_bank():
 def test_it_is_rarely_wrong_on_real_banks():
     names = {"subject": "model", "task": "example_id", "domain": "benchmark_id", "n": "count", "n_success": "correct"}
     banks = [Attempts(path, rename=names) for path in sorted(BANKS.glob("*.csv"))]
-    found = gate_coverage(banks, n_pairs=1000, designs=[(30, 1), (30, 5), (100, 1), (100, 5)], margins=[0.02])
+    found = gate_coverage(banks, n_simulations=1000, designs=[(30, 1), (30, 5), (100, 1), (100, 5)], margins=[0.02])
     assert len(found.rows) == 12
     for row in found.rows:
         assert row.false_ship <= 0.05 + 3 * row.monte_carlo_se

@@ -11,7 +11,7 @@ SMALL = ("--n-tasks", "20", "--learners", "8", "--attempts", "5", "--runs", "4")
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, command):
     folder = tmp_path_factory.mktemp("runs")
-    told = command("horizon", "simulate", "-o", folder, "--like", "1.5", "--like", "3", *SMALL)
+    told = command("horizon", "simulate", "-o", folder, "--novice-attempt", "1.5", "--novice-attempt", "3", *SMALL)
     assert told.returncode == 0, told.stderr
     assert "like-attempt-1.5" in told.stdout
     return folder / "runs.jsonl"
@@ -76,8 +76,8 @@ def test_runs_without_people_say_what_is_missing(tmp_path, command, runs):
 def test_simulate_needs_a_folder_and_attempts_from_one(command, tmp_path):
     told = command("horizon", "simulate")
     assert (told.returncode, "add -o DIR" in told.stderr) == (2, True)
-    told = command("horizon", "simulate", "-o", tmp_path, "--like", "0.5")
-    assert (told.returncode, "from 1 up" in told.stderr) == (2, True)
+    told = command("horizon", "simulate", "-o", tmp_path, "--novice-attempt", "0.5")
+    assert (told.returncode, "begins at 1" in told.stderr) == (2, True)
 
 
 def test_size_prints_the_cheapest_design(tmp_path, command):

@@ -94,4 +94,4 @@ def history():
 
 @example(GateCoverage)
 def gate_coverage():
-    return howsure.evals.gate_coverage(n_pairs=20, designs=[(30, 1)], seed=1)
+    return howsure.evals.gate_coverage(n_simulations=20, designs=[(30, 1)], seed=1)

@@ -15,6 +15,7 @@ import pytest
 
 import howsure
 from howsure.results import Result
+from howsure.results.base import readable
 from howsure.results.schemas import schema_of
 
 from .registry import EXAMPLES
@@ -105,6 +106,28 @@ def test_repr_is_short_and_html_shows_the_table(result):
     assert shown.startswith("<table>")
     assert shown.count("<tr>") <= 22
     assert "nan" not in shown.lower().split(">")[0]
+
+
+def test_readable_tables_show_whole_numbers_and_open_ends_and_no_empty_columns():
+    frame = pl.DataFrame(
+        {
+            "model": ["a", "b"],
+            "rank": [1.0, 2.0],
+            "rank_low": [1.0, 1.0],
+            "rank_high": [2.0, 3.0],
+            "minutes": [10.0, 20.0],
+            "minutes_low": [5.0, 9.0],
+            "minutes_high": [16.0, 480.0],
+            "minutes_high_state": ["ok", "above_range"],
+            "interval_state": ["ok", "ok"],
+            "cost": [None, None],
+            "reason": ["", ""],
+        }
+    )
+    shown = readable(frame)
+    assert shown.columns == ["model", "rank", "minutes"]
+    assert shown["rank"].to_list() == ["1 [1, 2]", "2 [1, 3]"]
+    assert shown["minutes"].to_list() == ["10 [5, 16]", "20 [9, >480]"]
 
 
 @pytest.fixture(scope="module")

@@ -188,7 +188,7 @@ PATHS = [
     Case("an unknown ending", "x.xlsx", S, ("x.xlsx: unknown ending", ".csv", ".parquet")),
     Case("no ending", "x", S, ("unknown ending",)),
     Case("no input", "x.csv", S, ("No input was given",), lambda path: Scores([])),
-    Case("a number for a table", "x.csv", S, ("polars, pandas or pyarrow", "this is a int"), lambda path: Scores(5)),
+    Case("a number for a table", "x.csv", S, ("polars, pandas or pyarrow", "this is of type int"), lambda path: Scores(5)),
     Case("a file no source knows", "x.docx", "PK", ("x.docx: not recognised", "--source"), read),
     Case("an unknown source", "x.csv", S, ("No source called 'epok'", "mean 'epoch'"), read, {"source_name": "epok"}, OptionError),
     Case("an option that means nothing here", "x.csv", S + "m,b,1\n", ("--scorer means nothing to files input",), read, {"scorer": "x"}, OptionError),

@@ -51,7 +51,7 @@ def test_json_alone_on_standard_output(desk, command, tmp_path):
         (["--order", "TECH"], 'write it as "TECH > ANAL'),
         (["--design", "crossed"], "No design called 'crossed'"),
         (["--criteria", "none.yaml"], "none.yaml"),
-        (["--raters", "ratings.csv"], "rater 'r01' is there"),
+        (["--rater-table", "ratings.csv"], "rater 'r01' is there"),
         (["--model-scores", "raters.csv"], "no column 'item'"),
     ],
 )

@@ -84,6 +84,10 @@ class Chart:
 
         return save_chart(self, path)
 
+    def __repr__(self) -> str:
+        title = self._parts.get("title", "")
+        return f"<Chart: {title.get('text', '') if isinstance(title, dict) else title}>"
+
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from howsure.charts.export import to_spec
         from howsure.charts.pictures import svg

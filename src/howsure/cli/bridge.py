@@ -43,7 +43,9 @@ def track(
             show_default=False,
         ),
     ] = None,
-    definition: Annotated[list[str], typer.Option(help="matching, regression or irt; may be repeated.")] = ["matching"],  # noqa: B006
+    definition: Annotated[
+        str, typer.Option(help="matching, regression or irt; several with commas; all.")
+    ] = "matching",
     replicates: Annotated[int, typer.Option(min=0, help="Bootstrap replicates for the intervals.")] = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -53,6 +55,7 @@ def track(
     Writes attempts.csv (the games as attempts at learning), horizons.csv, horizons.json, the charts and a report.
     """
     from howsure.bridges.games import learning_attempts, track_horizons
+    from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
     from howsure.track.running.reading import read_samples
 
     samples = read_samples(inputs)
@@ -60,7 +63,7 @@ def track(
         found = track_horizons(
             samples,
             min_turns=min_turns,
-            definitions=definition,
+            definitions=DEFINITIONS if definition == "all" else definition.split(","),
             n_replicates=replicates,
             level=level,
             seed=seed,

@@ -39,7 +39,8 @@ def coverage(
     sequences: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of real item banks: errors and savings of evals that stop when they know.", show_default=False
+            help="Folder of real item banks: errors and savings of evals that stop as soon as the answer is clear.",
+            show_default=False,
         ),
     ] = None,
     level: Level = 0.95,

@@ -36,7 +36,7 @@ def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help="Without Inspect, and with fewer bootstrap replicates.")
     ] = False,
-    coverage: Annotated[
+    simulations: Annotated[
         int | None,
         typer.Option(
             min=1,
@@ -50,15 +50,15 @@ def demo(
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
-    """The tour: a simulated world with a known truth, every estimate beside it, in one report that opens offline.
+    """A tour on simulated data: every estimate beside its true value, in one report that opens offline.
 
     Writes report.html, true_values.csv (every estimate with its true value) and a folder of tables for each instrument.
     """
     console = Console(is_quiet=quiet, is_json=json)
-    if coverage:
+    if simulations:
         if epoch or quick or show:
-            raise OptionError("--coverage goes with --seed, --level and -o; leave out --epoch, --quick and --open.")
-        _cover(coverage, seed, level, out, console)
+            raise OptionError("--simulations goes with --seed, --level and -o; leave out --epoch, --quick and --open.")
+        _cover(simulations, seed, level, out, console)
     else:
         _tour(out or Path("demo"), seed, level, epoch, console, is_quick=quick, is_shown=show)
 

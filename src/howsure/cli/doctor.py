@@ -55,7 +55,7 @@ class DoctorCheck:
 @app.command(epilog="Example: howsure doctor")
 @verb
 def doctor(
-    cluster: Annotated[
+    scheduler: Annotated[
         str | None, typer.Option(help="Also ask this Dask scheduler, as in tcp://host:8786.", show_default=False)
     ] = None,
     json: Annotated[
@@ -67,8 +67,8 @@ def doctor(
     Damaged caches are repaired. "note" marks what is missing but not needed by every verb; exit code 1 says that something fails.
     """
     checks = [*_versions(), _encoding(), *_disk(), _charts(), _kernels(), *_extras(), _browser()]
-    if cluster:
-        checks.append(_cluster(cluster))
+    if scheduler:
+        checks.append(_cluster(scheduler))
     console = Console(is_json=json)
     for check in checks:
         console.say(f"{check.state:<5} {check.name:<21} {check.message}")

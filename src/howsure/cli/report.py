@@ -33,7 +33,7 @@ def report(
 ) -> None:
     """Saved results of any instruments, in one page that opens offline.
 
-    The front says in plain sentences what was found and what is not yet known; each result is a section; settings, seeds and digests stand at the
+    The first page says in plain sentences what was found and what is not yet known. Each result is a section; settings, seeds and digests are at the
     end.
     """
     import datetime

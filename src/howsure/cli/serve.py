@@ -46,7 +46,7 @@ class FieldingOptions:
         float,
         typer.Option(
             min=1,
-            help="An unfinished place is given to somebody else after so many minutes without a sign of life.",
+            help="An unfinished place is given to somebody else after so many minutes without activity.",
             rich_help_panel="People from a platform",
         ),
     ] = 60
@@ -54,7 +54,7 @@ class FieldingOptions:
         int,
         typer.Option(
             min=1,
-            help="Unfinished places that one network address may hold, as a class room behind one does.",
+            help="Largest number of unfinished places per network address; people in one classroom may share an address.",
             rich_help_panel="People from a platform",
         ),
     ] = 40
@@ -107,7 +107,7 @@ def serve(
     rater's. With --open there is one link for a platform such as Prolific: people bring their id, get the next page, and a code at the end.
 
     This speaks plain HTTP on this machine. For people elsewhere put a proxy with TLS in front of it (one line of Caddy:
-    `reverse_proxy 127.0.0.1:8000`), pass its address as --url, and keep its access log private, for links are secrets.
+    `reverse_proxy 127.0.0.1:8000`), pass its address as --url, and keep its access log private, because links are secrets.
     """
     need("starlette", "serve", "howsure serve")
     need("uvicorn", "serve", "howsure serve")

@@ -119,7 +119,8 @@ def fit(
     pairs: Annotated[
         list[str] | None,
         typer.Option(
-            help="Models to compare with each other in pairs.csv; repeat it. [default: neighbours in rank]",
+            "--compare",
+            help="Models to compare with each other in pairs.csv; may be repeated. [default: neighbours in rank]",
             show_default=False,
         ),
     ] = None,
@@ -271,7 +272,7 @@ def traits(
     seed: Seed = 0,
     scheduler: Scheduler = None,
 ) -> None:
-    """Is there a second dimension, and does it pay?
+    """Is there a second dimension, and does it improve predictions?
 
     Loadings and traits of a fit in two dimensions with intervals, a proposed name, held-out errors beside those of one dimension, and whether it is the same over organisations and time.
     Writes traits_benchmarks.csv, traits_models.csv, traits_validation.csv, traits_invariance.csv, traits.json, the charts and a report.

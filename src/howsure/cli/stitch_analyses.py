@@ -131,16 +131,18 @@ def forecast(
     cutoff_date: Annotated[
         str, typer.Option(help="Validate with a refit on the scores from before this day.")
     ] = "2024-07-01",
-    reach: Annotated[float, typer.Option(help="A benchmark is saturated where the frontier scores this.")] = 0.5,
+    reach: Annotated[
+        float, typer.Option("--saturation", help="A benchmark is saturated where the frontier scores this.")
+    ] = 0.5,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
     """Forecast of the frontier, with its uncertainty.
 
     The best model by each month never falls below today's best; its interval includes the uncertainty of the capabilities. The validation compares earlier forecasts with
-    what came, at each distance, beside the line and "no change".
+    what happened, for each number of months ahead, next to a line and "no change".
 
-    Writes forecast.csv, frontier.csv, saturation.csv, validation_horizons.csv and more of it, forecast.json and the charts.
+    Writes forecast.csv, frontier.csv, saturation.csv, validation_horizons.csv and further validation tables, forecast.json and the charts.
     """
     import polars as pl
 

@@ -59,7 +59,7 @@ class Fitting:
     reference: Annotated[
         str | None,
         _option(
-            "What holds the unit in refits: all (mean and spread of all models), none (the anchor), a file of models, or an earlier FIT. [default: the preset's]"
+            "What fixes the unit in refits: all (mean and spread of all models), none (the anchor), a file of models, or an earlier FIT. [default: the preset's]"
         ),
     ] = None
     min_benchmarks: Annotated[int, _option("Exclude models on fewer benchmarks.", min=1, show_default=True)] = 4

@@ -39,7 +39,7 @@ class GateCoverageRow:
     n_items: int
     n_repeats: int
     margin: float
-    n_pairs: int
+    n_simulations: int
     false_ship: float
     false_block: float
     true_ship: float
@@ -76,7 +76,7 @@ def gate_coverage(
     *,
     margins: Sequence[float] = (0.02, 0.05),
     designs: Sequence[tuple[int, int]] = DESIGNS,
-    n_pairs: int = 10_000,
+    n_simulations: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -95,7 +95,7 @@ def gate_coverage(
         Margins of the gate.
     designs : sequence of (items, repeats)
         Designs of the evals.
-    n_pairs : int, default 10,000
+    n_simulations : int, default 10,000
         Pairs per row and question.
     level : float, default 0.95
         Of the one-sided limits.
@@ -115,28 +115,28 @@ def gate_coverage(
     for done, (name, rate, (n_items, n_repeats), margin) in enumerate(cells, 1):
         rng = np.random.default_rng([seed, done])
         world = _World(rate, n_items, n_repeats, level, rng)
-        at_margin = world.verdicts(n_pairs, margin, world.drops_of(margin))
-        same = world.verdicts(n_pairs, margin, world.no_drop)
-        worse = world.verdicts(n_pairs, margin, world.planned_at(margin))
+        at_margin = world.verdicts(n_simulations, margin, world.drops_of(margin))
+        same = world.verdicts(n_simulations, margin, world.no_drop)
+        worse = world.verdicts(n_simulations, margin, world.planned_at(margin))
         rows.append(
             GateCoverageRow(
                 bank=name,
                 n_items=n_items,
                 n_repeats=n_repeats,
                 margin=margin,
-                n_pairs=n_pairs,
+                n_simulations=n_simulations,
                 false_ship=at_margin["ship"],
                 false_block=same["block"],
                 true_ship=same["ship"],
                 cannot_tell=same["cannot tell"],
                 planned_drop=worse["drop"],
                 true_block=worse["block"],
-                monte_carlo_se=float(np.sqrt((1 - level) * level / n_pairs)),
+                monte_carlo_se=float(np.sqrt((1 - level) * level / n_simulations)),
             )
         )
         if progress:
             progress(done, len(cells))
-    settings: dict[str, Any] = {"n_pairs": n_pairs, "level": level, "margins": list(margins)}
+    settings: dict[str, Any] = {"n_simulations": n_simulations, "level": level, "margins": list(margins)}
     return GateCoverage(rows=tuple(rows), provenance=Provenance(settings, seed=seed))
 
 
@@ -168,11 +168,13 @@ class _World:
         )
         self.means = self.rates.mean(1)
 
-    def verdicts(self, n_pairs: int, margin: float, pairs: Callable[[int], tuple[Floats, Floats]]) -> dict[str, float]:
+    def verdicts(
+        self, n_simulations: int, margin: float, pairs: Callable[[int], tuple[Floats, Floats]]
+    ) -> dict[str, float]:
         """Shares of verdicts over pairs of rates (base, candidate)."""
         ship = block = drop = 0.0
-        for start in range(0, n_pairs, _BLOCK):
-            size = min(_BLOCK, n_pairs - start)
+        for start in range(0, n_simulations, _BLOCK):
+            size = min(_BLOCK, n_simulations - start)
             base, candidate = pairs(size)
             items = self.rng.integers(0, base.shape[1], (size, self.n))
             scores = [self.rng.binomial(self.k, np.take_along_axis(one, items, 1)) for one in (candidate, base)]
@@ -181,8 +183,8 @@ class _World:
             ship += is_shipped.sum()
             block += (is_worse & ~is_shipped).sum()
             drop += float((base - candidate).mean(1).sum())
-        shares = {"ship": ship / n_pairs, "block": block / n_pairs, "drop": drop / n_pairs}
-        return shares | {"cannot tell": (n_pairs - ship - block) / n_pairs}
+        shares = {"ship": ship / n_simulations, "block": block / n_simulations, "drop": drop / n_simulations}
+        return shares | {"cannot tell": (n_simulations - ship - block) / n_simulations}
 
     def _limits(self, difference: Floats, margin: float, scores: Sequence[Any]) -> tuple[Any, Any]:
         """Whether the lower limit is above −margin, and whether the upper one is below 0, as `gate` has them."""

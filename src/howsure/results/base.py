@@ -200,23 +200,46 @@ def _drawn_once(draw: Callable[[Any], Mapping[str, Chart]]) -> Callable[[Any], M
 def readable(frame: pl.DataFrame) -> pl.DataFrame:
     """A table as text for people: ``x``, ``x_low``, ``x_high`` and ``x_state`` become one column ``x``, such as 0.78 [0.73, 0.83].
 
+    Columns without any value, and states that are all ``ok``, are not shown.
+
     Parameters
     ----------
     frame : polars.DataFrame
         A table whose estimates follow the rule of `columns_of`.
     """
     estimates = [name for name in frame.columns if {f"{name}_low", f"{name}_high"} <= set(frame.columns)]
-    ends = {f"{name}{end}" for name in estimates for end in ("_low", "_high", "_state")}
-    shown = [name for name in frame.columns if name not in ends]
-    rows = [[_cell(row, name, is_estimate=name in estimates) for name in shown] for row in frame.iter_rows(named=True)]
+    ends = {f"{name}{end}" for name in estimates for end in ("_low", "_high", "_state", "_low_state", "_high_state")}
+    shown = [name for name in frame.columns if name not in ends and _says_something(frame[name])]
+    counts = {name for name in estimates if _is_whole(frame.select(name, f"{name}_low", f"{name}_high"))}
+    rows = [
+        [_cell(row, name, is_estimate=name in estimates, is_count=name in counts) for name in shown]
+        for row in frame.iter_rows(named=True)
+    ]
     return pl.DataFrame(rows, schema=dict.fromkeys(shown, pl.String), orient="row")
 
 
-def _cell(row: Mapping[str, Any], name: str, *, is_estimate: bool) -> str:
+def _says_something(column: pl.Series) -> bool:
+    """Whether a column has a value, or, where it has states, one other than ok."""
+    nothing = ("ok",) if column.name.endswith("_state") else ("",)
+    return column.is_empty() or any(value is not None and value not in nothing for value in column)
+
+
+def _is_whole(columns: pl.DataFrame) -> bool:
+    """Whether all numbers are whole, as ranks are."""
+    values = [value for row in columns.iter_rows() for value in row if value is not None]
+    return all(isinstance(value, int) or float(value).is_integer() for value in values)
+
+
+def _cell(row: Mapping[str, Any], name: str, *, is_estimate: bool, is_count: bool) -> str:
     value = row[name]
     if is_estimate:
-        state: State = row.get(f"{name}_state") or ("undefined" if value is None else "ok")
-        return str(Estimate(value, row[f"{name}_low"], row[f"{name}_high"], state=state))
+        states: dict[str, State] = {
+            "state": row.get(f"{name}_state") or ("undefined" if value is None else "ok"),
+            "low_state": row.get(f"{name}_low_state") or "ok",
+            "high_state": row.get(f"{name}_high_state") or "ok",
+        }
+        estimate = Estimate(value, row[f"{name}_low"], row[f"{name}_high"], **states)
+        return estimate.text(0) if is_count else str(estimate)
     if value is None:
         return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -441,7 +441,7 @@ def _frame(rows: Rows) -> pl.LazyFrame:
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         raise InputError(f"The {module} table cannot be read: {_first_line(error)}.") from None
     raise InputError(
-        f"A table is made from polars, pandas or pyarrow, or from a file's path; this is a {type(rows).__name__}."
+        f"A table is made from polars, pandas or pyarrow, or from a file's path; this is of type {type(rows).__name__}."
     )
 
 

@@ -61,7 +61,7 @@ def check(
 ) -> None:
     """Does a claim hold under every defensible analysis of the data?
 
-    First the list of choices is printed, then the verdict of each claim: holds in all, holds in most (and what it turns on), does not hold, or cannot
+    First the list of choices is printed, then the verdict of each claim: holds in all, holds in most (and which choice changes it), does not hold, or cannot
     tell. Writes claims.csv, specifications.csv, effects.csv, interactions.csv, tipping_points.csv, choices.csv, claims.json, the charts and
     claims_report.html. With -o, finished fits of capability scales are kept in the folder `unfinished` there until the end: after an interruption the same
     command goes on from them.

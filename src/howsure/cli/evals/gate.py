@@ -40,7 +40,7 @@ def gate(
     suite: Annotated[
         Path | None, typer.Option(help="YAML: which evals are judged, with margins of their own.", show_default=False)
     ] = None,
-    level: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of each one-sided limit.")] = 0.95,
+    level: Annotated[float, typer.Option(min=0.5, max=0.999, help="Confidence level of each one-sided limit.")] = 0.95,
     cluster: Cluster = "task",
     cannot_tell: Annotated[
         str | None,
@@ -59,21 +59,23 @@ def gate(
     coverage: Annotated[
         bool, typer.Option("--coverage", help="Measure how often the gate is wrong, on item banks (n, n_success).")
     ] = False,
-    pairs: Annotated[int, typer.Option(min=10, help="With --coverage: pairs of models per row.")] = 10_000,
+    simulations: Annotated[
+        int, typer.Option(min=10, help="With --coverage: simulated pairs of models per row.")
+    ] = 10_000,
     seed: Seed = 0,
 ) -> None:
     """Ship, block or cannot tell: may the candidate replace the base?
 
     Ship: the lower limit of the one-sided interval of candidate − base is above −margin, on every eval. Block: not ship, and the upper limit is
-    below 0, on one eval (Holm-corrected). Otherwise the data cannot tell, and it says what would decide.
+    below 0, on one eval (Holm-corrected). Otherwise the data cannot tell, and the output says what would decide.
 
-    Exit codes: 0 ship, 1 block, 3 cannot tell, 2 something to correct, 70 an unexpected error. Writes gate.csv, gate.json, the chart and a
+    Exit codes: 0 ship, 1 block, 3 cannot tell, 2 an error that you can correct, 70 an unexpected error. Writes gate.csv, gate.json, the chart and a
     report; with --history also the trend over commits. Where GITHUB_STEP_SUMMARY is set, the Markdown is added to that file.
     """
     if cannot_tell not in (None, "ship", "block"):
         raise OptionError.unknown("way to end", str(cannot_tell), ("ship", "block"))
     if coverage:
-        return _coverage(inputs or [], reading, output, pairs, level, seed, margin)
+        return _coverage(inputs or [], reading, output, simulations, level, seed, margin)
     if history and not inputs:
         return _show_history(history, output)
     if len(inputs or []) != 2:
@@ -138,7 +140,7 @@ def _print(result: GateDecision, output: Output, level: float) -> None:
 
 
 def _coverage(
-    inputs: list[str], reading: Reading, output: Output, pairs: int, level: float, seed: int, margin: float
+    inputs: list[str], reading: Reading, output: Output, simulations: int, level: float, seed: int, margin: float
 ) -> None:
     import polars as pl
 
@@ -154,7 +156,9 @@ def _coverage(
     ]
     margins = sorted({margin, 0.05})
     with progress_bar("simulating", output.console) as progress:
-        result = gate_coverage(named or None, n_pairs=pairs, level=level, seed=seed, margins=margins, progress=progress)
+        result = gate_coverage(
+            named or None, n_simulations=simulations, level=level, seed=seed, margins=margins, progress=progress
+        )
     rows = [
         (r.bank, f"{r.n_items} × {r.n_repeats}", f"{r.margin:g}", f"{r.false_ship:.3f}", f"{r.false_block:.3f}", f"{r.true_ship:.2f}", f"{r.cannot_tell:.2f}", f"{r.planned_drop:.3f}", f"{r.true_block:.2f}")
         for r in result.rows
@@ -170,7 +174,7 @@ def _coverage(
     )
     columns = (*columns, "planned drop", "blocks at it")
     caption = (
-        f"{pairs:,} pairs per number, seed {seed}. False ships: at a true drop equal to the margin. False blocks: base and candidate are the same model "
+        f"{simulations:,} pairs per number, seed {seed}. False ships: at a true drop equal to the margin. False blocks: base and candidate are the same model "
         f"(A/A). Both shall be at most {1 - level:.0%} (Monte Carlo standard error {result.rows[0].monte_carlo_se:.4f}). Planned drop: what a plan with 80 % "
         "power gives, at least the margin."
     )

@@ -37,7 +37,7 @@ def leaderboard(
 
     All pairs are tested together, so the probability of any wrong order is at most 5 %. Tier 1 are the models that no model is
     significantly better than: it contains the best one. Takes attempts, or published scores (model, benchmark, score): without
-    the number of items, the smallest number that gives the rounded percentages is used, and said. Writes leaderboard.csv,
+    the number of items, the smallest number that gives the rounded percentages is used, and a note says so. Writes leaderboard.csv,
     leaderboard_pairs.csv, leaderboard.json, the charts and a report.
     """
     from howsure.evals.leaderboards import leaderboard as rank

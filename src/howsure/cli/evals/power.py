@@ -25,11 +25,15 @@ def power(
     ] = None,
     effect: Annotated[float, typer.Option(help="The smallest true difference that matters.")] = 0.05,
     items: Annotated[
-        int | None, typer.Option("--n-items", min=2, help="Items at hand: what can they show?", show_default=False)
+        int | None,
+        typer.Option(
+            "--n-items",
+            min=2,
+            help="Number of items that you have: also print the detectable difference and the power.",
+            show_default=False,
+        ),
     ] = None,
-    target: Annotated[
-        float, typer.Option("--power", help="Probability with which the difference shall be detected.")
-    ] = 0.8,
+    target: Annotated[float, typer.Option("--power", help="Probability of detecting the difference.")] = 0.8,
     level: Level = 0.95,
     accuracy: Annotated[float, typer.Option(help="Without a pilot: accuracy of the weaker model.")] = 0.7,
     correlation: Annotated[
@@ -38,7 +42,7 @@ def power(
     share_between: Annotated[
         float, typer.Option(help="Without a pilot: share of a score's variance between items, not between repeats.")
     ] = 0.5,
-    a: Annotated[str | None, typer.Option(help="With a pilot: this subject …", show_default=False)] = None,
+    a: Annotated[str | None, typer.Option(help="With a pilot: this model …", show_default=False)] = None,
     b: Annotated[str | None, typer.Option(help="… and this one.", show_default=False)] = None,
     cluster: Cluster = "task",
     assurance: Annotated[

@@ -34,9 +34,11 @@ def summary(
     items: ItemsAre = "sampled",
     weights: Weights = "evals",
     level: Level = 0.95,
-    model: Annotated[
+    mixed_model: Annotated[
         bool,
-        typer.Option("--model", help="Add one model of all scores: variance shares, and means pooled over evals."),
+        typer.Option(
+            "--mixed-model", help="Add a mixed model of all scores: variance shares, and means pooled over evals."
+        ),
     ] = False,
 ) -> None:
     """Mean score of each model, with intervals over clusters of attempts.
@@ -58,7 +60,7 @@ def summary(
     ]
     columns = ("subject", "task", f"mean [{level:.0%}]", "attempts", "items", "clusters", "design effect")
     output.console.table("Mean score", columns, rows, estimands(result.rows, cluster, items))
-    if model:
+    if mixed_model:
         from howsure.evals.pooling import pooled_means
 
         pooled = pooled_means(attempts, cluster=cluster, weights=weights, level=level)

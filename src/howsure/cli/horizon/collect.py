@@ -33,7 +33,7 @@ def collect(
 ) -> None:
     """Novices' files → a table of attempts, scored by the tasks themselves.
 
-    Digests are verified; duplicates and strangers are refused, each with its reason. Writes attempts.csv and runs.jsonl (for the other verbs), learners.csv,
+    Digests are verified; duplicates and files of other pages are refused, each with its reason. Writes attempts.csv and runs.jsonl (for the other verbs), learners.csv,
     review.csv (texts that somebody has to read) and novices.json.
     """
     from howsure.horizon.novices.answers import collect_novices

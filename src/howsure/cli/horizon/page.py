@@ -51,9 +51,9 @@ def page(
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no notes.")] = False,
 ) -> None:
-    """The page on which people attempt tasks several times, and are told after each answer whether it was right.
+    """A page on which people attempt tasks several times and learn after each answer whether it was right.
 
-    One HTML file that needs no network. Beside it lies the key that says which tasks it shows; keep it, answers cannot be scored without. Mail
+    One HTML file that needs no network. Beside it is the key, which says which tasks it shows. Keep it: answers cannot be scored without it. Mail
     the page, or hand it out with `howsure serve`; `howsure horizon collect` reads what comes back. With --timed each task is done once, until the answer is right or the person gives up:
     `howsure horizon baselines` and `howsure horizon time --human-times people` take these times.
     """

@@ -22,18 +22,23 @@ def simulate(
     tasks: Annotated[
         Path | None,
         typer.Option(
-            help="A suite that `howsure horizon tasks` wrote; without it, tasks are simulated.", show_default=False
+            "--suite",
+            help="Tasks that `howsure horizon tasks` wrote; without them, tasks are simulated.",
+            show_default=False,
         ),
     ] = None,
     n_tasks: Annotated[int, typer.Option("--n-tasks", min=1, help="Number of tasks to simulate.")] = 100,
-    suite: Annotated[str, typer.Option(help="Difficulty of the simulated tasks: mixed, easy or hard.")] = "mixed",
+    suite: Annotated[
+        str, typer.Option("--difficulty", help="Difficulty of the simulated tasks: mixed, easy or hard.")
+    ] = "mixed",
     learners: Annotated[int, typer.Option(min=1, help="Number of novices.")] = 50,
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per novice and task.")] = 10,
     runs: Annotated[int, typer.Option(min=1, help="Runs per model and task.")] = 20,
     like: Annotated[
         list[float] | None,
         typer.Option(
-            help="Instead of three models: one that behaves like novices on this attempt. Repeatable.",
+            "--novice-attempt",
+            help="Instead of three models: one that does as well as novices on this attempt; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -59,7 +64,7 @@ def simulate(
     if not output.out:
         raise OptionError("The runs need a folder: add -o DIR.")
     if any(attempt < 1 for attempt in like or ()):
-        raise OptionError("--like is an attempt, from 1 up.")
+        raise OptionError("--novice-attempt begins at 1.")
     if tasks:
         from howsure.horizon.task_bank import read_tasks
 

@@ -35,7 +35,7 @@ def size(
     ] = None,
     attempts: Annotated[int, typer.Option(min=2, help="Attempts per novice and task.")] = 10,
     runs: Annotated[int, typer.Option(min=1, help="Runs per model and task.")] = 20,
-    suite: Annotated[str, typer.Option(help="Difficulty of the tasks: mixed, easy or hard.")] = "mixed",
+    suite: Annotated[str, typer.Option("--difficulty", help="Difficulty of the tasks: mixed, easy or hard.")] = "mixed",
     sameness: Annotated[
         float, typer.Option(min=0.01, max=1, help="Similarity of the learners; 1: all the same.")
     ] = 0.85,

@@ -38,7 +38,14 @@ def analyze(
         ),
     ],
     output: Output,
-    raters: Annotated[Path | None, _file("What is known of raters. [default: raters.csv beside the ratings]")] = None,
+    raters: Annotated[
+        Path | None,
+        typer.Option(
+            "--rater-table",
+            help="What is known of raters. [default: raters.csv beside the ratings]",
+            show_default=False,
+        ),
+    ] = None,
     study: Annotated[
         Path | None, _file("The study file or key.json: scales, domains, model scores, minutes, pass mark.")
     ] = None,
@@ -67,7 +74,7 @@ def analyze(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> None:
-    """Quality, fidelity, agreement, the model beside people, and a verdict on each criterion.
+    """Quality, fidelity, agreement, the model compared with people, and a verdict on each criterion.
 
     A criterion passes when its whole interval does, fails when none of it does, and is inconclusive otherwise. Raters who broke a
     rule are excluded, and every statistic is also given for all raters; without raters there is no verdict. Writes analysis.json,

@@ -48,7 +48,7 @@ def collect(
 ) -> None:
     """Raters' files and the key → tables by kind of question; in a study of pairs + always means the target.
 
-    Digests are verified; duplicates, strangers and unreadable files are refused, each with its reason, and the rest is read. Impossible times are
+    Digests are verified; duplicates, files of other studies and unreadable files are refused, each with its reason, and the rest is read. Impossible times are
     flagged. Writes raters.csv, refused.csv, collect.json and, as far as the study asks for them, ratings.csv, categories.csv, votes.csv, rankings.csv,
     spans.csv, texts.csv and about_raters.csv.
     """

@@ -28,7 +28,7 @@ def select(
         typer.Option(help="The column of scores. [default: score, model_score or pfi]", show_default=False),
     ] = None,
     domain: Annotated[
-        str | None, typer.Option(help="The column of domains. [default: domain, if there is one]", show_default=False)
+        str | None, typer.Option("--domain-column", help="The column of domains. [default: domain]", show_default=False)
     ] = None,
     where: Annotated[
         list[str] | None,

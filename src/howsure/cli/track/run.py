@@ -71,7 +71,7 @@ def run(
 ) -> None:
     """Run models or scripted baselines; the same command continues a run that was interrupted.
 
-    Writes samples.csv (one row per game) and track.csv (the metrics) and keeps the games of other players in the folder.
+    Writes samples.csv (one row per game) and track.csv (the metrics) and keeps games of other players that are in the folder.
     A model's logs are in DIR/logs, for `inspect view`. Exit code 1 means that a server failed and games are missing.
 
     With a model: howsure track run --model openai/gpt-5 --variant mode -o runs
