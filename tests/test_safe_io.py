@@ -207,6 +207,34 @@ def zstandard_zip(path: Path, name: str, data: bytes, *, size: int | None = None
     return path
 
 
+@pytest.mark.parametrize("kind", ["plain", "comment", "prefix", "large", "letters", "doubled"])
+def test_the_directory_is_the_one_that_zipfile_reads(tmp_path, kind):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            info = zipfile.ZipInfo(f"samples/{'é' if kind == 'letters' else ''}{number}.json")
+            with archive.open(info, "w", force_zip64=kind == "large") as member:
+                member.write(b"data %d" % number)
+        if kind == "doubled":
+            with pytest.warns(UserWarning, match="Duplicate name"):
+                archive.writestr("samples/0.json", b"the last one counts")
+        archive.comment = b"a comment" if kind == "comment" else b""
+    if kind == "prefix":
+        path.write_bytes(b"#!/bin/sh\n" + path.read_bytes())
+    with zipfile.ZipFile(path) as theirs, Archive(path) as ours:
+        assert ours.names == list(dict.fromkeys(theirs.namelist()))
+        assert {name: ours.read(name) for name in ours.names} == {name: theirs.read(name) for name in ours.names}
+
+
+def test_an_encrypted_member_is_refused(tmp_path):
+    path = packed(tmp_path / "x.zip", {"a": b"data"})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\1\2") + 8] |= 1
+    path.write_bytes(data)
+    with Archive(path) as archive, pytest.raises(InputError, match=r"member 'a' is damaged \(it is encrypted\)"):
+        archive.read("a")
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
 def test_members_are_read_by_name(tmp_path, method):
     members = {"header.json": b"{}", "samples/1.json": b"data" * 1000, "empty": b""}

@@ -76,3 +76,24 @@ def test_spreadsheets_and_text_files_of_a_folder_are_read_together(tmp_path):
     table = sources.read(tmp_path)
     assert sorted(table.frame.select("subject", "score").rows()) == [("m1", 1), ("m2", 0)]
     assert "1 file was not read (not recognised): ~$x.xlsx." in table.notes
+
+
+def test_cells_that_are_merged_over_rows_count_for_each_row(tmp_path):
+    pytest.importorskip("fastexcel", reason="no fastexcel: pip install 'howsure[excel]'")
+    xlsxwriter = pytest.importorskip("xlsxwriter", reason="no xlsxwriter to make a spreadsheet")
+    with xlsxwriter.Workbook(str(tmp_path / "x.xlsx")) as book:
+        page = book.add_worksheet("R & D")
+        page.merge_range("B2:D2", "Our results")
+        page.write_row("B3", ["model", "question_id", "correct"])
+        page.merge_range("B4:B5", "m1")
+        page.merge_range("B6:B7", "m2")
+        for place, row in enumerate([["q1", 1], ["q2", 0], ["q1", 1], ["q2", 1]]):
+            page.write_row(3 + place, 2, row)
+    table = sources.read(tmp_path / "x.xlsx")
+    assert table.frame.select("subject", "task", "score").rows() == [
+        ("m1", "q1", 1),
+        ("m1", "q2", 0),
+        ("m2", "q1", 1),
+        ("m2", "q2", 1),
+    ]
+    assert "merged cells of model count for each of their rows" in table.notes[0]

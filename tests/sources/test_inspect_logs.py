@@ -143,6 +143,53 @@ def test_inspects_own_reader_gives_the_same_rows_and_notes(made, arith, tmp_path
     assert ours.notes == theirs.notes
 
 
+ODD = {
+    "id": [7, "7", "a b ", 7.0, True, None, 2**60],
+    "epoch": [1, "2", 2.0, -1, None],
+    "scores": [
+        None,
+        {},
+        {"it": {}},
+        {"it": {"value": [1], "history": [{"value": 0}]}},
+        {"it": {"history": None}},
+        {"it": 1},
+        [1],
+    ],
+    "metadata": [None, {"a": [1]}, [1]],
+    "total_time": [None, 3, "3.5", True, "soon"],
+    "model_usage": [None, {}, {"m": {"total_tokens": 3}}, [1]],
+    "input": [
+        None,
+        "q",
+        "q...\n(content truncated)",
+        "é\u2028",
+        [{"role": "user", "content": "q"}],
+        [{"role": "user", "content": [1]}],
+    ],
+    "target": [None, "B", ["A", "x"], 5, {"a": 1}],
+    "choices": [None, [], ["x", "y"], "xy", [1]],
+}
+
+
+@pytest.mark.parametrize("field", ODD)
+@pytest.mark.parametrize("choices", [None, ["x", "y"]])
+def test_summaries_are_the_same_with_and_without_checks(monkeypatch, field, choices):
+    plain = {"id": 1, "epoch": 1, "input": "q", "target": "B", "choices": choices, "scores": {"it": {"value": "C"}}}
+    said = []
+    for is_checked in (False, True):
+        if is_checked:
+            monkeypatch.setattr(inspect_format, "_plain", lambda _: (_ for _ in ()).throw(TypeError))
+        for value in ODD[field]:
+            try:
+                listed = inspect_format._listed(json.dumps([plain, plain | {field: value}]).encode(), "x")
+                for one in listed:
+                    inspect_format._identify(one)
+            except InputError as error:
+                listed = str(error)
+            said.append(listed)
+    assert said[: len(said) // 2] == said[len(said) // 2 :]
+
+
 def test_words_and_numbers_mean_what_they_mean_in_inspect(tmp_path):
     from inspect_ai.scorer import value_to_float
 

@@ -1,5 +1,7 @@
 """Tables as people have them: read on the first try where one reading is possible, asked about where two are."""
 
+import json
+
 import pandas as pd
 import polars as pl
 import pytest
@@ -512,3 +514,101 @@ def test_a_copy_of_a_file_and_the_file_with_two_scores_are_named(tmp_path):
     (tmp_path / "c.csv").write_text("model,item,exact_match,f1\na,q1,1,0.5\n")
     with pytest.raises(InputError, match=r"c\.csv: 'exact_match' or 'f1' could be score"):
         sources.read(tmp_path / "c.csv")
+
+
+# columns that are not one variable each
+
+
+def read_text(tmp_path, text, name="x.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    assert sources.account(path).n_unexplained == 0
+    return sources.read(path)
+
+
+def test_numbers_of_successes_and_failures_are_counts(tmp_path):
+    table = read_text(tmp_path, 'model,task,Passed,Failed,Skipped\na,t1,"1,012",8,3\na,t2,0,20,0\n')
+    assert table.frame.select("n", "n_success").rows() == [(1020, 1012), (20, 0)]
+    assert "Passed of Passed + Failed → n_success of n" in table.notes[0]
+
+
+def test_marks_for_passed_and_failed_are_no_counts(tmp_path):
+    table = read_text(tmp_path, "model,task,passed,failed\na,t1,1,0\na,t2,0,1\n")
+    assert table.frame["score"].to_list() == [1, 0]
+    assert "n" not in table.frame.columns
+
+
+def test_failures_that_are_no_whole_numbers_are_not_added(tmp_path):
+    with pytest.raises(InputError, match="passed goes from 3 to 4"):
+        read_text(tmp_path, "model,task,passed,failed\na,t1,3,0.5\na,t2,4,1\n")
+
+
+@pytest.mark.parametrize(("names", "attempts"), [("seed_0,seed_1", [1, 2]), ("run 1,run 2", [1, 2])])
+def test_a_column_per_seed_or_run_is_a_row_per_attempt(tmp_path, names, attempts):
+    table = read_text(tmp_path, f"model,task,{names}\na,t1,1,0\na,t2,,1\n")
+    assert table.frame.select("task", "attempt", "score").rows() == [("t1", 1, 1), ("t1", 2, 0), ("t2", 1, 1)]
+    assert "→ attempt, with their values as score" in table.notes[0]
+    assert "1 blank left out" in table.notes[0]
+
+
+def test_a_column_per_dimension_is_a_row_per_rating(tmp_path):
+    table = read_text(tmp_path, "annotator,item,clarity,accuracy,comment\nr1,i1,4,2,good\nr2,i1,5,1,\n")
+    assert table.frame.select("rater", "item", "dimension", "value").rows() == [
+        ("r1", "i1", "clarity", 4),
+        ("r1", "i1", "accuracy", 2),
+        ("r2", "i1", "clarity", 5),
+        ("r2", "i1", "accuracy", 1),
+    ]
+
+
+def test_percent_signs_that_some_numbers_lack_are_added_unless_they_are_shares(tmp_path):
+    table = read_text(tmp_path, "model,benchmark,score\na,x,88.5%\nb,x,82\nc,x,90 %\n")
+    assert table.frame["score"].to_list() == pytest.approx([0.885, 0.82, 0.9])
+    with pytest.raises(InputError, match="2 of 3 values have a % sign"):
+        read_text(tmp_path, "model,benchmark,score\na,x,88.5%\nb,x,0.82\nc,x,90 %\n")
+
+
+def test_an_id_beside_the_question_is_the_item(tmp_path):
+    table = read_text(tmp_path, "id,question,answer,correct\n1,why?,so,1\n2,how?,no,0\n")
+    assert table.frame["task"].to_list() == ["1", "2"]
+
+
+def test_objects_in_the_place_of_scores_and_models_are_opened(tmp_path):
+    rows = [
+        {"model": {"name": m, "size": 7}, "id": i, "grade": {"correct": i < 2, "why": "x"}}
+        for m in "ab"
+        for i in (1, 2)
+    ]
+    table = read_text(tmp_path, "\n".join(map(json.dumps, rows)), "x.jsonl")
+    assert table.frame.select("subject", "score").rows() == [("a", 1), ("a", 0), ("b", 1), ("b", 0)]
+    assert "grade.correct → grade" in table.notes[0]
+
+
+def test_runs_with_their_rows_inside_are_one_table(tmp_path):
+    runs = [{"model": m, "run": 7, "results": [{"id": i, "pass": i < 2} for i in (1, 2)]} for m in "ab"]
+    table = read_text(tmp_path, json.dumps(runs), "x.json")
+    assert table.frame.select("subject", "task", "score").rows() == [
+        ("a", "1", 1),
+        ("a", "2", 0),
+        ("b", "1", 1),
+        ("b", "2", 0),
+    ]
+    wrapped = {
+        "metadata": {"date": "2025-01-01", "by": "us"},
+        "results": {m: {"t": {"score": 1}, "u": {"score": 0}} for m in "ab"},
+    }
+    table = read_text(tmp_path, json.dumps(wrapped), "y.json")
+    assert table.frame.select("subject", "task", "score").rows() == [
+        ("a", "t", 1),
+        ("a", "u", 0),
+        ("b", "t", 1),
+        ("b", "u", 0),
+    ]
+
+
+def test_names_written_as_numbers_and_as_texts_are_said(tmp_path):
+    rows = [{"subject": s, "task": f"t{i}", "score": i} for s in (1, "1", 2) for i in (0, 1)]
+    table = read_text(tmp_path, "\n".join(map(json.dumps, rows)), "x.jsonl")
+    assert 'subject 1 and "1" are read as one' in table.notes[0]
+    table = read_text(tmp_path, "\n".join(map(json.dumps, rows[:2] + rows[4:])), "y.jsonl")
+    assert not any("read as one" in note for note in table.notes)

@@ -14,6 +14,7 @@ from howsure.sources._reading import read_each
 from howsure.sources._sniff import keys
 from howsure.tables import Votes
 from howsure.tables.frames import format_of, parts_of
+from howsure.tables.known_words import ALIASES
 
 __all__ = ["ABOUT", "LAYOUTS", "OPTIONS", "read", "recognise"]
 
@@ -30,8 +31,8 @@ _OUTCOMES = {
     **dict.fromkeys(("tie", "draw", "equal"), "tie"),
     **dict.fromkeys(("tie (bothbad)", "both_bad", "bothbad", "both bad", "tie_bothbad"), "both_bad"),
 }
-_VOTER = ("judge", "evaluation_session_id", "judge_hash", "user_id", "voter")
-_ITEM = ("question_id", "id", "conversation_id", "item")
+_VOTER = ("judge", "evaluation_session_id", "judge_hash", "user_id", "voter", *ALIASES[Votes]["voter"])
+_ITEM = ("question_id", "id", "conversation_id", "item", *ALIASES[Votes]["item"])
 _TIME = ("tstamp", "timestamp", "date")
 _COVARIATES = ("language", "turn", "evaluation_order", "is_code", "anony")
 
@@ -78,18 +79,20 @@ def read(
 
 
 def _votes(path: Path) -> pl.DataFrame:
-    names = [
-        *_VOTER,
-        *_ITEM,
-        *_TIME,
-        *_COVARIATES,
-        "model_a",
-        "model_b",
-        "winner",
-        "winner_model_a",
-        "winner_model_b",
-        "winner_tie",
-    ]
+    names = dict.fromkeys(
+        (
+            *_VOTER,
+            *_ITEM,
+            *_TIME,
+            *_COVARIATES,
+            "model_a",
+            "model_b",
+            "winner",
+            "winner_model_a",
+            "winner_model_b",
+            "winner_tie",
+        )
+    )
     (part,) = parts_of(path)
     there = part.rows.collect_schema().names()
     rows = part.collect(part.rows.select(name for name in names if name in there))
@@ -119,7 +122,10 @@ def _text(name: str) -> pl.Expr:
 
 def _outcome(rows: pl.DataFrame, path: Path) -> pl.Expr:
     if "winner" in rows.columns:
-        return _text("winner").str.to_lowercase().replace_strict(_OUTCOMES, default=None, return_dtype=pl.String)
+        winner = _text("winner")
+        word = winner.str.to_lowercase().replace_strict(_OUTCOMES, default=None, return_dtype=pl.String)
+        named = pl.when(winner == _text("model_a")).then(pl.lit("a")).when(winner == _text("model_b")).then(pl.lit("b"))
+        return pl.coalesce(named, word)
     if "winner_model_a" not in rows.columns:
         raise InputError(f"{path}: no column winner, as votes have.")
     won = {name: _text(f"winner_{name}").is_in(["1", "true", "1.0", "True"]) for name in ("model_a", "model_b", "tie")}

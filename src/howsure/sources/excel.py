@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,20 +41,21 @@ def read(paths: Sequence[Path], *, divide_by: float = 1, progress: Progress | No
     frames, notes = [], []
     for path in dict.fromkeys(paths):
         with Archive(path) as archive:
-            for name in archive.names:
-                archive.read(name)  # refused here if it unpacks beyond reason
+            parts = {name: archive.read(name) for name in archive.names}  # refused here if it unpacks beyond reason
         try:
             sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=None)
             filled = {name: sheet for name, sheet in sheets.items() if len(sheet)}
             if not filled:
                 raise InputError(f"{path}: no sheet has rows below a header.")
             first, *others = filled
-            sheet, says = _below_titles(path, first, filled[first])
+            text = _sheet_text(parts, first)
+            sheet, says = _below_titles(path, first, filled[first], text)
+            sheet, also = _with_merged_cells(sheet, text)
         except (*FAULTS, ValueError, RuntimeError) as error:
             told = " ".join(str(error).split())[:160]
             raise InputError(f"{path}: not a whole spreadsheet ({told}). Save it again, or as csv.") from None
         rows = sheet.with_columns(source=pl.lit(f"{path.name}, {first}")).lazy()
-        frames.append(Part(rows, path, "xlsx", is_parsed=True, says=says))
+        frames.append(Part(rows, path, "xlsx", is_parsed=True, says=(*says, *also)))
         if others:
             notes.append(f"{path.name}: sheet {first} is read; not read: {', '.join(others)}.")
     table = files.read(frames, divide_by=divide_by, progress=progress, **options)
@@ -60,7 +63,7 @@ def read(paths: Sequence[Path], *, divide_by: float = 1, progress: Progress | No
     return table
 
 
-def _below_titles(path: Path, name: str, sheet: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _below_titles(path: Path, name: str, sheet: pl.DataFrame, text: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The sheet from the first row with several texts and no number on, if its own first row is a title: one cell alone."""
     if sum(not column.startswith(_NO_NAME) for column in sheet.columns) > 1 or len(sheet.columns) < 2:
         return sheet, ()
@@ -75,8 +78,57 @@ def _below_titles(path: Path, name: str, sheet: pl.DataFrame) -> tuple[pl.DataFr
                 path,
                 sheet_name=name,
                 infer_schema_length=None,
-                read_options={"header_row": place},
+                read_options={"header_row": place + _corner(text)[1] - 1},  # empty rows at the top are not in `cells`
                 drop_empty_rows=True,
             )
             return below, (f"{n} row{'s' if n > 1 else ''} above the header left out",)
     return sheet, ()
+
+
+def _sheet_text(parts: Mapping[str, bytes], name: str) -> str:
+    """The XML of a sheet, found by the sheet's name, or nothing where the workbook does not say where it is."""
+    book, links = (parts.get(f"xl/{one}", b"") for one in ("workbook.xml", "_rels/workbook.xml.rels"))
+    attributes = [
+        _attributes(tag)
+        for tag in re.findall(r"<(?:\w+:)?(?:sheet|Relationship)\s[^>]*>", (book + links).decode(errors="replace"))
+    ]
+    number = next((one.get("r:id") for one in attributes if one.get("name") == name), None)
+    target = next((one.get("Target", "") for one in attributes if number and one.get("Id") == number), "")
+    return parts.get(f"xl/{target.removeprefix('/xl/')}", b"").decode(errors="replace")
+
+
+def _attributes(tag: str) -> dict[str, str]:
+    return {name: html.unescape(value) for name, value in re.findall(r'([\w:]+)="([^"]*)"', tag)}
+
+
+def _with_merged_cells(sheet: pl.DataFrame, text: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Cells that are merged over several rows hold their value for each of these rows, where no other cell of the column is empty."""
+    hidden: Counter[int] = Counter()
+    for left, top, right, bottom in re.findall(r'<(?:\w+:)?mergeCell ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"', text):
+        if left == right:
+            hidden[_column(left) - _corner(text)[0]] += int(bottom) - int(top)
+    filled = [
+        name
+        for place, name in enumerate(sheet.columns)
+        if hidden[place] and sheet[name].null_count() == hidden[place] and sheet[name][0] is not None
+    ]
+    if not filled:
+        return sheet, ()
+    told = f"merged cells of {', '.join(filled)} count for each of their rows"
+    return sheet.with_columns(pl.col(filled).forward_fill()), (told,)
+
+
+def _corner(text: str) -> tuple[int, int]:
+    """The column and the row of the sheet's first cell, from 1."""
+    said = re.search(r'<(?:\w+:)?dimension ref="([A-Z]+)(\d+)', text) or re.search(
+        r'<(?:\w+:)?c r="([A-Z]+)(\d+)', text
+    )
+    return (_column(said[1]), int(said[2])) if said else (1, 1)
+
+
+def _column(letters: str) -> int:
+    """The number of a column: A is 1, AA is 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number

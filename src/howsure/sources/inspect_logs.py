@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,8 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.sources._account import leave_out, saw
-from howsure.sources._reading import files_below, read_each, unread
-from howsure.sources.inspect_format import Log, Sample, Score, Settings, complete_contents, is_log, read_log
+from howsure.sources._reading import files_below, read_each, uncollected, unread
+from howsure.sources.inspect_format import Log, Sample, Settings, complete_contents, is_log, read_log
 from howsure.tables import Attempts, Scores
 from howsure.tables.metrics import is_higher_better, is_share
 
@@ -40,6 +41,7 @@ _FOLDED_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _COUNTED = {("track_the_stat", "max_length"): "length"}
 """Evals and scorers whose scores count something, and the field of the samples' metadata with the highest count there can be."""
 _CANCELLED = ("CancelledError(", "Cancelled(")
+_NUMBER = (int, float)
 _SHOWN = 4  # places named one by one in a note; the rest are counted
 _STATED = {"model": pl.String, "benchmark": pl.String, "score": pl.Float64, "se": pl.Float64, "n_items": pl.Int64}
 _ROW = {
@@ -56,7 +58,7 @@ _ROW = {
     "error": pl.String,
     "minutes": pl.Float64,
 }
-_MINUTES = ("human_minutes", "expert_minutes", "minutes")
+_MINUTES = dict.fromkeys(("human_minutes", "expert_minutes", "minutes"))
 
 
 def recognise(path: Path) -> str | None:
@@ -67,6 +69,7 @@ def recognise(path: Path) -> str | None:
     return f"it holds Inspect logs ({first.relative_to(path)})" if first else None
 
 
+@uncollected()
 def read(
     paths: Sequence[Path],
     *,
@@ -335,10 +338,14 @@ class _Reading:
         self.errors, self._better, self._changed = errors, better, changed
         self._log, self._domain, self._notes, self._is_by_content = log, domain, notes, is_by_content
         self._samples = log.samples or []
-        items = {(str(sample.id), sample.content.item) for sample in self._samples if sample.content}
-        self._n_ids = Counter(item for _, item in items)
+        contents = [sample.content.item for sample in self._samples if sample.content]
+        if len(set(contents)) == len(contents):
+            self._n_ids, n_items = dict.fromkeys(contents, 1), len(contents)
+        else:
+            items = {(str(sample.id), sample.content.item) for sample in self._samples if sample.content}
+            self._n_ids, n_items = Counter(item for _, item in items), len(items)
         # where all samples have one prompt, what they ask lies elsewhere, such as in their files
-        self._is_told_apart = len(self._n_ids) > 1 or len(items) < 3
+        self._is_told_apart = len(self._n_ids) > 1 or n_items < 3
         self.label = f"{domain} on {log.eval.model}"
         self.n_samples = len(self._samples)
 
@@ -367,24 +374,49 @@ class _Reading:
 
     def _scored(self, scorer: str, key: str | None, domain: str, family: str | None, divide_by: float) -> pl.DataFrame:
         """The samples under one scorer."""
-        rows: list[tuple[Any, ...]] = []
         self._n_open = self.n_samples  # samples whose fate is not yet in the account
-        scale = self._scale(scorer, key, [(sample, _given(sample, scorer, key)) for sample in self._samples], divide_by)
-        values = [
-            (sample, value) for sample in self._samples if (value := self._value(sample, scorer, key)) is not None
+        given = [_given(sample, scorer, key) for sample in self._samples]
+        scale = self._scale(scorer, key, given, divide_by)
+        values = list(map(self._value, self._samples, given, repeat(scorer)))
+        samples = [sample for sample, value in zip(self._samples, values, strict=True) if value is not None]
+        self._n_open = len(samples)
+        highest = self._highest(samples, scorer, divide_by)
+        is_free = "scale" in scale
+        scores = [
+            _WORDS[value]
+            if type(value) is str and value in _WORDS
+            else self._number(sample, value, most, is_free=is_free)
+            for sample, value, most in zip(
+                samples, (value for value in values if value is not None), highest, strict=True
+            )
         ]
-        self._n_open = len(values)
-        for sample, value in values:
-            score = self._number(sample, value, self._highest(sample, scorer, divide_by), is_free="scale" in scale)
-            kin = self._family(sample, family) if family else None
-            item = self._item(sample)
-            is_named_by_content = self._is_by_content or str(sample.id) in self._changed
-            name = item if is_named_by_content and item else _visible(sample.id)
-            task = f"{domain}/{name}", _visible(sample.id), sample.epoch
-            rows.append((*task, score, kin, sample.total_time, item, *self._spent(sample), _minutes(sample)))
+        ids = [_visible(sample.id) for sample in samples]
+        items = [self._item(sample) for sample in samples]
+        names = ids
+        if self._is_by_content or self._changed:
+            names = [
+                item if item and (self._is_by_content or str(sample.id) in self._changed) else name
+                for sample, item, name in zip(samples, items, ids, strict=True)
+            ]
+        spent = [self._spent(sample) for sample in samples]
+        columns = {
+            "task": [f"{domain}/{name}" for name in names],
+            "sample": ids,
+            "epoch": [sample.epoch for sample in samples],
+            "score": scores,
+            "family": [self._family(sample, family) for sample in samples] if family else [None] * len(samples),
+            "seconds": [sample.total_time for sample in samples],
+            "item_digest": items,
+            "tokens": [tokens for tokens, _ in spent],
+            "cost": [cost for _, cost in spent],
+            "limit": [_limit(sample.limit) for sample in samples],
+            "error": [_error(sample.error) for sample in samples],
+            "minutes": [_minutes(sample) for sample in samples],
+        }
+        frame = pl.DataFrame(columns, schema=_ROW)
         if divide_by == 1 and self.errors != "wrong":
-            self._tell_other_mean(scorer, key, [(row[0], row[3]) for row in rows])
-        frame = pl.DataFrame(rows, schema=_ROW, orient="row").with_columns(
+            self._tell_other_mean(scorer, key, frame)
+        frame = frame.with_columns(
             subject=pl.lit(self._log.eval.model),
             kind=pl.lit("model"),
             domain=pl.lit(domain),
@@ -397,18 +429,16 @@ class _Reading:
         config = {f"arg_{k}" if k in known else k: text for k, text in self._log.configuration().items()}
         return frame.with_columns(pl.lit(text).alias(k) for k, text in (config | scale).items())
 
-    def _tell_other_mean(self, scorer: str, key: str | None, scores: Sequence[tuple[str, float]]) -> None:
+    def _tell_other_mean(self, scorer: str, key: str | None, rows: pl.DataFrame) -> None:
         """Say where the log itself states another mean, as it does when its reducer takes the best of several epochs."""
         results = [one for one in self._log.results.scores if one.scorer == scorer] if self._log.results else []
         if key is not None:
             results = [one for one in results if one.name == key]
         stated = [(one.mean, one.reducer) for one in results if one.mean is not None]
-        if not stated or not scores or self._log.eval.task.rpartition("/")[2] in {task for task, _ in _COUNTED}:
+        if not stated or rows.is_empty() or self._log.eval.task.rpartition("/")[2] in {task for task, _ in _COUNTED}:
             return
-        by_item: defaultdict[str, list[float]] = defaultdict(list)
-        for item, score in scores:
-            by_item[item].append(score)
-        mean = math.fsum(math.fsum(one) / len(one) for one in by_item.values()) / len(by_item)
+        by_item = rows.group_by("task").agg(pl.col("score").mean())["score"]
+        mean = math.fsum(by_item) / len(by_item)
         if any(abs(mean - theirs) <= 1e-9 * max(1.0, abs(mean)) for theirs, _ in stated):
             return
         theirs, reducer = stated[0]
@@ -418,14 +448,12 @@ class _Reading:
             f"{self.label} ({theirs:.4g}{by}; here {mean:.4g})",
         )
 
-    def _scale(
-        self, scorer: str, key: str | None, values: Sequence[tuple[Sample, Any]], divide_by: float
-    ) -> dict[str, str]:
+    def _scale(self, scorer: str, key: str | None, values: Sequence[Any], divide_by: float) -> dict[str, str]:
         """The columns scale and better, where scores are not shares of which higher ones are better."""
         name = scorer if key is None else f"{scorer}.{key}"
         is_higher = is_higher_better(name) if self._better is None else self._better == "higher"
         told = {"better": "lower"} if is_higher is False else {}
-        numbers = [v for _, v in values if isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < 2**53]
+        numbers = [v for v in values if isinstance(v, _NUMBER) and not isinstance(v, bool) and abs(v) < 2**53]
         is_counted = self._log.eval.task.rpartition("/")[2] in {task for task, _ in _COUNTED}
         if divide_by != 1 or is_counted or not numbers or (min(numbers) >= 0 and max(numbers) <= 1):
             if told and self._better is None:
@@ -435,7 +463,8 @@ class _Reading:
                 )
             return told
         if self._better is None and (is_higher is None or is_share(name)):
-            sample, value = next((s, v) for s, v in values if isinstance(v, int | float) and not 0 <= v <= 1)
+            among = zip(self._samples, values, strict=True)
+            sample, value = next((s, v) for s, v in among if isinstance(v, _NUMBER) and not 0 <= v <= 1)
             raise _UnknownDirectionError(
                 f"{self._log.path}: sample {sample.id!r} (epoch {sample.epoch}): score {value:g} is not between 0 and 1 ({name} goes from "
                 f"{min(numbers):g} to {max(numbers):g}). Pass --percent, --divide-by with the highest score, or, to analyse the numbers as "
@@ -447,18 +476,20 @@ class _Reading:
         )
         return {**told, "scale": "free"}
 
-    def _spent(self, sample: Sample) -> tuple[float | None, float | None, str | None, str | None]:
-        """Tokens, cost, the limit that ended the sample, and its error."""
-        usage = sample.model_usage or {}
+    def _spent(self, sample: Sample) -> tuple[float | None, float | None]:
+        """Tokens and cost."""
+        usage = sample.model_usage
+        if not usage:
+            return None, None
         own = usage.get(self._log.eval.model)
-        used = [one for one in ([own] if isinstance(own, dict) else usage.values()) if isinstance(one, dict)]
-        tokens, cost = (
-            sum(found) if (found := [one[name] for one in used if isinstance(one.get(name), int | float)]) else None
+        used = [own] if isinstance(own, dict) else [one for one in usage.values() if isinstance(one, dict)]
+        if len(used) == 1:
+            tokens, cost = used[0].get("total_tokens"), used[0].get("total_cost")
+            return tokens if isinstance(tokens, _NUMBER) else None, cost if isinstance(cost, _NUMBER) else None
+        return tuple(
+            sum(found) if (found := [one[name] for one in used if isinstance(one.get(name), _NUMBER)]) else None
             for name in ("total_tokens", "total_cost")
         )
-        limit = sample.limit.get("type") if isinstance(sample.limit, dict) else sample.limit
-        error = " ".join(_message(sample.error).split())[:200] or None
-        return tokens, cost, str(limit) if limit else None, error
 
     def _item(self, sample: Sample) -> str | None:
         """What identifies the item: its content, and its id where content does not tell the log's samples apart."""
@@ -514,39 +545,44 @@ class _Reading:
                     keys[None] = None
         return {name: keys for name, keys in found.items() if keys}
 
-    def _value(self, sample: Sample, scorer: str, key: str | None) -> Any:
+    def _value(self, sample: Sample, value: Any, scorer: str) -> Any:
         """What the scorer gave, if the sample counts; why it does not is noted."""
-        value = _given(sample, scorer, key)
         if sample.invalidation:
             leave_out("invalidated")
             return self._count("{n} sample{s} {were} invalidated and left out")
-        if _message(sample.error).startswith(_CANCELLED):
-            leave_out("cancelled")
-            return self._count("{n} sample{s} {were} cancelled and left out")
-        if _is_nothing(value) and sample.error and self.errors == "wrong":
-            self._count("{n} sample{s} errored and {were} counted as wrong (--errors drop leaves them out)")
-            return 0.0
-        if _is_nothing(value):
-            leave_out("ended in an error (--errors wrong counts them as wrong)" if sample.error else "no score")
-            why = "errored and {were}" if sample.error else "{were} unscored and"
-            return self._count(f"{{n}} sample{{s}} {why} left out")
         if sample.error:
+            if _message(sample.error).startswith(_CANCELLED):
+                leave_out("cancelled")
+                return self._count("{n} sample{s} {were} cancelled and left out")
+            if _is_nothing(value) and self.errors == "wrong":
+                self._count("{n} sample{s} errored and {were} counted as wrong (--errors drop leaves them out)")
+                return 0.0
+            if _is_nothing(value):
+                leave_out("ended in an error (--errors wrong counts them as wrong)")
+                return self._count("{n} sample{s} errored and {were} left out")
             self._count("{n} sample{s} errored but {were} scored, which counts as it does in Inspect")
-        if ((sample.scores or {}).get(scorer) or Score()).history:
+        elif _is_nothing(value):
+            leave_out("no score")
+            return self._count("{n} sample{s} {were} unscored and left out")
+        if sample.scores and scorer in sample.scores and sample.scores[scorer].history:
             self._count("{n} sample{s} {were} edited, and the edited score counts")
         return value
 
     def _count(self, what: str) -> None:
         self._notes.count(what, self.label)
 
-    def _highest(self, sample: Sample, scorer: str, divide_by: float) -> float:
-        """What a score is divided by: as asked for, or else the highest count that the sample allows."""
-        eval_and_scorer = self._log.eval.task.rpartition("/")[2], scorer.rpartition("/")[2]
-        highest = (sample.metadata or {}).get(_COUNTED.get(eval_and_scorer, ""))
-        if divide_by != 1 or not isinstance(highest, int) or highest < 1:
-            return divide_by
-        self._count("{n} score{s} of Track the Stat {were} read as the share of correct turns")
-        return float(highest)
+    def _highest(self, samples: Sequence[Sample], scorer: str, divide_by: float) -> list[float]:
+        """What each score is divided by: as asked for, or else the highest count that the sample allows."""
+        most = [divide_by] * len(samples)
+        counted = _COUNTED.get((self._log.eval.task.rpartition("/")[2], scorer.rpartition("/")[2]))
+        if counted is None or divide_by != 1:
+            return most
+        for place, sample in enumerate(samples):
+            highest = (sample.metadata or {}).get(counted)
+            if isinstance(highest, int) and highest >= 1:
+                self._count("{n} score{s} of Track the Stat {were} read as the share of correct turns")
+                most[place] = float(highest)
+        return most
 
     def _number(self, sample: Sample, value: Any, divide_by: float, *, is_free: bool) -> float:
         """As Inspect's ``value_to_float``, but what that takes as 0 with a warning is refused."""
@@ -581,16 +617,20 @@ class _Reading:
 
 def _given(sample: Sample, scorer: str, key: str | None) -> Any:
     """What a scorer gave a sample."""
-    value = ((sample.scores or {}).get(scorer) or Score()).value
+    score = sample.scores.get(scorer) if sample.scores else None
+    value = score.value if score else None
     return value if key is None else value.get(key) if isinstance(value, dict) else None
 
 
 def _minutes(sample: Sample) -> float | None:
     """What an expert needs for the task, where the sample's metadata say it."""
+    metadata = sample.metadata
+    if not metadata or _MINUTES.keys().isdisjoint(metadata):
+        return None
     for name in _MINUTES:
-        value = (sample.metadata or {}).get(name)
+        value = metadata.get(name)
         number = _float(value) if isinstance(value, str) else value
-        if isinstance(number, int | float) and not isinstance(number, bool) and 0 < number < math.inf:
+        if isinstance(number, _NUMBER) and not isinstance(number, bool) and 0 < number < math.inf:
             return float(number)
     return None
 
@@ -598,6 +638,17 @@ def _minutes(sample: Sample) -> float | None:
 def _is_nothing(value: Any) -> bool:
     """Inspect writes NaN, or null in older logs, where a scorer cannot judge a sample or metadata are missing."""
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _limit(limit: Any) -> str | None:
+    """The limit that ended a sample."""
+    kind = limit.get("type") if isinstance(limit, dict) else limit
+    return str(kind) if kind else None
+
+
+def _error(error: Any) -> str | None:
+    """What an error says, in one short line."""
+    return " ".join(_message(error).split())[:200] or None if error else None
 
 
 def _message(error: Any) -> str:

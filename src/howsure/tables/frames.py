@@ -167,6 +167,30 @@ class Part:
         made = pl.DataFrame(columns, schema=dict.fromkeys(header, pl.String))
         return replace(self, rows=unguarded(made.lazy()), is_parsed=True, says=(*self.says, *says))
 
+    def written_both_ways(self, name: str) -> list[str]:
+        """The whole numbers that a jsonl file has in this column as numbers and as texts, 1 and "1", which are read as the same."""
+        if self.path is None or self.format != "jsonl" or self.path.suffix.lower() == ".gz":
+            return []
+        key = rf'"{re.escape(name)}"\s*:\s*'
+        line = pl.col("line")
+        lines = pl.scan_csv(
+            self.path,
+            has_header=False,
+            new_columns=["line"],
+            separator="\x01",
+            quote_char=None,
+            glob=False,
+            encoding="utf8-lossy",
+            infer_schema=False,
+            truncate_ragged_lines=True,
+        )
+        either = (
+            line.str.extract(rf"{key}{mark}(-?\d{{1,18}}){mark}\s*[,}}]").alias(kind)
+            for kind, mark in (("bare", ""), ("quoted", '"'))
+        )
+        found = lines.select(either).select(pl.all().unique().implode()).collect(engine="streaming")
+        return sorted({*found["bare"][0].drop_nulls()} & {*found["quoted"][0].drop_nulls()})
+
     def held(self) -> Part:
         """The same rows, in memory if they came from text: parsing is what costs."""
         if self.is_parsed or self.path is None or self.format == "parquet" or self.path.stat().st_size > _PARSE_ONCE:
@@ -277,8 +301,9 @@ def _rows_in(held: dict[str, Any], around: dict[str, str]) -> tuple[list[dict[st
             return rows, "names of lists → model, places in them → item"
         names = list(lists)
         return [dict(zip(names, row, strict=True)) for row in zip(*lists.values(), strict=True)], "a list per column"
-    if len(objects) == 1 and (len(held) > 1 or next(iter(objects)) in _WRAPPERS):
-        (inner,) = objects.values()
+    wrapped = [value for key, value in objects.items() if key in _WRAPPERS]
+    if len(wrapped) == 1 or (len(objects) == 1 < len(held)):
+        (inner,) = wrapped if len(wrapped) == 1 else objects.values()
         return _rows_in(inner, texts) if any(isinstance(one, dict | list) for one in inner.values()) else None
     if not objects or len(objects) < len(held):
         return None
@@ -299,6 +324,26 @@ def _rows_in(held: dict[str, Any], around: dict[str, str]) -> tuple[list[dict[st
     if any("model" in own for own in objects.values()):
         return [{"id": name} | own for name, own in objects.items()], "names of objects → id"
     return [texts | {"model": name} | own for name, own in objects.items()], "names of objects → model"
+
+
+def _rows_of_runs(runs: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    """The rows of a list of runs, each of which has one list of rows and says beside it what holds for all of them."""
+    lists = {
+        tuple(key for key, value in run.items() if value and isinstance(value, list) and isinstance(value[0], dict))
+        for run in runs
+    }
+    inner = next(iter(lists), ())
+    known = _AROUND | {"run", "seed", "epoch", "trial", "attempt"}
+    is_runs = (
+        len(lists) == 1 and len(inner) == 1 and all(isinstance(one, dict) for run in runs for one in run[inner[0]])
+    )
+    if not is_runs or not any(run.keys() & known for run in runs):
+        return runs, ""
+    rows = []
+    for run in runs:
+        around = {key: value for key, value in run.items() if key in known and not isinstance(value, list)}
+        rows += [around | one for one in run[inner[0]]]
+    return rows, f"rows under {inner[0]!r}"
 
 
 def _json(path: Path) -> Any:
@@ -322,6 +367,7 @@ def _json_part(path: Path, expect: Sequence[str]) -> Part:
         held = _json(path)
         if wrong := next((number for number, one in enumerate(held, 1) if not isinstance(one, dict)), None):
             raise InputError(f"{path}: element {wrong} of the list is not an object.")
+        held, told = _rows_of_runs(held)
     else:
         held, told = _object_rows(path) or ([], "")
     lines = "\n".join(json.dumps(one) for one in held).encode()

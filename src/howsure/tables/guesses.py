@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -20,7 +19,6 @@ from howsure.tables.columns import typed
 from howsure.tables.frames import Part
 from howsure.tables.known_words import (
     ABOUT_MODELS,
-    ABROAD,
     ALIASES,
     ASKED,
     BENCHMARK,
@@ -28,30 +26,21 @@ from howsure.tables.known_words import (
     FILLERS,
     INDEX,
     ITEM,
-    MISSING,
-    MODEL,
     NO_NAME,
-    SCORE,
-    SUCCESSES,
     SUMMARIES,
     TOTALS,
     WEAK,
     WORDS,
 )
 from howsure.tables.metrics import is_higher_better, is_share
+from howsure.tables.untidy import COMMA, NUMBER, PERCENT, Asked, plain_name, shown_name, text_of, tidied
 
 __all__ = ["Guess", "read_as"]
 
 EACH = "*"
 """In ``rename``: each column that is not used otherwise is one subject, task or benchmark."""
 
-_NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
-_PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
-_COMMA = r"^[-+]?\d*,\d+$"
 _EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
-_FRACTION = r"^(\d{1,9}) ?(?:/|of|out of|von|sur|de) ?(\d{1,9})$"  # 7/10
-_MARKED = r"^\**([-+]?\d*[.,]?\d+(?: ?%)?)\**[†‡§]* ?((±|\+/-|\+-) ?\d*[.,]?\d+ ?%?|\(±? ?\d*[.,]?\d+ ?%?\))?$"  # 53.6 ± 1.2, 0.85*
-_BLANKS = " \t\r\u00a0\u200b\u2060\ufeff"
 _MOST_ITEMS = 2_000_000
 _MANY_COLUMNS = 50
 
@@ -148,11 +137,10 @@ def read_as(
     InputError
         If a needed column is not found, or if two readings are possible: the message lists the choices.
     """
-    asked = _Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part), is_part=is_part)
+    asked = Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part), is_part=is_part)
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
-    part = _without_row_numbers(_tidied(part.parsed(is_tidied=True)), asked)
-    part, asked, n_blank = _with_shares_for_fractions(part, asked)
+    part, asked, n_blank = tidied(part.parsed(is_tidied=True), asked)
     names = part.rows.collect_schema().names()
     chosen, why = (table, "") if table else _fitting(part, names, wanted, asked)
     _refuse_unknown(part, chosen, names, asked)
@@ -160,187 +148,12 @@ def read_as(
     return _Columns(part, chosen, ours, asked).guess(why, n_blank)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What the user said, and about which file."""
-
-    rename: dict[str, str]
-    fill: dict[str, Any]
-    divide_by: float
-    decimal: str | None
-    better: str | None
-    at: str
-    has_fractions: bool = False
-    is_part: bool = False
-
-
-def _tidied(part: Part) -> Part:
-    """A text table without blanks and single quotes around its fields, rules of dashes, repeated headers, and marks beside its numbers."""
-    if part.format not in ("csv", "tsv"):
-        return part
-    names = part.rows.collect_schema().names()
-    rows, says, numbers = part.rows, list(part.says), part.numbers
-    for marks, told in ((_BLANKS, "blanks"), ("'", "single quotes")):
-        bare = [name.strip(marks) for name in names]
-        values = {name: pl.col(name).str.strip_chars(marks) for name in names}
-        is_there = bare != names
-        if marks == "'":
-            is_there = bool(names) and all(re.fullmatch("'.*'", name) for name in names)
-        elif not is_there and names:
-            is_there = part.collect(rows.select(pl.any_horizontal(values[n] != pl.col(n) for n in names).any())).item()
-        if is_there and len({*bare}) == len(bare):
-            rows = rows.select(values[name].alias(new) for name, new in zip(names, bare, strict=True))
-            names = bare
-            says.append(f"{told} around fields removed")
-    is_again = pl.all_horizontal(pl.col(name) == name for name in names)
-    is_rule = pl.all_horizontal(pl.col(name).str.contains(r"^[:=–—-]{2,}$") for name in names)
-    is_left_out = (is_again | is_rule).fill_null(value=False)
-    if n := part.collect(rows.select(is_left_out.sum())).item() if names else 0:
-        held = part.collect(rows.with_row_index("#row").filter(~is_left_out))
-        numbers = held["#row"] if numbers is None else numbers.gather(held["#row"])
-        rows = held.drop("#row").lazy()
-        says.append(f"{n:,} row{'s' if n > 1 else ''} of dashes or with the header again left out")
-    marked = _marked(part, rows, names)
-    if marked:
-        first = part.collect(
-            rows.select(pl.col(marked[0]).filter(~_text(marked[0]).str.contains(_NUMBER)).drop_nulls().head(1))
-        )
-        rows = rows.with_columns(
-            pl.coalesce(_text(name).str.extract(_MARKED, 1).alias(name), pl.col(name)).alias(name) for name in marked
-        )
-        shown = first.item() if len(first) else ""
-        says.append(f"of {', '.join(marked[:3])}, only the number is read ({shown.strip()})")
-    if len(says) == len(part.says):
-        return part
-    return replace(part, rows=rows, numbers=numbers, is_parsed=True, says=tuple(says))
-
-
-def _marked(part: Part, rows: pl.LazyFrame, names: Sequence[str]) -> list[str]:
-    """The columns of numbers of which some have a footnote, bold type, or an error after ± or in brackets."""
-    few = rows.head(1000)
-    likely = part.collect(few.select(_is_marked(name).any().alias(name) for name in names)).row(0, named=True)
-    found = [name for name in names if likely[name]]
-    if not found:
-        return []
-    either = part.collect(
-        rows.select((_text(name).is_null() | _text(name).str.contains(_MARKED)).all().alias(name) for name in found)
-    ).row(0, named=True)
-    return [name for name in found if either[name]]
-
-
-def _is_marked(name: str) -> pl.Expr:
-    text = _text(name)
-    return text.str.contains(_MARKED) & ~text.str.contains(f"{_NUMBER}|{_PERCENT}|{_COMMA}")
-
-
-def _without_row_numbers(part: Part, asked: _Asked) -> Part:
-    """Leave out the row numbers that pandas writes into a column without a name: they are no configuration."""
-    names = [
-        name
-        for name in part.rows.collect_schema().names()
-        if _plain(name) in NO_NAME and name not in asked.rename.values()
-    ]
-    if not names:
-        return part
-    number = pl.col(names).cast(pl.Float64, strict=False)
-    found = part.collect(part.rows.select((number == number.round()).fill_null(value=False).all())).row(0, named=True)
-    numbers = [name for name in names if found[name]]
-    if not numbers or len(numbers) == len(part.rows.collect_schema()):
-        return part
-    told = tuple(f"row numbers in {_shown(name)} left out" for name in numbers)
-    return replace(part, rows=part.rows.drop(numbers), is_parsed=True, says=(*part.says, *told))
-
-
-def _with_shares_for_fractions(part: Part, asked: _Asked) -> tuple[Part, _Asked, int]:
-    """Cells such as 7/10 as a share and n, and the number of blanks among them that were left out.
-
-    One such column is the score. Of several, each is a benchmark, or a model where rows are items. The same n in every row of an
-    item's score may be the scale of a grade instead of a number of attempts: then n, which would count as evidence, is not used.
-    """
-    schema = part.rows.collect_schema()
-    names = schema.names()
-    other = {
-        alias
-        for table in (Attempts, Scores)
-        for ours, aliases in ALIASES[table].items()
-        for alias in (ours, *aliases)
-        if ours not in ("score", "n_success")
-    }
-    texts = [
-        name
-        for name in names
-        if schema[name] == pl.String and (name in asked.rename.values() or _plain(name) not in other)
-    ]
-    if not texts:
-        return part, asked, 0
-
-    def number(name: str, place: int) -> pl.Expr:
-        return _text(name).str.extract(_FRACTION, place).cast(pl.Float64, strict=False)
-
-    def is_fraction(name: str) -> pl.Expr:
-        ends = number(name, 1), number(name, 2)
-        return (ends[0] <= ends[1]).fill_null(value=False) & (ends[1] > 0)
-
-    few = part.collect(part.rows.head(50).select(is_fraction(name).any().alias(name) for name in texts)).row(0)
-    likely = [name for name, is_there in zip(texts, few, strict=True) if is_there]
-    if not likely:
-        return part, asked, 0
-    every = part.collect(
-        part.rows.select((is_fraction(name) | _text(name).is_null()).all().alias(name) for name in likely)
-    )
-    found = [name for name in likely if every[name][0]]
-    named = [name for name in found if asked.rename.get("score") == name or _plain(name) in {*SCORE, *SUCCESSES}]
-    found = named if len(named) == 1 else found
-    plain = {_plain(name) for name in names}
-    rows = part.rows.with_row_index("#row")
-    if not found or "score" in {*names} - {*found} or (len(found) > 1 and {"benchmark", "model"} <= plain):
-        return part, asked, 0
-    told = f"{found[0]}: "
-    if len(found) > 1:
-        across = "benchmark" if plain & {*MODEL} else "model"
-        kept = [name for name in names if name not in found]
-        rows = rows.unpivot(on=found, index=["#row", *kept], variable_name=across, value_name="score")
-        told = f"columns {', '.join(found[:4])}{', …' if len(found) > 4 else ''} → {across}; "
-    theirs = "score" if len(found) > 1 else found[0]
-    split = rows.with_columns((number(theirs, 1) / number(theirs, 2)).alias("#share"), number(theirs, 2).alias("#n"))
-    held = part.collect(split.sort("#row", maintain_order=True)).drop(theirs)
-    filled = held.drop_nulls("#share")
-    if not len(filled):
-        return part, asked, 0
-    is_grade = (
-        len(found) == 1
-        and filled["#n"].n_unique() == 1
-        and plain & {*ITEM, *WEAK["task"], "task"}
-        and _plain(theirs) not in {*COUNTED, *SUCCESSES}
-    )
-    total = int(filled["#n"][0])
-    share = round(float(filled["#share"][0]) * total)
-    if is_grade or "n" in plain:
-        told += f"{share}/{total} read as {share / total:.4g}" + (
-            ", one score (a column n_success makes it a count)" if is_grade else ""
-        )
-        filled = filled.drop("#n")
-    else:
-        told += f"{share}/{total} read as {share} of {total}"
-        filled = filled.rename({"#n": "n"}).with_columns(pl.col("n").cast(pl.Int64))
-    numbers = filled["#row"] if part.numbers is None else part.numbers.gather(filled["#row"])
-    part = replace(
-        part,
-        rows=filled.drop("#row").rename({"#share": "score"}).lazy(),
-        numbers=numbers,
-        is_parsed=True,
-        says=(*part.says, told),
-    )
-    renamed = {ours: "score" if name == theirs else name for ours, name in asked.rename.items()}
-    return part, replace(asked, rename=renamed, has_fractions=True), len(held) - len(filled)
-
-
-def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: _Asked) -> tuple[type[Table], str]:
+def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: Asked) -> tuple[type[Table], str]:
     """The table whose needed columns are all there, by name first, then by the names that people use for them, and why this one.
 
     What can be attempts and published scores is read as attempts, and said: a verb that needs scores asks for them.
     """
-    there = {_plain(name) for name in names} | set(asked.rename) | set(asked.fill)
+    there = {plain_name(name) for name in names} | set(asked.rename) | set(asked.fill)
     exact = [one for one in TABLES.values() if {*one.needed()} <= _with_score(there)]
     if wanted in exact or (wanted and not exact):
         return wanted, ""
@@ -363,11 +176,11 @@ def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked
         raise InputError(f"{_at(part)}has the columns of {' and of '.join(told)}. Say which with --table.")
     if any(_is_wide(part, one, _assigned(one, names, asked)) for one in (Attempts, Scores)):
         return Attempts, either
-    is_rated = "rater" in _assigned(Ratings, names, asked)
+    is_rated = "rater" in _tried(Ratings, names, asked)
     if part.path and not is_rated and _lacks_subject({*_assigned(Attempts, names, asked), *asked.fill}):
         return Attempts, ""
     lacks = {
-        one: [name for name in one.needed() if name not in _with_score(set(_assigned(one, names, asked)))]
+        one: [name for name in one.needed() if name not in _with_score(set(_tried(one, names, asked)))]
         for one in TABLES.values()
     }
     nearest = min(lacks, key=lambda one: len(lacks[one]) / len(one.needed()))
@@ -379,18 +192,28 @@ def _lacks_subject(there: set[str]) -> bool:
     return {"task", "score"} <= _with_score(there) and "subject" not in there
 
 
-def _is_fit(table: type[Table], names: Sequence[str], asked: _Asked) -> bool:
-    there = _with_score({*_assigned(table, names, asked), *asked.fill})
+def _is_fit(table: type[Table], names: Sequence[str], asked: Asked) -> bool:
+    there = _with_score({*_tried(table, names, asked), *asked.fill})
     if table is Attempts and there & {"domain", "n"}:  # each benchmark is then one task; counted items need no names
         there |= {"task"}
     return {*table.needed()} <= there
+
+
+def _tried(table: type[Table], names: Sequence[str], asked: Asked) -> dict[str, str]:
+    """As `_assigned`; what could be two columns of ratings or votes is no reason to ask, since most tables are neither."""
+    try:
+        return _assigned(table, names, asked)
+    except InputError:
+        if table in (Attempts, Scores):
+            raise
+        return {}
 
 
 def _with_score(names: set[str]) -> set[str]:
     return names | {"score"} if {"n", "n_success"} <= names else names
 
 
-def _refuse_unknown(part: Part, table: type[Table], names: Sequence[str], asked: _Asked) -> None:
+def _refuse_unknown(part: Part, table: type[Table], names: Sequence[str], asked: Asked) -> None:
     known = [column.name for column in table.columns]
     for ours in (*asked.rename, *asked.fill):
         if ours not in known:
@@ -402,13 +225,13 @@ def _refuse_unknown(part: Part, table: type[Table], names: Sequence[str], asked:
             raise InputError(f"{_at(part)}no column {theirs!r} to use as {ours!r}. {hint}")
 
 
-def _assigned(table: type[Table], names: Sequence[str], asked: _Asked) -> dict[str, str]:
+def _assigned(table: type[Table], names: Sequence[str], asked: Asked) -> dict[str, str]:
     """Our column → theirs, by what was asked, by name, and by the names that people use."""
     found = dict(asked.rename)
     free = [name for name in names if name not in found.values()]
     by_plain: dict[str, list[str]] = {}
     for name in free:
-        by_plain.setdefault(_plain(name), []).append(name)
+        by_plain.setdefault(plain_name(name), []).append(name)
     closed = {*found, *asked.fill, *(["score"] if EACH in found.values() else [])}
     open_columns = [column for column in table.columns if column.name not in closed]
     for column in open_columns:  # exact names first, so that no alias takes them
@@ -460,13 +283,13 @@ def _assign_loosely(
     if table is Attempts and "score" in found and not {"task", "domain"} & {*found, *closed}:
         asks = [name for word in ASKED for name in by_plain.get(word, []) if name in free]
         found |= {"task": asks[0]} if asks else {}
-    if who and who not in {*found, *closed} and names and _plain(names[0]) in NO_NAME:
+    if who and who not in {*found, *closed} and names and plain_name(names[0]) in NO_NAME:
         found[who] = names[0]
 
 
 def _with_counts(found: dict[str, str]) -> dict[str, str]:
     """Beside a number of attempts, `correct` counts; a number alone says nothing."""
-    if "n" in found and "n_success" not in found and _plain(found.get("score", "")) in COUNTED:
+    if "n" in found and "n_success" not in found and plain_name(found.get("score", "")) in COUNTED:
         found["n_success"] = found.pop("score")
     if "n" in found and not {"n_success", "score"} & set(found):
         del found["n"]
@@ -497,7 +320,7 @@ def _is_wide(part: Part, table: type[Table], ours: Mapping[str, str]) -> bool:
 class _Columns:
     """One input on its way to a table."""
 
-    def __init__(self, part: Part, table: type[Table], ours: dict[str, str], asked: _Asked) -> None:
+    def __init__(self, part: Part, table: type[Table], ours: dict[str, str], asked: Asked) -> None:
         self._part, self._table, self._ours, self._asked = part, table, ours, asked
         self._names = part.rows.collect_schema().names()
         self._told: list[str] = list(part.says)
@@ -515,10 +338,11 @@ class _Columns:
         if self._table in (Attempts, Scores):
             self._guess_scores()
         self._refuse_lacking()
+        self._tell_merged_names()
         self._clean_numbers()
         self._leave_out_unreadable()
         moved = {theirs: ours for ours, theirs in self._ours.items() if theirs != EACH}
-        changed = [f"{_shown(name)} → {moved[name]}" for name in self._names if moved.get(name, name) != name]
+        changed = [f"{shown_name(name)} → {moved[name]}" for name in self._names if moved.get(name, name) != name]
         there = self._part.rows.collect_schema().names()
         displaced = [name for name in there if self._ours.get(name, name) != name and name not in moved]
         rows = self._part.rows.drop(displaced).rename(moved)
@@ -543,6 +367,16 @@ class _Columns:
         there = _with_score({*self._ours, *self._fill})
         if missing := [name for name in self._table.needed() if name not in there]:
             _refuse_lacking(self._part, self._table, missing, self._names)
+
+    def _tell_merged_names(self) -> None:
+        """Say which names are written as a number and as a text: 1 and "1" are read as one."""
+        for ours in ("subject", "task", "model", "benchmark", "rater", "voter", "item"):
+            theirs = self._ours.get(ours)
+            if theirs in self._names and (both := self._part.written_both_ways(theirs)):
+                self._told.append(
+                    f'{theirs} {both[0]} and "{both[0]}" are read as one'
+                    + (f" (and {len(both) - 1} more)" if len(both) > 1 else "")
+                )
 
     # scores
 
@@ -570,7 +404,7 @@ class _Columns:
         if not set(keys) <= there or {"score", "n_success"} & there or EACH in self._ours.values():
             return
         taken = [self._ours[name] for name in self._ours if name not in ("seconds", "cost", "tokens", "minutes")]
-        free = [name for name in self._names if name not in taken and _plain(name) not in INDEX]
+        free = [name for name in self._names if name not in taken and plain_name(name) not in INDEX]
         candidates = [values.name for values in _profile(self._part, free) if values.is_score_like]
         if len(candidates) == 1:
             self._ours = {ours: theirs for ours, theirs in self._ours.items() if theirs != candidates[0]}
@@ -580,12 +414,12 @@ class _Columns:
     def _melt(self, one: str, other: str) -> None:
         """Turn a column per task or model into rows."""
         taken = {theirs for theirs in self._ours.values() if theirs != EACH}
-        profiles = _profile(self._part, [n for n in self._names if n not in taken and _plain(n) not in INDEX])
+        profiles = _profile(self._part, [n for n in self._names if n not in taken and plain_name(n) not in INDEX])
         scored = [
             values
             for values in profiles
             if values.is_score_like
-            and _plain(values.name) not in SUMMARIES | ABOUT_MODELS
+            and plain_name(values.name) not in SUMMARIES | ABOUT_MODELS
             and not _is_beyond(values, self._asked)
         ]
         names_beside = [v.name for v in profiles if v.dtype == pl.String and v.other and v.name not in taken]
@@ -664,7 +498,7 @@ class _Columns:
         if key is None or self._part.path is None:
             return
         first = self._part.collect(self._part.rows.select(key, *names).head(1)).row(0)
-        word = _plain(str(first[0]))
+        word = plain_name(str(first[0]))
         known = [ours for ours, aliases in ALIASES[self._table].items() if word == ours or word in aliases]
         if known and not any(value not in (None, "") for value in first[1:]):
             raise InputError(
@@ -689,7 +523,7 @@ class _Columns:
         theirs = self._ours["score"]
         if values.other:  # what is understood becomes a number, so that the table's check names the others alone
             understood = (number / divide_by).cast(pl.String)
-            text = pl.when(_text(theirs).is_not_null()).then(pl.col(theirs))
+            text = pl.when(text_of(theirs).is_not_null()).then(pl.col(theirs))
             self._part = replace(
                 self._part, rows=self._part.rows.with_columns(understood.fill_null(text).alias(theirs))
             )
@@ -775,7 +609,7 @@ class _Columns:
                 "--decimal , or --decimal ."
             )
         given = values.n - values.missing - values.n_words - values.other
-        if 0 < values.percent < given:
+        if 0 < values.percent < given and (values.small or values.n_words):  # else the others are percentages as well
             raise InputError(
                 f"{_at(self._part)}{values.name}: {values.percent:,} of {given:,} values have a % sign. Write all of them with it or "
                 "none."
@@ -795,7 +629,7 @@ class _Columns:
             return False
         if low < 0 or high > 100 or values.is_mistake:
             return False
-        if re.search(r"(^|_)(percent|percentage|pct|perc)(_|$)", _plain(values.name)):
+        if re.search(r"(^|_)(percent|percentage|pct|perc)(_|$)", plain_name(values.name)):
             return True
         return high > 50 or (high > 10 and not values.is_whole)
 
@@ -917,7 +751,7 @@ class _Columns:
             self._told.append(f"{n:,} blank{'s' if n > 1 else ''} left out")
 
 
-def _is_beyond(values: _Values, asked: _Asked) -> bool:
+def _is_beyond(values: _Values, asked: Asked) -> bool:
     """A column of a wide table whose numbers cannot be scores, such as a year or a size."""
     top = max(100.0, asked.divide_by)
     return values.high is not None and (values.high > top or (values.low or 0) < 0)
@@ -963,7 +797,7 @@ def _profile_many(part: Part, names: Sequence[str], schema: Mapping[str, pl.Data
 
 def _words(name: str) -> pl.Expr:
     """The words for right and wrong that are in a column."""
-    return _text(name).filter(_text(name).is_in(list(WORDS))).unique().sort()
+    return text_of(name).filter(text_of(name).is_in(list(WORDS))).unique().sort()
 
 
 def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
@@ -975,11 +809,11 @@ def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
         number = number.fill_nan(None)
         other = none
     elif dtype in (pl.String, pl.Categorical, pl.Enum):
-        text = _text(name)
-        percent, comma = text.str.contains(_PERCENT), text.str.contains(_COMMA)
+        text = text_of(name)
+        percent, comma = text.str.contains(PERCENT), text.str.contains(COMMA)
         missing = text.is_null().sum()
         is_word = text.is_in(list(WORDS))
-        known = percent | comma | is_word | text.str.contains(_NUMBER)
+        known = percent | comma | is_word | text.str.contains(NUMBER)
         either = text.str.contains(_EITHER)
         counts = {"percent": percent.sum(), "comma": comma.sum(), "either": either.sum(), "n_words": is_word.sum()}
         other = (~known).sum()
@@ -1000,17 +834,11 @@ def _facts(name: str, dtype: pl.DataType) -> list[pl.Expr]:
     ]
 
 
-def _text(name: str) -> pl.Expr:
-    """The column's text in lower case, without space around it, and nothing for what stands for nothing."""
-    text = pl.col(name).cast(pl.String).str.replace_all("\u00a0", " ").str.strip_chars().str.to_lowercase()
-    return pl.when(~text.is_in(list(MISSING))).then(text)
-
-
 def _parsed(values: _Values, *, is_thousands: bool, divide_by: float = 1) -> pl.Expr:
     """The values as numbers; words are so large that they are right once divided."""
     if values.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return pl.col(values.name).cast(pl.Float64).fill_nan(None)
-    text = _text(values.name)
+    text = text_of(values.name)
     plain = text.str.strip_suffix("%").str.strip_chars()
     number = plain.str.replace_all(",", "" if is_thousands else ".", literal=True).cast(pl.Float64, strict=False)
     if not values.words:
@@ -1030,23 +858,10 @@ def _meanings(words: Sequence[str]) -> str:
     return ", ".join(f"{word} = {meanings[word]:g}" for word in words)
 
 
-def _plain(name: str) -> str:
-    """A column's name as our names are written, in English where it is a known word of another language."""
-    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip()).casefold().replace("%", " percent ")
-    letters = "".join(one for one in unicodedata.normalize("NFKD", parted) if not unicodedata.combining(one))
-    plain = re.sub(r"[\W_]+", "_", letters).strip("_")
-    return ABROAD.get(plain, plain)
-
-
 def _core(name: str) -> str:
     """A column's name without the words that say nothing about it."""
-    words = [word for word in _plain(name).split("_") if word not in FILLERS]
-    return _plain("_".join(words))
-
-
-def _shown(name: str) -> str:
-    """A column's name, also where it has none."""
-    return name if name.strip() else "the column without a name"
+    words = [word for word in plain_name(name).split("_") if word not in FILLERS]
+    return plain_name("_".join(words))
 
 
 def _at(part: Part) -> str:

@@ -11,12 +11,15 @@ __all__ = [
     "ASKED",
     "BENCHMARK",
     "COUNTED",
+    "FAILURES",
     "FILLERS",
     "INDEX",
     "ITEM",
     "MISSING",
     "MODEL",
     "NO_NAME",
+    "RATERS",
+    "REPEATS",
     "SCORE",
     "SUCCESSES",
     "SUMMARIES",
@@ -49,14 +52,22 @@ BENCHMARK = (
 SCORE = (
     *("score", "correct", "is_correct", "correctness", "passed", "pass", "accuracy", "acc", "success", "successful"),
     *("solved", "resolved", "result", "outcome", "grade", "mark", "exact_match", "em", "f1", "reward", "value"),
+    *("pass_fail", "right_wrong", "verdict", "judgement", "judgment", "judge_score", "llm_judge_score"),
     *("pass_rate", "success_rate", "score_percent", "accuracy_percent", "percent_correct", "score_pct", "acc_pct"),
 )
 SUCCESSES = ("n_successes", "n_correct", "num_correct", "successes", "n_passed", "correct_count")
+FAILURES = (
+    *("failed", "fail", "fails", "failures", "incorrect", "wrong", "unsolved", "unresolved"),
+    *("n_failed", "n_failures", "n_incorrect", "n_wrong", "num_incorrect", "num_failed", "incorrect_count"),
+)
+"""Beside a number of successes, the number of the others."""
+REPEATS = ("epoch", "run", "seed", "trial", "repeat", "repetition", "iteration", "rep")
+RATERS = ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "coder")
 ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
     Attempts: {
         "subject": (*MODEL, "participant", "learner", "person"),
         "task": ITEM,
-        "attempt": ("epoch", "run", "seed", "trial", "repeat", "repetition", "iteration", "rep", "attempt_number"),
+        "attempt": (*REPEATS, "attempt_number"),
         "score": SCORE,
         "n": ("n_attempts", "n_trials", "n_runs", "n_samples", "num_samples", "trials", "total", "count", "n_total"),
         "n_success": SUCCESSES,
@@ -81,14 +92,14 @@ ALIASES: dict[type[Table], dict[str, tuple[str, ...]]] = {
         "compute": ("training_compute", "training_compute_flop", "flop"),
     },
     Ratings: {
-        "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "coder", "judge", "participant"),
+        "rater": (*RATERS, "judge", "participant"),
         "item": (*ITEM[1:], "id"),
         "dimension": ("criterion", "aspect", "attribute", "scale", "question"),
         "value": ("rating", "score", "label"),
         "system": ("model",),
     },
     Votes: {
-        "voter": ("judge", "annotator", "user", "rater"),
+        "voter": ("judge", "user", "rater", *RATERS),
         "item": (*ITEM[1:], "id", "question"),
         "a": ("model_a",),
         "b": ("model_b",),

@@ -1,0 +1,356 @@
+"""Untidy tables: what stands beside the data, and columns that are not one variable each, are put in order and said."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from howsure.tables import Attempts, Ratings, Scores
+from howsure.tables.frames import Part
+from howsure.tables.known_words import (
+    ABROAD,
+    ALIASES,
+    COUNTED,
+    FAILURES,
+    ITEM,
+    MISSING,
+    MODEL,
+    NO_NAME,
+    RATERS,
+    REPEATS,
+    SCORE,
+    SUCCESSES,
+    WEAK,
+)
+
+__all__ = ["COMMA", "NUMBER", "PERCENT", "Asked", "plain_name", "shown_name", "text_of", "tidied"]
+
+NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
+PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
+COMMA = r"^[-+]?\d*,\d+$"
+_FRACTION = r"^(\d{1,9}) ?(?:/|of|out of|von|sur|de) ?(\d{1,9})$"  # 7/10
+_MARKED = r"^\**([-+]?\d*[.,]?\d+(?: ?%)?)\**[†‡§]* ?((±|\+/-|\+-) ?\d*[.,]?\d+ ?%?|\(±? ?\d*[.,]?\d+ ?%?\))?$"  # 53.6 ± 1.2, 0.85*
+_BLANKS = " \t\r\u00a0\u200b\u2060\ufeff"
+
+
+_INSIDE = (
+    (MODEL, ("name", "id", *MODEL)),
+    (
+        (*SCORE, "scores", "metrics", "evaluation", "grading", "judge"),
+        tuple(one for one in SCORE if one != "pass_fail"),
+    ),
+)
+"""Columns that may be objects, and what in them is the name or the score."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user said, and about which file."""
+
+    rename: dict[str, str]
+    fill: dict[str, Any]
+    divide_by: float
+    decimal: str | None
+    better: str | None
+    at: str
+    has_fractions: bool = False
+    is_part: bool = False
+
+
+def tidied(part: Part, asked: Asked) -> tuple[Part, Asked, int]:
+    """The same table with one variable per column and nothing beside its data, and the number of blanks that were left out.
+
+    What was done is added to the part's ``says``, and to `asked` where a column that the user named has another name now.
+    """
+    part = _without_row_numbers(_without_marks(part), asked)
+    for step in (_with_values_for_objects, _with_rows_for_repeats, _with_rows_for_dimensions, _with_total_of_failures):
+        part = step(part, [name for name in part.rows.collect_schema().names() if name not in asked.rename.values()])
+    return _with_shares_for_fractions(part, asked)
+
+
+def _without_marks(part: Part) -> Part:
+    """A text table without blanks and single quotes around its fields, rules of dashes, repeated headers, and marks beside its numbers."""
+    if part.format not in ("csv", "tsv"):
+        return part
+    names = part.rows.collect_schema().names()
+    rows, says, numbers = part.rows, list(part.says), part.numbers
+    for marks, told in ((_BLANKS, "blanks"), ("'", "single quotes")):
+        bare = [name.strip(marks) for name in names]
+        values = {name: pl.col(name).str.strip_chars(marks) for name in names}
+        is_there = bare != names
+        if marks == "'":
+            is_there = bool(names) and all(re.fullmatch("'.*'", name) for name in names)
+        elif not is_there and names:
+            is_there = part.collect(rows.select(pl.any_horizontal(values[n] != pl.col(n) for n in names).any())).item()
+        if is_there and len({*bare}) == len(bare):
+            rows = rows.select(values[name].alias(new) for name, new in zip(names, bare, strict=True))
+            names = bare
+            says.append(f"{told} around fields removed")
+    is_again = pl.all_horizontal(pl.col(name) == name for name in names)
+    is_rule = pl.all_horizontal(pl.col(name).str.contains(r"^[:=–—-]{2,}$") for name in names)
+    is_left_out = (is_again | is_rule).fill_null(value=False)
+    if n := part.collect(rows.select(is_left_out.sum())).item() if names else 0:
+        held = part.collect(rows.with_row_index("#row").filter(~is_left_out))
+        numbers = held["#row"] if numbers is None else numbers.gather(held["#row"])
+        rows = held.drop("#row").lazy()
+        says.append(f"{n:,} row{'s' if n > 1 else ''} of dashes or with the header again left out")
+    marked = _marked(part, rows, names)
+    if marked:
+        first = part.collect(
+            rows.select(pl.col(marked[0]).filter(~text_of(marked[0]).str.contains(NUMBER)).drop_nulls().head(1))
+        )
+        rows = rows.with_columns(
+            pl.coalesce(text_of(name).str.extract(_MARKED, 1).alias(name), pl.col(name)).alias(name) for name in marked
+        )
+        shown = first.item() if len(first) else ""
+        says.append(f"of {', '.join(marked[:3])}, only the number is read ({shown.strip()})")
+    if len(says) == len(part.says):
+        return part
+    return replace(part, rows=rows, numbers=numbers, is_parsed=True, says=tuple(says))
+
+
+def _marked(part: Part, rows: pl.LazyFrame, names: Sequence[str]) -> list[str]:
+    """The columns of numbers of which some have a footnote, bold type, or an error after ± or in brackets."""
+    few = rows.head(1000)
+    likely = part.collect(few.select(_is_marked(name).any().alias(name) for name in names)).row(0, named=True)
+    found = [name for name in names if likely[name]]
+    if not found:
+        return []
+    either = part.collect(
+        rows.select((text_of(name).is_null() | text_of(name).str.contains(_MARKED)).all().alias(name) for name in found)
+    ).row(0, named=True)
+    return [name for name in found if either[name]]
+
+
+def _is_marked(name: str) -> pl.Expr:
+    text = text_of(name)
+    return text.str.contains(_MARKED) & ~text.str.contains(f"{NUMBER}|{PERCENT}|{COMMA}")
+
+
+def _without_row_numbers(part: Part, asked: Asked) -> Part:
+    """Leave out the row numbers that pandas writes into a column without a name: they are no configuration."""
+    names = [
+        name
+        for name in part.rows.collect_schema().names()
+        if plain_name(name) in NO_NAME and name not in asked.rename.values()
+    ]
+    if not names:
+        return part
+    number = pl.col(names).cast(pl.Float64, strict=False)
+    found = part.collect(part.rows.select((number == number.round()).fill_null(value=False).all())).row(0, named=True)
+    numbers = [name for name in names if found[name]]
+    if not numbers or len(numbers) == len(part.rows.collect_schema()):
+        return part
+    told = tuple(f"row numbers in {shown_name(name)} left out" for name in numbers)
+    return replace(part, rows=part.rows.drop(numbers), is_parsed=True, says=(*part.says, *told))
+
+
+def _with_values_for_objects(part: Part, names: Sequence[str]) -> Part:
+    """Of objects in a jsonl file where a name or a score should be, such as ``{"correct": true, "reason": …}``, the value that is one."""
+    if part.format not in ("jsonl", "json"):
+        return part
+    wanted = {name: keys for name in names for known, keys in _INSIDE if plain_name(name) in known}
+    first = part.collect(part.rows.select(pl.col(name).drop_nulls().first() for name in wanted)) if wanted else None
+    for name, keys in wanted.items():
+        told = first[name][0] if first is not None else None
+        if not isinstance(told, str) or not told.startswith("{"):
+            continue
+        try:
+            held = json.loads(told)
+        except ValueError:
+            continue
+        inside = [key for key in held if plain_name(key) in keys and not isinstance(held[key], dict | list)]
+        if len(inside) == 1 and re.fullmatch(r"\w+", inside[0]):
+            value = pl.col(name).str.json_path_match(f"$.{inside[0]}")
+            says = (*part.says, f"{name}.{inside[0]} → {name}")
+            part = replace(part, rows=part.rows.with_columns(value.alias(name)), is_parsed=True, says=says)
+    return part
+
+
+def _with_rows_for_repeats(part: Part, names: Sequence[str]) -> Part:
+    """A column per seed, run or epoch (``seed_0``, ``seed_1``, …) as one row per attempt."""
+    plain = {name: plain_name(name) for name in names}
+    found = {
+        name: int(numbered[1])
+        for name in names
+        if (numbered := re.fullmatch(rf"(?:{'|'.join((*REPEATS, 'attempt', 'try'))})_?(\d{{1,6}})", plain[name]))
+    }
+    has_scores = {*plain.values()} & {*SCORE, *SUCCESSES, "attempt", *REPEATS}
+    if len(found) < 2 or has_scores or len({*found.values()}) < len(found):
+        return part
+    says = f"columns {_listed(list(found))} → attempt, with their values as score"
+    return _melted(part, list(found), "attempt", "score", says, lambda name: found[name] + (0 in found.values()))
+
+
+def _with_rows_for_dimensions(part: Part, names: Sequence[str]) -> Part:
+    """A column per thing that raters judged as one row per rating."""
+    plain = {name: plain_name(name) for name in names}
+    there = {*plain.values()}
+    known = {column.name for column in Ratings.columns} | {alias for own in ALIASES[Ratings].values() for alias in own}
+    if not there & {"rater", *RATERS} or not there & {"item", *ALIASES[Ratings]["item"]}:
+        return part
+    if there & {"dimension", "value", *ALIASES[Ratings]["dimension"], *ALIASES[Ratings]["value"]}:
+        return part
+    free = [name for name in names if plain[name] not in known]
+    numbers = part.collect(part.rows.select(text_of(name).str.contains(NUMBER).all() for name in free)).row(0)
+    judged = [name for name, is_number in zip(free, numbers, strict=True) if is_number]
+    if len(judged) < 2:
+        return part
+    return _melted(
+        part, judged, "dimension", "value", f"columns {_listed(judged)} → dimension, with their values as value"
+    )
+
+
+def _with_total_of_failures(part: Part, names: Sequence[str]) -> Part:
+    """Numbers of successes and of failures, such as Passed and Failed, as successes among n."""
+    right, wrong = (
+        [name for name in names if plain_name(name) in known]
+        for known in ((*COUNTED, *SUCCESSES, "pass", "right", "resolved"), FAILURES)
+    )
+    there = {plain_name(name) for name in names}
+    if len(right) != 1 or len(wrong) != 1 or there & {"n", "n_success", *ALIASES[Attempts]["n"]}:
+        return part
+    successes, failures = (
+        text_of(name).str.replace_all(",", "").cast(pl.Float64, strict=False) for name in right + wrong
+    )
+    facts = part.rows.select(
+        pl.all_horizontal(((one >= 0) & (one == one.floor())).all() for one in (successes, failures)).alias("is_count"),
+        (successes + failures > 1).any().alias("is_several"),
+    )
+    is_count, is_several = part.collect(facts).row(0)
+    if not is_count or not is_several:
+        return part
+    counted = [successes.cast(pl.Int64).alias("n_success"), (successes + failures).cast(pl.Int64).alias("n")]
+    rows = part.rows.with_columns(counted).drop(right + wrong)
+    return replace(
+        part, rows=rows, is_parsed=True, says=(*part.says, f"{right[0]} of {right[0]} + {wrong[0]} → n_success of n")
+    )
+
+
+def _melted(
+    part: Part, columns: Sequence[str], name: str, value: str, says: str, label: Callable[[str], Any] = str
+) -> Part:
+    """One row per value of the columns, whose names, or labels, and values become two columns."""
+    kept = [one for one in part.rows.collect_schema().names() if one not in columns]
+    long = part.rows.with_row_index("#row").unpivot(
+        on=columns, index=["#row", *kept], variable_name=name, value_name=value
+    )
+    order = pl.col(name).replace_strict({one: place for place, one in enumerate(columns)}, return_dtype=pl.Int64)
+    held = part.collect(long.sort("#row", order)).with_columns(
+        pl.col(name).replace_strict({one: str(label(one)) for one in columns}, return_dtype=pl.String)
+    )
+    numbers = held["#row"] if part.numbers is None else part.numbers.gather(held["#row"])
+    return replace(part, rows=held.drop("#row").lazy(), numbers=numbers, is_parsed=True, says=(*part.says, says))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
+
+
+def _with_shares_for_fractions(part: Part, asked: Asked) -> tuple[Part, Asked, int]:
+    """Cells such as 7/10 as a share and n, and the number of blanks among them that were left out.
+
+    One such column is the score. Of several, each is a benchmark, or a model where rows are items. The same n in every row of an
+    item's score may be the scale of a grade instead of a number of attempts: then n, which would count as evidence, is not used.
+    """
+    schema = part.rows.collect_schema()
+    names = schema.names()
+    other = {
+        alias
+        for table in (Attempts, Scores)
+        for ours, aliases in ALIASES[table].items()
+        for alias in (ours, *aliases)
+        if ours not in ("score", "n_success")
+    }
+    texts = [
+        name
+        for name in names
+        if schema[name] == pl.String and (name in asked.rename.values() or plain_name(name) not in other)
+    ]
+    if not texts:
+        return part, asked, 0
+
+    def number(name: str, place: int) -> pl.Expr:
+        return text_of(name).str.extract(_FRACTION, place).cast(pl.Float64, strict=False)
+
+    def is_fraction(name: str) -> pl.Expr:
+        ends = number(name, 1), number(name, 2)
+        return (ends[0] <= ends[1]).fill_null(value=False) & (ends[1] > 0)
+
+    few = part.collect(part.rows.head(50).select(is_fraction(name).any().alias(name) for name in texts)).row(0)
+    likely = [name for name, is_there in zip(texts, few, strict=True) if is_there]
+    if not likely:
+        return part, asked, 0
+    every = part.collect(
+        part.rows.select((is_fraction(name) | text_of(name).is_null()).all().alias(name) for name in likely)
+    )
+    found = [name for name in likely if every[name][0]]
+    named = [name for name in found if asked.rename.get("score") == name or plain_name(name) in {*SCORE, *SUCCESSES}]
+    found = named if len(named) == 1 else found
+    plain = {plain_name(name) for name in names}
+    rows = part.rows.with_row_index("#row")
+    if not found or "score" in {*names} - {*found} or (len(found) > 1 and {"benchmark", "model"} <= plain):
+        return part, asked, 0
+    told = f"{found[0]}: "
+    if len(found) > 1:
+        across = "benchmark" if plain & {*MODEL} else "model"
+        kept = [name for name in names if name not in found]
+        rows = rows.unpivot(on=found, index=["#row", *kept], variable_name=across, value_name="score")
+        told = f"columns {', '.join(found[:4])}{', …' if len(found) > 4 else ''} → {across}; "
+    theirs = "score" if len(found) > 1 else found[0]
+    split = rows.with_columns((number(theirs, 1) / number(theirs, 2)).alias("#share"), number(theirs, 2).alias("#n"))
+    held = part.collect(split.sort("#row", maintain_order=True)).drop(theirs)
+    filled = held.drop_nulls("#share")
+    if not len(filled):
+        return part, asked, 0
+    is_grade = (
+        len(found) == 1
+        and filled["#n"].n_unique() == 1
+        and plain & {*ITEM, *WEAK["task"], "task"}
+        and plain_name(theirs) not in {*COUNTED, *SUCCESSES}
+    )
+    total = int(filled["#n"][0])
+    share = round(float(filled["#share"][0]) * total)
+    if is_grade or "n" in plain:
+        told += f"{share}/{total} read as {share / total:.4g}" + (
+            ", one score (a column n_success makes it a count)" if is_grade else ""
+        )
+        filled = filled.drop("#n")
+    else:
+        told += f"{share}/{total} read as {share} of {total}"
+        filled = filled.rename({"#n": "n"}).with_columns(pl.col("n").cast(pl.Int64))
+    numbers = filled["#row"] if part.numbers is None else part.numbers.gather(filled["#row"])
+    part = replace(
+        part,
+        rows=filled.drop("#row").rename({"#share": "score"}).lazy(),
+        numbers=numbers,
+        is_parsed=True,
+        says=(*part.says, told),
+    )
+    renamed = {ours: "score" if name == theirs else name for ours, name in asked.rename.items()}
+    return part, replace(asked, rename=renamed, has_fractions=True), len(held) - len(filled)
+
+
+def text_of(name: str) -> pl.Expr:
+    """The column's text in lower case, without space around it, and nothing for what stands for nothing."""
+    text = pl.col(name).cast(pl.String).str.replace_all("\u00a0", " ").str.strip_chars().str.to_lowercase()
+    return pl.when(~text.is_in(list(MISSING))).then(text)
+
+
+def plain_name(name: str) -> str:
+    """A column's name as our names are written, in English where it is a known word of another language."""
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip()).casefold().replace("%", " percent ")
+    letters = "".join(one for one in unicodedata.normalize("NFKD", parted) if not unicodedata.combining(one))
+    plain = re.sub(r"[\W_]+", "_", letters).strip("_")
+    return ABROAD.get(plain, plain)
+
+
+def shown_name(name: str) -> str:
+    """A column's name, also where it has none."""
+    return name if name.strip() else "the column without a name"
