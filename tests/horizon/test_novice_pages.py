@@ -190,7 +190,12 @@ def test_pages_and_keys_are_kept_apart(own, tmp_path):
     with pytest.raises(OptionError, match="or a folder for one page per learner"):
         built.save(tmp_path / "novice.html")
     written = built.save(tmp_path / "pages")
-    assert [path.name for path in written] == ["learner-001.html", "learner-002.html", "novices.key.json"]
+    assert [path.name for path in written] == [
+        "learner-001.html",
+        "learner-002.html",
+        "novice_pages.json",
+        "novices.key.json",
+    ]
     assert written[-1].stat().st_mode & 0o077 == 0
     with pytest.raises(InputError, match="answers to its pages need it"):
         built.save(tmp_path / "pages")
@@ -212,7 +217,7 @@ def test_a_page_of_another_version_is_noticed(own, tmp_path):
     first, *rest = built.key.tasks
     key = built.key.model_copy(update={"tasks": (first.model_copy(update={"prompt": "Something else?"}), *rest)})
     page = built.pages[""].page.model_copy(update={"commitment": key.commitment})
-    changed = NovicePages({"": build_page(page)}, key)
+    changed = NovicePages.of({"": build_page(page)}, key)
     with pytest.raises(InputError, match="Collect with the version that made the page"):
         collected(changed, tmp_path, {"river": ["Nile"], "even": ["2"]})
 

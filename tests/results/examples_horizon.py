@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+from pathlib import Path
 
 import polars as pl
 
@@ -17,8 +18,11 @@ from howsure.horizon import (
     HorizonForecast,
     HorizonTrend,
     LearningCurves,
+    NovicePages,
     Novices,
+    SimulatedRuns,
     StudySize,
+    TaskRun,
     TimeHorizons,
     attempt_horizons,
     budget_horizons,
@@ -29,10 +33,14 @@ from howsure.horizon import (
     fit_curves,
     fit_horizon_trend,
     forecast_horizons,
+    make_pages,
+    make_tasks,
     plan_baselines,
     size_study,
     time_horizons,
 )
+from howsure.horizon.asking.replies import REPLIES
+from howsure.horizon.novices.review import review_table
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.horizon.time_horizon.sensitivity import Sensitivity
 from howsure.horizon.time_horizon.simulator import simulate_people, simulate_spending, simulate_time
@@ -47,6 +55,31 @@ MODELS = {"old": 4.0, "new": 16.0, "newest": 60.0, "perfect": 1e9}
 @functools.cache
 def simulated():
     return simulate(draw_suite(6, seed=1), n_learners=8, n_attempts=4, n_runs=3, seed=1)
+
+
+example(SimulatedRuns)(simulated)
+
+
+@example(NovicePages)
+def novice_pages():
+    return make_pages(make_tasks(2, domains=["pattern_recognition"]), n_tasks=1, n_attempts=2, n_learners=2)
+
+
+@example(TaskRun)
+def task_run():
+    about = {"model": "m", "task": "sums/1", "domain": "sums", "verification_type": "automated", "shots": 0}
+    rows = [about | {"attempt": k, "seed": k, "score": score} for k, score in enumerate((1.0, 0.0, None), 1)]
+    replies = pl.DataFrame(rows, schema=REPLIES).with_columns(
+        failure=pl.when(pl.col("score").is_null()).then(pl.lit("api"))
+    )
+    return TaskRun(
+        status="incomplete",
+        replies=replies,
+        review=review_table([]),
+        logs=(Path("logs/one.eval"),),
+        errors={"the server is busy": 1},
+        provenance=Provenance({"model": "m"}),
+    )
 
 
 @example(TimeHorizons)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from howsure._lazy import lazily
 
 if TYPE_CHECKING:
+    from howsure.horizon.asking.task_runs import TaskRun as TaskRun
     from howsure.horizon.asking.task_runs import run_tasks as run_tasks
     from howsure.horizon.attempt_horizon.horizons import AttemptHorizons as AttemptHorizons
     from howsure.horizon.attempt_horizon.horizons import attempt_horizons as attempt_horizons
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from howsure.horizon.learning_curves.held_out_learners import crossvalidate_learners as crossvalidate_learners
     from howsure.horizon.novices.answers import Novices as Novices
     from howsure.horizon.novices.answers import collect_novices as collect_novices
+    from howsure.horizon.novices.pages import NovicePages as NovicePages
     from howsure.horizon.novices.pages import make_pages as make_pages
+    from howsure.horizon.simulator import SimulatedRuns as SimulatedRuns
     from howsure.horizon.simulator import simulate as simulate
     from howsure.horizon.task_bank import make_tasks as make_tasks
     from howsure.horizon.task_bank import read_tasks as read_tasks
@@ -63,8 +66,11 @@ _HOMES = {
     "HorizonCoverage": "interval_coverage",
     "HorizonForecast": "time_horizon.forecasting",
     "HorizonTrend": "time_horizon.doubling",
+    "NovicePages": "novices.pages",
     "Novices": "novices.answers",
+    "SimulatedRuns": "simulator",
     "StudySize": "attempt_horizon.study_size",
+    "TaskRun": "asking.task_runs",
     "TimeHorizons": "time_horizon.horizons",
     "attempt_horizons": "attempt_horizon.horizons",
     "attempts": "attempt_horizon.horizons:attempt_horizons",

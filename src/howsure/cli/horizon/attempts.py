@@ -22,6 +22,7 @@ from howsure.cli.options import (
 )
 from howsure.cli.output import Console, progress_bar
 from howsure.estimates import chance
+from howsure.results.base import readable
 
 if TYPE_CHECKING:
     from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, Horizon
@@ -56,7 +57,7 @@ def attempts(
     """How many attempts a novice would need to do as well as each model (NAME, Novelty Achievement MeasurE).
 
     RUNS contain novices (kind human, numbered attempts) and models at the same tasks. Writes horizons.csv, horizons.json, domains.csv,
-    pairs.csv, tasks.csv, novices.csv, the charts and attempts_report.html.
+    pairs.csv, tasks.csv, novices.csv, practice.csv (models with worked examples or feedback), the charts and attempts_report.html.
     """
     from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
     from howsure.horizon.attempt_horizon.horizons import attempt_horizons
@@ -95,6 +96,10 @@ def _tell(found: AttemptHorizons, console: Console) -> None:
             ("tasks", "model", "horizon", "success", "n"),
             cells,
         )
+    if len(found.practice):
+        shown = readable(found.practice)
+        title = "Learning of models: worked examples, or earlier attempts with feedback"
+        console.table(title, ("model", "practice", "seen before", "success", "horizon"), shown.iter_rows())
     if found.pairs:
         pairs = [
             (p.a, p.b, p.definition, f"{p.success_rate:.0%}", p.ratio if p.ratio.value else "–", chance(p.p_a_greater))

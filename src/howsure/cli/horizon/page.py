@@ -84,5 +84,6 @@ def page(
 
 def _in_short(written: list[Path]) -> list[Path]:
     """The first and the last page stand for many."""
-    *pages, key = written
-    return written if len(pages) <= 3 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), key]
+    pages = [path for path in written if path.suffix == ".html"]
+    others = [path for path in written if path.suffix != ".html"]
+    return written if len(pages) <= 3 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), *others]

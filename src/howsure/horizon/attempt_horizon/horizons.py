@@ -14,6 +14,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
+from howsure.horizon.asking.replies import practice_of
 from howsure.horizon.attempt_horizon.common_tasks import AUTOMATED, SharedTasks, shared_tasks
 from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
 from howsure.horizon.attempt_horizon.difficulty import novice_table, task_table
@@ -160,15 +161,35 @@ class AttemptHorizons(Result):
         frame = pl.DataFrame(rows, schema=kinds)
         return frame.with_columns((pl.col("released").to_physical() / 365.25).alias("year"))
 
+    @cached_property
+    def practice(self) -> pl.DataFrame:
+        """The models' own learning: one row per model, kind of practice (worked examples, or earlier attempts with feedback) and amount of it.
+
+        Columns: model, practice, n_practice, the estimates success and horizon at the headline's definition and success rate. A model without practice begins every curve; empty where no
+        model had practice.
+        """
+        told = [(*practice_of(name), row) for name, row in self.headline().items()]
+        rows = []
+        for model, kind in sorted({(model, kind) for model, kind, n, _ in told if n}):
+            own = [(n, row) for name, how, n, row in told if name == model and how in ("", kind)]
+            for n, row in sorted(own, key=lambda one: one[0]):
+                about = {"model": model, "practice": kind, "n_practice": n}
+                rows.append(about | columns_of(success=row.success, horizon=row.horizon))
+        estimates = {f"{name}{end}": pl.Float64 for name in ("success", "horizon") for end in ("", "_low", "_high")}
+        names = {"model": pl.String, "practice": pl.String, "n_practice": pl.Int64}
+        states = {"success_state": pl.String, "horizon_state": pl.String}
+        return pl.DataFrame(rows, schema=names | estimates | states)
+
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``horizons`` (one row per model, definition and success rate), ``domains`` (by group of tasks), ``pairs``, ``tasks``, ``novices``."""
+        """``horizons`` (one row per model, definition and success rate), ``domains`` (by group of tasks), ``pairs``, ``tasks``, ``novices``; ``practice`` where a model had some."""
         return {
             "horizons": _frame(self.rows).drop("group"),
             "domains": _frame(self.domains),
             "pairs": _pairs_frame(self.pairs),
             "tasks": self.tasks,
             "novices": self.novices,
+            **({"practice": self.practice} if len(self.practice) else {}),
         }
 
     def as_dict(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.horizon.asking.replies import to_name
 from howsure.horizon.novices.key import ENDING, NovicesKey, PlacedTask, key_beside
-from howsure.horizon.novices.pages import INSTRUMENT
+from howsure.horizon.novices.pages import INSTRUMENT, NovicePages
 from howsure.horizon.novices.review import Written, review_table
 from howsure.horizon.task_bank import Instance, Task
 from howsure.people import BuiltPage, Received, Refusal, read_page, read_pages, read_results, step_rows
@@ -124,7 +124,8 @@ def collect_novices(
         _check(page, opened, path)
     found = read_results(files, built)
     # answers may lie in the pages' folder, beside files that are none
-    refused = tuple(one for one in found.refused if not one.source.endswith((ENDING, LINKS)))
+    others = ENDING, LINKS, f"{NovicePages.name}.json"
+    refused = tuple(one for one in found.refused if not one.source.endswith(others))
     if not found.results:
         raise InputError(" ".join(["No answers were accepted.", *map(str, refused[:3])]))
     courses = [course for received in found.results for course in _courses(received, opened)]
