@@ -38,7 +38,7 @@ def answered(built, answers, rater="ada"):
     (page,) = built.pages.values()
     records = {}
     for screen in page.page.screens:
-        seen = {"kind": screen.kind, "ms": 60_000, "visits": 1}
+        seen = {"kind": screen.kind, "ms": 60_000, "visits": 1} | ({"agreed": True} if screen.kind == "consent" else {})
         if isinstance(screen, GameScreen):
             said = answers[built.key.screens[screen.id].task]
             steps = [{"answer": answer, "ms": 2_000} for answer in said]
@@ -305,3 +305,15 @@ def test_timed_answers_add_up_and_the_game_must_end_where_it_was_given_up(own, t
 def test_only_tasks_that_a_page_can_check_are_timed(own):
     with pytest.raises(OptionError, match="No task of the suite is checked by a program"):
         make_pages([task for task in own if task.id != "river"], is_timed=True, with_judged=True)
+
+
+def test_answers_are_kept_only_where_people_agreed(own, tmp_path):
+    asked, silent = (make_pages(own, n_attempts=1, keeps_answers=keeps) for keeps in (True, False))
+    assert [screen.kind for screen in asked.pages[""].page.screens][0] == "consent"
+    for built, kept in ((asked, "Rhine"), (silent, None)):
+        folder = tmp_path / str(kept)
+        folder.mkdir()
+        found = collected(built, folder, {"river": ["Rhine"], "even": ["2"]})
+        wrong = found.rows.filter(task="river")
+        assert wrong["answer"].to_list() == [kept]
+        assert wrong["mode"].to_list() == ["other answer"]

@@ -41,7 +41,9 @@ def test_the_last_stage_needs_all_others():
     while needed:
         name = needed.pop()
         found.add(name)
-        needed |= {other for other, stage in stages.items() if {*stage["outs"]} & {*stages[name].get("deps", [])}} - found
+        needed |= {
+            other for other, stage in stages.items() if {*stage["outs"]} & {*stages[name].get("deps", [])}
+        } - found
     assert found == set(stages)
 
 

@@ -11,6 +11,7 @@ from howsure.horizon import (
     Attrition,
     BaselinePlan,
     BudgetHorizons,
+    FailureModes,
     HeldOutLearners,
     HeldOutRuns,
     HorizonComparison,
@@ -26,6 +27,7 @@ from howsure.horizon import (
     TimeHorizons,
     attempt_horizons,
     budget_horizons,
+    compare_failures,
     compare_horizons,
     coverage,
     crossvalidate,
@@ -80,6 +82,12 @@ def task_run():
         errors={"the server is busy": 1},
         provenance=Provenance({"model": "m"}),
     )
+
+
+@example(FailureModes)
+def failures():
+    wrong = pl.when(pl.col("score") == 0).then(pl.lit("near miss"))
+    return compare_failures(simulated().attempts.frame.with_columns(mode=wrong, answer=pl.lit("7")))
 
 
 @example(TimeHorizons)

@@ -1,7 +1,7 @@
 """How many attempts would a novice need to match a model, and how many minutes an expert?
 
 The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`,
-`learners`, `attempts`, `size`, `time`, `budget`, `baselines`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
+`learners`, `attempts`, `failures`, `size`, `time`, `budget`, `baselines`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
 """
 
 from typing import TYPE_CHECKING
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from howsure.horizon.attempt_horizon.horizons import attempt_horizons as attempt_horizons
     from howsure.horizon.attempt_horizon.study_size import StudySize as StudySize
     from howsure.horizon.attempt_horizon.study_size import size_study as size_study
+    from howsure.horizon.failure_modes import FailureModes as FailureModes
+    from howsure.horizon.failure_modes import compare_failures as compare_failures
     from howsure.horizon.interval_coverage import HorizonCoverage as HorizonCoverage
     from howsure.horizon.interval_coverage import coverage as coverage
     from howsure.horizon.learning_curves.attrition import Attrition as Attrition
@@ -53,12 +55,14 @@ if TYPE_CHECKING:
     time, budget, baselines, compare = time_horizons, budget_horizons, plan_baselines, compare_horizons
     trend, forecast = fit_horizon_trend, forecast_horizons
     curves, learners, attempts, size = fit_curves, crossvalidate_learners, attempt_horizons, size_study
+    failures = compare_failures
 
 _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
     "Attrition": "learning_curves.attrition",
     "BaselinePlan": "time_horizon.people_times",
     "BudgetHorizons": "time_horizon.budgets",
+    "FailureModes": "failure_modes",
     "LearningCurves": "learning_curves.curves",
     "HeldOutLearners": "learning_curves.held_out_learners",
     "HeldOutRuns": "time_horizon.held_out",
@@ -79,6 +83,7 @@ _HOMES = {
     "budget_horizons": "time_horizon.budgets",
     "collect": "novices.answers:collect_novices",
     "collect_novices": "novices.answers",
+    "compare_failures": "failure_modes",
     "compare": "time_horizon.comparison:compare_horizons",
     "compare_horizons": "time_horizon.comparison",
     "coverage": "interval_coverage",
@@ -86,6 +91,7 @@ _HOMES = {
     "crossvalidate_learners": "learning_curves.held_out_learners",
     "curves": "learning_curves.curves:fit_curves",
     "dated_horizons": "time_horizon.published",
+    "failures": "failure_modes:compare_failures",
     "fit_curves": "learning_curves.curves",
     "fit_horizon_trend": "time_horizon.doubling",
     "forecast": "time_horizon.forecasting:forecast_horizons",

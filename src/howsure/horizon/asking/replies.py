@@ -37,8 +37,9 @@ REPLIES: dict[str, type[pl.DataType]] = {
     "failure": pl.String,
     "seconds": pl.Float64,
     **dict.fromkeys(_TOKENS, pl.Int64),
+    **dict.fromkeys(("mode", "answer"), pl.String),
 }
-"""The columns of a table of replies; ``earlier_attempts`` counts those that the model saw with feedback."""
+"""The columns of a table of replies; ``earlier_attempts`` counts those that the model saw with feedback, ``mode`` says what is wrong (`howsure.horizon.failure_modes`), and ``answer`` is the end of the reply."""
 
 PRACTICE = {"examples": "{} ({}-shot)", "attempts with feedback": "{} (after {} attempts)"}
 """What a model saw before it was asked, and how its name tells so: the model, and how many."""
@@ -58,7 +59,7 @@ def scored(replies: pl.DataFrame, *, notes: Sequence[str] = ()) -> Attempts:
     if rows.is_empty():
         raise InputError("No attempt has a score. Look at the failures, or read the replies with: inspect view")
     order = pl.int_range(1, pl.len() + 1).over("subject", "task").alias("attempt")
-    about = ("task", "family", "domain", "verification_type", "score", "seconds")
+    about = ("task", "family", "domain", "verification_type", "score", "seconds", "mode", "answer")
     return Attempts(rows.select("subject", pl.lit("model").alias("kind"), *about, order), notes=notes)
 
 

@@ -14,7 +14,7 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser,
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from howsure.horizon.asking.logs import TASK
-from howsure.horizon.asking.scorer import JUDGE, task_score
+from howsure.horizon.asking.scorer import JUDGE, answer_parts, task_score
 from howsure.horizon.asking.worked_examples import worked_examples
 from howsure.horizon.task_bank import Task, read_tasks
 from howsure.horizon.task_bank.instances import instance_seed, sample_id
@@ -129,7 +129,8 @@ def attempt_course(tasks: Sequence[Task], *, cache: bool = False) -> Solver:
             state.messages.extend(choice.message for choice in state.output.choices[:1])
             value = instance.check(state.output.completion)
             failure = failure_of(state.output, has_answer=bool(value))
-            part = {"score": None if failure else value, "failure": failure, "seed": told["seed"] + attempt - 1}
+            part = answer_parts(instance, state.output.completion)
+            part |= {"score": None if failure else value, "failure": failure, "seed": told["seed"] + attempt - 1}
             if state.output.usage:
                 part |= {f"{name}_tokens": n for name, n in asdict(Tokens.of(state.output.usage)).items()}
             told |= {f"{name}@{attempt}": one for name, one in part.items()}

@@ -29,7 +29,7 @@ from howsure.tables.frames import write_frame
 __all__ = ["TaskRun", "run_tasks"]
 
 _ABOUT = ("family", "domain", "verification_type")
-_ANSWERED = ("score", "failure", "seconds", *(name for name in REPLIES if name.endswith("_tokens")))
+_ANSWERED = ("score", "failure", "seconds", "mode", "answer", *(name for name in REPLIES if name.endswith("_tokens")))
 _WHICH = ("task", "seed", "shots")
 _TO_READ = ("expert", "unjudged")
 

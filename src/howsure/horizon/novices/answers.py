@@ -13,11 +13,12 @@ import polars as pl
 
 from howsure.errors import InputError
 from howsure.horizon.asking.replies import to_name
+from howsure.horizon.failure_modes import failure_mode
 from howsure.horizon.novices.key import ENDING, NovicesKey, PlacedTask, key_beside
 from howsure.horizon.novices.pages import INSTRUMENT, NovicePages
 from howsure.horizon.novices.review import Written, review_table
 from howsure.horizon.task_bank import Instance, Task
-from howsure.people import BuiltPage, Received, Refusal, read_page, read_pages, read_results, step_rows
+from howsure.people import BuiltPage, Consent, Received, Refusal, read_page, read_pages, read_results, step_rows
 from howsure.people.packet import LINKS
 from howsure.people.protocol import GameScreen
 from howsure.results import Provenance, Result, plain
@@ -32,7 +33,7 @@ _ROWS = {
     "score": pl.Float64,
     **dict.fromkeys(("family", "domain"), pl.String),
     "seconds": pl.Float64,
-    "verification_type": pl.String,
+    **dict.fromkeys(("verification_type", "mode", "answer"), pl.String),
 }
 
 
@@ -152,6 +153,7 @@ class _Course:
     placed: PlacedTask
     answers: Sequence[tuple[str, float]]
     is_timed: bool = False
+    is_kept: bool = False  # whether the learner agreed that answers are kept as typed
 
     @property
     def instances(self) -> list[Instance]:
@@ -168,16 +170,22 @@ class _Course:
         told = {"subject": self.learner, "kind": "human", "task": self.task.id, **about}
         if self.is_timed:
             # until the right answer, or until the person gave up: then the time is a lower bound
-            score = self.instances[0].check(self.answers[-1][0])
-            yield told | {"attempt": 1, "score": score, "seconds": sum(seconds for _, seconds in self.answers)}
+            about = self._answered(self.instances[0], self.answers[-1][0])
+            yield told | about | {"attempt": 1, "seconds": sum(seconds for _, seconds in self.answers)}
             return
-        carried = [(1.0, None)] * self.n_carried
+        carried = [{"score": 1.0, "seconds": None}] * self.n_carried
         scored = [
-            (one.check(answer), seconds) for one, (answer, seconds) in zip(self.instances, self.answers, strict=False)
+            self._answered(one, answer) | {"seconds": seconds}
+            for one, (answer, seconds) in zip(self.instances, self.answers, strict=False)
         ]
-        for attempt, (score, seconds) in enumerate([*scored, *carried], 1):
-            if score is not None:
-                yield told | {"attempt": attempt, "score": score, "seconds": seconds}
+        for attempt, about in enumerate([*scored, *carried], 1):
+            if about["score"] is not None:
+                yield told | about | {"attempt": attempt}
+
+    def _answered(self, instance: Instance, answer: str) -> dict[str, Any]:
+        """The score of an answer, what is wrong with it and, where the learner agreed to that, the answer."""
+        about = {"score": instance.check(answer), "mode": failure_mode(instance, answer)}
+        return about | ({"answer": answer} if self.is_kept else {})
 
     def written(self) -> Iterator[Written]:
         """The texts that somebody has to read."""
@@ -192,7 +200,8 @@ def _courses(received: Received, key: NovicesKey) -> Iterator[_Course]:
     for screen, game in screens.items():
         placed = key.screens[screen]
         answers = [(str(row["answer"]), row["seconds"]) for row in step_rows([received]) if row["screen"] == screen]
-        course = _Course(received.rater, tasks[placed.task], placed, answers, is_timed=game.gives_up)
+        is_kept = any(isinstance(one, Consent) for one in received.page.page.screens)
+        course = _Course(received.rater, tasks[placed.task], placed, answers, game.gives_up, is_kept)
         if [step.show for step in game.steps] != [instance.prompt for instance in course.instances]:
             raise InputError(
                 f"{received.source}: the page shows other instances of {placed.task} than this version of Howsure makes. Collect with the version that made the page."

@@ -22,6 +22,7 @@ from howsure.horizon.task_bank import Task
 from howsure.horizon.task_bank.instances import instance_seed
 from howsure.people import (
     BuiltPage,
+    Consent,
     GameScreen,
     Page,
     ReadingScreen,
@@ -40,6 +41,11 @@ __all__ = ["INSTRUMENT", "MOST_ATTEMPTS", "MOST_TASKS", "NovicePages", "make_pag
 INSTRUMENT = "horizon"
 MOST_TASKS = MOST_ATTEMPTS = 100
 _EVERYONE = ""
+_KEPT = (
+    "Your answers are kept as you type them, so that the study can show which mistakes people make and compare them with those of computer programs. "
+    "They may be published without your name. Do not type anything about yourself. If you do not agree, close this page."
+)
+_AGREE = "I agree that my answers are kept and may be published without my name."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,6 +130,7 @@ def make_pages(
     n_learners: int | None = None,
     with_judged: bool = False,
     is_timed: bool = False,
+    keeps_answers: bool = False,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> NovicePages:
@@ -145,6 +152,8 @@ def make_pages(
         Whether to include tasks that a person must score; they give no feedback.
     is_timed : bool
         Pages for people who know the tasks, to measure how long they need: one instance per task, which is answered until the answer is right or the person gives up.
+    keeps_answers : bool
+        Whether the page asks people to agree that their answers are kept as typed; without it only scores and modes of failure are.
     seed : int
         Seed of the random numbers.
     progress : Callable[[int, int], None] | None
@@ -175,7 +184,7 @@ def make_pages(
             )
             for task in dealt
         ]
-    return _sealed(rounds, salt, progress)
+    return _sealed(rounds, salt, progress, keeps_answers=keeps_answers)
 
 
 @dataclass(frozen=True)
@@ -239,19 +248,21 @@ def _deal(tasks: Sequence[Task], n_tasks: int, seed: int) -> Iterator[list[Task]
         yield rng.sample(dealt, len(dealt))
 
 
-def _sealed(rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int, int], None] | None) -> NovicePages:
+def _sealed(
+    rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int, int], None] | None, *, keeps_answers: bool
+) -> NovicePages:
     every = [one for several in rounds.values() for one in several]
     tasks = {one.task.id: one.task for one in every}
     key = NovicesKey(salt=salt, tasks=tuple(tasks.values()), screens={one.id: one.placed for one in every})
     pages = {}
     for name, several in rounds.items():
-        pages[name] = _page(name, several, key)
+        pages[name] = _page(name, several, key, keeps_answers=keeps_answers)
         if progress:
             progress(len(pages), len(rounds))
     return NovicePages.of(pages, key)
 
 
-def _page(learner: str, rounds: Sequence[_Round], key: NovicesKey) -> BuiltPage:
+def _page(learner: str, rounds: Sequence[_Round], key: NovicesKey, *, keeps_answers: bool) -> BuiltPage:
     how = "Work as you would at your work, and without an assistant. The page measures how long you need for each task: start a task when you can finish it without a break, and give up where you would stop working on it."
     text = (
         f"Tasks: {len(rounds)}.\n\n{how} You can leave between two tasks and come back: your answers are kept on this device."
@@ -261,11 +272,12 @@ def _page(learner: str, rounds: Sequence[_Round], key: NovicesKey) -> BuiltPage:
         "guess, or type a question mark."
     )
     welcome = ReadingScreen(id=opaque_id(key.salt, learner, "welcome"), title="What you will do", text=text)
+    consent = Consent(id=opaque_id(key.salt, learner, "consent"), title="Your answers", text=_KEPT, agree=_AGREE)
     games = [one.screen(f"Task {place} of {len(rounds)}") for place, one in enumerate(rounds, 1)]
     page = Page(
         instrument=INSTRUMENT,
         title="Tasks",
-        screens=(welcome, *games),
+        screens=(*([consent] if keeps_answers else []), welcome, *games),
         rater=learner,
         commitment=key.commitment,
     )
