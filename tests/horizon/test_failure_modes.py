@@ -36,7 +36,9 @@ def test_a_wrong_answer_has_a_mode(right, said, mode):
     assert failure_mode(task(right), said) == mode
 
 
-@pytest.mark.parametrize("one", make_tasks(12, domains=["logic_puzzle", "household", "email_triage"]), ids=lambda one: one.id)
+@pytest.mark.parametrize(
+    "one", make_tasks(12, domains=["logic_puzzle", "household", "email_triage"]), ids=lambda one: one.id
+)
 def test_every_task_has_modes_for_any_text(one):
     instance = one.instance(3)
     assert failure_mode(instance, f"Answer: {instance.answer}") is None
@@ -70,7 +72,10 @@ def test_shares_and_differences_are_those_of_the_data():
     assert whole["novices", "near miss"]["difference"] is None
     assert set(found.modes["domain"]) == {"all", "a", "b"}
     assert found.modes.group_by("who", "domain").agg(pl.col("share").sum())["share"].to_list() == pytest.approx([1] * 6)
-    assert found.answers.filter(kind="human", task="t0").rows() == [("human", "t0", "near miss", 2), ("human", "t0", "no answer", 1)]
+    assert found.answers.filter(kind="human", task="t0").rows() == [
+        ("human", "t0", "near miss", 2),
+        ("human", "t0", "no answer", 1),
+    ]
 
 
 def test_what_is_missing_is_said():

@@ -309,7 +309,7 @@ def test_only_tasks_that_a_page_can_check_are_timed(own):
 
 def test_answers_are_kept_only_where_people_agreed(own, tmp_path):
     asked, silent = (make_pages(own, n_attempts=1, keeps_answers=keeps) for keeps in (True, False))
-    assert [screen.kind for screen in asked.pages[""].page.screens][0] == "consent"
+    assert asked.pages[""].page.screens[0].kind == "consent"
     for built, kept in ((asked, "Rhine"), (silent, None)):
         folder = tmp_path / str(kept)
         folder.mkdir()

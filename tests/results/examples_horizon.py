@@ -10,6 +10,7 @@ from howsure.horizon import (
     AttemptHorizons,
     Attrition,
     BaselinePlan,
+    BenchmarkOrder,
     BudgetHorizons,
     FailureModes,
     HeldOutLearners,
@@ -27,6 +28,7 @@ from howsure.horizon import (
     TimeHorizons,
     attempt_horizons,
     budget_horizons,
+    compare_benchmarks,
     compare_failures,
     compare_horizons,
     coverage,
@@ -82,6 +84,13 @@ def task_run():
         errors={"the server is busy": 1},
         provenance=Provenance({"model": "m"}),
     )
+
+
+@example(BenchmarkOrder)
+def benchmarks():
+    found = attempt_horizons(simulated().attempts, n_replicates=20)
+    rows = [(model, "other", score) for model, score in zip(simulated().models, (0.2, 0.9, 0.4), strict=True)]
+    return compare_benchmarks(found, pl.DataFrame(rows, schema=["model", "benchmark", "score"], orient="row"))
 
 
 @example(FailureModes)

@@ -1,7 +1,7 @@
 """How many attempts would a novice need to match a model, and how many minutes an expert?
 
 The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`,
-`learners`, `attempts`, `failures`, `size`, `time`, `budget`, `baselines`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
+`learners`, `attempts`, `failures`, `benchmarks`, `size`, `time`, `budget`, `baselines`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
 """
 
 from typing import TYPE_CHECKING
@@ -11,6 +11,8 @@ from howsure._lazy import lazily
 if TYPE_CHECKING:
     from howsure.horizon.asking.task_runs import TaskRun as TaskRun
     from howsure.horizon.asking.task_runs import run_tasks as run_tasks
+    from howsure.horizon.attempt_horizon.benchmark_order import BenchmarkOrder as BenchmarkOrder
+    from howsure.horizon.attempt_horizon.benchmark_order import compare_benchmarks as compare_benchmarks
     from howsure.horizon.attempt_horizon.horizons import AttemptHorizons as AttemptHorizons
     from howsure.horizon.attempt_horizon.horizons import attempt_horizons as attempt_horizons
     from howsure.horizon.attempt_horizon.study_size import StudySize as StudySize
@@ -55,12 +57,13 @@ if TYPE_CHECKING:
     time, budget, baselines, compare = time_horizons, budget_horizons, plan_baselines, compare_horizons
     trend, forecast = fit_horizon_trend, forecast_horizons
     curves, learners, attempts, size = fit_curves, crossvalidate_learners, attempt_horizons, size_study
-    failures = compare_failures
+    failures, benchmarks = compare_failures, compare_benchmarks
 
 _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
     "Attrition": "learning_curves.attrition",
     "BaselinePlan": "time_horizon.people_times",
+    "BenchmarkOrder": "attempt_horizon.benchmark_order",
     "BudgetHorizons": "time_horizon.budgets",
     "FailureModes": "failure_modes",
     "LearningCurves": "learning_curves.curves",
@@ -79,10 +82,12 @@ _HOMES = {
     "attempt_horizons": "attempt_horizon.horizons",
     "attempts": "attempt_horizon.horizons:attempt_horizons",
     "baselines": "time_horizon.people_times:plan_baselines",
+    "benchmarks": "attempt_horizon.benchmark_order:compare_benchmarks",
     "budget": "time_horizon.budgets:budget_horizons",
     "budget_horizons": "time_horizon.budgets",
     "collect": "novices.answers:collect_novices",
     "collect_novices": "novices.answers",
+    "compare_benchmarks": "attempt_horizon.benchmark_order",
     "compare_failures": "failure_modes",
     "compare": "time_horizon.comparison:compare_horizons",
     "compare_horizons": "time_horizon.comparison",

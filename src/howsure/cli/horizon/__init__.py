@@ -16,6 +16,7 @@ VERBS: Panels = {
         "curves": ("howsure.cli.horizon.curves", "Learning curves: novices' success by attempt, per task."),
         "learners": ("howsure.cli.horizon.learners", "Held-out learners: log-loss of models of learning."),
         "attempts": ("howsure.cli.horizon.attempts", "How many attempts a novice would need to match each model."),
+        "benchmarks": ("howsure.cli.horizon.benchmarks", "Where NAME orders models otherwise than benchmarks do."),
         "failures": ("howsure.cli.horizon.failures", "What went wrong: modes of failure of models and of novices."),
         "size": ("howsure.cli.horizon.size", "Sample size: learners and tasks for a given width of the interval."),
     },
