@@ -10,6 +10,7 @@ from howsure.errors import InputError, OptionError
 from howsure.horizon.novices.answers import collect_novices
 from howsure.horizon.novices.key import NovicesKey
 from howsure.horizon.novices.pages import NovicePages, make_pages
+from howsure.horizon.reviewing import add_reviews
 from howsure.horizon.task_bank import make_tasks, read_tasks
 from howsure.people import GameScreen, build_page, canonical, digest, read_page
 from howsure.sources import read
@@ -317,3 +318,27 @@ def test_answers_are_kept_only_where_people_agreed(own, tmp_path):
         wrong = found.rows.filter(task="river")
         assert wrong["answer"].to_list() == [kept]
         assert wrong["mode"].to_list() == ["other answer"]
+
+
+def test_scores_of_reviewers_come_back_into_the_attempts(own, tmp_path):
+    built = make_pages(own[2:], n_attempts=3, with_judged=True)
+    found = collected(built, tmp_path, {"line": ["one", "two", "three"]})
+    assert found.rows.is_empty()
+    assert len(found.review) == 3
+    found.save(tmp_path / "out")
+    first, second, third = found.pending.sort("attempt")["item"]
+    filled = pl.DataFrame({"item": [second, first, first, third], "score": [0.5, 1.0, 0.0, None]})
+    filled.write_csv(tmp_path / "reviewed.csv")
+    scored = add_reviews(tmp_path / "out", tmp_path / "reviewed.csv")
+    assert scored.attempts.frame.select("attempt", "score").rows() == [(1, 0.5), (2, 0.5)]
+    assert scored.review["item"].to_list() == [third]
+    later = add_reviews(found, pl.DataFrame({"item": [second], "score": [1.0]}))
+    assert later.rows.is_empty()  # attempt 2 waits for attempt 1
+    for wrong, told in (
+        ({"item": ["nobody"], "score": [1.0]}, "is called 'nobody'"),
+        ({"item": [first], "score": [3.0]}, "not between 0 and 1"),
+        ({"item": [first], "score": [None]}, "No review has a score"),
+        ({"item": [first]}, "no column 'score'"),
+    ):
+        with pytest.raises(InputError, match=told):
+            add_reviews(found, pl.DataFrame(wrong))

@@ -23,6 +23,7 @@ from howsure.horizon import (
     NovicePages,
     Novices,
     SimulatedRuns,
+    SkillTransfer,
     StudySize,
     TaskRun,
     TimeHorizons,
@@ -39,12 +40,13 @@ from howsure.horizon import (
     forecast_horizons,
     make_pages,
     make_tasks,
+    measure_transfer,
     plan_baselines,
     size_study,
     time_horizons,
 )
 from howsure.horizon.asking.replies import REPLIES
-from howsure.horizon.novices.review import review_table
+from howsure.horizon.novices.review_texts import review_table
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.horizon.time_horizon.sensitivity import Sensitivity
 from howsure.horizon.time_horizon.simulator import simulate_people, simulate_spending, simulate_time
@@ -97,6 +99,13 @@ def benchmarks():
 def failures():
     wrong = pl.when(pl.col("score") == 0).then(pl.lit("near miss"))
     return compare_failures(simulated().attempts.frame.with_columns(mode=wrong, answer=pl.lit("7")))
+
+
+@example(SkillTransfer)
+def transfer():
+    rows = simulate(draw_suite(10, seed=1), n_learners=12, n_attempts=3, n_runs=1, seed=1).attempts.frame
+    order = pl.struct("subject", "task").hash(1) % 1000
+    return measure_transfer(rows.with_columns(position=order.cast(pl.Int64)))
 
 
 @example(TimeHorizons)
@@ -158,7 +167,8 @@ def novices():
     names = ("subject", "kind", "task", "attempt", "score", "family", "domain")
     rows = people.select(*names, seconds=pl.lit(None, pl.Float64), verification_type=pl.lit("automated"))
     learners = rows.group_by("subject", maintain_order=True).len("attempts").rename({"subject": "learner"})
-    return Novices(rows=rows, learners=learners, review=rows.clear(), refused=(), provenance=Provenance({}))
+    empty = rows.clear()
+    return Novices(rows=rows, learners=learners, review=empty, pending=empty, refused=(), provenance=Provenance({}))
 
 
 @example(BudgetHorizons)

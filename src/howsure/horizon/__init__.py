@@ -1,7 +1,7 @@
 """How many attempts would a novice need to match a model, and how many minutes an expert?
 
-The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `simulate`, `curves`,
-`learners`, `attempts`, `failures`, `benchmarks`, `size`, `time`, `budget`, `baselines`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
+The verbs of ``howsure horizon`` are functions of the same names here: `tasks`, `run`, `page`, `collect`, `review`, `simulate`, `curves`,
+`learners`, `attempts`, `failures`, `benchmarks`, `transfer`, `size`, `time`, `budget`, `baselines`, `trend`, `forecast`, `crossvalidate`, `compare` and `coverage`.
 """
 
 from typing import TYPE_CHECKING
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from howsure.horizon.learning_curves.curves import fit_curves as fit_curves
     from howsure.horizon.learning_curves.held_out_learners import HeldOutLearners as HeldOutLearners
     from howsure.horizon.learning_curves.held_out_learners import crossvalidate_learners as crossvalidate_learners
+    from howsure.horizon.learning_curves.transfer import SkillTransfer as SkillTransfer
+    from howsure.horizon.learning_curves.transfer import measure_transfer as measure_transfer
     from howsure.horizon.novices.answers import Novices as Novices
     from howsure.horizon.novices.answers import collect_novices as collect_novices
     from howsure.horizon.novices.pages import NovicePages as NovicePages
     from howsure.horizon.novices.pages import make_pages as make_pages
+    from howsure.horizon.reviewing import add_reviews as add_reviews
     from howsure.horizon.simulator import SimulatedRuns as SimulatedRuns
     from howsure.horizon.simulator import simulate as simulate
     from howsure.horizon.task_bank import make_tasks as make_tasks
@@ -57,7 +60,7 @@ if TYPE_CHECKING:
     time, budget, baselines, compare = time_horizons, budget_horizons, plan_baselines, compare_horizons
     trend, forecast = fit_horizon_trend, forecast_horizons
     curves, learners, attempts, size = fit_curves, crossvalidate_learners, attempt_horizons, size_study
-    failures, benchmarks = compare_failures, compare_benchmarks
+    failures, benchmarks, review, transfer = compare_failures, compare_benchmarks, add_reviews, measure_transfer
 
 _HOMES = {
     "AttemptHorizons": "attempt_horizon.horizons",
@@ -76,9 +79,11 @@ _HOMES = {
     "NovicePages": "novices.pages",
     "Novices": "novices.answers",
     "SimulatedRuns": "simulator",
+    "SkillTransfer": "learning_curves.transfer",
     "StudySize": "attempt_horizon.study_size",
     "TaskRun": "asking.task_runs",
     "TimeHorizons": "time_horizon.horizons",
+    "add_reviews": "reviewing",
     "attempt_horizons": "attempt_horizon.horizons",
     "attempts": "attempt_horizon.horizons:attempt_horizons",
     "baselines": "time_horizon.people_times:plan_baselines",
@@ -106,9 +111,11 @@ _HOMES = {
     "make_pages": "novices.pages",
     "make_tasks": "task_bank",
     "measure_attrition": "learning_curves.attrition",
+    "measure_transfer": "learning_curves.transfer",
     "page": "novices.pages:make_pages",
     "plan_baselines": "time_horizon.people_times",
     "read_tasks": "task_bank",
+    "review": "reviewing:add_reviews",
     "run": "asking.task_runs:run_tasks",
     "run_tasks": "asking.task_runs",
     "simulate": "simulator",
@@ -117,6 +124,7 @@ _HOMES = {
     "tasks": "task_bank:make_tasks",
     "time": "time_horizon.horizons:time_horizons",
     "time_horizons": "time_horizon.horizons",
+    "transfer": "learning_curves.transfer:measure_transfer",
     "trend": "time_horizon.doubling:fit_horizon_trend",
     "write_tasks": "task_bank",
 }

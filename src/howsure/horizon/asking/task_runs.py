@@ -16,7 +16,7 @@ from howsure.estimates import Estimate
 from howsure.horizon.asking.logs import latest_samples, replies_from_logs
 from howsure.horizon.asking.replies import FAILURES, REPLIES, UNFINISHED, scored, to_name
 from howsure.horizon.asking.worked_examples import worked_examples
-from howsure.horizon.novices.review import Written, review_table
+from howsure.horizon.novices.review_texts import Written, review_item, review_scores, review_table
 from howsure.horizon.task_bank import Task
 from howsure.horizon.task_bank.instances import instance_seed, sample_id
 from howsure.results import Provenance, Result, plain
@@ -104,6 +104,25 @@ class TaskRun(Result):
         """``replies`` (one row per attempt); ``attempts`` where there are scores, ``review`` where somebody has to read."""
         scores = {"attempts": self.attempts.frame} if self.n_unscored < len(self.replies) else {}
         return {"replies": self.replies, **scores, **({"review": self.review} if len(self.review) else {})}
+
+    def reviewed(self, reviews: pl.DataFrame) -> TaskRun:
+        """The same run with the scores that people gave to the texts in ``review``.
+
+        Parameters
+        ----------
+        reviews : polars.DataFrame
+            The table ``review`` with a column ``score`` from 0 to 1; several rows of one item are averaged.
+        """
+        names = self.replies.select("model", "task", "seed").iter_rows()
+        replies = self.replies.with_columns(item=pl.Series([review_item(*name) for name in names], dtype=pl.String))
+        found = review_scores(reviews, self.review["item"])
+        replies = replies.join(found.rename({"score": "given"}), on="item", how="left", maintain_order="left")
+        is_given = pl.col("given").is_not_null()
+        replies = replies.with_columns(
+            score=pl.coalesce("given", "score"), failure=pl.when(~is_given).then("failure")
+        ).drop("item", "given")
+        left = self.review.filter(~pl.col("item").is_in(found["item"].implode()))
+        return replace(self, replies=replies, review=left)
 
     def as_dict(self) -> dict[str, Any]:
         """Success, counts, failures, errors and tokens as plain JSON."""
