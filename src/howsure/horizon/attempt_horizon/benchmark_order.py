@@ -66,7 +66,7 @@ class BenchmarkOrder(Result):
             caption=Caption(rows["benchmark"].n_unique(), "benchmarks", self.level, "Fisher's, models as a sample"),
             x=Field("tasks", "Tasks of NAME"),
             y=Field("benchmark", "Benchmark"),
-            value=Field("kendall", "Kendall's rank correlation", "−1 to 1", domain=(-1, 1)),
+            value=Field("kendall", "Kendall's τ", domain=(-1, 1)),
             low="kendall_low",
             high="kendall_high",
             midpoint=0,

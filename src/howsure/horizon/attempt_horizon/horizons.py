@@ -175,10 +175,10 @@ class AttemptHorizons(Result):
             for n, row in sorted(own, key=lambda one: one[0]):
                 about = {"model": model, "practice": kind, "n_practice": n}
                 rows.append(about | columns_of(success=row.success, horizon=row.horizon))
-        estimates = {f"{name}{end}": pl.Float64 for name in ("success", "horizon") for end in ("", "_low", "_high")}
+        kinds = dict.fromkeys(("", "_low", "_high"), pl.Float64) | {"_state": pl.String}
+        estimates = {f"{name}{end}": kind for name in ("success", "horizon") for end, kind in kinds.items()}
         names = {"model": pl.String, "practice": pl.String, "n_practice": pl.Int64}
-        states = {"success_state": pl.String, "horizon_state": pl.String}
-        return pl.DataFrame(rows, schema=names | estimates | states)
+        return pl.DataFrame(rows, schema=names | estimates)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

@@ -83,11 +83,11 @@ class SkillTransfer(Result):
             rows,
             title="Which practice carries over to which tasks",
             caption=Caption(
-                int(self.provenance.settings["n_learners"]), "learners", self.level, "clustered by learner"
+                int(self.provenance.settings["n_learners"]), "learners", self.level, "jackknife over learners"
             ),
             x=Field("practised", "Practised before"),
             y=Field("task_skill", "Task"),
-            value=Field("effect", "Effect of a doubling of practice", "log-odds"),
+            value=Field("effect", "Effect", "log-odds"),
             low="effect_low",
             high="effect_high",
             midpoint=0,
