@@ -78,6 +78,13 @@ def test_shares_and_differences_are_those_of_the_data():
     ]
 
 
+def test_an_empty_mode_is_a_right_answer():
+    table = pl.DataFrame(rows("m", "model", ["near miss", None]))
+    assert compare_failures(table.with_columns(pl.col("mode").fill_null(""))).modes.equals(
+        compare_failures(table).modes
+    )
+
+
 def test_what_is_missing_is_said():
     with pytest.raises(InputError, match="no column mode"):
         compare_failures(pl.DataFrame(rows("m", "model", [None])).drop("mode"))

@@ -320,7 +320,7 @@ def test_answers_are_kept_only_where_people_agreed(own, tmp_path):
         assert wrong["mode"].to_list() == ["other answer"]
 
 
-def test_scores_of_reviewers_come_back_into_the_attempts(own, tmp_path):
+def test_scores_of_reviewers_come_back_into_the_attempts(own, tmp_path, command):
     built = make_pages(own[2:], n_attempts=3, with_judged=True)
     found = collected(built, tmp_path, {"line": ["one", "two", "three"]})
     assert found.rows.is_empty()
@@ -332,6 +332,10 @@ def test_scores_of_reviewers_come_back_into_the_attempts(own, tmp_path):
     scored = add_reviews(tmp_path / "out", tmp_path / "reviewed.csv")
     assert scored.attempts.frame.select("attempt", "score").rows() == [(1, 0.5), (2, 0.5)]
     assert scored.review["item"].to_list() == [third]
+    told = command("horizon", "review", tmp_path / "out", tmp_path / "reviewed.csv", "-o", tmp_path / "scored")
+    assert told.returncode == 0, told.stderr
+    assert "1 texts still wait for a score. Attempts with a score: 2." in told.stdout
+    assert pl.read_csv(tmp_path / "scored/attempts.csv")["score"].to_list() == [0.5, 0.5]
     later = add_reviews(found, pl.DataFrame({"item": [second], "score": [1.0]}))
     assert later.rows.is_empty()  # attempt 2 waits for attempt 1
     for wrong, told in (

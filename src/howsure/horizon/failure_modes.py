@@ -133,7 +133,7 @@ def compare_failures(attempts: Attempts | Source, *, level: float = 0.95) -> Fai
     who = pl.when(pl.col("kind") == "human").then(pl.lit(NOVICES)).otherwise("subject").alias("who")
     domain = pl.col("domain").fill_null("(none)") if table.has("domain") else pl.lit("(none)").alias("domain")
     kept = [pl.col("answer")] if table.has("answer") else []
-    wrong = table.frame.filter(pl.col("mode").is_not_null()).select(who, "kind", "task", domain, "mode", *kept)
+    wrong = table.frame.filter(pl.col("mode").fill_null("") != "").select(who, "kind", "task", domain, "mode", *kept)
     if wrong.is_empty():
         raise InputError("No answer is wrong, so there is no failure to group.")
     unknown = [mode for mode in wrong["mode"].unique() if mode not in MODES]

@@ -22,7 +22,6 @@ from howsure.cli.options import (
 )
 from howsure.cli.output import Console, progress_bar
 from howsure.estimates import chance
-from howsure.results.base import readable
 
 if TYPE_CHECKING:
     from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, Horizon
@@ -96,10 +95,10 @@ def _tell(found: AttemptHorizons, console: Console) -> None:
             ("tasks", "model", "horizon", "success", "n"),
             cells,
         )
-    if len(found.practice):
-        shown = readable(found.practice)
+    if found.practised:
+        shown = [(model, kind, n, row.success, row.horizon) for model, kind, n, row in found.practised]
         title = "Learning of models: worked examples, or earlier attempts with feedback"
-        console.table(title, ("model", "practice", "seen before", "success", "horizon"), shown.iter_rows())
+        console.table(title, ("model", "practice", "seen before", "success", "horizon"), shown)
     if found.pairs:
         pairs = [
             (p.a, p.b, p.definition, f"{p.success_rate:.0%}", p.ratio if p.ratio.value else "–", chance(p.p_a_greater))

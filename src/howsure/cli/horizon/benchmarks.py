@@ -17,7 +17,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(epilog="Example: howsure horizon benchmarks attempts scores.csv -o benchmarks")
+@app.command(epilog="Example: howsure horizon benchmarks name examples/horizon/name_scores.csv -o benchmarks")
 @verb
 def benchmarks(
     folder: Annotated[

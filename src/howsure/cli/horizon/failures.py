@@ -14,7 +14,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(epilog="Example: howsure horizon failures run/attempts.csv novices/attempts.csv -o failures")
+@app.command(epilog="Example: howsure horizon failures examples/horizon/name_attempts.csv -o failures")
 @verb
 def failures(inputs: Inputs, reading: Reading, output: Output, level: Level = 0.95) -> None:
     """What went wrong: how often each mode of failure occurs among the wrong answers of models and of novices.

@@ -15,7 +15,7 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(epilog="Example: howsure horizon transfer novices/attempts.csv -o transfer")
+@app.command(epilog="Example: howsure horizon transfer examples/horizon/name_attempts.csv -o transfer")
 @verb
 def transfer(
     inputs: Inputs,

@@ -60,7 +60,7 @@ def charts_of(found: AttemptHorizons) -> dict[str, Chart]:
         "difficulty": draw_difficulty(found),
         "censoring": draw_censoring(found),
     }
-    if len(found.practice):
+    if found.practised:
         charts |= {"practice": draw_practice(found), "practice_horizons": draw_practice_horizons(found)}
     return charts | ({"released": draw_released(found)} if found.trend else {})
 

@@ -162,22 +162,30 @@ class AttemptHorizons(Result):
         return frame.with_columns((pl.col("released").to_physical() / 365.25).alias("year"))
 
     @cached_property
-    def practice(self) -> pl.DataFrame:
-        """The models' own learning: one row per model, kind of practice (worked examples, or earlier attempts with feedback) and amount of it.
+    def practised(self) -> list[tuple[str, str, int, Horizon]]:
+        """The models' own learning: model, kind of practice (worked examples, or earlier attempts with feedback), how many of them, and the headline's row.
 
-        Columns: model, practice, n_practice, the estimates success and horizon at the headline's definition and success rate. A model without practice begins every curve; empty where no
-        model had practice.
+        A model without practice begins every curve; empty where no model had practice.
         """
         told = [(*practice_of(name), row) for name, row in self.headline().items()]
-        rows = []
-        for model, kind in sorted({(model, kind) for model, kind, n, _ in told if n}):
-            own = [(n, row) for name, how, n, row in told if name == model and how in ("", kind)]
-            for n, row in sorted(own, key=lambda one: one[0]):
-                about = {"model": model, "practice": kind, "n_practice": n}
-                rows.append(about | columns_of(success=row.success, horizon=row.horizon))
+        curves = sorted({(model, kind) for model, kind, n, _ in told if n})
+        return [
+            (model, kind, n, row)
+            for model, kind in curves
+            for name, how, n, row in sorted(told, key=lambda one: one[2])
+            if name == model and how in ("", kind)
+        ]
+
+    @property
+    def practice(self) -> pl.DataFrame:
+        """`practised` as a table: model, practice, n_practice, and the estimates success and horizon."""
         kinds = dict.fromkeys(("", "_low", "_high"), pl.Float64) | {"_state": pl.String}
         estimates = {f"{name}{end}": kind for name in ("success", "horizon") for end, kind in kinds.items()}
         names = {"model": pl.String, "practice": pl.String, "n_practice": pl.Int64}
+        rows = [
+            {"model": model, "practice": kind, "n_practice": n} | columns_of(success=row.success, horizon=row.horizon)
+            for model, kind, n, row in self.practised
+        ]
         return pl.DataFrame(rows, schema=names | estimates)
 
     @property
@@ -189,7 +197,7 @@ class AttemptHorizons(Result):
             "pairs": _pairs_frame(self.pairs),
             "tasks": self.tasks,
             "novices": self.novices,
-            **({"practice": self.practice} if len(self.practice) else {}),
+            **({"practice": self.practice} if self.practised else {}),
         }
 
     def as_dict(self) -> dict[str, Any]:

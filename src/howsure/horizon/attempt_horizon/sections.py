@@ -8,7 +8,6 @@ from howsure.estimates import chance
 from howsure.horizon.attempt_horizon.horizons import AttemptHorizons, Horizon
 from howsure.horizon.attempt_horizon.study_size import StudySize
 from howsure.outside_text import csv_text
-from howsure.results.base import readable
 from howsure.results.blocks import Block, Cell, ChartBlock, Download, KeyNumbers, Method, Section, TableBlock, Text
 from howsure.results.leading import with_lead
 
@@ -24,7 +23,7 @@ def attempts_sections(found: AttemptHorizons, what: str = "Horizon in novice att
     sections = [_headline_section(found, charts, what)]
     sections += [_groups_section(found)] if found.domains else []
     sections += [_pairs_section(found)] if found.pairs else []
-    sections += [_practice_section(found, charts)] if len(found.practice) else []
+    sections += [_practice_section(found, charts)] if found.practised else []
     sections.append(_difficulty_section(charts))
     if "released" in charts:
         sections.append(Section("Horizons by release date", [charts["released"], Text(_TREND)]))
@@ -97,8 +96,9 @@ def _pairs_section(found: AttemptHorizons) -> Section:
 
 
 def _practice_section(found: AttemptHorizons, charts: dict[str, ChartBlock]) -> Section:
-    shown = readable(found.practice.rename({"n_practice": "seen before"}))
-    table = TableBlock.of(shown, "One row per model and amount of practice; the pairs above have the ratios.")
+    rows: list[list[Cell]] = [[model, kind, n, row.success, row.horizon] for model, kind, n, row in found.practised]
+    columns = ["Model", "Practice", "Seen before", "Success", "Horizon"]
+    table = TableBlock(columns, rows, "One row per model and amount of practice; the pairs above have the ratios.")
     blocks: list[Block] = [Text(_PRACTICE), charts["practice"], charts["practice_horizons"], table]
     return Section("Learning of models", [*blocks, Download("practice.csv", csv_text(found.practice))])
 
