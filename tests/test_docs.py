@@ -397,6 +397,7 @@ ELSEWHERE = {
     "demo": "tests/tour",
     "watch": "tests/evals/test_stopping.py",
     "track human": "tests/track/test_terminal.py",
+    "horizon review": "tests/horizon/test_novice_pages.py",
 }
 
 

@@ -470,3 +470,31 @@ def test_on_real_people_the_law_holds_as_well():
     assert horizons["second"].value == pytest.approx(2, rel=0.05)
     assert horizons["fourth"].value == pytest.approx(4, rel=0.1)
     assert horizons["second"].high < horizons["fourth"].high
+
+
+# models that learn
+
+
+def test_models_with_examples_have_a_learning_curve_beside_the_novices():
+    """A model that is like attempt 1.5 alone, 3 after two examples and 6 after eight has these horizons at these numbers of examples."""
+    planted = {"m": 1.5, "m (2-shot)": 3.0, "m (8-shot)": 6.0, "n": 2.0, "k (after 1 attempts)": 3.0}
+    world = simulate(draw_suite(30, seed=2), true_horizons=planted, n_learners=30, n_runs=30, seed=2)
+    found = attempt_horizons(world.attempts, success_rates=(0.5,), n_replicates=50)
+    rows = found.practice.rows(named=True)
+    assert [(row["model"], row["practice"], row["n_practice"]) for row in rows] == [
+        ("k", "attempts with feedback", 1),
+        ("m", "examples", 0),
+        ("m", "examples", 2),
+        ("m", "examples", 8),
+    ]
+    for row in rows[1:]:
+        truth = planted["m" if not row["n_practice"] else f"m ({row['n_practice']}-shot)"]
+        assert row["horizon_low"] < truth < row["horizon_high"]
+    assert found.to_frame("practice").equals(found.practice)
+    assert {"practice", "practice_horizons"} <= set(found.charts())
+
+
+def test_without_practice_there_is_no_such_table(world):
+    found = attempt_horizons(world.attempts, n_replicates=20)
+    assert "practice" not in found.tables
+    assert "practice" not in found.charts()

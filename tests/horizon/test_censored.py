@@ -145,3 +145,13 @@ def test_a_model_whose_known_runs_all_failed_may_have_any_horizon():
     assert "unknown" in found.reason
     assert time_horizons(Attempts(frame), limits="censored", n_replicates=0).minutes("m").state == "below_range"
     assert math.isfinite(time_horizons(Attempts(frame), n_replicates=0).minutes("m").value)
+
+
+@pytest.mark.parametrize(("lasting", "is_warned"), [("successes", True), ("failures", False), ("neither", False)])
+def test_censored_warns_where_successes_last_longer(lasting, is_warned):
+    """There the estimate is too short, and the runs show it: those that succeed spend more than those that fail by themselves."""
+    world = simulate_time({"one": 8.0, "two": 40.0}, n_families=30, n_tasks=2, n_runs=6, seed=5)
+    runs = Attempts(simulate_limits(world, lasting=lasting, seed=5))
+    for way in ("censored", "bounds"):
+        notes = " ".join(model_counts(runs, limits=way).notes)
+        assert ("too short. Use --limits bounds." in notes) == (is_warned and way == "censored")

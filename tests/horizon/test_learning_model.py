@@ -29,7 +29,8 @@ def novices(seed=0, n_tasks=12, **design):
 def sums_at(counts, model):
     data = learning_model._Answers.of(counts, model.features)
     ones = np.ones(len(counts.learners)), np.ones(len(counts.tasks))
-    odds, posterior, (value, _, _) = learning_model._posteriors(data, model, *ones)
+    likelihoods = learning_model._Likelihoods.of(data, model)
+    odds, (posterior, (value, _, _)) = likelihoods.odds, likelihoods.posteriors(data, *ones)
     step = np.minimum(data.attempt, len(model.steps) - 1)
     parts = (data.features, step, data.scores, data.offset, data.length, data.task)
     weights = np.ones(len(data.length))

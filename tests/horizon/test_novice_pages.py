@@ -10,6 +10,7 @@ from howsure.errors import InputError, OptionError
 from howsure.horizon.novices.answers import collect_novices
 from howsure.horizon.novices.key import NovicesKey
 from howsure.horizon.novices.pages import NovicePages, make_pages
+from howsure.horizon.reviewing import add_reviews
 from howsure.horizon.task_bank import make_tasks, read_tasks
 from howsure.people import GameScreen, build_page, canonical, digest, read_page
 from howsure.sources import read
@@ -38,7 +39,7 @@ def answered(built, answers, rater="ada"):
     (page,) = built.pages.values()
     records = {}
     for screen in page.page.screens:
-        seen = {"kind": screen.kind, "ms": 60_000, "visits": 1}
+        seen = {"kind": screen.kind, "ms": 60_000, "visits": 1} | ({"agreed": True} if screen.kind == "consent" else {})
         if isinstance(screen, GameScreen):
             said = answers[built.key.screens[screen.id].task]
             steps = [{"answer": answer, "ms": 2_000} for answer in said]
@@ -190,7 +191,12 @@ def test_pages_and_keys_are_kept_apart(own, tmp_path):
     with pytest.raises(OptionError, match="or a folder for one page per learner"):
         built.save(tmp_path / "novice.html")
     written = built.save(tmp_path / "pages")
-    assert [path.name for path in written] == ["learner-001.html", "learner-002.html", "novices.key.json"]
+    assert [path.name for path in written] == [
+        "learner-001.html",
+        "learner-002.html",
+        "novice_pages.json",
+        "novices.key.json",
+    ]
     assert written[-1].stat().st_mode & 0o077 == 0
     with pytest.raises(InputError, match="answers to its pages need it"):
         built.save(tmp_path / "pages")
@@ -212,7 +218,7 @@ def test_a_page_of_another_version_is_noticed(own, tmp_path):
     first, *rest = built.key.tasks
     key = built.key.model_copy(update={"tasks": (first.model_copy(update={"prompt": "Something else?"}), *rest)})
     page = built.pages[""].page.model_copy(update={"commitment": key.commitment})
-    changed = NovicePages({"": build_page(page)}, key)
+    changed = NovicePages.of({"": build_page(page)}, key)
     with pytest.raises(InputError, match="Collect with the version that made the page"):
         collected(changed, tmp_path, {"river": ["Nile"], "even": ["2"]})
 
@@ -300,3 +306,43 @@ def test_timed_answers_add_up_and_the_game_must_end_where_it_was_given_up(own, t
 def test_only_tasks_that_a_page_can_check_are_timed(own):
     with pytest.raises(OptionError, match="No task of the suite is checked by a program"):
         make_pages([task for task in own if task.id != "river"], is_timed=True, with_judged=True)
+
+
+def test_answers_are_kept_only_where_people_agreed(own, tmp_path):
+    asked, silent = (make_pages(own, n_attempts=1, keeps_answers=keeps) for keeps in (True, False))
+    assert asked.pages[""].page.screens[0].kind == "consent"
+    for built, kept in ((asked, "Rhine"), (silent, None)):
+        folder = tmp_path / str(kept)
+        folder.mkdir()
+        found = collected(built, folder, {"river": ["Rhine"], "even": ["2"]})
+        wrong = found.rows.filter(task="river")
+        assert wrong["answer"].to_list() == [kept]
+        assert wrong["mode"].to_list() == ["other answer"]
+
+
+def test_scores_of_reviewers_come_back_into_the_attempts(own, tmp_path, command):
+    built = make_pages(own[2:], n_attempts=3, with_judged=True)
+    found = collected(built, tmp_path, {"line": ["one", "two", "three"]})
+    assert found.rows.is_empty()
+    assert len(found.review) == 3
+    found.save(tmp_path / "out")
+    first, second, third = found.pending.sort("attempt")["item"]
+    filled = pl.DataFrame({"item": [second, first, first, third], "score": [0.5, 1.0, 0.0, None]})
+    filled.write_csv(tmp_path / "reviewed.csv")
+    scored = add_reviews(tmp_path / "out", tmp_path / "reviewed.csv")
+    assert scored.attempts.frame.select("attempt", "score").rows() == [(1, 0.5), (2, 0.5)]
+    assert scored.review["item"].to_list() == [third]
+    told = command("horizon", "review", tmp_path / "out", tmp_path / "reviewed.csv", "-o", tmp_path / "scored")
+    assert told.returncode == 0, told.stderr
+    assert "1 texts still wait for a score. Attempts with a score: 2." in told.stdout
+    assert pl.read_csv(tmp_path / "scored/attempts.csv")["score"].to_list() == [0.5, 0.5]
+    later = add_reviews(found, pl.DataFrame({"item": [second], "score": [1.0]}))
+    assert later.rows.is_empty()  # attempt 2 waits for attempt 1
+    for wrong, told in (
+        ({"item": ["nobody"], "score": [1.0]}, "is called 'nobody'"),
+        ({"item": [first], "score": [3.0]}, "not between 0 and 1"),
+        ({"item": [first], "score": [None]}, "No review has a score"),
+        ({"item": [first]}, "no column 'score'"),
+    ):
+        with pytest.raises(InputError, match=told):
+            add_reviews(found, pl.DataFrame(wrong))

@@ -21,7 +21,7 @@ def setting(name, params):
 def test_the_stages_run_one_after_the_other(tmp_path, command):
     params = yaml.safe_load((EXAMPLE / "params.yaml").read_text())
     stages = yaml.safe_load((EXAMPLE / "dvc.yaml").read_text())["stages"]
-    assert list(stages) == ["tasks", "runs", "curves", "horizons", "plots"]
+    assert list(stages) == ["tasks", "runs", "curves", "horizons", "plot_name_results"]
     for name, stage in stages.items():
         for needed in stage.get("deps", []):
             assert (tmp_path / needed).exists(), f"{name} needs {needed}"
@@ -32,6 +32,19 @@ def test_the_stages_run_one_after_the_other(tmp_path, command):
             assert (tmp_path / made).exists(), f"{name} made no {made}"
     assert (tmp_path / "horizons/horizons.csv").exists()
     assert (tmp_path / "plots/crossing.png").exists()
+
+
+def test_the_last_stage_needs_all_others():
+    """So `dvc repro plot_name_results` makes everything."""
+    stages = yaml.safe_load((EXAMPLE / "dvc.yaml").read_text())["stages"]
+    needed, found = {"plot_name_results"}, set()
+    while needed:
+        name = needed.pop()
+        found.add(name)
+        needed |= {
+            other for other, stage in stages.items() if {*stage["outs"]} & {*stages[name].get("deps", [])}
+        } - found
+    assert found == set(stages)
 
 
 def test_every_setting_is_used_and_named_as_a_dependency():

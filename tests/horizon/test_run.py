@@ -283,7 +283,16 @@ def test_the_command_writes_what_the_other_verbs_read(tasks, tmp_path, command):
     assert told.returncode == 0, told.stderr
     assert "note: Replies to 1 tasks (2 attempts) must be scored by people.\n" in told.stderr
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"attempts.csv", "cache", "logs", "replies.csv", "review.csv", "run.json", "runs.jsonl"}
+    assert names == {
+        "attempts.csv",
+        "cache",
+        "logs",
+        "replies.csv",
+        "review.csv",
+        "run.json",
+        "run.result.zip",
+        "runs.jsonl",
+    }
     attempts = Attempts(tmp_path / "attempts.csv")
     assert len(attempts) == 2 * (len(FAULTS) + len(VERDICTS))
     columns = ["subject", "task", "attempt", "score", "family", "domain"]
@@ -348,3 +357,56 @@ def test_inspects_own_command_runs_the_task_and_its_retry_is_the_same_run(tasks,
     found = attempts_from_logs([tmp_path]).frame
     assert len(found) == 2 * (n_right + len(FAULTS) - n_whole)
     assert found.filter(task="sum/4").select("attempt", "score").rows() == [(1, 1.0), (2, 1.0)]
+
+
+def test_a_run_with_several_numbers_of_examples_makes_every_attempt_with_each(tmp_path):
+    own = tmp_path / "own.yaml"
+    write_tasks(make_tasks(2, domains=["pattern_recognition"]), own)
+    with ChatServer(lambda request: "Answer: " + str(request.text.count("Answer"))) as server:
+        several = job(server, own, tmp_path / "run", shots=[0, 2], judge=None, judge_base_url=None)
+        first, again = run(several), run(several)
+        n_messages = Counter(len(request.body["messages"]) for request in server.requests)
+    assert n_messages == {1: 4, 5: 4}  # nothing is asked twice
+    assert first[0]["replies"] == again[0]["replies"]
+    assert Counter(reply["shots"] for reply in first[0]["replies"]) == {0: 4, 2: 4}
+    assert {row["subject"] for row in attempts_from_logs([tmp_path / "run/logs"]).frame.to_dicts()} == {
+        "openai-api/test/m",
+        "openai-api/test/m (2-shot)",
+    }
+
+
+def test_with_feedback_a_model_hears_whether_it_was_right_and_may_learn(tmp_path):
+    """The model answers with the number of times that it was told it was wrong; the third answer is right, and so are those after it."""
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "tasks:\n- {id: two, domain: sums, verification_type: automated, prompt: 'Which number?', answer: 2}\n"
+    )
+
+    def answer(request):
+        told = [message["content"] for message in request.body["messages"] if message["role"] == "user"]
+        return f"Answer: {sum('That is wrong.' in text for text in told)}"
+
+    with ChatServer(answer) as server:
+        course = job(server, own, tmp_path / "run", attempts=4, feedback=True, judge=None, judge_base_url=None)
+        (first,), (again,) = run(course), run(course)
+        assert len(server.requests) == 4
+    assert [reply["score"] for reply in first["replies"]] == [0, 0, 1, 1]
+    assert [reply["earlier_attempts"] for reply in first["replies"]] == [0, 1, 2, 3]
+    assert first["replies"] == again["replies"]
+    frame = attempts_from_logs([tmp_path / "run/logs"]).frame.sort("subject")
+    assert dict(frame.select("subject", "score").iter_rows()) == {
+        "openai-api/test/m": 0,
+        "openai-api/test/m (after 1 attempts)": 0,
+        "openai-api/test/m (after 2 attempts)": 1,
+        "openai-api/test/m (after 3 attempts)": 1,
+    }
+
+
+def test_feedback_needs_tasks_that_a_program_checks(tasks, tmp_path):
+    from howsure.errors import OptionError
+    from howsure.horizon.asking.task_runs import run_tasks
+
+    with pytest.raises(OptionError, match="a program must check every task"):
+        run_tasks(read_tasks(tasks), "mockllm/model", out=tmp_path, feedback=True)
+    with pytest.raises(OptionError, match="give each number once"):
+        run_tasks(read_tasks(tasks), "mockllm/model", out=tmp_path, shots=[1, 1])

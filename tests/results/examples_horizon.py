@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+from pathlib import Path
 
 import polars as pl
 
@@ -9,7 +10,9 @@ from howsure.horizon import (
     AttemptHorizons,
     Attrition,
     BaselinePlan,
+    BenchmarkOrder,
     BudgetHorizons,
+    FailureModes,
     HeldOutLearners,
     HeldOutRuns,
     HorizonComparison,
@@ -17,11 +20,17 @@ from howsure.horizon import (
     HorizonForecast,
     HorizonTrend,
     LearningCurves,
+    NovicePages,
     Novices,
+    SimulatedRuns,
+    SkillTransfer,
     StudySize,
+    TaskRun,
     TimeHorizons,
     attempt_horizons,
     budget_horizons,
+    compare_benchmarks,
+    compare_failures,
     compare_horizons,
     coverage,
     crossvalidate,
@@ -29,10 +38,15 @@ from howsure.horizon import (
     fit_curves,
     fit_horizon_trend,
     forecast_horizons,
+    make_pages,
+    make_tasks,
+    measure_transfer,
     plan_baselines,
     size_study,
     time_horizons,
 )
+from howsure.horizon.asking.replies import REPLIES
+from howsure.horizon.novices.review_texts import review_table
 from howsure.horizon.simulator import draw_suite, simulate
 from howsure.horizon.time_horizon.sensitivity import Sensitivity
 from howsure.horizon.time_horizon.simulator import simulate_people, simulate_spending, simulate_time
@@ -47,6 +61,51 @@ MODELS = {"old": 4.0, "new": 16.0, "newest": 60.0, "perfect": 1e9}
 @functools.cache
 def simulated():
     return simulate(draw_suite(6, seed=1), n_learners=8, n_attempts=4, n_runs=3, seed=1)
+
+
+example(SimulatedRuns)(simulated)
+
+
+@example(NovicePages)
+def novice_pages():
+    return make_pages(make_tasks(2, domains=["pattern_recognition"]), n_tasks=1, n_attempts=2, n_learners=2)
+
+
+@example(TaskRun)
+def task_run():
+    about = {"model": "m", "task": "sums/1", "domain": "sums", "verification_type": "automated", "shots": 0}
+    rows = [about | {"attempt": k, "seed": k, "score": score} for k, score in enumerate((1.0, 0.0, None), 1)]
+    replies = pl.DataFrame(rows, schema=REPLIES).with_columns(
+        failure=pl.when(pl.col("score").is_null()).then(pl.lit("api"))
+    )
+    return TaskRun(
+        status="incomplete",
+        replies=replies,
+        review=review_table([]),
+        logs=(Path("logs/one.eval"),),
+        errors={"the server is busy": 1},
+        provenance=Provenance({"model": "m"}),
+    )
+
+
+@example(BenchmarkOrder)
+def benchmarks():
+    found = attempt_horizons(simulated().attempts, n_replicates=20)
+    rows = [(model, "other", score) for model, score in zip(simulated().models, (0.2, 0.9, 0.4), strict=True)]
+    return compare_benchmarks(found, pl.DataFrame(rows, schema=["model", "benchmark", "score"], orient="row"))
+
+
+@example(FailureModes)
+def failures():
+    wrong = pl.when(pl.col("score") == 0).then(pl.lit("near miss"))
+    return compare_failures(simulated().attempts.frame.with_columns(mode=wrong, answer=pl.lit("7")))
+
+
+@example(SkillTransfer)
+def transfer():
+    rows = simulate(draw_suite(10, seed=1), n_learners=12, n_attempts=3, n_runs=1, seed=1).attempts.frame
+    order = pl.struct("subject", "task").hash(1) % 1000
+    return measure_transfer(rows.with_columns(position=order.cast(pl.Int64)))
 
 
 @example(TimeHorizons)
@@ -108,7 +167,8 @@ def novices():
     names = ("subject", "kind", "task", "attempt", "score", "family", "domain")
     rows = people.select(*names, seconds=pl.lit(None, pl.Float64), verification_type=pl.lit("automated"))
     learners = rows.group_by("subject", maintain_order=True).len("attempts").rename({"subject": "learner"})
-    return Novices(rows=rows, learners=learners, review=rows.clear(), refused=(), provenance=Provenance({}))
+    empty = rows.clear()
+    return Novices(rows=rows, learners=learners, review=empty, pending=empty, refused=(), provenance=Provenance({}))
 
 
 @example(BudgetHorizons)

@@ -13,6 +13,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import Bools, Floats, Ints, codes
+from howsure.stats.means import mean
 from howsure.tables import Attempts
 
 __all__ = [
@@ -46,6 +47,8 @@ _ENDED = {"limit": "were cut at a limit", "error": "were ended by an error", "fl
 _COUNT_AS = {"drop": "are left out", "success": "count as successes", "failure": "count as failures"}
 _CLOCKS = {"tokens": ("token",), "cost": ("cost",), "seconds": ("time", "working")}
 """What runs spend, and the limits that are measured in it."""
+
+_FEWEST_TASKS = 5  # with successes and failures that ended by themselves, to compare what they spent
 
 _ABOUT_TASKS = {"family": pl.String, "domain": pl.String, "minutes": pl.Float64}
 _KEY = ["model", "task"]
@@ -242,7 +245,28 @@ def _censored(
         else "as failures; the interval includes every outcome that they could have had"
     )
     told = f"{n_cut:,} of {counts.n.sum():,} runs were cut at a limit without success. {by}. The estimate takes these {taken}."
-    return replace(counts, successes=known * counts.n, unknown=unknown, notes=(*counts.notes, told))
+    warned = _lasting_note(frame, clock, is_success) if clock and UNKNOWN_AS[way] == "random" else ()
+    return replace(counts, successes=known * counts.n, unknown=unknown, notes=(*counts.notes, told, *warned))
+
+
+def _lasting_note(frame: pl.DataFrame, clock: str, is_success: pl.Expr) -> tuple[str, ...]:
+    """A warning where runs that succeed last longer than runs that fail by themselves, at the same task: then a limit cuts successes first."""
+    ended = frame.filter(~pl.col("#cut") & (pl.col(clock) > 0)).with_columns(is_success.cast(pl.Boolean).alias("#won"))
+    spent = pl.col(clock).log(2)
+    cells = (
+        ended.group_by("subject", "task", maintain_order=True)
+        .agg((spent.filter("#won").mean() - spent.filter(~pl.col("#won")).mean()).alias("gap"))
+        .drop_nulls("gap")
+    )
+    if cells["task"].n_unique() < _FEWEST_TASKS:
+        return ()
+    gap = mean(cells["gap"], cells["task"], bounds=None).estimate
+    if gap.value is None or gap.low is None or gap.low <= 0:
+        return ()
+    return (
+        f"Warning: at the same task, runs that succeeded spent {2**gap.value:.1f} times as many {clock} as runs that failed by themselves [{2**gap.low:.1f}, {2 ** (gap.high or gap.value):.1f}]. "
+        "Then limits cut runs that would have succeeded more often than others, and horizons with --limits censored are too short. Use --limits bounds.",
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,7 @@ from scipy.special import expit, ndtr, ndtri
 from howsure.errors import OptionError
 from howsure.horizon.attempt_horizon.common_tasks import SharedTasks, verification_by_domain
 from howsure.horizon.learning_curves.novice_counts import NoviceCounts
-from howsure.results import write_json
+from howsure.results import Provenance, Result, plain
 from howsure.stats._arrays import Bools, Floats, Ints
 from howsure.tables import Attempts
 from howsure.tables.frames import write_frame
@@ -93,14 +94,29 @@ class Suite:
         return float(brentq(lambda n: self.success(n).mean() - wanted, 1, 1e9))
 
 
-@dataclass(frozen=True, eq=False)
-class SimulatedRuns:
-    """A simulated data set and what is true of it.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SimulatedRuns(Result):
+    """A simulated data set with its true values.
 
-    ``practice`` says who succeeded on which attempt, (tasks, learners, attempts), and ``tried`` how many attempts each learner made at each
-    task, (tasks, learners), 0 where the task was not dealt to the learner; ``runs`` says which run succeeded, (models, tasks, runs);
-    ``chances`` are the models' true chances at each task, (models, tasks). ``settings`` made it, with ``seed``.
+    Parameters
+    ----------
+    suite : Suite
+        The tasks and their true learning curves.
+    models : tuple of str
+        The models' names.
+    practice : array, shape (tasks, learners, attempts)
+        Which attempts of novices succeed.
+    tried : array, shape (tasks, learners)
+        How many attempts each learner made at each task; 0 where the task was not dealt to the learner.
+    runs : array, shape (models, tasks, runs)
+        Which runs of models succeed.
+    chances : array, shape (models, tasks)
+        The models' true probabilities of success.
+    provenance : Provenance
+        Settings, seed, version and notes.
     """
+
+    name: ClassVar[str] = "truth"
 
     suite: Suite
     models: tuple[str, ...]
@@ -108,8 +124,7 @@ class SimulatedRuns:
     tried: Ints
     runs: Bools
     chances: Floats
-    settings: Mapping[str, Any]
-    seed: int
+    provenance: Provenance
 
     @cached_property
     def truth(self) -> dict[str, float]:
@@ -155,19 +170,35 @@ class SimulatedRuns:
         )
         return Attempts(rows)
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write runs.jsonl, suite.csv (the true curve of each task) and truth.json."""
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``truth`` (one row per model: its true horizon and success) and ``suite`` (the true curve of each task)."""
         planted = ("difficulty", "first", "asymptote", "rate")
-        suite = self.suite.tasks.with_columns(pl.Series(name, getattr(self.suite, name)) for name in planted)
-        truth = {
-            "horizon": {model: n if np.isfinite(n) else None for model, n in self.truth.items()},
-            "success": dict(zip(self.models, self.chances.mean(axis=1), strict=True)),
+        models = {
+            "model": self.models,
+            "horizon": [n if np.isfinite(n) else None for n in self.truth.values()],
+            "success": self.chances.mean(axis=1),
         }
-        return [
-            write_frame(self.frame, folder / "runs.jsonl"),
-            write_frame(suite, folder / "suite.csv"),
-            write_json(truth | {"settings": self.settings, "seed": self.seed}, folder / "truth.json"),
-        ]
+        return {
+            "truth": pl.DataFrame(models, schema={"model": pl.String, "horizon": pl.Float64, "success": pl.Float64}),
+            "suite": self.suite.tasks.with_columns(pl.Series(name, getattr(self.suite, name)) for name in planted),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """The true horizon and success of each model, by name, and the provenance."""
+        truth = self.tables["truth"]
+        by_model = {column: dict(zip(self.models, truth[column], strict=True)) for column in ("horizon", "success")}
+        return {**plain(by_model), "provenance": plain(self.provenance)}
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write runs.jsonl (all runs in NAME's layout) and what every result writes.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder; it is made if it does not exist.
+        """
+        return [write_frame(self.frame, Path(path) / "runs.jsonl"), *super().save(path)]
 
 
 def simulate(
@@ -245,7 +276,15 @@ def simulate(
         if true_horizons
         else {"abilities": dict(abilities), "steepness": steepness}
     )
-    return SimulatedRuns(suite, tuple(true_horizons or abilities), practice, tried, runs, chances, settings, seed)
+    return SimulatedRuns(
+        suite=suite,
+        models=tuple(true_horizons or abilities),
+        practice=practice,
+        tried=tried,
+        runs=runs,
+        chances=chances,
+        provenance=Provenance(settings, seed=seed),
+    )
 
 
 def draw_suite(n_tasks: int = 100, *, kind: str = "mixed", seed: int = 0) -> Suite:

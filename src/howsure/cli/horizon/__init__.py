@@ -10,12 +10,16 @@ VERBS: Panels = {
         "run": ("howsure.cli.horizon.run", "Run a model on the tasks, through Inspect."),
         "page": ("howsure.cli.horizon.page", "Write the page on which novices attempt the tasks."),
         "collect": ("howsure.cli.horizon.collect", "Read novices' answers into a table of attempts."),
+        "review": ("howsure.cli.horizon.review", "Read people's scores of texts into the table of attempts."),
         "simulate": ("howsure.cli.horizon.simulate", "Simulate novices and models with known true values."),
     },
     "Attempts (NAME)": {
         "curves": ("howsure.cli.horizon.curves", "Learning curves: novices' success by attempt, per task."),
         "learners": ("howsure.cli.horizon.learners", "Held-out learners: log-loss of models of learning."),
         "attempts": ("howsure.cli.horizon.attempts", "How many attempts a novice would need to match each model."),
+        "transfer": ("howsure.cli.horizon.transfer", "Which practice carries over to which tasks."),
+        "benchmarks": ("howsure.cli.horizon.benchmarks", "Where NAME orders models otherwise than benchmarks do."),
+        "failures": ("howsure.cli.horizon.failures", "What went wrong: modes of failure of models and of novices."),
         "size": ("howsure.cli.horizon.size", "Sample size: learners and tasks for a given width of the interval."),
     },
     "Time": {

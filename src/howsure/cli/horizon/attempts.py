@@ -56,7 +56,7 @@ def attempts(
     """How many attempts a novice would need to do as well as each model (NAME, Novelty Achievement MeasurE).
 
     RUNS contain novices (kind human, numbered attempts) and models at the same tasks. Writes horizons.csv, horizons.json, domains.csv,
-    pairs.csv, tasks.csv, novices.csv, the charts and attempts_report.html.
+    pairs.csv, tasks.csv, novices.csv, practice.csv (models with worked examples or feedback), the charts and attempts_report.html.
     """
     from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
     from howsure.horizon.attempt_horizon.horizons import attempt_horizons
@@ -95,6 +95,10 @@ def _tell(found: AttemptHorizons, console: Console) -> None:
             ("tasks", "model", "horizon", "success", "n"),
             cells,
         )
+    if found.practised:
+        shown = [(model, kind, n, row.success, row.horizon) for model, kind, n, row in found.practised]
+        title = "Learning of models: worked examples, or earlier attempts with feedback"
+        console.table(title, ("model", "practice", "seen before", "success", "horizon"), shown)
     if found.pairs:
         pairs = [
             (p.a, p.b, p.definition, f"{p.success_rate:.0%}", p.ratio if p.ratio.value else "–", chance(p.p_a_greater))

@@ -62,6 +62,14 @@ def crossvalidate(
     rows = [(row["held_out"], row["a"], _with_ends(row, "difference")) for row in found.differences.rows(named=True)]
     title = "Difference in log-loss per run from the logistic curve (negative: better)"
     output.console.table(title, ("held out", "predictor", f"difference [{level:.0%}]"), rows)
+    of_joint = found.differences.filter(held_out="families", a="joint").rows(named=True)
+    if of_joint:
+        (row,) = of_joint
+        is_better = row["difference_high"] is not None and row["difference_high"] < 0
+        output.console.say(
+            f"Runs at new families, which a horizon claims to predict: the joint model is {'better' if is_better else 'not clearly better'} than the logistic curve here "
+            f"({_with_ends(row, 'difference')}). The default model of horizon time is logistic, whatever the data; the joint model becomes the default only if it predicts new families better."
+        )
     finish(found, output, "crossvalidate", "Held-out runs")
 
 

@@ -45,6 +45,9 @@ def page(
     timed: Annotated[
         bool, typer.Option("--timed", help="Measure how long people who know the tasks need: start, give up, success.")
     ] = False,
+    keep_answers: Annotated[
+        bool, typer.Option("--keep-answers", help="Ask people to agree that their answers are kept as typed.")
+    ] = False,
     seed: Seed = 0,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")
@@ -70,6 +73,7 @@ def page(
         "n_learners": learners,
         "with_judged": judged,
         "is_timed": timed,
+        "keeps_answers": keep_answers,
     }
     with progress_bar("making pages", console) as progress:
         made = make_pages(read_suite(suite, domain), seed=seed, progress=progress, **asked)
@@ -84,5 +88,6 @@ def page(
 
 def _in_short(written: list[Path]) -> list[Path]:
     """The first and the last page stand for many."""
-    *pages, key = written
-    return written if len(pages) <= 3 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), key]
+    pages = [path for path in written if path.suffix == ".html"]
+    others = [path for path in written if path.suffix != ".html"]
+    return written if len(pages) <= 3 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), *others]

@@ -9,7 +9,7 @@ import typer
 
 from howsure.cli.asking import AskingOptions, asking_option, tell_errors
 from howsure.cli.horizon.suites import Domains, Suite, read_suite
-from howsure.cli.options import Level, Output, Seed, verb
+from howsure.cli.options import Level, Output, Seed, numbers, verb
 
 if TYPE_CHECKING:
     from howsure.horizon.asking.task_runs import TaskRun
@@ -33,7 +33,16 @@ def run(
         typer.Option(help="PROVIDER/MODEL of a judge, for replies that no program can check.", show_default=False),
     ] = None,
     judge_base_url: Annotated[str | None, asking_option("Address of the judge's server.", show_default=False)] = None,
-    shots: Annotated[int, typer.Option(min=0, help="Worked examples shown before each task.")] = 0,
+    shots: Annotated[
+        str, typer.Option(help="Worked examples shown before each task; several numbers with commas, as in 0,1,2,4,8.")
+    ] = "0",
+    feedback: Annotated[
+        bool,
+        typer.Option(
+            "--feedback",
+            help="All attempts at a task in one conversation; after each answer the model is told whether it was right.",
+        ),
+    ] = False,
     domain: Domains = None,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -49,7 +58,8 @@ def run(
     _warn(tasks, attempts, judge, output)
     from howsure.horizon.asking.task_runs import run_tasks
 
-    asked |= {"attempts": attempts, "judge": judge, "judge_base_url": judge_base_url, "shots": shots, "seed": seed}
+    asked |= {"attempts": attempts, "judge": judge, "judge_base_url": judge_base_url, "seed": seed}
+    asked |= {"shots": [int(one) for one in numbers("--shots", shots)], "feedback": feedback}
     done = run_tasks(tasks, model, **asked)
     _tell(done, level, output)
     output.console.json(done.as_dict())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.tables import Attempts
 
-__all__ = ["FAILURES", "REPLIES", "UNFINISHED", "scored", "to_name"]
+__all__ = ["FAILURES", "PRACTICE", "REPLIES", "UNFINISHED", "practice_of", "scored", "to_name"]
 
 FAILURES = {
     "api": "the server failed, or the question was not asked yet",
@@ -31,24 +32,47 @@ UNFINISHED = "api"
 _TOKENS = [f"{who}{what}_tokens" for who in ("", "judge_") for what in ("input", "output", "reasoning")]
 REPLIES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("model", "task", "family", "domain", "verification_type"), pl.String),
-    **dict.fromkeys(("attempt", "seed", "shots"), pl.Int64),
+    **dict.fromkeys(("attempt", "seed", "shots", "earlier_attempts"), pl.Int64),
     "score": pl.Float64,
     "failure": pl.String,
     "seconds": pl.Float64,
     **dict.fromkeys(_TOKENS, pl.Int64),
+    **dict.fromkeys(("mode", "answer"), pl.String),
 }
-"""The columns of a table of replies."""
+"""The columns of a table of replies; ``earlier_attempts`` counts those that the model saw with feedback, ``mode`` says what is wrong (`howsure.horizon.failure_modes`), and ``answer`` is the end of the reply."""
+
+PRACTICE = {"examples": "{} ({}-shot)", "attempts with feedback": "{} (after {} attempts)"}
+"""What a model saw before it was asked, and how its name tells so: the model, and how many."""
+
+_PRACTISED = {
+    kind: re.compile(re.escape(name).replace(r"\{\}", "(.+?)", 1).replace(r"\{\}", r"(\d+)") + "$")
+    for kind, name in PRACTICE.items()
+}
 
 
 def scored(replies: pl.DataFrame, *, notes: Sequence[str] = ()) -> Attempts:
-    """The attempts that have a score, each task's numbered 1, 2, …; a model that was shown examples is a subject of its own."""
-    named = pl.when(pl.col("shots") > 0).then(pl.format("{} ({}-shot)", "model", "shots")).otherwise("model")
+    """The attempts that have a score, each task's numbered 1, 2, …; a model that was shown examples, or that has had feedback, is a subject of its own."""
+    named = pl.col("model")
+    for name, column in zip(PRACTICE.values(), ("shots", "earlier_attempts"), strict=True):
+        named = pl.when(pl.col(column) > 0).then(pl.format(name, "model", column)).otherwise(named)
     rows = replies.filter(pl.col("score").is_not_null()).with_columns(subject=named)
     if rows.is_empty():
         raise InputError("No attempt has a score. Look at the failures, or read the replies with: inspect view")
     order = pl.int_range(1, pl.len() + 1).over("subject", "task").alias("attempt")
-    about = ("task", "family", "domain", "verification_type", "score", "seconds")
+    about = ("task", "family", "domain", "verification_type", "score", "seconds", "mode", "answer")
     return Attempts(rows.select("subject", pl.lit("model").alias("kind"), *about, order), notes=notes)
+
+
+def practice_of(subject: str) -> tuple[str, str, int]:
+    """The model, what it saw before it was asked (of `PRACTICE`; nothing for a model alone), and how many.
+
+    >>> practice_of("m (4-shot)"), practice_of("m")
+    (('m', 'examples', 4), ('m', '', 0))
+    """
+    for kind, form in _PRACTISED.items():
+        if found := form.fullmatch(subject):
+            return found[1], kind, int(found[2])
+    return subject, "", 0
 
 
 def to_name(attempts: Attempts) -> pl.DataFrame:

@@ -10,11 +10,12 @@ from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
+from howsure.horizon.failure_modes import failure_mode
 from howsure.horizon.task_bank import Instance, Task
 from howsure.horizon.task_bank.rubric import ask_judge, combined, read_score
 from howsure.running import Gate, Tokens, failure_of, keep_reply
 
-__all__ = ["JUDGE", "task_score"]
+__all__ = ["JUDGE", "answer_parts", "task_score"]
 
 JUDGE = "judge"
 _LONGEST = 300  # of a reply, in characters; the whole one is in the log's messages
@@ -28,12 +29,21 @@ def task_score(tasks: Sequence[Task], *, is_judged: bool = False, cache: bool = 
     async def score(state: TaskState, target: Target) -> Score:
         verdict = await _verdict(state, by_id[state.metadata["task"]], gate, cache=cache)
         state.metadata["failure"] = verdict.failure
+        if "course" not in state.metadata:
+            state.metadata |= answer_parts(
+                by_id[state.metadata["task"]].instance(state.metadata["seed"]), state.output.completion
+            )
         said: dict[str, Any] = {"answer": state.output.completion[-_LONGEST:], "explanation": verdict.words}
         if verdict.value is None:
             return Score.unscored(reason=verdict.failure, **said)
         return Score(value=verdict.value, **said)
 
     return score
+
+
+def answer_parts(instance: Instance, text: str) -> dict[str, str | None]:
+    """The end of a reply, and what is wrong with it; short, so that a log's summary keeps them."""
+    return {"mode": failure_mode(instance, text), "answer": text[-_LONGEST:]}
 
 
 @dataclass(frozen=True)

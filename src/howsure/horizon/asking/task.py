@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from inspect_ai import Task as InspectTask
@@ -13,13 +14,16 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser,
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from howsure.horizon.asking.logs import TASK
-from howsure.horizon.asking.scorer import JUDGE, task_score
+from howsure.horizon.asking.scorer import JUDGE, answer_parts, task_score
 from howsure.horizon.asking.worked_examples import worked_examples
 from howsure.horizon.task_bank import Task, read_tasks
 from howsure.horizon.task_bank.instances import instance_seed, sample_id
-from howsure.running import Gate, Tokens, keep_reply
+from howsure.running import Gate, Tokens, failure_of, keep_reply
 
-__all__ = ["attempt_task", "make_task", "name_tasks"]
+__all__ = ["attempt_course", "attempt_task", "make_task", "name_tasks"]
+
+RIGHT, WRONG = "That is right.", "That is wrong."
+"""What is told after an answer, as on novices' pages."""
 
 
 @task
@@ -51,7 +55,8 @@ def make_task(
     tasks: Sequence[Task],
     *,
     attempts: int,
-    shots: int = 0,
+    shots: int | Sequence[int] = 0,
+    feedback: bool = False,
     judge: str | Model | None = None,
     seed: int = 0,
     cache: bool = False,
@@ -59,16 +64,20 @@ def make_task(
     told: dict[str, Any] | None = None,
 ) -> InspectTask:
     """The same from tasks in hand; ``only`` names the samples to run, ``told`` is added to each one's metadata."""
-    wanted = [(one, attempt) for one in tasks for attempt in range(1, attempts + 1)]
+    counts = (shots,) if isinstance(shots, int) else shots
+    numbers = [1] if feedback else range(1, attempts + 1)
+    course = {"course": attempts} if feedback else {}
     samples = [
-        _sample(one, attempt, instance_seed(seed, attempt), tasks, shots, told or {})
-        for one, attempt in wanted
-        if only is None or sample_id(one.id, instance_seed(seed, attempt)) in only
+        _sample(one, attempt, instance_seed(seed, attempt), tasks, count, course | (told or {}))
+        for one in tasks
+        for count in counts
+        for attempt in numbers
+        if only is None or sample_id(one.id, instance_seed(seed, attempt), count) in only
     ]
     return InspectTask(
         name=TASK,
         dataset=MemoryDataset(samples, name=f"{len(tasks)} tasks"),
-        solver=attempt_task(cache=cache),
+        solver=attempt_course(tasks, cache=cache) if feedback else attempt_task(cache=cache),
         scorer=task_score(tasks, is_judged=judge is not None, cache=cache),
         model_roles={JUDGE: judge} if judge is not None else None,
         fail_on_error=False,  # a server's failure at one attempt is no reason to stop the others
@@ -98,6 +107,40 @@ def attempt_task(*, cache: bool = False) -> Solver:
     return solve
 
 
+@solver
+def attempt_course(tasks: Sequence[Task], *, cache: bool = False) -> Solver:
+    """Ask for fresh instances one after the other, and tell after each answer whether it was right, as novices are told."""
+
+    by_id, gate = {task.id: task for task in tasks}, Gate()
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        task, told = by_id[state.metadata["task"]], state.metadata
+        told["failure"] = "limit"
+        verdict = ""
+        for attempt in range(1, told["course"] + 1):
+            instance = task.instance(told["seed"] + attempt - 1)
+            if attempt > 1:
+                state.messages.append(ChatMessageUser(content=f"{verdict}\n\n{instance.prompt}"))
+            policy = keep_reply(f"{state.sample_id}@{attempt}") if cache else False
+            messages = list(state.messages)
+            state.output = await gate.ask(
+                partial(get_model().generate, messages, cache=policy), partial(get_model().generate, messages)
+            )
+            state.messages.extend(choice.message for choice in state.output.choices[:1])
+            value = instance.check(state.output.completion)
+            failure = failure_of(state.output, has_answer=bool(value))
+            part = answer_parts(instance, state.output.completion)
+            part |= {"score": None if failure else value, "failure": failure, "seed": told["seed"] + attempt - 1}
+            if state.output.usage:
+                part |= {f"{name}_tokens": n for name, n in asdict(Tokens.of(state.output.usage)).items()}
+            told |= {f"{name}@{attempt}": one for name, one in part.items()}
+            verdict = RIGHT if value else WRONG
+        told["failure"] = None
+        return state
+
+    return solve
+
+
 def _sample(asked: Task, attempt: int, seed: int, suite: Sequence[Task], shots: int, told: dict[str, Any]) -> Sample:
     instance = asked.instance(seed)
     messages: list[ChatMessage] = []
@@ -105,7 +148,7 @@ def _sample(asked: Task, attempt: int, seed: int, suite: Sequence[Task], shots: 
         messages += [ChatMessageUser(content=example.prompt), ChatMessageAssistant(content=example.answer or "")]
     about = {name: getattr(asked, name) for name in ("family", "domain", "verification_type")}
     return Sample(
-        id=sample_id(asked.id, seed),
+        id=sample_id(asked.id, seed, shots),
         input=[*messages, ChatMessageUser(content=instance.prompt)],
         target=instance.answer or "",
         metadata={"task": asked.id, **about, "attempt": attempt, "seed": seed, "shots": shots, **told},

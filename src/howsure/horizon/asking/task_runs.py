@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import polars as pl
 
@@ -16,10 +16,10 @@ from howsure.estimates import Estimate
 from howsure.horizon.asking.logs import latest_samples, replies_from_logs
 from howsure.horizon.asking.replies import FAILURES, REPLIES, UNFINISHED, scored, to_name
 from howsure.horizon.asking.worked_examples import worked_examples
-from howsure.horizon.novices.review import Written, review_table
+from howsure.horizon.novices.review_texts import Written, review_item, review_scores, review_table
 from howsure.horizon.task_bank import Task
 from howsure.horizon.task_bank.instances import instance_seed, sample_id
-from howsure.results import Provenance, plain, write_json
+from howsure.results import Provenance, Result, plain
 from howsure.running import Asking, InspectRun, Tokens, error_counts
 from howsure.sources.inspect_format import Log
 from howsure.stats.means import mean
@@ -29,18 +29,32 @@ from howsure.tables.frames import write_frame
 __all__ = ["TaskRun", "run_tasks"]
 
 _ABOUT = ("family", "domain", "verification_type")
-_ANSWERED = ("score", "failure", "seconds", *(name for name in REPLIES if name.endswith("_tokens")))
+_ANSWERED = ("score", "failure", "seconds", "mode", "answer", *(name for name in REPLIES if name.endswith("_tokens")))
+_WHICH = ("task", "seed", "shots")
 _TO_READ = ("expert", "unjudged")
 
 
-@dataclass(frozen=True)
-class TaskRun:
-    """What a model's run at tasks has come to.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TaskRun(Result):
+    """A model's run at tasks.
 
-    ``replies`` has a row an attempt, with its score or the ``failure`` that left none (`howsure.horizon.asking.replies.FAILURES`), its tokens and the judge's.
-    ``review`` holds the texts that somebody has to read, without their writer's name. ``errors`` are those of servers, with their number.
-    ``status`` is ``incomplete`` while a server's failure left something unasked: the same call goes on from there.
+    Parameters
+    ----------
+    status : str
+        ``incomplete`` while a server's failure left something unasked: the same call continues from there; else ``complete``.
+    replies : pl.DataFrame
+        One row per attempt, with its score or the ``failure`` that left none (`howsure.horizon.asking.replies.FAILURES`), its tokens and the judge's.
+    review : pl.DataFrame
+        The texts that somebody has to read, without their writer's name.
+    logs : tuple of Path
+        The logs of Inspect.
+    errors : mapping
+        Errors of servers, with their number.
+    provenance : Provenance
+        Settings, seed, digest of the run, version and notes.
     """
+
+    name: ClassVar[str] = "run"
 
     status: Literal["complete", "incomplete"]
     replies: pl.DataFrame
@@ -85,9 +99,30 @@ class TaskRun:
         parts = self.replies.drop_nulls("score").group_by("domain", maintain_order=True)
         return {str(domain): mean(part["score"], part["task"], level=level).estimate for (domain,), part in parts}
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row per attempt."""
-        return self.replies
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``replies`` (one row per attempt); ``attempts`` where there are scores, ``review`` where somebody has to read."""
+        scores = {"attempts": self.attempts.frame} if self.n_unscored < len(self.replies) else {}
+        return {"replies": self.replies, **scores, **({"review": self.review} if len(self.review) else {})}
+
+    def reviewed(self, reviews: pl.DataFrame) -> TaskRun:
+        """The same run with the scores that people gave to the texts in ``review``.
+
+        Parameters
+        ----------
+        reviews : polars.DataFrame
+            The table ``review`` with a column ``score`` from 0 to 1; several rows of one item are averaged.
+        """
+        names = self.replies.select("model", "task", "seed").iter_rows()
+        replies = self.replies.with_columns(item=pl.Series([review_item(*name) for name in names], dtype=pl.String))
+        found = review_scores(reviews, self.review["item"])
+        replies = replies.join(found.rename({"score": "given"}), on="item", how="left", maintain_order="left")
+        is_given = pl.col("given").is_not_null()
+        replies = replies.with_columns(
+            score=pl.coalesce("given", "score"), failure=pl.when(~is_given).then("failure")
+        ).drop("item", "given")
+        left = self.review.filter(~pl.col("item").is_in(found["item"].implode()))
+        return replace(self, replies=replies, review=left)
 
     def as_dict(self) -> dict[str, Any]:
         """Success, counts, failures, errors and tokens as plain JSON."""
@@ -95,15 +130,18 @@ class TaskRun:
         told |= {"success": self.success(), "n_attempts": len(self.replies), "logs": [log.name for log in self.logs]}
         return dict(plain(told | {"provenance": self.provenance}))
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write replies.csv and run.json; attempts.csv and runs.jsonl where there are scores, review.csv where somebody has to read."""
-        written = [write_frame(self.replies, folder / "replies.csv")]
-        if self.n_unscored < len(self.replies):
-            written.append(self.attempts.write(folder / "attempts.csv"))
-            written.append(write_frame(to_name(self.attempts), folder / "runs.jsonl"))
-        if len(self.review):
-            written.append(write_frame(self.review, folder / "review.csv"))
-        return [*written, write_json(self.as_dict(), folder / "run.json")]
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write what every result writes and, where there are scores, runs.jsonl.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder; it is made if it does not exist.
+        """
+        written = super().save(path)
+        if "attempts" in self.tables:
+            written.append(write_frame(to_name(self.attempts), Path(path) / "runs.jsonl"))
+        return written
 
 
 def run_tasks(
@@ -113,7 +151,8 @@ def run_tasks(
     out: str | os.PathLike[str],
     attempts: int = 20,
     judge: str | None = None,
-    shots: int = 0,
+    shots: int | Sequence[int] = 0,
+    feedback: bool = False,
     seed: int = 0,
     judge_base_url: str | None = None,
     **asking: Any,
@@ -134,8 +173,11 @@ def run_tasks(
         Attempts per task; each is a new instance.
     judge : str | None
         Model that scores by rubric what no program can check; without it people must score those replies.
-    shots : int
-        Number of worked examples shown before each task.
+    shots : int or sequence of int
+        Number of worked examples shown before each task; with several numbers every attempt is made with each.
+    feedback : bool
+        Whether the attempts at a task are one conversation, in which the model is told after each answer whether it was right, as novices are. Only tasks that a program checks
+        can be asked so, and without worked examples.
     seed : int
         Seed of the instances.
     judge_base_url : str | None
@@ -143,12 +185,26 @@ def run_tasks(
     **asking
         Further settings of `howsure.running.Asking`: ``base_url``, ``config``, ``max_samples``, ….
     """
-    if attempts < 1 or shots < 0 or not tasks:
+    counts = (shots,) if isinstance(shots, int) else tuple(shots)
+    if attempts < 1 or not tasks or min(counts, default=-1) < 0:
         raise OptionError("A run needs at least 1 task and 1 attempt, and 0 or more shots.")
+    if len(set(counts)) < len(counts):
+        raise OptionError(f"shots {', '.join(map(str, counts))}: give each number once.")
+    if feedback and (any(counts) or not all(task.is_verifiable for task in tasks)):
+        raise OptionError(
+            "With feedback, a program must check every task, and there are no worked examples. Choose other domains, or leave out one of the two."
+        )
     asked = Asking(model, **asking)
-    settings = {"attempts": attempts, "shots": shots, "seed": seed, "judge": judge, "judge_base_url": judge_base_url}
+    settings = {
+        "attempts": attempts,
+        "shots": counts[0] if len(counts) == 1 else list(counts),
+        "seed": seed,
+        "judge": judge,
+        "judge_base_url": judge_base_url,
+        **({"feedback": True} if feedback else {}),
+    }
     run = InspectRun.of(out, asked, [settings, [task.model_dump(mode="json") for task in tasks]])
-    plan = _Plan(tuple(tasks), attempts, shots, seed)
+    plan = _Plan(tuple(tasks), attempts, counts, seed, feedback)
     missing = plan.missing(run.logs())
     if missing:
         judging = replace(asked, model=judge, base_url=judge_base_url, model_args={}, config={}) if judge else None
@@ -163,8 +219,9 @@ class _Plan:
 
     tasks: tuple[Task, ...]
     attempts: int
-    shots: int
+    shots: tuple[int, ...]
     seed: int
+    feedback: bool
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -172,8 +229,11 @@ class _Plan:
         seeds = {attempt: instance_seed(self.seed, attempt) for attempt in range(1, self.attempts + 1)}
         rows = [
             {name: getattr(task, name) for name in _ABOUT}
-            | {"task": task.id, "attempt": attempt, "seed": seed, "shots": self.shots, "#id": sample_id(task.id, seed)}
+            | {"task": task.id, "attempt": attempt, "seed": seed, "shots": shots}
+            | {"earlier_attempts": attempt - 1 if self.feedback else 0}
+            | {"#id": sample_id(task.id, seeds[1] if self.feedback else seed, shots)}
             for task in self.tasks
+            for shots in self.shots
             for attempt, seed in seeds.items()
         ]
         return pl.DataFrame(rows, schema={name: REPLIES.get(name, pl.String) for name in rows[0]})
@@ -181,22 +241,19 @@ class _Plan:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is not as the settings say."""
-        short = [task for task in self.tasks if len(worked_examples(task, self.tasks, 1, self.shots)) < self.shots]
-        return (
-            (f"{len(short)} of {len(self.tasks)} tasks have fewer than {self.shots} examples to show.",)
-            if short
-            else ()
-        )
+        most = max(self.shots)
+        short = [task for task in self.tasks if len(worked_examples(task, self.tasks, 1, most)) < most]
+        return (f"{len(short)} of {len(self.tasks)} tasks have fewer than {most} examples to show.",) if short else ()
 
     def missing(self, logs: Sequence[Log]) -> frozenset[str]:
         """The samples that have no whole reply yet."""
         whole = replies_from_logs(logs).filter(pl.col("failure").ne_missing(UNFINISHED))
-        return frozenset(self.frame.join(whole, on=["task", "seed"], how="anti")["#id"])
+        return frozenset(self.frame.join(whole, on=_WHICH, how="anti")["#id"])
 
     def result(self, logs: Sequence[Log], provenance: Provenance) -> TaskRun:
         """What the run's logs say; what was not asked yet is a server's failure too."""
-        found = replies_from_logs(logs).select("task", "seed", *_ANSWERED)
-        whole = self.frame.join(found, on=["task", "seed"], how="left", maintain_order="left")
+        found = replies_from_logs(logs).select(*_WHICH, *_ANSWERED)
+        whole = self.frame.join(found, on=_WHICH, how="left", maintain_order="left")
         failure = pl.when(pl.col("score").is_null()).then(pl.col("failure").fill_null(UNFINISHED)).alias("failure")
         model = pl.lit(provenance.settings["model"]).alias("model")
         replies = whole.with_columns(failure, model).select(list(REPLIES))
@@ -218,6 +275,7 @@ def _ask(run: InspectRun, asked: Asking, plan: _Plan, missing: frozenset[str], j
         plan.tasks,
         attempts=plan.attempts,
         shots=plan.shots,
+        feedback=plan.feedback,
         judge=judge.made() if judge else None,
         seed=plan.seed,
         cache=True,

@@ -38,6 +38,8 @@ __all__ = [
     "draw_curve_sample",
     "draw_difficulty",
     "draw_horizons",
+    "draw_practice",
+    "draw_practice_horizons",
     "draw_released",
     "draw_size",
 ]
@@ -58,6 +60,8 @@ def charts_of(found: AttemptHorizons) -> dict[str, Chart]:
         "difficulty": draw_difficulty(found),
         "censoring": draw_censoring(found),
     }
+    if found.practised:
+        charts |= {"practice": draw_practice(found), "practice_horizons": draw_practice_horizons(found)}
     return charts | ({"released": draw_released(found)} if found.trend else {})
 
 
@@ -79,6 +83,51 @@ def draw_crossing(found: AttemptHorizons) -> Chart:
         title="Novice-equivalent attempt of each model",
         caption=caption,
         mark="Grey band",
+    )
+
+
+def draw_practice(found: AttemptHorizons) -> Chart:
+    """Success of models by the worked examples, or the attempts with feedback, that they saw before, beside novices by their earlier attempts."""
+    novices = found.novices.select(
+        (pl.col("attempt") - 1).cast(pl.Int64).alias("n_practice"), "success", "success_low", "success_high"
+    )
+    rows = pl.concat(
+        [
+            novices.with_columns(who=pl.lit("novices: earlier attempts")),
+            found.practice.select(*novices.columns, who=pl.format("{}: {}", "model", "practice")),
+        ]
+    )
+    return line_with_band(
+        rows,
+        title="Learning of models and of novices",
+        caption=Caption(len(found.tasks), "tasks", found.level, _RESAMPLED),
+        x=Field("n_practice", "Examples or attempts seen before", "number"),
+        y=Field("success", "Success over all tasks", "0–1", domain=(0, 1)),
+        low="success_low",
+        high="success_high",
+        group=Field("who", "Who"),
+    )
+
+
+def draw_practice_horizons(found: AttemptHorizons) -> Chart:
+    """Horizons of models by the worked examples, or the attempts with feedback, that they saw before; those beyond novices' attempts lie at the edge."""
+    last = int(found.tasks["n_attempts"].to_numpy().max())
+    ends = [pl.col("horizon").clip(1, last)] + [
+        pl.col(f"horizon{end}").fill_null(edge).clip(1, last).alias(f"horizon{end}")
+        for end, edge in (("_low", 1), ("_high", last))
+    ]
+    rows = found.practice.with_columns(*ends, who=pl.format("{}: {}", "model", "practice")).drop_nulls("horizon")
+    return line_with_band(
+        rows,
+        title="Horizon by the practice of a model",
+        caption=Caption(len(found.tasks), "tasks", found.level, _RESAMPLED),
+        x=Field("n_practice", "Examples or attempts seen before", "number"),
+        y=Field(
+            "horizon", "Horizon", "attempts, log scale", scale="log2", domain=(0.93, last * 1.07), ticks=_attempts(last)
+        ),
+        low="horizon_low",
+        high="horizon_high",
+        group=Field("who", "Who"),
     )
 
 

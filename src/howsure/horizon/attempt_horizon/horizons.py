@@ -14,6 +14,7 @@ import polars as pl
 
 from howsure.errors import OptionError
 from howsure.estimates import Estimate
+from howsure.horizon.asking.replies import practice_of
 from howsure.horizon.attempt_horizon.common_tasks import AUTOMATED, SharedTasks, shared_tasks
 from howsure.horizon.attempt_horizon.definitions import DEFINITIONS
 from howsure.horizon.attempt_horizon.difficulty import novice_table, task_table
@@ -160,15 +161,43 @@ class AttemptHorizons(Result):
         frame = pl.DataFrame(rows, schema=kinds)
         return frame.with_columns((pl.col("released").to_physical() / 365.25).alias("year"))
 
+    @cached_property
+    def practised(self) -> list[tuple[str, str, int, Horizon]]:
+        """The models' own learning: model, kind of practice (worked examples, or earlier attempts with feedback), how many of them, and the headline's row.
+
+        A model without practice begins every curve; empty where no model had practice.
+        """
+        told = [(*practice_of(name), row) for name, row in self.headline().items()]
+        curves = sorted({(model, kind) for model, kind, n, _ in told if n})
+        return [
+            (model, kind, n, row)
+            for model, kind in curves
+            for name, how, n, row in sorted(told, key=lambda one: one[2])
+            if name == model and how in ("", kind)
+        ]
+
+    @property
+    def practice(self) -> pl.DataFrame:
+        """`practised` as a table: model, practice, n_practice, and the estimates success and horizon."""
+        kinds = dict.fromkeys(("", "_low", "_high"), pl.Float64) | {"_state": pl.String}
+        estimates = {f"{name}{end}": kind for name in ("success", "horizon") for end, kind in kinds.items()}
+        names = {"model": pl.String, "practice": pl.String, "n_practice": pl.Int64}
+        rows = [
+            {"model": model, "practice": kind, "n_practice": n} | columns_of(success=row.success, horizon=row.horizon)
+            for model, kind, n, row in self.practised
+        ]
+        return pl.DataFrame(rows, schema=names | estimates)
+
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """``horizons`` (one row per model, definition and success rate), ``domains`` (by group of tasks), ``pairs``, ``tasks``, ``novices``."""
+        """``horizons`` (one row per model, definition and success rate), ``domains`` (by group of tasks), ``pairs``, ``tasks``, ``novices``; ``practice`` where a model had some."""
         return {
             "horizons": _frame(self.rows).drop("group"),
             "domains": _frame(self.domains),
             "pairs": _pairs_frame(self.pairs),
             "tasks": self.tasks,
             "novices": self.novices,
+            **({"practice": self.practice} if self.practised else {}),
         }
 
     def as_dict(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ def attempts_sections(found: AttemptHorizons, what: str = "Horizon in novice att
     sections = [_headline_section(found, charts, what)]
     sections += [_groups_section(found)] if found.domains else []
     sections += [_pairs_section(found)] if found.pairs else []
+    sections += [_practice_section(found, charts)] if found.practised else []
     sections.append(_difficulty_section(charts))
     if "released" in charts:
         sections.append(Section("Horizons by release date", [charts["released"], Text(_TREND)]))
@@ -94,6 +95,14 @@ def _pairs_section(found: AttemptHorizons) -> Section:
     )
 
 
+def _practice_section(found: AttemptHorizons, charts: dict[str, ChartBlock]) -> Section:
+    rows: list[list[Cell]] = [[model, kind, n, row.success, row.horizon] for model, kind, n, row in found.practised]
+    columns = ["Model", "Practice", "Seen before", "Success", "Horizon"]
+    table = TableBlock(columns, rows, "One row per model and amount of practice; the pairs above have the ratios.")
+    blocks: list[Block] = [Text(_PRACTICE), charts["practice"], charts["practice_horizons"], table]
+    return Section("Learning of models", [*blocks, Download("practice.csv", csv_text(found.practice))])
+
+
 def _difficulty_section(charts: dict[str, ChartBlock]) -> Section:
     return Section("Easy and hard tasks", [charts["by_difficulty"], charts["against_first"]])
 
@@ -152,6 +161,7 @@ _METHOD = (
     "levels add of their own, so that no source of variation counts twice, and the quantiles are widened for few families, tasks or learners. Answers that learners did not give because they "
     "left a task early are predicted by a model of all learners and tasks, which is fitted again in every replicate."
 )
+_PRACTICE = "A model may learn within a conversation: from worked examples, or from earlier attempts at the task after each of which it was told whether the answer was right. The curves show how its success and its horizon grow with them, beside novices after as many attempts."
 _TREND = "The line is through log₂ horizons of the models whose horizon lies within the novices' attempts; models outside are excluded, which flattens it."
 _SIZE = (
     "Each design is simulated many times with new tasks and learners and a model whose true horizon is known. The standard deviation of log n* over these studies, times a t quantile "

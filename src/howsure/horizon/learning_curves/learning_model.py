@@ -125,7 +125,7 @@ class Completion:
     def table(self) -> NoviceCounts:
         """The novices with ``last`` answers in every course; a predicted answer counts as its expectation."""
         ones = np.ones(len(self.counts.learners)), np.ones(len(self.counts.tasks))
-        scores = self._filled(self.model, *ones)
+        scores = self._filled(_Likelihoods.of(self._data, self.model), *ones)
         n_courses = len(self.counts.length)
         successes = np.add.reduceat(scores, self.counts.start[:-1])
         trials = np.repeat(self.counts.n_learners[:, None].astype(np.float64), self.last, axis=1)
@@ -148,22 +148,22 @@ class Completion:
         part = replace(self.model, coefficients=self.model.coefficients[chosen])
         return Completion(self.counts.of_tasks(chosen), part, self.last)
 
-    def refit(self, learner_weights: Floats, task_weights: Floats) -> LearningModel:
-        """The model of novices and tasks that count as often as the weights say; the spreads stay."""
+    def refit(self, learner_weights: Floats, task_weights: Floats) -> _Likelihoods:
+        """The model of novices and tasks that count as often as the weights say, with its likelihoods; the spreads stay."""
         model = self.model
         for _ in range(_REFITS):
             model, _ = _improved(self._data, model, learner_weights, task_weights)
-        return model
+        return _Likelihoods.of(self._data, model)
 
     def weighted(
-        self, models: Sequence[LearningModel], learner_weights: Floats, task_weights: Floats
+        self, refits: Sequence[_Likelihoods], learner_weights: Floats, task_weights: Floats
     ) -> tuple[Floats, Floats]:
-        """Completed successes and trials, (replicates, tasks, attempts), as each replicate's model and weights (replicates, …) have them."""
-        shape = (len(models), len(self.counts.tasks), self.last)
+        """Completed successes and trials, (replicates, tasks, attempts), as each replicate's `refit` and weights (replicates, …) have them."""
+        shape = (len(refits), len(self.counts.tasks), self.last)
         successes, trials = np.empty(shape), np.empty(shape)
         starts, learner = self.counts.start[:-1], self.counts.learner
-        for place, model in enumerate(models):
-            scores = self._filled(model, learner_weights[place], task_weights[place])
+        for place, one in enumerate(refits):
+            scores = self._filled(one, learner_weights[place], task_weights[place])
             weights = learner_weights[place, learner]
             successes[place] = np.add.reduceat(weights[:, None] * scores, starts)
             trials[place] = np.add.reduceat(weights, starts)[:, None]
@@ -173,9 +173,9 @@ class Completion:
     def _data(self) -> _Answers:
         return _Answers.of(self.counts, self.model.features)
 
-    def _filled(self, model: LearningModel, learner_weights: Floats, task_weights: Floats) -> Floats:
+    def _filled(self, refit: _Likelihoods, learner_weights: Floats, task_weights: Floats) -> Floats:
         """Scores, given or expected, (courses, attempts)."""
-        _, posterior, _ = _posteriors(self._data, model, learner_weights, task_weights)
+        model, (posterior, _) = refit.model, refit.posteriors(self._data, learner_weights, task_weights)
         attempts = np.arange(self.last)
         ones = {"level": np.ones(self.last), "log_attempt": np.log1p(attempts)}
         features = np.stack([ones[name] for name in model.features])
@@ -279,7 +279,9 @@ def _improved(
     is_refit = learner_weights is not None
     of_learners = np.ones(len(data.first) - 1) if learner_weights is None else learner_weights
     of_tasks = np.ones(data.n_tasks) if task_weights is None else task_weights
-    odds, posterior, (value, learners, courses) = _posteriors(data, model, of_learners, of_tasks)
+    likelihoods = _Likelihoods.of(data, model)
+    odds = likelihoods.odds
+    posterior, (value, learners, courses) = likelihoods.posteriors(data, of_learners, of_tasks)
     step = np.minimum(data.attempt, len(model.steps) - 1)
     weights = of_learners[_learner_of(data)] * of_tasks[data.task]
     slope, curvature, lost, step_slope, step_curvature, cross = _gather(
@@ -379,29 +381,45 @@ def _mixing(spread: float) -> Floats:
     return np.asarray(mass / mass.sum(axis=1, keepdims=True))
 
 
-def _posteriors(
-    data: _Answers, model: LearningModel, learner_weights: Floats, task_weights: Floats
-) -> tuple[Floats, Floats, tuple[float, float, float]]:
-    """Odds of each answer, P(θ + u | all answers of the learner) of each course, and log-likelihood with the mean squares of θ and of u."""
-    odds = _odds(data, model)
-    constant = np.bincount(data.row, data.scores * np.log(odds), len(data.length)).astype(np.float64)
-    posterior = np.zeros((len(data.length), len(_GRID)))
-    sums = _integrate(
-        odds,
-        constant,
-        data.scores,
-        data.offset,
-        data.length,
-        data.task,
-        data.by_learner,
-        data.first,
-        _prior(model.spread_of_learners),
-        _mixing(model.spread_of_courses),
-        learner_weights,
-        task_weights,
-        posterior,
-    )
-    return odds, posterior, sums
+@dataclass(frozen=True, eq=False)
+class _Likelihoods:
+    """What a model says of the data, whatever learners and tasks weigh: odds of each answer, and by course the likelihood of its answers at each node of θ + u relative to the
+    largest, that integrated over u at each node of θ, and the logarithm of the largest.
+    """
+
+    model: LearningModel
+    odds: Floats
+    at_node: Floats
+    by_theta: Floats
+    top: Floats
+
+    @classmethod
+    def of(cls, data: _Answers, model: LearningModel) -> _Likelihoods:
+        odds = _odds(data, model)
+        constant = np.bincount(data.row, data.scores * np.log(odds), len(data.length)).astype(np.float64)
+        prior, mixing = _prior(model.spread_of_learners), _mixing(model.spread_of_courses)
+        at_node, by_theta, top = _likelihoods(odds, data.scores, data.offset, data.length, prior, mixing)
+        return cls(model, odds, at_node, by_theta, constant + top)
+
+    def posteriors(
+        self, data: _Answers, learner_weights: Floats, task_weights: Floats
+    ) -> tuple[Floats, tuple[float, float, float]]:
+        """P(θ + u | all answers of the learner) of each course, and log-likelihood with the mean squares of θ and of u."""
+        posterior = np.zeros((len(data.length), len(_GRID)))
+        sums = _integrate(
+            self.at_node,
+            self.by_theta,
+            self.top,
+            data.task,
+            data.by_learner,
+            data.first,
+            _prior(self.model.spread_of_learners),
+            _mixing(self.model.spread_of_courses),
+            learner_weights,
+            task_weights,
+            posterior,
+        )
+        return posterior, sums
 
 
 @kernel
@@ -419,12 +437,49 @@ def _history(length: Ints, offset: Ints, scores: Floats) -> tuple[Floats, Floats
 
 
 @kernel
-def _integrate(  # noqa: PLR0912
-    odds: Floats,
-    constant: Floats,
-    scores: Floats,
-    offset: Ints,
-    length: Ints,
+def _near(mixing: Floats) -> int:
+    """How many nodes beside θ the sum θ + u may be at."""
+    n_nodes, near = len(mixing), 0
+    while near + 1 < n_nodes and mixing[n_nodes // 2, min(n_nodes // 2 + near + 1, n_nodes - 1)] > 1e-9:
+        near += 1
+    return near
+
+
+@kernel
+def _likely(prior: Floats) -> tuple[int, int]:
+    """The nodes that a learner may be at: the first, and the one after the last."""
+    first, last = 0, len(prior)
+    while prior[first] < 1e-12:
+        first += 1
+    while prior[last - 1] < 1e-12:
+        last -= 1
+    return first, last
+
+
+@kernel
+def _likelihoods(
+    odds: Floats, scores: Floats, offset: Ints, length: Ints, prior: Floats, mixing: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """See `_Likelihoods`; nodes that no learner may be at stay 0."""
+    n_nodes, near = len(prior), _near(mixing)
+    low, high = _likely(prior)
+    at_node, by_theta, top = np.zeros((len(length), n_nodes)), np.zeros((len(length), n_nodes)), np.empty(len(length))
+    for course in range(len(length)):
+        start, stop = max(low - near, 0), min(high + near, n_nodes)
+        top[course] = _of_course(odds, scores, offset[course], length[course], at_node[course], start, stop)
+        for j in range(low, high):
+            mixed = 0.0
+            for i in range(max(j - near, 0), min(j + near + 1, n_nodes)):
+                mixed += mixing[j, i] * at_node[course, i]
+            by_theta[course, j] = mixed + 1e-300
+    return at_node, by_theta, top
+
+
+@kernel
+def _integrate(
+    at_node: Floats,
+    by_theta: Floats,
+    top: Floats,
     task: Ints,
     by_learner: Ints,
     first: Ints,
@@ -435,50 +490,42 @@ def _integrate(  # noqa: PLR0912
     posterior: Floats,
 ) -> tuple[float, float, float]:
     """Write the posterior of each course; a task's weight is a power of its likelihood, a learner's a factor."""
-    n_nodes, most = len(prior), 1
-    near = 0  # nodes beside θ that θ + u may be at
-    while near + 1 < n_nodes and mixing[n_nodes // 2, min(n_nodes // 2 + near + 1, n_nodes - 1)] > 1e-9:
-        near += 1
-    for learner in range(len(first) - 1):
-        most = max(most, first[learner + 1] - first[learner])
-    likelihood, by_theta, mass = np.empty((most, n_nodes)), np.empty((most, n_nodes)), np.empty(n_nodes)
+    n_nodes, near = len(prior), _near(mixing)
+    low, high = _likely(prior)
+    mass = np.zeros(n_nodes)
     total, of_learners, of_courses, n_learners, n_courses = 0.0, 0.0, 0.0, 0.0, 0.0
     for learner in range(len(first) - 1):
         weight = learner_weights[learner]
-        value = 0.0
-        for j in range(n_nodes):
-            mass[j] = math.log(prior[j] + 1e-300)
-        n_mine = first[learner + 1] - first[learner]
-        for place in range(n_mine):
-            course = by_learner[first[learner] + place]
+        value, largest = 0.0, -math.inf
+        for j in range(low, high):
+            mass[j] = math.log(prior[j])
+        for course in by_learner[first[learner] : first[learner + 1]]:
             power = task_weights[task[course]]
-            top = _of_course(odds, scores, offset[course], length[course], likelihood[place])
-            value += power * (constant[course] + top)
-            for j in range(n_nodes):
-                mixed = 0.0
-                for i in range(max(j - near, 0), min(j + near + 1, n_nodes)):
-                    mixed += mixing[j, i] * likelihood[place, i]
-                by_theta[place, j] = mixed + 1e-300
-                mass[j] += power * math.log(by_theta[place, j])
-        top, whole, square = mass.max(), 0.0, 0.0
-        for j in range(n_nodes):
-            mass[j] = math.exp(mass[j] - top)
+            if power == 0.0:
+                continue
+            value += power * top[course]
+            for j in range(low, high):
+                mass[j] += power * math.log(by_theta[course, j])
+        for j in range(low, high):
+            largest = max(largest, mass[j])
+        whole, square = 0.0, 0.0
+        for j in range(low, high):
+            mass[j] = math.exp(mass[j] - largest)
             whole += mass[j]
-        for j in range(n_nodes):
+        for j in range(low, high):
             mass[j] /= whole
             square += mass[j] * _GRID[j] ** 2
-        total += weight * (value + top + math.log(whole))
+        total += weight * (value + largest + math.log(whole))
         of_learners += weight * square
         n_learners += weight
-        for place in range(n_mine):
-            course = by_learner[first[learner] + place]
+        for course in by_learner[first[learner] : first[learner + 1]]:
             apart = 0.0
-            for j in range(n_nodes):
+            for j in range(low, high):
                 if mass[j] < 1e-9:
                     continue
-                share = mass[j] / by_theta[place, j]
+                share = mass[j] / by_theta[course, j]
                 for i in range(max(j - near, 0), min(j + near + 1, n_nodes)):
-                    part = share * mixing[j, i] * likelihood[place, i]
+                    part = share * mixing[j, i] * at_node[course, i]
                     posterior[course, i] += part
                     apart += part * (_GRID[i] - _GRID[j]) ** 2
             w = weight * task_weights[task[course]]
@@ -488,12 +535,14 @@ def _integrate(  # noqa: PLR0912
 
 
 @kernel
-def _of_course(odds: Floats, scores: Floats, start: int, length: int, likelihood: Floats) -> float:
-    """Write a course's likelihood at each node relative to the largest, and return the logarithm of that; the typical learner's log-odds of the successes are left out."""
+def _of_course(
+    odds: Floats, scores: Floats, start: int, length: int, likelihood: Floats, first: int, last: int
+) -> float:
+    """Write a course's likelihood at the nodes from `first` up to `last` relative to the largest, and return the logarithm of that; the typical learner's log-odds of the successes are left out."""
     won, top = 0.0, -math.inf
     for k in range(start, start + length):
         won += scores[k]
-    for i in range(len(_ODDS)):
+    for i in range(first, last):
         product, logs = 1.0, 0.0
         for k in range(start, start + length):
             product *= 1.0 + odds[k] * _ODDS[i]
@@ -502,7 +551,7 @@ def _of_course(odds: Floats, scores: Floats, start: int, length: int, likelihood
                 product = 1.0
         likelihood[i] = won * _GRID[i] - logs - math.log(product)
         top = max(top, likelihood[i])
-    for i in range(len(_ODDS)):
+    for i in range(first, last):
         likelihood[i] = math.exp(likelihood[i] - top)
     return top
 
@@ -610,7 +659,7 @@ def _predict(
                     whole += here[i]
                 for i in range(len(prior)):
                     here[i] /= whole
-            _of_course(odds, scores, offset[course], length[course], likelihood)
+            _of_course(odds, scores, offset[course], length[course], likelihood, 0, len(prior))
             whole = 0.0
             for j in range(len(prior)):
                 mixed = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,11 +13,12 @@ import polars as pl
 
 from howsure.errors import InputError
 from howsure.horizon.asking.replies import to_name
+from howsure.horizon.failure_modes import failure_mode
 from howsure.horizon.novices.key import ENDING, NovicesKey, PlacedTask, key_beside
-from howsure.horizon.novices.pages import INSTRUMENT
-from howsure.horizon.novices.review import Written, review_table
+from howsure.horizon.novices.pages import INSTRUMENT, NovicePages
+from howsure.horizon.novices.review_texts import Written, review_item, review_scores, review_table
 from howsure.horizon.task_bank import Instance, Task
-from howsure.people import BuiltPage, Received, Refusal, read_page, read_pages, read_results, step_rows
+from howsure.people import BuiltPage, Consent, Received, Refusal, read_page, read_pages, read_results, step_rows
 from howsure.people.packet import LINKS
 from howsure.people.protocol import GameScreen
 from howsure.results import Provenance, Result, plain
@@ -32,7 +33,8 @@ _ROWS = {
     "score": pl.Float64,
     **dict.fromkeys(("family", "domain"), pl.String),
     "seconds": pl.Float64,
-    "verification_type": pl.String,
+    **dict.fromkeys(("verification_type", "mode", "answer"), pl.String),
+    "position": pl.Int64,
 }
 
 
@@ -48,6 +50,8 @@ class Novices(Result):
         One row per learner.
     review : pl.DataFrame
         Texts that a person must score, without names.
+    pending : pl.DataFrame
+        The attempts that these texts belong to: columns of ``rows``, and item. Keep it from reviewers.
     refused : tuple[Refusal, ...]
         Files that were refused, and why.
     provenance : Provenance
@@ -59,8 +63,27 @@ class Novices(Result):
     rows: pl.DataFrame
     learners: pl.DataFrame
     review: pl.DataFrame
+    pending: pl.DataFrame
     refused: tuple[Refusal, ...]
     provenance: Provenance
+
+    def reviewed(self, reviews: pl.DataFrame) -> Novices:
+        """The same with the scores that people gave to the texts in ``review``.
+
+        A learner's attempts at a task count up to the first that has no score yet.
+
+        Parameters
+        ----------
+        reviews : polars.DataFrame
+            The table ``review`` with a column ``score`` from 0 to 1; several rows of one item are averaged.
+        """
+        found = review_scores(reviews, self.review["item"])
+        given = self.pending.drop("score").join(found, on="item", how="left").sort("subject", "task", "attempt")
+        is_read = pl.col("score").is_not_null().cast(pl.Int64).cum_min().over("subject", "task") == 1
+        read = given.filter(is_read)
+        rows = pl.concat([self.rows, read.select(self.rows.columns)])
+        left = pl.col("item").is_in(read["item"].implode())
+        return replace(self, rows=rows, review=self.review.filter(~left), pending=self.pending.filter(~left))
 
     @cached_property
     def attempts(self) -> Attempts:
@@ -124,7 +147,8 @@ def collect_novices(
         _check(page, opened, path)
     found = read_results(files, built)
     # answers may lie in the pages' folder, beside files that are none
-    refused = tuple(one for one in found.refused if not one.source.endswith((ENDING, LINKS)))
+    others = ENDING, LINKS, f"{NovicePages.name}.json"
+    refused = tuple(one for one in found.refused if not one.source.endswith(others))
     if not found.results:
         raise InputError(" ".join(["No answers were accepted.", *map(str, refused[:3])]))
     courses = [course for received in found.results for course in _courses(received, opened)]
@@ -150,7 +174,9 @@ class _Course:
     task: Task
     placed: PlacedTask
     answers: Sequence[tuple[str, float]]
+    position: int
     is_timed: bool = False
+    is_kept: bool = False  # whether the learner agreed that answers are kept as typed
 
     @property
     def instances(self) -> list[Instance]:
@@ -162,21 +188,29 @@ class _Course:
         return 0 if self.is_timed else len(self.placed.seeds) - len(self.answers)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row an attempt; none where somebody has to read."""
+        """One row per attempt; where somebody has to read it, without a score and with the name of the text."""
         about = {name: getattr(self.task, name) for name in ("family", "domain", "verification_type")}
-        told = {"subject": self.learner, "kind": "human", "task": self.task.id, **about}
+        told = {"subject": self.learner, "kind": "human", "task": self.task.id, "position": self.position, **about}
         if self.is_timed:
             # until the right answer, or until the person gave up: then the time is a lower bound
-            score = self.instances[0].check(self.answers[-1][0])
-            yield told | {"attempt": 1, "score": score, "seconds": sum(seconds for _, seconds in self.answers)}
+            about = self._answered(self.instances[0], self.answers[-1][0])
+            yield told | about | {"attempt": 1, "seconds": sum(seconds for _, seconds in self.answers)}
             return
-        carried = [(1.0, None)] * self.n_carried
+        carried = [{"score": 1.0, "seconds": None}] * self.n_carried
         scored = [
-            (one.check(answer), seconds) for one, (answer, seconds) in zip(self.instances, self.answers, strict=False)
+            self._answered(one, answer) | {"seconds": seconds}
+            for one, (answer, seconds) in zip(self.instances, self.answers, strict=False)
         ]
-        for attempt, (score, seconds) in enumerate([*scored, *carried], 1):
-            if score is not None:
-                yield told | {"attempt": attempt, "score": score, "seconds": seconds}
+        for attempt, about in enumerate([*scored, *carried], 1):
+            item = None
+            if about["score"] is None:
+                item = review_item(self.learner, self.task.id, self.placed.seeds[attempt - 1])
+            yield told | about | {"attempt": attempt, "item": item}
+
+    def _answered(self, instance: Instance, answer: str) -> dict[str, Any]:
+        """The score of an answer, what is wrong with it and, where the learner agreed to that, the answer."""
+        about = {"score": instance.check(answer), "mode": failure_mode(instance, answer)}
+        return about | ({"answer": answer} if self.is_kept else {})
 
     def written(self) -> Iterator[Written]:
         """The texts that somebody has to read."""
@@ -188,10 +222,11 @@ class _Course:
 def _courses(received: Received, key: NovicesKey) -> Iterator[_Course]:
     tasks = {task.id: task for task in key.tasks}
     screens = {screen.id: screen for screen in received.page.page.screens if isinstance(screen, GameScreen)}
-    for screen, game in screens.items():
+    for position, (screen, game) in enumerate(screens.items(), 1):
         placed = key.screens[screen]
         answers = [(str(row["answer"]), row["seconds"]) for row in step_rows([received]) if row["screen"] == screen]
-        course = _Course(received.rater, tasks[placed.task], placed, answers, is_timed=game.gives_up)
+        is_kept = any(isinstance(one, Consent) for one in received.page.page.screens)
+        course = _Course(received.rater, tasks[placed.task], placed, answers, position, game.gives_up, is_kept)
         if [step.show for step in game.steps] != [instance.prompt for instance in course.instances]:
             raise InputError(
                 f"{received.source}: the page shows other instances of {placed.task} than this version of Howsure makes. Collect with the version that made the page."
@@ -202,7 +237,8 @@ def _courses(received: Received, key: NovicesKey) -> Iterator[_Course]:
 def _gathered(
     courses: Sequence[_Course], results: Sequence[Received], refused: tuple[Refusal, ...], key: NovicesKey
 ) -> Novices:
-    rows = pl.DataFrame([row for course in courses for row in course.rows()], schema=_ROWS)
+    every = pl.DataFrame([row for course in courses for row in course.rows()], schema=_ROWS | {"item": pl.String})
+    rows = every.drop_nulls("score").drop("item")
     notes = [str(refusal) for refusal in refused]
     if carried := sum(course.n_carried for course in courses):
         notes.append(
@@ -222,6 +258,7 @@ def _gathered(
         rows=rows,
         learners=learners,
         review=review,
+        pending=every.filter(pl.col("score").is_null()),
         refused=refused,
         provenance=Provenance({}, key.commitment[:16], notes=tuple(notes)),
     )

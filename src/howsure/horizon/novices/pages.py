@@ -6,11 +6,15 @@ A page holds opaque names and salted hashes of the right answers; which task it 
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
+
+import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.horizon.novices.key import NovicesKey, PlacedTask, key_beside
@@ -18,6 +22,7 @@ from howsure.horizon.task_bank import Task
 from howsure.horizon.task_bank.instances import instance_seed
 from howsure.people import (
     BuiltPage,
+    Consent,
     GameScreen,
     Page,
     ReadingScreen,
@@ -25,26 +30,69 @@ from howsure.people import (
     build_page,
     new_salt,
     opaque_id,
+    read_page,
+    read_pages,
     write_private,
 )
+from howsure.results import Provenance, Result, write_json
 
 __all__ = ["INSTRUMENT", "MOST_ATTEMPTS", "MOST_TASKS", "NovicePages", "make_pages"]
 
 INSTRUMENT = "horizon"
 MOST_TASKS = MOST_ATTEMPTS = 100
 _EVERYONE = ""
+_KEPT = (
+    "Your answers are kept as you type them, so that the study can show which mistakes people make and compare them with those of computer programs. "
+    "They may be published without your name. Do not type anything about yourself. If you do not agree, close this page."
+)
+_AGREE = "I agree that my answers are kept and may be published without my name."
 
 
-@dataclass(frozen=True)
-class NovicePages:
-    """Pages by learner, or one for everyone, and their key."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NovicePages(Result):
+    """Pages for novices, one per learner or one for everyone, and their key.
+
+    Table ``novice_pages``: one row per page (learner, n_tasks, n_attempts, digest); it does not reveal which tasks a page shows.
+
+    Parameters
+    ----------
+    pages : dict of str to BuiltPage
+        The pages by learner; the learner of a page for everyone is the empty text.
+    key : NovicesKey
+        Which tasks and instances the pages show.
+    provenance : Provenance
+        Digest of the key, version and notes.
+    """
+
+    name: ClassVar[str] = "novice_pages"
 
     pages: dict[str, BuiltPage]
     key: NovicesKey
+    provenance: Provenance
 
-    def save(self, out: Path) -> list[Path]:
-        """Write one page for everyone into the HTML file `out`, or a page a learner into the folder `out`; and beside them the key, which only you may read."""
-        is_shared = _EVERYONE in self.pages
+    @classmethod
+    def of(cls, pages: dict[str, BuiltPage], key: NovicesKey) -> NovicePages:
+        """These pages with their key."""
+        return cls(pages=pages, key=key, provenance=Provenance({"n_pages": len(pages)}, key.commitment[:16]))
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """One table, ``novice_pages``."""
+        rows = []
+        for learner, built in self.pages.items():
+            games = [screen for screen in built.page.screens if isinstance(screen, GameScreen)]
+            rows.append((learner or "everyone", len(games), sum(len(game.steps) for game in games), built.digest))
+        return {self.name: pl.DataFrame(rows, ["learner", "n_tasks", "n_attempts", "digest"], orient="row")}
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the pages, a summary in a folder of pages, and the key, which only its owner may read.
+
+        Parameters
+        ----------
+        path : str or path
+            An HTML file for one page for everyone; a folder for one page per learner.
+        """
+        out, is_shared = Path(path), _EVERYONE in self.pages
         if is_shared != (out.suffix == ".html"):
             raise OptionError(
                 f"{out}: name a file such as novice.html for one page, or a folder for one page per learner."
@@ -57,7 +105,21 @@ class NovicePages:
         if not is_shared and next(out.glob("*.html"), None):
             raise InputError(f"{out}: contains other pages, which would be handed out with these. Name a new folder.")
         pages = {out if is_shared else out / f"{learner}.html": page for learner, page in self.pages.items()}
-        return [*(page.save(path) for path, page in pages.items()), write_private(key, self.key.text)]
+        summary = [] if is_shared else [write_json(self.as_dict(), out / f"{self.name}.json")]
+        return [*(page.save(file) for file, page in pages.items()), *summary, write_private(key, self.key.text)]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> NovicePages:
+        """The pages that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The HTML file or the folder; the key lies beside the page, or in the folder.
+        """
+        where = Path(path)
+        built = read_pages(where).values() if where.is_dir() else [read_page(where)]
+        return cls.of({page.page.rater: page for page in built}, NovicesKey.read(key_beside(where)))
 
 
 def make_pages(
@@ -68,6 +130,7 @@ def make_pages(
     n_learners: int | None = None,
     with_judged: bool = False,
     is_timed: bool = False,
+    keeps_answers: bool = False,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> NovicePages:
@@ -89,6 +152,8 @@ def make_pages(
         Whether to include tasks that a person must score; they give no feedback.
     is_timed : bool
         Pages for people who know the tasks, to measure how long they need: one instance per task, which is answered until the answer is right or the person gives up.
+    keeps_answers : bool
+        Whether the page asks people to agree that their answers are kept as typed; without it only scores and modes of failure are.
     seed : int
         Seed of the random numbers.
     progress : Callable[[int, int], None] | None
@@ -119,7 +184,7 @@ def make_pages(
             )
             for task in dealt
         ]
-    return _sealed(rounds, salt, progress)
+    return _sealed(rounds, salt, progress, keeps_answers=keeps_answers)
 
 
 @dataclass(frozen=True)
@@ -183,19 +248,21 @@ def _deal(tasks: Sequence[Task], n_tasks: int, seed: int) -> Iterator[list[Task]
         yield rng.sample(dealt, len(dealt))
 
 
-def _sealed(rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int, int], None] | None) -> NovicePages:
+def _sealed(
+    rounds: dict[str, list[_Round]], salt: str, progress: Callable[[int, int], None] | None, *, keeps_answers: bool
+) -> NovicePages:
     every = [one for several in rounds.values() for one in several]
     tasks = {one.task.id: one.task for one in every}
     key = NovicesKey(salt=salt, tasks=tuple(tasks.values()), screens={one.id: one.placed for one in every})
     pages = {}
     for name, several in rounds.items():
-        pages[name] = _page(name, several, key)
+        pages[name] = _page(name, several, key, keeps_answers=keeps_answers)
         if progress:
             progress(len(pages), len(rounds))
-    return NovicePages(pages, key)
+    return NovicePages.of(pages, key)
 
 
-def _page(learner: str, rounds: Sequence[_Round], key: NovicesKey) -> BuiltPage:
+def _page(learner: str, rounds: Sequence[_Round], key: NovicesKey, *, keeps_answers: bool) -> BuiltPage:
     how = "Work as you would at your work, and without an assistant. The page measures how long you need for each task: start a task when you can finish it without a break, and give up where you would stop working on it."
     text = (
         f"Tasks: {len(rounds)}.\n\n{how} You can leave between two tasks and come back: your answers are kept on this device."
@@ -205,11 +272,12 @@ def _page(learner: str, rounds: Sequence[_Round], key: NovicesKey) -> BuiltPage:
         "guess, or type a question mark."
     )
     welcome = ReadingScreen(id=opaque_id(key.salt, learner, "welcome"), title="What you will do", text=text)
+    consent = Consent(id=opaque_id(key.salt, learner, "consent"), title="Your answers", text=_KEPT, agree=_AGREE)
     games = [one.screen(f"Task {place} of {len(rounds)}") for place, one in enumerate(rounds, 1)]
     page = Page(
         instrument=INSTRUMENT,
         title="Tasks",
-        screens=(welcome, *games),
+        screens=(*([consent] if keeps_answers else []), welcome, *games),
         rater=learner,
         commitment=key.commitment,
     )

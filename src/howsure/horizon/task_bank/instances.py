@@ -16,6 +16,6 @@ def instance_seed(seed: int, attempt: int, *, learner: int = 0) -> int:
     return seed * _SEEDS_APART + learner * _LEARNERS_APART + attempt
 
 
-def sample_id(task: str, seed: int) -> str:
-    """The task and the instance of it."""
-    return f"{task}/{seed}"
+def sample_id(task: str, seed: int, shots: int = 0) -> str:
+    """The task, the instance of it, and the number of worked examples before it."""
+    return f"{task}/{seed}/{shots}-shot" if shots else f"{task}/{seed}"
