@@ -291,6 +291,7 @@ def fit(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     floors: Floors | None = None,
+    keep_overlaps: bool | None = None,
     ridge: float | None = None,
     n_replicates: int = 0,
     resample: Resample | None = None,
@@ -330,6 +331,8 @@ def fit(
         Keep only these models and benchmarks; exclude models, benchmarks, or single scores as ``model@benchmark``. A path of a file is replaced by the names in it.
     floors : mapping or path, optional
         The score of guessing by benchmark, or a file with the columns benchmark, floor and, if known, ceiling.
+    keep_overlaps : bool, optional
+        Whether a score on a part of a benchmark (column part_of) counts where the model also has one on the whole; by default no, in ``paper`` and ``eci`` yes, as published.
     ridge : float, optional
         Strength of the penalty on all parameters, for the presets ``paper`` and ``eci``; by default 0.1.
     n_replicates : int
@@ -355,7 +358,7 @@ def fit(
     scores = Scores.of(scores)
     chosen = preset_called(preset)
     _refuse_misfits(chosen, dimensions, n_replicates, level, floors, ridge)
-    cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors)
+    cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors, keep_overlaps)
     problem = _prepare(scores, chosen, cleaning)
     if reference is None:
         reference = chosen.reference if anchor is None and anchor_models is None else "none"
@@ -414,10 +417,12 @@ def prepared_for(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     floors: Floors | None = None,
+    keep_overlaps: bool | None = None,
 ) -> Problem:
     """The scores that `fit` would fit with these options."""
     chosen = preset_called(preset)
-    return _prepare(scores, chosen, _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors))
+    cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors, keep_overlaps)
+    return _prepare(scores, chosen, cleaning)
 
 
 def _cleaning(
@@ -428,6 +433,7 @@ def _cleaning(
     include: Sequence[str],
     exclude: Sequence[str],
     floors: Floors | None,
+    keep_overlaps: bool | None,
 ) -> dict[str, Any]:
     return {
         "min_benchmarks": min_benchmarks,
@@ -436,6 +442,7 @@ def _cleaning(
         "include": named_in(include),
         "exclude": named_in(exclude),
         "floors": floors,
+        "keep_overlaps": chosen.keeps_overlaps if keep_overlaps is None else keep_overlaps,
     }
 
 
