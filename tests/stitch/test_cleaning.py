@@ -306,3 +306,7 @@ def test_benchmarks_that_are_parts_of_each_other_are_refused():
     rows = rows.with_columns(part_of=pl.col("benchmark").replace_strict({one: two, two: one}, default=None))
     with pytest.raises(InputError, match=f"{one} and {two} are each named as a part of the other"):
         prepared_for(Scores(rows))
+
+
+def test_a_benchmark_named_as_a_part_of_itself_stays():
+    assert prepare_scores(Scores(table().with_columns(part_of="benchmark"))).n_observations == 20

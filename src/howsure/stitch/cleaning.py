@@ -310,6 +310,7 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
 
 def _without_overlaps(frame: pl.DataFrame, notes: list[str], *, keep: bool) -> pl.DataFrame:
     """Of a model with scores on a benchmark and on a part of it, those on the whole, unless both are kept."""
+    frame = frame.with_columns(part_of=pl.when(pl.col("part_of") != pl.col("benchmark")).then("part_of"))
     whole = dict(frame.select("benchmark", "part_of").drop_nulls().unique(maintain_order=True).rows())
     for part, of in whole.items():
         if part < of and whole.get(of) == part:
