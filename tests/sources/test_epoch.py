@@ -381,7 +381,8 @@ def test_what_is_not_epochs_is_left_to_others(tmp_path: Path, name: str, content
     assert epoch.recognise(tmp_path) is None
 
 
-def test_benchmarks_that_count_twice_are_named(real: Scores) -> None:
-    (told,) = [note for note in real.notes if note.startswith("Benchmarks that overlap and count twice")]
+def test_benchmarks_that_overlap_are_named(real: Scores) -> None:
+    (told,) = [note for note in real.notes if note.startswith("Benchmarks that overlap (column part_of)")]
+    assert set(real.frame.filter(benchmark="BoolQ")["part_of"]) == {"SuperGLUE"}
     assert "BoolQ beside SuperGLUE" in told
     assert "FrontierMath" in told

@@ -8,6 +8,8 @@ from howsure.errors import InputError, OptionError
 from howsure.stitch.cleaning import prepare_all_scores, prepare_scores
 from howsure.stitch.model.connectivity import find_parts
 from howsure.stitch.model.families import family_of
+from howsure.stitch.scale import prepared_for
+from howsure.stitch.simulator import simulate
 from howsure.tables import Scores
 
 
@@ -276,3 +278,35 @@ def test_parts_largest_first():
     parts = find_parts(np.array([0, 1, 2]), np.array([1, 0, 0]), ["a", "b", "c"], ["p", "q"])
     assert [part.models for part in parts] == [("b", "c"), ("a",)]
     assert [part.benchmarks for part in parts] == [("p",), ("q",)]
+
+
+def test_a_model_with_scores_on_a_benchmark_and_on_a_part_of_it_counts_once():
+    """Public and private FrontierMath counted twice."""
+    rows = simulate(n_models=20, n_benchmarks=6, density=0.9, seed=1).scores.frame.sort("model", "benchmark")
+    part, whole, *_ = rows["benchmark"].unique().sort().to_list()
+    rows = rows.with_columns(part_of=pl.when(pl.col("benchmark") == part).then(pl.lit(whole)))
+    has_whole = set(rows.filter(benchmark=whole)["model"])
+    both = rows.filter(pl.col("benchmark") == part, pl.col("model").is_in(list(has_whole)))
+    alone = rows.filter(pl.col("benchmark") == part, ~pl.col("model").is_in(list(has_whole)))
+    assert len(both) and len(alone)
+    once = prepared_for(Scores(rows), min_benchmarks=2)
+    assert once.n_observations == len(rows) - len(both)
+    assert set(once.to_frame().filter(benchmark=part)["model"]) == set(alone["model"])
+    assert any(f"{len(both)} scores were excluded" in note and f"{part} beside {whole}" in note for note in once.notes)
+    twice = prepared_for(Scores(rows), min_benchmarks=2, keep_overlaps=True)
+    assert twice.n_observations == len(rows)
+    assert any(f"{len(both)} scores count twice" in note for note in twice.notes)
+    for preset in ("paper", "seed"):  # as published
+        assert prepared_for(Scores(rows), preset=preset, min_benchmarks=2, since="").n_observations == len(rows)
+
+
+def test_benchmarks_that_are_parts_of_each_other_are_refused():
+    rows = simulate(n_models=20, n_benchmarks=6, density=0.9, seed=1).scores.frame
+    one, two, *_ = rows["benchmark"].unique().sort().to_list()
+    rows = rows.with_columns(part_of=pl.col("benchmark").replace_strict({one: two, two: one}, default=None))
+    with pytest.raises(InputError, match=f"{one} and {two} are each named as a part of the other"):
+        prepared_for(Scores(rows))
+
+
+def test_a_benchmark_named_as_a_part_of_itself_stays():
+    assert prepare_scores(Scores(table().with_columns(part_of="benchmark"))).n_observations == 20

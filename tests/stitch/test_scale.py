@@ -490,3 +490,21 @@ def test_eci_excludes_superseded_benchmarks_and_says_that_floors_are_absent(worl
 
 def family(world, model):
     return world.models.filter(model=model)["family"][0]
+
+
+def test_a_benchmark_on_which_all_score_the_same_is_no_anchor(world):
+    """The fit took it, and predict then refused the fit."""
+    rows = world.scores.frame
+    widest = rows.group_by("benchmark").len().sort("len", "benchmark")["benchmark"][-1]
+    flat = pl.when(pl.col("benchmark") == widest).then(0.0).otherwise("score")
+    found = fit(Scores(rows.with_columns(score=flat, floor=pl.lit(None, pl.Float64))))
+    assert found.provenance.settings["anchor"] != widest
+    assert len(found.predict(found.problem.models[0]).scores) == len(found.problem.benchmarks)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
+def test_scores_that_do_not_order_the_models_give_no_scale(score):
+    rows = pl.DataFrame([(f"m{m}", f"b{b}", score) for m in range(5) for b in range(5)], ["model", "benchmark", "score"], orient="row")  # fmt: skip
+    with pytest.raises(InputError, match="all models come out equally capable"):
+        fit(rows)

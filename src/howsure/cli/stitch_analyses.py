@@ -94,7 +94,7 @@ def validate(
     from howsure.stitch.sensitivity.heldout import validate as hold_out
 
     scores = reading.scores(inputs, output.console)
-    names = ("preset", "min_benchmarks", "since", "duplicates", "include", "exclude", "floors")
+    names = ("preset", "min_benchmarks", "since", "duplicates", "include", "exclude", "floors", "keep_overlaps")
     options = {name: value for name, value in fitting.options.items() if name in names}
     with progress_bar("fitting", output.console) as progress:
         found = hold_out(

@@ -73,6 +73,12 @@ class Fitting:
     ] = None
     include: Annotated[list[str] | None, _option("Keep only these models and benchmarks; may be repeated.")] = None
     floors: Annotated[Path | None, _option("File with the columns benchmark, floor and, if known, ceiling.")] = None
+    keep_overlaps: Annotated[
+        bool | None,
+        _option(
+            "Count a score on a part of a benchmark (column part_of) also where the model has one on the whole. [default: the preset's]"
+        ),
+    ] = None
     ridge: Annotated[float | None, _option("Strength of the penalty of paper and eci. [default: 0.1]")] = None
     dimensions: Annotated[int, _option("1 or 2.", min=1, max=2, show_default=True)] = 1
 

@@ -212,14 +212,14 @@ def _scores(bundle: Bundle, plan: _Plan, progress: Progress | None) -> Scores:
         kept = kept.join(distilled.select("model", words), on="model", how="left", maintain_order="left")
     disputed = models.filter("is_disputed")["model"].to_list()
     there = set(kept["benchmark"])
-    twice = [
-        f"{one['part']} beside {one['whole']} ({one['why']})"
-        for one in _facts()["overlaps"]
-        if {one["part"], one["whole"]} <= there
-    ]
+    overlaps = [one for one in _facts()["overlaps"] if {one["part"], one["whole"]} <= there]
+    if overlaps:
+        whole = {one["part"]: one["whole"] for one in overlaps}
+        kept = kept.with_columns(part_of=pl.col("benchmark").replace_strict(whole, default=None))
+    twice = [f"{one['part']} beside {one['whole']} ({one['why']})" for one in overlaps]
     notes += _told(
         (disputed, "Listed with several dates, of which the first counts: {names}."),
-        (twice, "Benchmarks that overlap and count twice, unless you exclude one: {names}."),
+        (twice, "Benchmarks that overlap (column part_of): {names}."),
     )
     ours = [column.name for column in Scores.columns if column.name in kept.columns]
     return Scores(kept.select(ours), notes=[*plan.notes, *notes, *_row_notes(rows)])

@@ -26,7 +26,7 @@ DUPLICATES: tuple[Duplicates, ...] = ("mean", "max", "min")
 Floors: TypeAlias = Mapping[str, float] | str | os.PathLike[str]
 
 _OF_A_MODEL = ("date", "family", "organisation", "compute", "distilled")
-_OF_A_BENCHMARK = ("benchmark_date", "floor", "ceiling", "superseded_by")
+_OF_A_BENCHMARK = ("benchmark_date", "floor", "ceiling", "superseded_by", "part_of")
 _PAIR = ("model", "benchmark")
 _SHOWN = 6  # names in a note
 _LISTS = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
@@ -44,6 +44,7 @@ def prepare_scores(
     exclude: Sequence[str] = (),
     floors: Floors | None = None,
     by_family: bool = False,
+    keep_overlaps: bool = False,
 ) -> Problem:
     """The scores to fit. Too few scores, and groups that no model links, are refused.
 
@@ -65,11 +66,14 @@ def prepare_scores(
         Score of guessing by benchmark, or a file with the columns benchmark, floor and, if known, ceiling; replaces the table's own.
     by_family : bool
         Whether the versions of a family are one model, with the date of the first.
+    keep_overlaps : bool
+        Whether a score on a part of a benchmark (column part_of) counts where the model also has one on the whole.
     """
     notes = list(scores.notes)
     frame = _chosen(_known(scores, floors, notes), include, exclude, notes)
     if by_family:
         frame = _merged(frame, notes)
+    frame = _without_overlaps(frame, notes, keep=keep_overlaps)
     frame = _covered(frame, min_benchmarks, notes)
     if since:
         frame = _recent(frame, _day(since), notes)
@@ -302,6 +306,29 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     )
     notes.append(f"{n_versions:,} model versions were taken as {frame['model'].n_unique():,} families.")
     return frame
+
+
+def _without_overlaps(frame: pl.DataFrame, notes: list[str], *, keep: bool) -> pl.DataFrame:
+    """Of a model with scores on a benchmark and on a part of it, those on the whole, unless both are kept."""
+    frame = frame.with_columns(part_of=pl.when(pl.col("part_of") != pl.col("benchmark")).then("part_of"))
+    whole = dict(frame.select("benchmark", "part_of").drop_nulls().unique(maintain_order=True).rows())
+    for part, of in whole.items():
+        if part < of and whole.get(of) == part:
+            raise InputError(f"{part} and {of} are each named as a part of the other (column part_of). Correct one.")
+    has_whole = frame.select("model", part_of="benchmark").unique()
+    twice = frame.join(has_whole, on=["model", "part_of"], how="semi")
+    if not len(twice):
+        return frame
+    pairs = twice.group_by("benchmark", "part_of", maintain_order=True).len().rows()
+    told = listed([f"{part} beside {of} ({n})" for part, of, n in pairs])
+    if keep:
+        notes.append(f"{len(twice):,} scores count twice, since their models also have one on the whole: {told}.")
+        return frame
+    notes.append(
+        f"{len(twice):,} scores were excluded, since their models also have one on the whole: {told}. "
+        "To count both, pass keep_overlaps."
+    )
+    return frame.join(has_whole, on=["model", "part_of"], how="anti", maintain_order="left")
 
 
 def _covered(frame: pl.DataFrame, least: int, notes: list[str]) -> pl.DataFrame:

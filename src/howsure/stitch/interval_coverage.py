@@ -23,6 +23,7 @@ from howsure.stitch.model.presets import Preset, preset_called
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.replicates import Resample, draw_replicates
 from howsure.stitch.model.residuals import fit_residuals
+from howsure.stitch.model.split_halves import half_disagreement
 from howsure.stitch.prediction import intervals_of
 from howsure.stitch.simulator import DEPARTURES, SimulatedScores, simulate
 from howsure.stitch.summaries import rank_columns
@@ -148,9 +149,17 @@ def _try_simulations(
         estimate = align(constraint, solution.theta, solution.layout).capability
         truth = _truth(world, problem, estimate)
         pairs = _pairs(problem, truth, rng)
+        wider = half_disagreement(solution) ** 0.5 if "errors" in resamples else 1.0
         for r, resample in enumerate(resamples):
-            options = {"resample": resample, "seed": int(rng.integers(2**31)), "workers": 1}
-            drawn = draw_replicates(solution, constraint, n_replicates, **options).capability  # type: ignore[arg-type]
+            drawn = draw_replicates(
+                solution,
+                constraint,
+                n_replicates,
+                resample=resample,
+                error_factor=wider if resample == "errors" else 1.0,
+                seed=int(rng.integers(2**31)),
+                workers=1,
+            ).capability
             out[w, r, :-1] = _tried(drawn, estimate, truth, pairs, level)
         out[w, :, -1] = _predicted(problem, chosen, anchored, level, rng)
     return out

@@ -433,7 +433,8 @@ def _redrawn(
     """Capabilities with errors, prior means and, where there are replicates, benchmarks resampled."""
     at, drawn = rows.layout, scale.replicates
     n = _DRAWS if drawn is None else len(drawn)
-    scores = problem.score + scale.noise.draw(expected(rows, theta)[1], problem, rng, n)
+    factor = scale.provenance.settings.get("error_factor", 1.0)
+    scores = problem.score + factor * scale.noise.draw(expected(rows, theta)[1], problem, rng, n)
     shift = scale.prior.sd * rng.standard_normal((n, at.n_models))
     out = np.full((n, at.n_models), np.nan)
     for r in range(n) if drawn is None else np.flatnonzero(~drawn.has_failed).tolist():

@@ -35,6 +35,7 @@ from howsure.stitch.model.presets import Preset, preset_called
 from howsure.stitch.model.problem import Problem
 from howsure.stitch.model.replicates import Resample, ScaleReplicates, draw_replicates
 from howsure.stitch.model.solutions import Solution
+from howsure.stitch.model.split_halves import half_disagreement
 from howsure.stitch.summaries import benchmark_frame, estimate_of, model_frame, pair_frame, reversed_benchmarks
 from howsure.tables import Scores
 from howsure.tables.frames import parts_of
@@ -60,6 +61,8 @@ __all__ = [
 Reference: TypeAlias = "str | os.PathLike[str] | Sequence[str] | Scale"
 """What holds the unit in refits: "all", "none", names of models, a file or a folder of a fit, or a scale."""
 LEAST_REFERENCE = 5  # models whose mean and spread hold a unit
+_NO_SPREAD = 1e-9  # of capabilities
+_WIDER = 1.05  # factor of the errors that is worth a note
 
 
 @dataclass(frozen=True)
@@ -291,9 +294,11 @@ def fit(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     floors: Floors | None = None,
+    keep_overlaps: bool | None = None,
     ridge: float | None = None,
     n_replicates: int = 0,
     resample: Resample | None = None,
+    error_factor: float | None = None,
     level: float = 0.9,
     dimensions: int = 1,
     seed: int = 0,
@@ -330,12 +335,16 @@ def fit(
         Keep only these models and benchmarks; exclude models, benchmarks, or single scores as ``model@benchmark``. A path of a file is replaced by the names in it.
     floors : mapping or path, optional
         The score of guessing by benchmark, or a file with the columns benchmark, floor and, if known, ceiling.
+    keep_overlaps : bool, optional
+        Whether a score on a part of a benchmark (column part_of) counts where the model also has one on the whole; by default no, in ``paper`` and ``eci`` yes, as published.
     ridge : float, optional
         Strength of the penalty on all parameters, for the presets ``paper`` and ``eci``; by default 0.1.
     n_replicates : int
         Refits that make the intervals; 0 for none.
     resample : str, optional
         What the refits redraw (`howsure.stitch.model.replicates`); by default the preset decides.
+    error_factor : float, optional
+        Factor of redrawn errors; by default how much more two halves of the benchmarks disagree than the noise explains, in the preset ``default`` (`howsure.stitch.model.split_halves`).
     level : float
         Coverage of the intervals, between 0 and 1.
     dimensions : int
@@ -355,7 +364,7 @@ def fit(
     scores = Scores.of(scores)
     chosen = preset_called(preset)
     _refuse_misfits(chosen, dimensions, n_replicates, level, floors, ridge)
-    cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors)
+    cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors, keep_overlaps)
     problem = _prepare(scores, chosen, cleaning)
     if reference is None:
         reference = chosen.reference if anchor is None and anchor_models is None else "none"
@@ -363,22 +372,31 @@ def fit(
         anchor_models = _anchors_of(chosen, problem)
     anchored = choose_constraint(problem, anchor, anchor_difficulty, anchor_slope, anchor_models)
     solution = chosen.solve(problem, anchored, dimensions, ridge)
+    if not solution.theta[solution.layout.capability].std() > _NO_SPREAD:
+        raise InputError(
+            "The scores give no scale: all models come out equally capable. Are their scores the same, or do some benchmarks order the models the other way? "
+            "If a lower score is better on some, give 1 − score there."
+        )
     constraint, unit, told = _held(reference, anchored, solution)
     redrawn = resample or chosen.resample
-    drawn = None
+    drawn, factor = None, 1.0
+    if n_replicates and redrawn == "errors":
+        factor = half_disagreement(solution) ** 0.5 if error_factor is None else error_factor
     if n_replicates:
-        drawn = draw_replicates(
-            solution, constraint, n_replicates, resample=redrawn, seed=seed, scheduler=scheduler, progress=progress
-        )
-    drawing = {"dimensions": dimensions, "n_replicates": n_replicates, "resample": redrawn, "level": level}
-    drawing |= {} if ridge is None else {"ridge": ridge}
-    settings = {"preset": preset, **_constraint_settings(anchored, problem), **unit, **cleaning, **drawing}
+        drawing: dict[str, Any] = {"seed": seed, "scheduler": scheduler, "progress": progress}
+        drawn = draw_replicates(solution, constraint, n_replicates, resample=redrawn, error_factor=factor, **drawing)
+    options = {"dimensions": dimensions, "n_replicates": n_replicates, "resample": redrawn, "level": level}
+    options |= {"error_factor": factor} | ({} if ridge is None else {"ridge": ridge})
+    settings = {"preset": preset, **_constraint_settings(anchored, problem), **unit, **cleaning, **options}
     against = [
         f"{name}: scores fall as capability rises (r = {r:.2f}), so its slope and difficulty are undefined. "
         "If a lower score is better there, give 1 − score; else exclude it."
         for name, r in reversed_benchmarks(solution).items()
     ]
-    notes = (*problem.notes, *told, *against, *_failures(drawn))
+    wider = (
+        f"Capabilities by two halves of the benchmarks differ {factor:.2f} times as much as the noise of the scores explains; intervals are widened accordingly.",
+    )
+    notes = (*problem.notes, *told, *against, *(wider if factor > _WIDER else ()), *_failures(drawn))
     return assemble(solution, constraint, drawn, level, Provenance(settings, scores.digest, seed, notes))
 
 
@@ -414,10 +432,12 @@ def prepared_for(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     floors: Floors | None = None,
+    keep_overlaps: bool | None = None,
 ) -> Problem:
     """The scores that `fit` would fit with these options."""
     chosen = preset_called(preset)
-    return _prepare(scores, chosen, _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors))
+    cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors, keep_overlaps)
+    return _prepare(scores, chosen, cleaning)
 
 
 def _cleaning(
@@ -428,6 +448,7 @@ def _cleaning(
     include: Sequence[str],
     exclude: Sequence[str],
     floors: Floors | None,
+    keep_overlaps: bool | None,
 ) -> dict[str, Any]:
     return {
         "min_benchmarks": min_benchmarks,
@@ -436,6 +457,7 @@ def _cleaning(
         "include": named_in(include),
         "exclude": named_in(exclude),
         "floors": floors,
+        "keep_overlaps": chosen.keeps_overlaps if keep_overlaps is None else keep_overlaps,
     }
 
 

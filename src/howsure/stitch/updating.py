@@ -156,6 +156,7 @@ def _options(old: Scale, table: Scores) -> tuple[dict[str, Any], list[str]]:
         "include",
         "exclude",
         "floors",
+        "keep_overlaps",
         "ridge",
         "dimensions",
         "resample",

@@ -598,6 +598,7 @@ class Scores(Table):
         ),
         _text("domain", "the field that the benchmark belongs to"),
         _text("superseded_by", "the benchmark that replaces this one"),
+        _text("part_of", "the benchmark that contains the items of this one, or whose items come from the same set"),
         _text("distilled", "whether the model was trained on another's outputs: yes or no", choices=("yes", "no")),
         _SOURCE,
     )

@@ -149,6 +149,7 @@ def refit_before(scale: Scale, cutoff: datetime.date, n_replicates: int = 0) -> 
         dimensions=settings["dimensions"],
         n_replicates=n_replicates,
         resample=settings["resample"],
+        error_factor=settings.get("error_factor"),  # to find it again takes longer than the refits
         seed=scale.provenance.seed or 0,
     )
 

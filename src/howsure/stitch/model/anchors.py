@@ -30,6 +30,7 @@ __all__ = [
     "choose_constraint",
     "hold_reference",
     "linked",
+    "most_used",
 ]
 
 
@@ -158,8 +159,16 @@ def choose_constraint(
         return _by_models(problem, anchor_models)
     if anchor_slope <= 0:
         raise OptionError(f"anchor_slope is {anchor_slope:g}; a slope is above 0.")
-    index = int(problem.n_by_benchmark.argmax()) if anchor is None else _anchor_at(problem, anchor)
+    index = most_used(problem) if anchor is None else _anchor_at(problem, anchor)
     return AnchorBenchmark(index, anchor_difficulty, anchor_slope)
+
+
+def most_used(problem: Problem) -> int:
+    """The benchmark that most models have, of those on which models differ."""
+    low, high = np.full((2, len(problem.benchmarks)), np.inf) * [[1.0], [-1.0]]
+    np.minimum.at(low, problem.benchmark, problem.score)
+    np.maximum.at(high, problem.benchmark, problem.score)
+    return int(np.where(low < high, problem.n_by_benchmark, 0).argmax())
 
 
 def _anchor_at(problem: Problem, anchor: str) -> int:

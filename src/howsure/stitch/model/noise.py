@@ -90,7 +90,7 @@ def _at_shape(
 ) -> tuple[float, ScoreNoise]:
     """The log-likelihood of a shape, and the variances that go with it."""
     n, profile = len(free), _profile(share, shape)
-    common = float(squares.mean() if before is None else before.variance.mean())
+    common = max(float(squares.mean() if before is None else before.variance.mean()), _LEAST_VARIANCE)
     told = (
         common * profile / (common * profile + sampling)
     )  # little where most of a row's variance is that of its items

@@ -40,6 +40,7 @@ class Preset:
     uses_floors: bool = True
     needs_floors: bool = False
     drops_superseded: bool = False
+    keeps_overlaps: bool = True
     left_out_scores: tuple[tuple[str, str], ...] = ()
 
 
@@ -90,6 +91,7 @@ PRESETS: dict[str, Preset] = {
             reference="all",
             has_ridge=False,
             most_dimensions=2,
+            keeps_overlaps=False,
         ),
         Preset(
             "paper",

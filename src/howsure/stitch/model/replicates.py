@@ -4,7 +4,8 @@ Each replicate is a refit from the optimum, put on the same identification const
 
 ``errors``
     New errors are added to the scores, as large as each benchmark's noise and shared within a family on a benchmark as the residuals
-    show; the noise itself, and the centres of learned priors, are drawn too. The default: a model has too few scores to resample them.
+    show; the noise itself, and the centres of learned priors, are drawn too. Where two halves of the benchmarks disagree more than the noise explains
+    (`howsure.stitch.model.split_halves`), errors are larger by that factor. The default: a model has too few scores to resample them.
 ``families``
     Random weights (Bayesian bootstrap), one for each family on each benchmark.
 ``rows``, ``bayesian``
@@ -104,16 +105,20 @@ def draw_replicates(
     n: int,
     *,
     resample: Resample = "errors",
+    error_factor: float = 1.0,
     seed: int = 0,
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ScaleReplicates:
-    """`n` refits on redrawn data, the same for a seed wherever they are computed."""
+    """`n` refits on redrawn data, the same for a seed wherever they are computed.
+
+    ``error_factor`` multiplies redrawn errors.
+    """
     if resample not in RESAMPLES:
         raise OptionError.unknown("resampling", resample, RESAMPLES)
     batch = max(1, min(64, _NUMBERS_A_BATCH // solution.problem.n_observations))
-    work = partial(_refit, solution, constraint, resample)
+    work = partial(_refit, solution, constraint, resample, error_factor)
     *parts, converged = replicate(
         work, n, seed=seed, batch=batch, workers=workers, scheduler=scheduler, progress=progress
     )
@@ -122,9 +127,16 @@ def draw_replicates(
 
 
 def _refit(
-    solution: Solution, constraint: Constraint, resample: Resample, rng: np.random.Generator, size: int
+    solution: Solution,
+    constraint: Constraint,
+    resample: Resample,
+    error_factor: float,
+    rng: np.random.Generator,
+    size: int,
 ) -> tuple[Floats | Bools, ...]:
     scores, weights, means = _REDRAW[resample](solution, rng, size)
+    if resample == "errors":
+        scores = solution.problem.score + error_factor * (scores - solution.problem.score)
     thetas, converged = fit_many(
         solution.rows, scores, weights, means, solution.theta, solution.prior, _TOLERANCE, MOST_ITERATIONS
     )

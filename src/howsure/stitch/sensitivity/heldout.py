@@ -102,7 +102,7 @@ def validate(
     progress : callable, optional
         Is called with the number of fits done and their total.
     **options
-        Which scores count, as for `howsure.stitch.fit`: preset, min_benchmarks, since, duplicates, include, exclude, floors.
+        Which scores count, as for `howsure.stitch.fit`: preset, min_benchmarks, since, duplicates, include, exclude, floors, keep_overlaps.
     """
     check_level(level)
     scores = Scores.of(scores)
