@@ -39,7 +39,7 @@ from howsure._version import __version__
 from howsure.errors import HowsureError, OptionError, need
 from howsure.interruptions import cut_short, still_wanted
 
-__all__ = ["Stopped", "each", "n_cluster_workers", "replicate"]
+__all__ = ["Stopped", "each", "n_cluster_workers", "one_blas_thread", "replicate"]
 
 Drawn = TypeVar("Drawn", NDArray[Any], tuple[NDArray[Any], ...])
 Batch = tuple[int, Any]
@@ -172,7 +172,7 @@ class _Job:
     def __call__(self, index: int) -> Batch:
         rng = np.random.default_rng(np.random.SeedSequence(int(self.seed), spawn_key=(index,)))
         rows = self.rows(index)
-        with _one_blas_thread:
+        with one_blas_thread:
             return index, self.work(rng, rows.stop - rows.start)
 
 
@@ -283,13 +283,13 @@ def _blas() -> Any:
     return ThreadpoolController()
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
 
 
 def _on_threads(job: _Job, n_threads: int) -> Batches:
     """The batches as this machine's threads finish them."""
     n_threads = min(n_threads, job.n_batches)
-    with _one_blas_thread:
+    with one_blas_thread:
         if n_threads == 1:
             yield from map(job, range(job.n_batches))
         else:

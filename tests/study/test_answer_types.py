@@ -1,6 +1,8 @@
 """Answers by their type: recognised from the columns, systems compared, agreement chosen by scale and design, through Python and the command."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,8 +16,11 @@ from howsure.stats.ordinal import simulate_ordinal
 from howsure.stats.paired_comparisons import simulate_comparisons, simulate_rankings
 from howsure.stats.spans import simulate_spans
 from howsure.study.answer_types import AnswerAnalysis, mean_rating, read_answers
+from howsure.study.scoring.pooling import few_raters
 from howsure.study.sections import answer_tables
 from howsure.tables import Ratings, Votes
+
+ROOT = Path(__file__).parents[2]
 
 
 def likert(seed=1, **options):
@@ -371,6 +376,14 @@ def test_few_raters_are_told_how_often_their_intervals_hold():
     assert not any("say little" in note for note in five)
     protocol = study.analyze(study.simulate(n_pairs=5, crowd=study.Crowd(3), seed=1).ratings)
     assert any("3 raters say little" in note for note in protocol.provenance.notes)
+
+
+@pytest.mark.parametrize("n_raters", [2, 3])
+def test_the_note_on_few_raters_has_the_rates_of_the_page_whose_table_the_command_prints(n_raters):
+    page = (ROOT / "docs/study-analyze.md").read_text(encoding="utf-8")
+    rates = [float(rate) for rate in re.findall(rf"items × {n_raters} raters.* (0\.\d+) ±", page)]
+    least, most = round(100 * min(rates)), round(100 * max(rates))
+    assert (f"{least} to {most} %" if least < most else f"about {least} %") in few_raters(n_raters)
 
 
 def test_one_rating_per_item_counts_raters_not_items():

@@ -11,7 +11,13 @@ import pytest
 from howsure import study
 from howsure.errors import InputError, OptionError
 from howsure.stats.drift import simulate_runs
-from howsure.stats.judges import compare_judges, equal_terms, panel_ratings, power_of_replacement
+from howsure.stats.judges import (
+    alternative_annotator_test,
+    compare_judges,
+    equal_terms,
+    panel_ratings,
+    power_of_replacement,
+)
 from howsure.study.judging.attacks import ATTACKS, attack_texts, with_attacks
 from howsure.study.judging.bench import drift, style_of
 from howsure.study.judging.ratings import Reply, joined, summarise_replies
@@ -113,9 +119,37 @@ def test_a_panel_of_judges_with_independent_errors_is_better():
 def test_a_judge_as_good_as_a_rater_passes_more_often_in_larger_studies():
     rng = np.random.default_rng(1)
     people = np.clip(np.round(rng.normal(3, 1, 80)[:, None] + rng.normal(0, 0.8, (80, 5))), 1, 5)
-    small, large = (power_of_replacement(people, n, k, n_simulations=60, seed=1).value for n, k in ((30, 3), (150, 5)))
+    small, large = (
+        power_of_replacement(people, n_items=n, n_raters=k, n_simulations=60, seed=1).value
+        for n, k in ((30, 3), (150, 5))
+    )
     assert small < large
-    assert power_of_replacement(people, 20, 3).state == "undefined"
+    assert power_of_replacement(people, n_items=20, n_raters=3).state == "undefined"
+
+
+def on_a_line(rng, n, k):
+    return rng.normal(size=(n, 1)) + rng.normal(0, 0.8, (n, k))
+
+
+def in_categories(rng, n, k):
+    return np.where(rng.random((n, k)) < 0.7, rng.integers(0, 4, (n, 1)), rng.integers(0, 4, (n, k))).astype(float)
+
+
+@pytest.mark.parametrize(("draw", "measure"), [(on_a_line, "closeness"), (in_categories, "match")])
+def test_the_power_that_is_stated_is_the_share_of_simulated_studies_that_pass(draw, measure):
+    """Draws from an item's own ratings have ties, which ratings on a line have not: they stated twice the power."""
+    rng = np.random.default_rng(3)
+    studies = [draw(rng, 60, 5) for _ in range(150)]
+    true = np.mean([bool(alternative_annotator_test(one[:, 0], one[:, 1:], measure).may_replace) for one in studies])
+    stated = [power_of_replacement(draw(rng, 60, 4), measure, n_simulations=50, seed=seed).value for seed in range(3)]
+    assert np.mean(stated) == pytest.approx(true, abs=0.09)
+
+
+def test_the_power_is_that_of_the_study_with_its_gaps():
+    people = np.round(on_a_line(np.random.default_rng(5), 90, 4))
+    full = power_of_replacement(people, n_simulations=80)
+    people[np.arange(90)[:, None] % 2 == np.arange(4) % 2] = np.nan
+    assert power_of_replacement(people, n_simulations=80).value < full.value - 0.1
 
 
 def test_people_and_judges_may_use_words():

@@ -186,6 +186,22 @@ def _digest(body):
     return digest({name: value for name, value in body.items() if name != "digest"})
 
 
+def test_a_response_that_a_rater_meets_in_several_pairs_keeps_each_of_its_ratings(tmp_path):
+    asked = [
+        {"name": "better", "type": "pairwise", "question": "?"},
+        {"name": "good", "type": "rating", "question": "{response}?", "of": "response"},
+        {"name": "kind", "type": "category", "question": "{response}?", "of": "response", "labels": ["x", "y"]},
+    ]
+    found, _ = collected(item_study(asked, repeats=1), tmp_path, n_raters=4)
+    assert found.refused == ()
+    assert len(found.votes) == 4 * (4 * 3 + 1)
+    for table in (found.ratings.frame, found.categories.frame):
+        first = table.filter(~pl.col("item").str.ends_with("/again"))
+        assert len(table) == 2 * len(found.votes)
+        assert first.group_by("item").len()["len"].unique().to_list() == [4]  # every rater, once in each pair
+        assert set(first.filter(cluster="i0", system="a")["item"]) == {"i0/a+b/a", "i0/a+c/a"}
+
+
 @pytest.mark.parametrize("name", ITEM_PRESETS)
 def test_simulated_raters_answer_every_preset(tmp_path, name):
     study = read_study(init(tmp_path / "study", name)[0])

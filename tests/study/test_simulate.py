@@ -10,6 +10,7 @@ import pytest
 from howsure.errors import OptionError
 from howsure.stats.components import variance_components
 from howsure.stats.reliability import intraclass
+from howsure.study.packet.building import build
 from howsure.study.packet.simulated_answers import (
     fidelity_of,
     honest_answers,
@@ -22,6 +23,8 @@ from howsure.study.scoring.fidelity import PFI, score
 from howsure.study.scoring.pair_data import ModelScores, Raters
 from howsure.study.simulator import Crowd, placeholder_study, simulate
 from howsure.tables import Ratings
+
+from .study_examples import small_study
 
 EXAMPLE = Path(__file__).parents[2] / "examples/study/study.yaml"
 PREFERRED = tuple(
@@ -240,3 +243,11 @@ def test_the_command_writes_its_files(command, tmp_path):
     assert json.loads((tmp_path / "study_truth.json").read_text()) == truth
     assert len(Raters(tmp_path / "raters.csv").frame) == 6
     assert Ratings(tmp_path / "ratings.csv").frame["rater"].n_unique() == 6
+
+
+def test_the_names_of_many_answer_files_are_not_all_printed(command, tmp_path):
+    build(small_study(2), n_raters=30).save(tmp_path / "packet")
+    told = command("study", "simulate", "--packet", tmp_path / "packet", "-o", tmp_path / "out")
+    assert told.returncode == 0, told.stderr
+    assert "answers-r01.json … answers-r30.json" in told.stderr
+    assert "answers-r02" not in told.stderr

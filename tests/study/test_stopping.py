@@ -93,6 +93,22 @@ def test_each_item_is_decided_on_its_own_and_the_open_ones_are_rated_next(tmp_pa
         parse_stop_rule("each:q:a >= 3", told)
 
 
+@pytest.mark.parametrize(("show", "n_raters"), [("all", 60), ("pairs", 60)])
+def test_a_screen_with_several_responses_is_decided_when_each_of_them_is(tmp_path, show, n_raters):
+    asked = [{"name": "q", "type": "rating", "question": "{response}?", "of": "response"}]
+    items = [{"id": f"i{n}", "responses": {"a": f"A {n}.", "b": f"B {n}.", "c": f"C {n}."}} for n in range(3)]
+    told = ItemStudy.model_validate({"title": "T", "items": items, "questions": asked, "show": show})
+    packet = build(told, n_raters=n_raters, salt="0123456789abcdef")
+    packet.save(tmp_path / "p")
+    decide = decide_live(packet.key, packet.pages, parse_stop_rule("each:q >= 3", told))
+    drawn = rate_items(tmp_path / "p", quality={"a": 3.0, "b": -3.0, "c": 3.0}, seed=1)
+    last = decide(finals(drawn))
+    assert ", 0 open" in last.message
+    assert last.is_over
+    assert last.decided == {unit.id for unit in told.units}
+    assert decide(finals(drawn)[:2]).decided == frozenset()
+
+
 def test_looking_after_every_rater_decides_wrongly_in_at_most_five_per_cent():
     """Rater means of 12 answers each, with a rater effect, at a true difference of 0: 2,000 studies of 100 raters."""
     rng = np.random.default_rng(3)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class Console:
             replaced = [path.name for path in dict.fromkeys(paths) if path in self.files_before]
             told = f" (replaced: {', '.join(replaced)})" if replaced else ""
             told = " (all of them replaced older files)" if len(replaced) == len(set(paths)) else told
-            print(one_line(f"wrote {folder}/: {', '.join(path.name for path in paths)}{told}"), file=sys.stderr)
+            print(one_line(f"wrote {folder}/: {', '.join(_in_short(paths))}{told}"), file=sys.stderr)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:
         """A table for people: figures to the right, and no column that says `all` in every row."""
@@ -172,3 +173,12 @@ def _escape(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
+
+
+def _in_short(paths: Sequence[Path]) -> list[str]:
+    """The names; of more than ten in a row that differ in their numbers alone, the first and the last."""
+    told: list[str] = []
+    for _, same in groupby((path.name for path in paths), key=lambda name: re.sub(r"\d+", "0", name)):
+        names = list(same)
+        told += names if len(names) <= 10 else [f"{names[0]} … {names[-1]}"]
+    return told

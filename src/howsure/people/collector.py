@@ -111,7 +111,7 @@ class Collector:
         self._by_seat = {invitation.rater: invitation for invitation in packet.invitations}
         self._joins = RateLimit(*self.limits.per_join)
         self._decision: Decision | None = None
-        self._deciding = threading.Lock()
+        self._deciding, self._has_news = threading.Lock(), threading.Event()
         self._secret = secrets.token_bytes(32)
         self._by_mask = {self._mask(one.token): one for one in packet.invitations if one.token}
         self._links, self._strangers = RateLimit(*self.limits.per_link), RateLimit(*self.limits.per_stranger)
@@ -251,10 +251,14 @@ class Collector:
         )
 
     def _look(self) -> None:
-        """Let a live study decide on the answers so far; one look at a time."""
-        if self._decide is not None:
-            with self._deciding:
+        """Let a live study decide on the answers so far; whoever finishes during a look does not wait for it, another look follows it."""
+        self._has_news.set()
+        while self._decide is not None and self._has_news.is_set() and self._deciding.acquire(blocking=False):
+            try:
+                self._has_news.clear()
                 self._decision = self._decide(self.store.finals())
+            finally:
+                self._deciding.release()
 
     def _note(self, word: str, status: int) -> Response:
         """A page that says one thing, in the language of the study."""

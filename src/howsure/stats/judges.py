@@ -6,12 +6,13 @@ Ratings of people come as one row per item and one column per rater, with NaN fo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
+from scipy.special import ndtr, stdtr
 
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
@@ -492,27 +493,36 @@ def _vote(table: Floats, weights: Floats) -> Floats:
 
 def power_of_replacement(
     people: ArrayLike,
-    n_items: int,
-    n_raters: int,
     measure: Literal["closeness", "match"] = "closeness",
     *,
+    n_items: int | None = None,
+    n_raters: int | None = None,
+    clusters: Any = None,
     epsilon: float = 0.2,
     n_simulations: int = 200,
     seed: int = 0,
 ) -> Estimate:
-    """How often a judge that is exactly as good as a rater passes the alternative-annotator test, in studies of this size.
+    r"""How often a judge that is exactly as good as a rater passes the alternative-annotator test.
 
-    Ratings are drawn for each item from a mixture of the ratings that the item got and of all ratings, so mixed that raters agree as much as these
-    raters do; the judge is one more such rater. With Wilson's interval for the number of simulations.
+    Studies are simulated from the agreement of these raters; the judge is one more of them. With Wilson's interval for the number of simulations.
+
+    Numbers have a Gaussian copula: rating r of item i is the quantile Φ(z) of all ratings given, with
+
+    .. math:: z_{ir} = \sqrt{\rho_{item}}\,a_i + \sqrt{\rho_{rater}}\,b_r + \sqrt{1 - \rho_{item} - \rho_{rater}}\,e_{ir},
+
+    where ρ_item and ρ_rater are such that two ratings of one item, and two of one rater, are as far apart as they were on average. Categories: an item has one of the categories
+    given, and a rating is that category with a probability that makes two raters agree as often as they did, else any of the categories given.
 
     Parameters
     ----------
     people : array, items × raters
         A pilot: ratings with NaN for gaps; at least 5 items with two ratings.
-    n_items, n_raters : int
-        Size of the study.
     measure : {"closeness", "match"}
         As in `alternative_annotator_test`.
+    n_items, n_raters : int, optional
+        Size of a study in which everybody rates everything; by default the items, raters and gaps of the pilot.
+    clusters : sequence, optional
+        One label per item of the pilot; used where sizes are left out.
     epsilon : float
         As in `alternative_annotator_test`.
     n_simulations : int
@@ -520,35 +530,58 @@ def power_of_replacement(
     seed : int
         The same seed gives the same number.
     """
-    if n_items < _MIN_ITEMS or n_raters < _MIN_RATERS:
-        reason = f"the test needs {_MIN_ITEMS} items and {_MIN_RATERS} raters"
-        return Estimate.without("undefined", reason)
     given = ratings(people)
-    given = given[(~np.isnan(given)).sum(axis=1) > 1]
-    if len(given) < 5:
-        return Estimate.without("too_few", f"{len(given)} items with two ratings; 5 are needed")
-    pool = given[~np.isnan(given)]
-    own = [row[~np.isnan(row)] for row in given]
-
-    def apart(x: Floats) -> float:
-        """Mean distance of two ratings of one item, without replacement."""
-        return float((_distances(x[:, None], x[None, :], measure)).sum() / (len(x) * (len(x) - 1)))
-
-    observed = float(np.mean([apart(one) for one in own]))
-    inside = float(np.mean([apart(one) * (len(one) - 1) / len(one) for one in own]))
-    sample = np.random.default_rng(seed).choice(pool, min(len(pool), 500))
-    across = float(np.mean([_distances(one[:, None], sample[None, :], measure).mean() for one in own]))
-    among = float(_distances(sample[:, None], sample[None, :], measure).mean())
-    # (1 − a)² inside + 2a(1 − a) across + a² among = observed
-    grid = np.linspace(0, 1, 1001)
-    mixed = (1 - grid) ** 2 * inside + 2 * grid * (1 - grid) * across + grid**2 * among
-    share_of_all = float(grid[np.abs(mixed - observed).argmin()])
+    is_there = ~np.isnan(given)
+    is_pilot = n_items is None and n_raters is None
+    n, k = n_items or int(is_there.any(axis=1).sum()), n_raters or int(is_there.any(axis=0).sum())
+    if n < _MIN_ITEMS or k < _MIN_RATERS:
+        return Estimate.without("undefined", f"the test needs {_MIN_ITEMS} items and {_MIN_RATERS} raters")
+    n_shared = int((is_there.sum(axis=1) > 1).sum())
+    if n_shared < 5:
+        return Estimate.without("too_few", f"{n_shared} items with two ratings; 5 are needed")
     rng = np.random.default_rng(seed)
+    draw = _raters_like(given, measure, rng)
+    is_rated = is_there if is_pilot else np.ones((n, k), dtype=bool)
+    labels = clusters if is_pilot else None
     passed = 0
     for _ in range(n_simulations):
-        rows = rng.integers(len(own), size=n_items)
-        drawn = np.array([rng.choice(own[row], n_raters + 1) for row in rows])
-        is_other = rng.random(drawn.shape) < share_of_all
-        drawn[is_other] = rng.choice(pool, int(is_other.sum()))
-        passed += bool(alternative_annotator_test(drawn[:, 0], drawn[:, 1:], measure, epsilon=epsilon).may_replace)
+        drawn = draw(len(is_rated), is_rated.shape[1] + 1)
+        raters = np.where(is_rated, drawn[:, 1:], np.nan)
+        test = alternative_annotator_test(drawn[:, 0], raters, measure, epsilon=epsilon, clusters=labels)
+        passed += bool(test.may_replace)
     return share(np.arange(n_simulations) < passed)
+
+
+def _raters_like(
+    given: Floats, measure: Literal["closeness", "match"], rng: np.random.Generator
+) -> Callable[[int, int], Floats]:
+    """Draws ratings (items, raters) of other raters who agree as these do, on other items."""
+    pool = np.sort(given[~np.isnan(given)])
+    if measure == "match":
+        by_chance = float((pool[:, None] != pool).mean())
+        known = math.sqrt(max(1 - _mean_distance(given, measure) / by_chance, 0.0)) if by_chance else 1.0
+        return lambda n, k: np.where(rng.random((n, k)) < known, rng.choice(pool, (n, 1)), rng.choice(pool, (n, k)))
+
+    def quantiles(z: Floats) -> Floats:
+        return np.asarray(pool[np.minimum((ndtr(z) * len(pool)).astype(np.int64), len(pool) - 1)])
+
+    first, second = rng.normal(size=(2, 20_000))
+    grid = np.linspace(0, 1, 51)
+    apart = [((quantiles(first) - quantiles(rho * first + math.sqrt(1 - rho**2) * second)) ** 2).mean() for rho in grid]
+    # by correlation, from the least to the largest distance
+    distances = np.maximum.accumulate(apart[::-1])
+    of_item, of_rater = (np.interp(_mean_distance(one, measure), distances, grid[::-1]) for one in (given, given.T))
+    of_rater = min(of_rater, 1 - of_item)
+    scales = np.sqrt([of_item, of_rater, max(1 - of_item - of_rater, 0.0)])
+    return lambda n, k: quantiles(
+        sum(scale * rng.normal(size=size) for scale, size in zip(scales, ((n, 1), (1, k), (n, k)), strict=True))
+    )
+
+
+def _mean_distance(table: Floats, measure: Literal["closeness", "match"]) -> float:
+    """Of two values of one row, over all such pairs."""
+    rows = [row[~np.isnan(row)] for row in table]
+    n_pairs = sum(len(row) * (len(row) - 1) for row in rows)
+    if measure == "match":
+        return sum(float((row[:, None] != row).sum()) for row in rows) / n_pairs
+    return sum(2 * len(row) * len(row) * float(row.var()) for row in rows if len(row)) / n_pairs

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
+from howsure.compute import one_blas_thread
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
@@ -301,23 +302,25 @@ def analyze_answers(
     known = None if raters is None else Raters.of(raters)
     if not all_raters:
         frames = _without_excluded(frames, chosen, known, study, rules, found)
-    for name, frame in frames.items():
-        if chosen == "comparisons":
-            _comparisons(frame, name, level, found)
-        elif chosen == "rankings":
-            _rankings(frame, name, level, found)
-        elif chosen == "spans":
-            _spans(frame, name, level, found)
-        else:
-            _ratings(
-                frame,
-                name,
-                is_category=chosen == "categories",
-                design=design,
-                scale=scale,
-                level=level,
-                found=found,
-            )
+    # matrices of raters × raters are too small for several threads, which on a busy machine take ten times the CPU
+    with one_blas_thread:
+        for name, frame in frames.items():
+            if chosen == "comparisons":
+                _comparisons(frame, name, level, found)
+            elif chosen == "rankings":
+                _rankings(frame, name, level, found)
+            elif chosen == "spans":
+                _spans(frame, name, level, found)
+            else:
+                _ratings(
+                    frame,
+                    name,
+                    is_category=chosen == "categories",
+                    design=design,
+                    scale=scale,
+                    level=level,
+                    found=found,
+                )
     _tell_differences(found, chosen)
     provenance = Provenance.of(
         table,

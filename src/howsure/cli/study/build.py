@@ -62,20 +62,13 @@ def build(
     )
     written = _save(packet, output.out, format)
     _tell(packet, output)
-    output.console.wrote(_in_short(written))
+    output.console.wrote(written)
 
 
 def _save(packet: StudyPacket, folder: Path, kind: str) -> list[Path]:
     from howsure.study.packet.forms import save_forms
 
     return packet.save(folder) if kind == "html" else save_forms(packet, folder, kind)  # type: ignore[arg-type]
-
-
-def _in_short(written: list[Path]) -> list[Path]:
-    """The first and the last page stand for many."""
-    pages = [path for path in written if path.suffix == ".html"]
-    others = [path for path in written if path.suffix != ".html"]
-    return written if len(pages) <= 10 else [pages[0].with_name(f"{pages[0].name} … {pages[-1].name}"), *others]
 
 
 def _tell(packet: StudyPacket, output: Output) -> None:

@@ -271,13 +271,7 @@ class _Bench:
         for pair in pairs:
             self._add("judge_differences", dimension=dimension, a=shown[pair.a], b=shown[pair.b], **columns_of(difference=pair.difference), p=pair.p, p_holm=pair.p_holm)  # fmt: skip
         self.power[dimension] = power_of_replacement(
-            rated,
-            len(items),
-            int((~np.isnan(rated)).any(axis=0).sum()),
-            measure,
-            epsilon=self.epsilon,
-            n_simulations=100,
-            seed=self.seed,
+            rated, measure, clusters=labels, epsilon=self.epsilon, n_simulations=100, seed=self.seed
         )
         if self.kind != "match":
             self._effects(dimension, names, items, table, rated, labels)
@@ -498,7 +492,7 @@ class _Bench:
             power = self.power.get(dimension)
             if power is not None and power.value is not None and power.value < 0.8 and chosen["may_replace"] != "yes":
                 told.append(
-                    f"{dimension}: the alternative-annotator test has little power here: a judge exactly as good as a rater would pass in {power.value:.0%} of such studies. Not passing does not show that the judge is worse."
+                    f"{dimension}: the alternative-annotator test has little power here: a judge exactly as good as a rater would pass in about {power.value:.0%} of such studies. Not passing does not show that the judge is worse."
                 )
         return told
 

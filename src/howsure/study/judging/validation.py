@@ -13,7 +13,7 @@ import polars as pl
 
 from howsure.errors import InputError, OptionError
 from howsure.results import Provenance, Result, columns_of, plain
-from howsure.stats._arrays import Floats, codes
+from howsure.stats._arrays import codes
 from howsure.stats.correlation import Kind
 from howsure.stats.judges import power_of_replacement
 from howsure.study.agreement import DESIGNS, clusters_used, coded, read_ratings
@@ -233,7 +233,7 @@ def validate(
     }
     rows_found = tuple(replace(row, constant_name=names[int(row.constant)] if names else "") for row in found if row)
     powers = [
-        _power_note(dimension, _values(sides, "", dimension, raters).people, kind, epsilon)
+        _power_note(dimension, _values(sides, "", dimension, raters, clusters), kind, epsilon)
         for dimension in shared
         if any(row.may_replace is False and row.dimension == dimension for row in rows_found)
     ]
@@ -243,15 +243,15 @@ def validate(
     return Validation(rows=rows_found, raters=tuple(raters), level=level, provenance=provenance)
 
 
-def _power_note(dimension: str, people: Floats, kind: str, epsilon: float) -> str:
+def _power_note(dimension: str, values: JudgeAndPeople, kind: str, epsilon: float) -> str:
     """How often a judge as good as a rater would pass, where that is seldom."""
-    rated = people[(~np.isnan(people)).any(axis=1)]
+    is_rated = ~np.isnan(values.people)
     measure: Literal["closeness", "match"] = "match" if kind == "match" else "closeness"
-    n_raters = int((~np.isnan(rated)).any(axis=0).sum())
-    power = power_of_replacement(rated, len(rated), n_raters, measure, epsilon=epsilon, n_simulations=60)
+    power = power_of_replacement(values.people, measure, clusters=values.clusters, epsilon=epsilon, n_simulations=100)
     if power.value is None or power.value >= _ENOUGH_POWER:
         return ""
-    return f"{dimension}: a judge exactly as good as a rater passes the alternative-annotator test in {power.value:.0%} of studies of this size ({len(rated)} items, {n_raters} raters); not passing does not show that a judge is worse."
+    size = f"{is_rated.any(axis=1).sum()} items, {is_rated.any(axis=0).sum()} raters"
+    return f"{dimension}: a judge exactly as good as a rater passes the alternative-annotator test in about {power.value:.0%} of studies of this size ({size}); not passing does not show that a judge is worse."
 
 
 _PEOPLE, _JUDGE, _ORDERS = "people/", "judge/", "orders/"

@@ -11,7 +11,7 @@ A study of pairs gives ``ratings`` in which + always means the target. Any other
 | ``spans`` | span | rater, item, dimension, start, end, label, text, length (characters of the whole text) |
 | ``texts`` | text | rater, item, dimension, text |
 
-``item`` is what was rated: an item, or ``ITEM/SYSTEM`` where one response was; ``cluster`` is the item and ``system`` the system then.
+``item`` is what was rated: an item, or ``ITEM/SYSTEM`` where one response was (``ITEM/A+B/SYSTEM`` in one of several pairs); ``cluster`` is the item and ``system`` the system then.
 Items that were shown again end in ``/again``. In ``spans``, a rater who found nothing has one row without a start.
 """
 
@@ -447,7 +447,7 @@ def _rows_by_table(study: ItemStudy, one: AnswerSet) -> dict[str, list[dict[str,
             if len(given) < len(names):
                 continue
             system = placed.systems[slot - 1] if slot else placed.systems[0] if len(placed.systems) == 1 else None
-            item = f"{prompt}/{system}{again}" if system else placed.item
+            item = study.response_name(unit, system) + again if system else placed.item
             base = {"rater": one.rater, "item": item, "dimension": question.name}
             times = {"position": answered.position, "seconds": answered.seconds}
             whose = {"cluster": prompt, "system": system} if system else {}

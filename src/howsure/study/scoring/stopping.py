@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import polars as pl
 
@@ -80,51 +81,29 @@ class StopRule:
         width = self.high - self.low
         return (-width, width) if self.other and not self.is_vote else (self.low, self.high)
 
-    def values(self, collected: CollectedRatings) -> pl.DataFrame:
-        """One value per rater: the mean of their own answers. Items shown again are excluded."""
+    def values(self, collected: CollectedRatings) -> dict[str, float]:
+        """What one rater's answers count for: the mean of them, under no name, or each item's rating. Items shown again are excluded."""
         if self.is_vote:
-            rows = collected.votes.frame if collected.votes else pl.DataFrame()
-            if rows.is_empty():
-                return pl.DataFrame({"rater": [], "value": []}, schema={"rater": pl.String, "value": pl.Float64})
+            rows = collected.votes.frame if collected.votes else pl.DataFrame({"dimension": []})
             rows = rows.filter(pl.col("dimension") == self.dimension)
+            if rows.is_empty():
+                return {}
             rows = rows.filter(~pl.col("is_repeat")) if "is_repeat" in rows.columns else rows
             is_first = (pl.col("a") == self.system) & (pl.col("b") == self.other)
             is_second = (pl.col("a") == self.other) & (pl.col("b") == self.system)
             has_won = pl.col("outcome") == pl.when(is_first).then(pl.lit("a")).otherwise(pl.lit("b"))
             is_tied = pl.col("outcome").is_in(["tie", "both_bad"])
             won = pl.when(is_tied).then(0.5).otherwise(has_won.cast(pl.Float64))
-            return rows.filter(is_first | is_second).group_by(rater="voter").agg(value=won.mean())
+            found = rows.filter(is_first | is_second).select(won)
+            return {"": float(found.to_series().mean())} if len(found) else {}  # type: ignore[arg-type]
         if collected.ratings is None:
-            return pl.DataFrame({"rater": [], "value": []}, schema={"rater": pl.String, "value": pl.Float64})
+            return {}
         rows = collected.ratings.frame.filter(
             pl.col("dimension") == self.dimension, ~pl.col("item").str.ends_with(AGAIN)
         )
-        return rater_values(rows, self.system, self.other)
-
-    def estimate(self, collected: CollectedRatings, order: Sequence[str], n_planned: int) -> Estimate:
-        """The mean over raters so far, with its confidence sequence; raters in the order in which they finished."""
-        values = dict(self.values(collected).iter_rows())
-        ordered = [values[rater] for rater in order if rater in values]
-        return mean_sequence(ordered, n_planned=n_planned, level=self.level, bounds=self.bounds).estimate
-
-    def decided_items(
-        self, collected: CollectedRatings, order: Sequence[str], n_planned: int
-    ) -> tuple[list[str], list[str]]:
-        """The items whose mean over raters is decided to be above the threshold, and those below; raters in the order in which they finished."""
-        above: list[str] = []
-        below: list[str] = []
-        if collected.ratings is None:
-            return above, below
-        rows = collected.ratings.frame.filter(dimension=self.dimension).filter(~pl.col("item").str.ends_with(AGAIN))
-        for (item,), part in rows.group_by("item", maintain_order=True):
-            values = dict(part.select("rater", "value").iter_rows())
-            given = [values[rater] for rater in order if rater in values]
-            found = mean_sequence(given, n_planned=n_planned, level=self.level, bounds=self.bounds).estimate
-            if found.low is not None and found.low > self.threshold:
-                above.append(str(item))
-            elif found.high is not None and found.high < self.threshold:
-                below.append(str(item))
-        return above, below
+        if self.is_each:
+            return dict(rows.select("item", "value").iter_rows())
+        return {"": value for value in rater_values(rows, self.system, self.other)["value"]}
 
     def __str__(self) -> str:
         if self.is_each:
@@ -196,33 +175,57 @@ def parse_stop_rule(text: str, study: Study | ItemStudy, *, level: float = 0.95)
 def decide_live(key: StudyKey, pages: Sequence[BuiltPage], rule: StopRule) -> Callable[[Sequence[Final]], Decision]:
     """What a collector calls whenever somebody finishes: whether the criterion is decided, and how it stands."""
     by_digest = {page.digest: page for page in pages}
-    quotas, units = quotas_of(key), [unit.id for unit in key.study.units]
+    rated = _rated_by_unit(key.study, rule.dimension)
+    n_items = len(frozenset().union(*rated.values()))
+    n_planned = max(quotas_of(key).wanted, 1) if rule.is_each else len(pages)
+    known: dict[str, dict[str, float] | None] = {}
+
+    # a look costs what is new: every answer is read once, and an item without a new rating keeps its interval
+    @lru_cache(maxsize=4 * n_items)
+    def interval(values: tuple[float, ...]) -> Estimate:
+        return mean_sequence(values, n_planned=n_planned, level=rule.level, bounds=rule.bounds).estimate
+
+    def read(final: Final) -> dict[str, float] | None:
+        page, result = by_digest.get(final.page), FinishedAnswers.model_validate_json(final.text)
+        if page is None or is_screened_out(page.page, result):
+            return None
+        return rule.values(collect_answers(key.study, [answer_set(key, Received(result, page, final.rater))]))
 
     def decide(finals: Sequence[Final]) -> Decision:
-        sets, order = [], []
         for final in finals:
-            page = by_digest.get(final.page)
-            result = FinishedAnswers.model_validate_json(final.text)
-            if page is not None and not is_screened_out(page.page, result):
-                sets.append(answer_set(key, Received(result, page, final.rater)))
-                order.append(result.rater.strip())
-        if not sets:
+            if final.digest not in known:
+                known[final.digest] = read(final)
+        found = [values for final in finals if (values := known[final.digest]) is not None]
+        if not found:
             return Decision(is_over=False, message=f"{rule}: no answers yet.")
-        collected = collect_answers(key.study, sets)
+        names = dict.fromkeys(name for values in found for name in values)
+        means = {name: interval(tuple(values[name] for values in found if name in values)) for name in names}
+        above = {name for name, one in means.items() if one.low is not None and one.low > rule.threshold}
+        below = {name for name, one in means.items() if one.high is not None and one.high < rule.threshold}
         if rule.is_each:
-            above, below = rule.decided_items(collected, order, n_planned=max(quotas.wanted, 1))
-            message = f"{rule}, after {len(order)} raters: {len(above)} items above {rule.threshold:g}, {len(below)} below, {len(units) - len(above) - len(below)} open."
-            decided = frozenset([*above, *below])
-            return Decision(is_over=decided >= set(units), message=message, decided=decided)
-        found = rule.estimate(collected, order, n_planned=len(pages))
-        if found.low is None or found.high is None:
-            return Decision(is_over=False, message=f"{rule}: {found}.")
-        is_above, is_below = found.low > rule.threshold, found.high < rule.threshold
-        told = "decided, above" if is_above else "decided, below" if is_below else "open, the interval includes"
-        message = f"{rule} = {found} after {len(order)} raters: {told} {rule.threshold:g}."
-        return Decision(is_over=is_above or is_below, message=message)
+            message = f"{rule}, after {len(found)} raters: {len(above)} items above {rule.threshold:g}, {len(below)} below, {n_items - len(above) - len(below)} open."
+            decided = frozenset(unit for unit, items in rated.items() if items <= above | below)
+            return Decision(is_over=len(decided) == len(rated), message=message, decided=decided)
+        if not means:
+            return Decision(is_over=False, message=f"{rule}: no answers yet.")
+        told = "decided, above" if above else "decided, below" if below else "open, the interval includes"
+        message = f"{rule} = {means['']} after {len(found)} raters: {told} {rule.threshold:g}."
+        return Decision(is_over=bool(above or below), message=message)
 
     return decide
+
+
+def _rated_by_unit(study: Study | ItemStudy, dimension: str) -> dict[str, frozenset[str]]:
+    """What is rated on each screen, by its name in tables: the item, or each response that the question is asked of."""
+    if isinstance(study, Study):
+        return {unit.id: frozenset([unit.id]) for unit in study.units}
+    asked = next(one for one in study.questions if f"{dimension}:".startswith(f"{one.name}:"))
+    return {
+        unit.id: frozenset(study.response_name(unit.id, system) for system in unit.systems)
+        if len(unit.systems) == 1 or (unit.systems and asked.of == "response")
+        else frozenset([unit.id])
+        for unit in study.units
+    }
 
 
 def _scales(study: Study | ItemStudy) -> dict[str, tuple[float, float]]:
