@@ -21,7 +21,7 @@ from howsure.errors import OptionError
 from howsure.running.http_provider import HttpAPI, ServerError
 from howsure.running.runs import GarbledReplyError
 from servers.event_loops import in_a_loop
-from servers.openai_server import ChatServer, completion, cut, failure, no_choices, raw
+from servers.openai_server import ChatServer, Reply, completion, cut, failure, no_choices, raw
 
 
 def ask(server, *conversations, **config):
@@ -140,6 +140,7 @@ FAILURES = {
     "401": (failure(401), ServerError, False),
     "400": (failure(400, code="bad"), ServerError, False),
     "cut line": (cut("pong"), httpx.TransportError, True),
+    "packed, but not so": (lambda _: Reply(b"plain", headers={"Content-Encoding": "gzip"}), httpx.DecodingError, True),
     "half": (raw(b'{"choices": ['), json.JSONDecodeError, False),
     "a web page": (raw(b"<html>"), json.JSONDecodeError, False),
     "a list": (raw(b"[]"), GarbledReplyError, False),

@@ -6,7 +6,16 @@ from statsmodels.duration.survfunc import CumIncidenceRight, SurvfuncRight, surv
 from howsure.errors import InputError, OptionError
 from howsure.stats.means import mean
 from howsure.stats.proportions import wilson
-from howsure.stats.survival import incidence_values, kaplan_meier, log_rank, restricted_mean, restricted_values
+from howsure.stats.survival import (
+    bounded_mean,
+    extrapolated_mean,
+    fit_weibull,
+    incidence_values,
+    kaplan_meier,
+    log_rank,
+    restricted_mean,
+    restricted_values,
+)
 
 # Freireich et al. (1963): weeks of remission with 6-mercaptopurine and with placebo
 TREATED = [6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35], [1] * 9 + [0] * 12
@@ -192,6 +201,51 @@ class TestPseudoValues:
         once = restricted_mean(times, observed, 1.0)
         twice = restricted_mean(np.tile(times, 2), np.tile(observed, 2), 1.0, np.tile(np.arange(30), 2))
         assert (twice.value, *ends(twice)) == pytest.approx((once.value, *ends(once)))
+
+
+class TestWeibull:
+    @pytest.mark.parametrize("shape", [0.6, 1.0, 1.8])
+    def test_the_truth_is_found(self, shape):
+        """Expected counts instead of drawn ones: without noise the parameters come back, but for the prior's pull."""
+        total = (np.arange(121) / 40) ** shape
+        at_risk = 1e6 * np.exp(-total[:-1])
+        fit = fit_weibull(at_risk, at_risk * -np.expm1(-np.diff(total)))
+        assert np.exp(fit.log_shape) == pytest.approx(shape, rel=1e-4)
+        np.testing.assert_allclose(fit.cumulative([0, 1, 40, 200])[0], (np.array([0, 1, 40, 200]) / 40) ** shape, rtol=1e-3)
+
+    def test_slopes_are_derivatives(self):
+        fit, times = fit_weibull([20, 12, 9, 4], [3, 2, 4, 1]), np.arange(7)
+        near = [type(fit)(fit.log_scale + a, fit.log_shape + b, fit.unit, fit.information) for a, b in ((1e-6, 0), (0, 1e-6))]
+        numeric = [(one.cumulative(times)[0] - fit.cumulative(times)[0]) / 1e-6 for one in near]
+        np.testing.assert_allclose(fit.cumulative(times)[1], np.transpose(numeric), rtol=1e-4, atol=1e-6)
+
+    def test_few_ends_close_together_have_a_finite_shape(self):
+        fit = fit_weibull([10] * 30, [0] * 29 + [2])
+        assert 1 < np.exp(fit.log_shape) < 10
+
+    def test_no_end_is_refused(self):
+        with pytest.raises(InputError, match="events: none"):
+            fit_weibull([5, 5], [0, 0])
+
+
+class TestExtrapolatedMean:
+    def test_it_is_nearly_exact_for_exponential_times(self):
+        """The exact interval of the mean of n exponential times with standard error m/√n has 2n degrees of freedom of χ²."""
+        n = 40
+        times = scipy.stats.expon.ppf((np.arange(n) + 0.5) / n)
+        found = extrapolated_mean(times, None, n, 1000)
+        m, part = found.value, scipy.stats.t.ppf(0.975, n - 1) * times.std(ddof=1) / np.sqrt(n) / (3 * found.value)
+        assert ends(found) == pytest.approx((m * (1 + part) ** -3, m * (1 - part) ** -3))
+        exact = [2 * n * m / scipy.stats.chi2.ppf(q, 2 * n) for q in (0.975, 0.025)]
+        assert ends(found) == pytest.approx(exact, rel=0.05)
+
+    def test_fewer_ends_leave_more_open(self):
+        times = np.arange(1.0, 31)
+        few, many = extrapolated_mean(times, None, 8, 100), extrapolated_mean(times, None, 30, 100)
+        assert few.low < many.low < many.high < few.high <= 100
+
+    def test_without_spread_it_is_a_bounded_mean(self):
+        assert extrapolated_mean([3.0] * 9, None, 9, 10) == bounded_mean([3.0] * 9, None, 10)
 
 
 class TestLogRank:

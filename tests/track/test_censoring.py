@@ -94,6 +94,22 @@ def test_where_most_games_broke_off_the_average_is_bounded():
     assert "more than half of the games were interrupted" in row.average.reason
 
 
+def test_the_upper_bound_does_not_trust_the_last_few_games():
+    """Where most games broke off, the error of the last game left does not end the curve."""
+    games = [game(seed, 20 + seed, "api") for seed in range(12)] + [game(20, 5), game(21, 60)]
+    row = only(games)
+    assert row.average.state == "above_range"
+    assert row.survival.reach == 27 + 1  # five games answered turn 28
+    assert row.average.high > row.bounds[1] > 250
+
+
+def test_games_without_an_error_up_to_the_end_are_not_above_the_bounds():
+    played = [game(seed, 5 * seed) for seed in range(20)] + [game(20 + s, 8 * s + 1, "api") for s in range(10)]
+    row = only(played)
+    assert row.average.state == "ok"
+    assert row.bounds[0] <= row.average.value <= row.bounds[1]
+
+
 def simulated(break_off, n_simulations, *, n_samples=120):
     """Estimates with their true values: a constant hazard of 2 % in 300 turns."""
     for seed in range(n_simulations):
@@ -249,7 +265,7 @@ def test_an_average_that_rests_on_an_assumed_hazard_says_so():
     found = measure(Samples.from_games(rows))
     (row,) = found.rows
     assert row.average.state == "ok"
-    assert "constant hazard is assumed" in row.average.reason
+    assert "extrapolated (Weibull) beyond turn" in row.average.reason
     assert any("read restricted_mean" in note for note in found.provenance.notes)
     whole = measure(
         Samples.from_games([GameSample("m", "median", i, int(n), 300, "other") for i, n in enumerate(turns)])

@@ -100,7 +100,14 @@ def test_the_texts_say_all_that_is_needed(variant, updates):
     shown = [turn_message(kind, *pair).splitlines() for pair in zip(steps, setting.lines(variant, 3), strict=True)]
     assert any(line.startswith(OTHER) for lines in shown for line in lines)
     mine = [[line for line in lines if not line.startswith(OTHER)] for lines in shown]
-    assert list(READERS[kind.name](instructions(variant, setting), mine)) == truth
+    opening = instructions(variant, setting)
+    assert list(READERS[kind.name](opening, mine)) == truth
+    # the example is read in the same way, and has as many updates in a message
+    example = re.findall(r"^Message: (.*?)\nYou: \[\w+: (\d+)\]", opening, re.MULTILINE | re.DOTALL)
+    messages = [text.splitlines() for text, _ in example]
+    assert [str(answer) for answer in READERS[kind.name](opening, messages)] == [answer for _, answer in example]
+    n_lines = len(turn_message(kind, steps[0]).splitlines())
+    assert {len(lines) for lines in messages} == {n_lines}
 
 
 @pytest.mark.parametrize("variant", READERS)

@@ -118,13 +118,13 @@ class _Http(ModelAPI):
         return f"{self.initial_api_key}:{self.model_name}"
 
     def should_retry(self, ex: BaseException) -> RetryDecision:
-        """Whether the failure may pass: too many requests, the server's own errors, a line that dropped."""
+        """Whether the failure may pass: too many requests, the server's own errors, a line that dropped, a body that cannot be unpacked."""
         if isinstance(ex, ServerError):
             if ex.status_code == 429:
                 return RetryDecision.rate_limit(ex.retry_after)
             if ex.status_code == 408 or ex.status_code >= 500:
                 return RetryDecision.transient(ex.retry_after)
-        elif isinstance(ex, httpx.TransportError):
+        elif isinstance(ex, (httpx.TransportError, httpx.DecodingError)):
             return RetryDecision.transient()
         return RetryDecision.no()
 

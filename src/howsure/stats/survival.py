@@ -19,13 +19,18 @@ from howsure.stats.proportions import score_bounds
 
 __all__ = [
     "SurvivalCurve",
+    "WeibullFit",
     "bounded_mean",
+    "extrapolated_mean",
+    "fit_weibull",
     "incidence_values",
     "kaplan_meier",
     "log_rank",
     "restricted_mean",
     "restricted_values",
 ]
+
+_LARGEST_EXPONENT = 500.0  # of a cumulative hazard; nothing survives it, and floats go beyond
 
 
 @dataclass(frozen=True)
@@ -193,6 +198,73 @@ def bounded_mean(values: ArrayLike, clusters: Any, limit: float, *, level: float
         return mean(np.clip(values, 0.0, limit), clusters, level=level, bounds=(0.0, limit)).estimate
     low, high = _score(share, share * (1 - share) / (found.se / limit) ** 2, t_quantile(level, found.df))
     return Estimate(share * limit, low * limit, high * limit, level)
+
+
+def extrapolated_mean(
+    values: ArrayLike, clusters: Any, n_events: int, limit: float, *, level: float = 0.95
+) -> Estimate:
+    r"""The mean of pseudo-values that go beyond what was observed, between 0 and ``limit``, with Wilson and Hilferty's interval.
+
+    .. math:: m \Big(1 \pm \frac{t\, se}{3 m}\Big)^{-3}
+
+    It is nearly exact for the mean of gamma distributed times; that of a long tail is as skewed. What is known under censoring depends on the
+    observed ends, not on all observations: t and the standard error have ``n_events`` − 1 degrees of freedom.
+    """
+    found = mean(values, clusters, level=level, bounds=None)
+    value = found.estimate.value
+    if value is None or found.df is None or not found.se or not 0 < value < limit or n_events < 2:
+        return bounded_mean(values, clusters, limit, level=level)
+    df = min(found.df, n_events - 1)
+    se = found.se * np.sqrt((df + 1) / df * found.df / (found.df + 1))
+    part = t_quantile(level, df) * se / (3 * value)
+    high = value * (1 - part) ** -3 if part < 1 else limit
+    return Estimate(value, value * (1 + part) ** -3, min(high, limit), level)
+
+
+@dataclass(frozen=True)
+class WeibullFit:
+    r"""A hazard that is a power of the time: :math:`S(t) = e^{-\Lambda(t)}`, :math:`\Lambda(t) = e^a (t / u)^k`.
+
+    ``log_scale`` is a and ``log_shape`` log k: 0 is a constant hazard, below it falls, above it rises. ``unit`` is u. ``information`` is that of (a, log k).
+    """
+
+    log_scale: float
+    log_shape: float
+    unit: float
+    information: Floats
+
+    def cumulative(self, times: ArrayLike) -> tuple[Floats, Floats]:
+        """Λ at times from 0, and its derivatives by (a, log k) in two columns."""
+        times = np.asarray(times, dtype=np.float64) / self.unit
+        logs = np.log(times, out=np.zeros(len(times)), where=times > 0)
+        shape = np.exp(self.log_shape)
+        total = np.where(times > 0, np.exp(np.minimum(self.log_scale + shape * logs, _LARGEST_EXPONENT)), 0.0)
+        return total, np.stack([total, shape * logs * total], axis=1)
+
+
+def fit_weibull(at_risk: ArrayLike, events: ArrayLike) -> WeibullFit:
+    r"""The Weibull hazard of events in the periods 1, 2, …, each a binomial with the chance :math:`1 - e^{\Lambda(t-1) - \Lambda(t)}`.
+
+    Maximum likelihood by Fisher's scoring, with a normal prior of mean 0 and standard deviation 1 on log k: a few events that happen to lie close together would
+    otherwise give any shape. There must be an event.
+    """
+    at_risk, events = np.asarray(at_risk, dtype=np.float64), np.asarray(events, dtype=np.float64)
+    if not events.sum() > 0:
+        raise InputError("events: none. A hazard needs at least one.")
+    periods = np.arange(len(at_risk) + 1)
+    found = WeibullFit(0.0, 0.0, float(at_risk.sum() / events.sum()), np.eye(2))
+    for _ in range(100):
+        total, slopes = found.cumulative(periods)
+        growth, slope = np.clip(np.diff(total), 1e-12, _LARGEST_EXPONENT), np.diff(slopes, axis=0)
+        odds = 1 / np.expm1(growth)
+        score = slope.T @ (events * (1 + odds) - at_risk) - [0.0, found.log_shape]
+        information = slope.T @ (slope * (at_risk * odds)[:, None]) + np.diag([0.0, 1.0])
+        step = np.linalg.solve(information, score)
+        step /= max(1.0, np.abs(step).max())  # far from the maximum a whole step may leave the range of floats
+        found = WeibullFit(found.log_scale + step[0], found.log_shape + step[1], found.unit, information)
+        if np.abs(step).max() < 1e-9:
+            break
+    return found
 
 
 def log_rank(*groups: tuple[ArrayLike, ArrayLike]) -> TestResult:

@@ -352,7 +352,7 @@ def _notes(row: TrackRow) -> list[str]:
         notes.append(f"{name}: {row.average.reason}.")
     elif row.rests_on_assumption:
         notes.append(
-            f"{name}: {row.average.reason}. If the hazard changes, the interval is too narrow: read restricted_mean."
+            f"{name}: {row.average.reason}. If the hazard changes in another way there, the interval is too narrow: read restricted_mean."
         )
     written = row.usage.written_each_turn
     if row.solver == DIRECT and row.usage.reasoning_tokens:

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from howsure.estimates import Estimate
 from howsure.stats.proportions import wilson
-from howsure.stats.survival import SurvivalCurve, bounded_mean, incidence_values, kaplan_meier, restricted_values
+from howsure.stats.survival import (
+    SurvivalCurve,
+    bounded_mean,
+    extrapolated_mean,
+    fit_weibull,
+    incidence_values,
+    kaplan_meier,
+    restricted_values,
+)
 from howsure.track.game.endings import Ending
 
 __all__ = [
@@ -35,8 +43,8 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 _STRETCHES = (1, 6, 11, 21, 51, 101, 201)  # first turns; the risk changes most at the start
 _FEWEST = 5  # games that answered a turn; a curve of fewer is mostly chance
-_TAIL_ERRORS = 10  # that the hazard of the last turns is taken from, where there are so many
 _MOST_ASSUMED = 0.05  # of an average may come from an assumed hazard before it is said
+_EXTRAPOLATED = "extrapolated (Weibull) beyond"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,30 +111,35 @@ class GameEnds:
         """Pseudo-values of correct answers up to a limit (`howsure.stats.survival.restricted_values`)."""
         return restricted_values(self.times, self.is_error, limit)
 
+    def values_at_most(self, turn: int) -> Floats:
+        """Those over the whole length, if every game that lasts to a turn went on to the end."""
+        return restricted_values(self.times, self.is_error, turn, tail=float(self.length - turn))
+
     def extended_values(self, transform: Callable[[Floats], Floats] = lambda turns: turns) -> Floats:
-        r"""Pseudo-values of g(correct answers) over the whole length: the survival curve as far as it reaches, then a constant hazard.
+        r"""Pseudo-values of g(correct answers) over the whole length: the survival curve as far as it reaches, then a Weibull hazard.
 
-        .. math:: \hat\theta = \hat\theta_\tau + S(\tau) \sum_{j=1}^{L-\tau} (1-\lambda)^j \big(g(\tau+j) - g(\tau+j-1)\big)
+        .. math:: \hat\theta = \hat\theta_\tau + S(\tau) \sum_{j=1}^{L-\tau} e^{\Lambda(\tau) - \Lambda(\tau+j)} \big(g(\tau+j) - g(\tau+j-1)\big)
 
-        λ is errors over turns, from the turn that half of the games answered on (or earlier, until there are ten errors). Where no game was interrupted,
-        the values are those of the games themselves.
+        Λ is fitted to the errors in all turns (`howsure.stats.survival.fit_weibull`), so that the hazard may fall or rise. Where no game was interrupted, the values are
+        those of the games themselves.
         """
         reach, g = self.reach, transform
-        if reach == self.length:
-            return restricted_values(self.times, self.is_error, reach, g)
         at_risk, errors = self.table()
-        first = min(int(np.argmax(at_risk <= self.n / 2)), reach - 1)
-        while first and errors[first:].sum() < _TAIL_ERRORS:
-            first -= 1
-        n_turns = int(at_risk[first:].sum())
-        hazard = float(errors[first:].sum() / n_turns)
-        ahead = np.arange(1, self.length - reach + 1)
+        if reach == self.length or not errors.any():
+            return restricted_values(self.times, self.is_error, reach, g)
+        fit = fit_weibull(at_risk, errors)
+        total, slopes = fit.cumulative(np.arange(self.length + 1))
         gained = np.diff(g(np.arange(reach, self.length + 1, dtype=np.float64)))
-        tail = float(((1 - hazard) ** ahead * gained).sum())
-        slope = -float((ahead * (1 - hazard) ** (ahead - 1) * gained).sum())
-        own = (self.is_error & (self.turns >= first)) - hazard * np.maximum(self.answered - first, 0)
-        values = restricted_values(self.times, self.is_error, reach, g, tail=tail)
-        return values + self.n * self.share_at(reach) * slope * own / n_turns
+        later = np.exp(total[reach] - total[reach + 1 :]) * gained
+        gradient = later @ (slopes[reach] - slopes[reach + 1 :])
+        # each game's part in the score of the fit: the turns that were right, and the error
+        own = -slopes[self.turns]
+        last = self.turns[self.is_error]
+        growth = np.clip(total[last + 1] - total[last], 1e-12, None)
+        own[self.is_error] += (slopes[last + 1] - slopes[last]) / np.expm1(growth)[:, None]
+        values = restricted_values(self.times, self.is_error, reach, g, tail=float(later.sum()))
+        moved = (own - own.mean(axis=0)) @ np.linalg.solve(fit.information, gradient)
+        return np.asarray(values + self.n * self.share_at(reach) * moved)
 
 
 @dataclass(frozen=True)
@@ -182,8 +195,8 @@ def survival_of(ends: GameEnds, *, level: float = 0.95) -> Survival:
 def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate, tuple[float, float] | None]:
     """Correct answers on average, and what the average is at least and at most where games were interrupted or ended without an answer.
 
-    interrupted games are censored. Where the curve then ends early, a constant hazard continues it, if it has fallen to one half by then; where that
-    adds more than 5 % to the average, ``reason`` says so, since an interval under a hazard that falls covers less than its level:
+    Interrupted games are censored. Where the curve then ends early, a Weibull hazard continues it, if it has fallen to one half by then; where that
+    adds more than 5 % to the average, ``reason`` says so, since the interval covers less than its level under a hazard of another form:
     read the restricted mean then. If not, or
     where games reached a limit of context or tokens, the average is not identified: its state is ``above_range``, its value and the
     interval's low end are those of the least it can be, the high end that of the most. The least: a game that reached a limit would have erred in the next turn,
@@ -196,7 +209,7 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
         reason = f"all {len(games):,} games were interrupted in the first turn" if len(games) else "no game was played"
         return Estimate.without("too_few", reason, level=level), None
     low = mean_turns(least, least.values(least.reach), least.reach, level)
-    high = mean_turns(most, most.values(most.length), most.length, level)
+    high = mean_turns(most, most.values_at_most(ends.reach), most.length, level)
     assert low.value is not None
     assert high.value is not None
     n_limits = int((games["ended_by"] == "limit").sum())
@@ -209,20 +222,25 @@ def average_turns(games: pl.DataFrame, *, level: float = 0.95) -> tuple[Estimate
         reason = f"{why}: the average is between {low.value:.4g} and {high.value:.4g}"
         average = Estimate(low.value, low.low, high.high, level, "above_range", reason)
     else:
-        average = mean_turns(ends, ends.extended_values(), ends.length, level)
-        assumed = float((ends.extended_values() - ends.values(ends.reach)).mean())
+        values = ends.extended_values()
+        assumed = float((values - ends.values(ends.reach)).mean())
+        average = (
+            extrapolated_mean(values, ends.seeds, int(ends.is_error.sum()), ends.length, level=level)
+            if assumed > 0
+            else mean_turns(ends, values, ends.length, level)
+        )
         if average.value and assumed > _MOST_ASSUMED * average.value:
-            reason = f"{assumed:.3g} of {average.value:.4g} turns on average are beyond turn {ends.reach}, where a constant hazard is assumed"
+            reason = f"{assumed:.3g} of {average.value:.4g} turns on average are {_EXTRAPOLATED} turn {ends.reach}"
             average = replace(average, reason="; ".join(text for text in (average.reason, reason) if text))
     upper = GameEnds.of(games, limit="complete", no_answer="interrupted")
-    bounds = low.value, float(upper.values(upper.length).mean()) if upper.n else float(upper.length)
+    bounds = low.value, float(upper.values_at_most(ends.reach).mean()) if upper.n else float(upper.length)
     is_point = bounds[1] - bounds[0] < 1e-9 * ends.length
     return average, None if is_point else bounds
 
 
 def needs_assumption(average: Estimate) -> bool:
     """Whether an average of `average_turns` is not identified, or more than a small part of it is beyond the turns that were observed."""
-    return average.state != "ok" or "constant hazard is assumed" in average.reason
+    return average.state != "ok" or _EXTRAPOLATED in average.reason
 
 
 def mean_turns(ends: GameEnds, values: Floats, limit: int, level: float) -> Estimate:

@@ -57,10 +57,10 @@ def instructions(
     ]
     task = "task" if is_numbers and not is_several else "task_of_messages"
     if setting.is_original:
-        parts = [*shown, *told(task), _worked(kind), *told("original_answer", *one_shot, *asides)]
+        parts = [*shown, *told(task), _worked(kind, setting.updates), *told("original_answer", *one_shot, *asides)]
     else:
         answer = "answer_only" if setting.mode == "continue" else "answer"
-        parts = [*shown, *told(task, answer, *one_shot, *asides), _worked(kind)]
+        parts = [*shown, *told(task, answer, *one_shot, *asides), _worked(kind, setting.updates)]
     return "\n\n".join(parts)
 
 
@@ -117,13 +117,16 @@ def bracketed(kind: type[Statistic] | Statistic, answer: float | str) -> str:
     return f"[{kind.name}: {answer if isinstance(answer, str) else shown(answer)}]"
 
 
-def _worked(kind: type[Statistic]) -> str:
-    state, lines = kind(), []
-    for number in kind.example:
-        state.update(number)
-        word = "message" if kind.intro() or kind.question(number) else "turn"
-        shown = turn_message(kind, number)
-        lines.append(_texts()[word].format(number=shown, answer=bracketed(kind, state.answer())))
+def _worked(kind: type[Statistic], n_updates: int) -> str:
+    """The example, with as many updates in a message as the game has; where these are several, two messages."""
+    n_messages = len(kind.example) if n_updates == 1 else 2
+    updates, state, lines = iter(kind.example * n_updates), kind(), []
+    for _ in range(n_messages):
+        step = [next(updates) for _ in range(n_updates)]
+        state.take(step)
+        word = "message" if kind.intro() or kind.question(step[-1]) or n_updates > 1 else "turn"
+        told = turn_message(kind, step)
+        lines.append(_texts()[word].format(number=told, answer=bracketed(kind, state.answer())))
     return "\n".join([_texts()["example"], *lines])
 
 

@@ -167,7 +167,7 @@ class Boxes(_World):
     def intro(cls) -> str:
         """Where things are at the start."""
         start = ", ".join(f"the {thing} in box {n}" for n, thing in enumerate(_THINGS[: cls.size], 1))
-        return f"There are {cls.size} boxes. At the start each holds one thing: {start}. In each message a thing goes into another box, or two boxes exchange all that they hold."
+        return f"There are {cls.size} boxes. At the start each holds one thing: {start}. In each message a thing goes into a box, where it may be already, or two boxes exchange all that they hold."
 
 
 class Sums(_World):
