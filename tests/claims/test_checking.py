@@ -184,6 +184,24 @@ def test_the_verdict_follows_the_rule():
     assert verdict([0.4] + [0.6] * 4, [0.7] * 5).verdict == "cannot tell"
 
 
+def test_a_claim_turns_on_the_choice_that_moves_the_interval_not_on_the_one_that_tips_a_few():
+    """Most specifications leave the claim open: `b` moves every interval far, `a` moves one a little, across the threshold."""
+    two = tuple(AnalysisOption(name, "") for name in ("x", "y"))
+    choices = Choices((AnalysisChoice("a", "?", two), AnalysisChoice("b", "?", two)))
+    claim = Claim(kind="level", model="m", at_least=0.5)
+
+    def turns_on(*intervals):  # a, b = xx, xy, yx, yy
+        estimates = [Estimate((low + high) / 2, low, high) for low, high in intervals]
+        values = np.array([one.value for one in estimates])
+        fits = Fits(values, np.tile(values, (20, 1)), estimates, ["task"] * 4, is_ratio=False)
+        return assess(claim, choices, choices.specifications(10), fits, level=0.95).turns_on
+
+    assert turns_on((0.2, 0.6), (0.49, 0.69), (0.2, 0.6), (0.51, 0.71)) == "b"
+    wide, narrow = (0.45, 0.69), (0.51, 0.63)  # the same estimate
+    assert turns_on(wide, narrow, wide, narrow) == "b"
+    assert turns_on(wide, wide, narrow, narrow) == "a"
+
+
 def test_other_units_get_no_paired_interval():
     verdict = check(Claim(kind="level", model="amber-2", at_least=0.5), ATTEMPTS, n_replicates=50).verdicts[0]
     by_choice = {one.choice: one.effect for one in verdict.effects}
