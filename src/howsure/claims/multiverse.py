@@ -115,6 +115,7 @@ class Verdict:
     share_of_replicates: float | None
     n_specifications: int
     n_possible: int
+    n_replicates: int
     quantity: str
     is_ratio: bool
     choices: Choices
@@ -179,6 +180,7 @@ def assess(
         share_of_replicates=_mean(holds),
         n_specifications=len(rows),
         n_possible=choices.n_combinations,
+        n_replicates=len(fits.draws),
         quantity=fits.quantity,
         is_ratio=fits.is_ratio,
         choices=choices,
