@@ -10,7 +10,7 @@ import howsure
 from howsure.claims import Claim, check, read_claims
 from howsure.claims.claim_files import KINDS, ClaimFile
 from howsure.claims.multiverse import Fits, assess
-from howsure.claims.sections import estimate_text
+from howsure.claims.sections import estimate_text, summary_lines
 from howsure.claims.simulator import CAUSES, claim_errors, simulate_runs
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
@@ -48,6 +48,17 @@ def test_january_limits_and_human_times_move_the_horizon_most(found):
     assert any(
         "human times" in one.what and one.value == pytest.approx(43.3158 / 30, rel=1e-4) for one in verdict.tipping
     )
+
+
+def test_january_the_summary_tells_what_moves_the_horizon_in_minutes(found):
+    lines = summary_lines(found.verdicts[0], 0.95)
+    (moves,) = [line for line in lines if line.startswith("What moves the estimate most: limits, ")]
+    assert "1.6 h with drop" in moves or "1.8 h with censored" in moves
+    assert "instead of 43 min with scored" in moves
+    assert "human_times, 68 min with measured" in moves
+    front = found.sections()[1]
+    assert front.caveat.startswith("The estimate depends most on limits, ")
+    assert "e-" not in " ".join(lines)
 
 
 def test_january_the_second_claim_is_open_where_its_interval_includes_one(found):
