@@ -59,6 +59,9 @@ def test_january_the_summary_tells_what_moves_the_horizon_in_minutes(found):
     front = found.sections()[1]
     assert front.caveat.startswith("The estimate depends most on limits, ")
     assert "e-" not in " ".join(lines)
+    assert front.unknown[0].startswith("The default analysis leaves it open")
+    drawn = found.charts()["specification_curve_1"]
+    assert "of the intervals go on beyond the chart" in str(drawn.to_dict())
 
 
 def test_january_the_second_claim_is_open_where_its_interval_includes_one(found):

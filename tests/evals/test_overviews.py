@@ -48,6 +48,7 @@ def test_an_open_claim_says_how_many_items_would_decide_it(attempts):
     assert {claim.a, claim.b} == {"middle", "twin"}
     assert claim.items_needed.value > claim.n_items
     assert f"{claim.items_needed.value:,.0f} items" in claim.to_decide
+    assert claim.sentence.startswith(f"Whether {claim.a} is better than {claim.b}: ")
     assert claim.to_decide in overview(attempts, cluster="family").next_step
 
 

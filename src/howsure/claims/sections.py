@@ -126,7 +126,7 @@ def _moves(verdict: Verdict) -> list[tuple[str, str]]:
     """The three choices that move the estimate most: the estimate with another option, all else at its default; and the effect over all other choices."""
     default = {choice.name: choice.default for choice in verdict.choices.choices}
     found = {frozenset(one.options.items()): one.estimate for one in verdict.specifications}
-    told = []
+    parts = []
     for one in verdict.moved_most:
         if one.effect.value is None or _is_nothing(verdict, one.effect):
             continue
@@ -134,8 +134,8 @@ def _moves(verdict: Verdict) -> list[tuple[str, str]]:
         value = None if alone is None else alone.value
         now = "no number" if value is None else number_text(verdict, value)
         text = f"{one.choice}, {now} with {one.option} instead of {number_text(verdict, verdict.default.value)} with {default[one.choice]}"
-        told.append((text, f"over all other choices {effect_text(verdict, one.effect)}"))
-    return told[:3]
+        parts.append((text, f"over all other choices {effect_text(verdict, one.effect)}"))
+    return parts[:3]
 
 
 def _is_nothing(verdict: Verdict, effect: Estimate) -> bool:
@@ -183,6 +183,8 @@ def _with_front(section: Section, verdict: Verdict, level: float) -> Section:
     moved = _moves(verdict)[:1]
     tipping = verdict.tipping[0].sentence if verdict.tipping else ""
     is_open = verdict.verdict == "cannot tell"
+    told = told.removeprefix("Cannot tell: ")  # the page calls it not decided
+    told = told[:1].upper() + told[1:]
     return replace(
         section,
         found=[] if is_open else [told],

@@ -71,7 +71,7 @@ class AutomaticClaim:
         evidence = f"{self.difference}, {stated('p', self.p_adjusted or 0.0)}"
         if self.verdict == "supported":
             return f"{self.a} is better than {self.b}{where}: {evidence}."
-        return f"{self.a} or {self.b}{where}: {evidence}."
+        return f"Whether {self.a} is better than {self.b}{where}: {evidence}."
 
     @property
     def to_decide(self) -> str:
