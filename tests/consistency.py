@@ -106,7 +106,7 @@ def _tests(table):
 
 
 def _wrong_test(text, tests, *, is_known):
-    said = re.search(r"Difference: p ([=<]) ([\d.]+\d)", text)
+    said = re.search(r"Test: p ([=<]) ([\d.]+\d)", text)
     pair = (
         HIGHEST.match(text) if is_known else re.search(r"whether (?P<best>\S+) is higher than (?P<second>\S+)\.", text)
     )

@@ -10,7 +10,7 @@ import howsure
 from howsure.claims import Claim, certificate, check, plan, verify
 from howsure.claims.certificates import _digest, plan_differences
 from howsure.claims.claim_files import ClaimFile, read_claims
-from howsure.errors import InputError
+from howsure.errors import InputError, OptionError
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "examples/claims/runs.csv"
@@ -62,7 +62,7 @@ def test_a_changed_option_and_version_are_named(made, runs, tmp_path):
     edited["results"][0]["verdict"] = "does not hold"
     told = problems(verify(edited, runs))
     assert "results" in told["certificate"]
-    assert "verdict: does not hold in the certificate, holds in all now" in told["results"]
+    assert "verdict (does not hold in the certificate, holds in all now)" in told["results"]
 
 
 def test_the_claims_file_is_compared(made, runs):
@@ -128,6 +128,53 @@ def test_parts_that_follow_from_the_data_are_compared_even_if_their_digests_were
         edited["digests"][part] = _digest(edited[part])
         told = problems(verify(edited, runs))
         assert list(told) == ["options" if part != "data" else "data"], part
+
+
+def test_what_a_forger_adds_is_found_even_if_the_digests_were_made_anew(made, runs):
+    for part, change, told in (
+        ("endorsement", lambda one: one.update(endorsement="approved"), "endorsement is no part of a certificate"),
+        ("results", lambda one: one["results"][0].update(note="approved"), "note is no part of a result"),
+        (
+            "reporting",
+            lambda one: one["reporting"]["STREAM"]["filled"].update({"number of items": "6,000 tasks"}),
+            "STREAM, number of items: the data say 60 tasks, 720 rows",
+        ),
+    ):
+        edited = json.loads(json.dumps(made))
+        change(edited)
+        edited["digests"][part] = _digest(edited[part])
+        assert told in "; ".join(problems(verify(edited, runs)).values())
+
+
+def test_the_evaluators_answers_fill_what_the_data_do_not(runs):
+    given = {"elicitation": "best of two prompts", "number of items": "many"}
+    made = certificate(check(FEW, runs, n_replicates=30), runs, report=given)
+    filled = made["reporting"]["STREAM"]["filled"]
+    assert filled["elicitation"] == "best of two prompts"
+    assert filled["number of items"] == "60 tasks, 720 rows"
+    assert problems(verify(made, runs)) == {}
+
+
+def test_numbers_that_are_none_and_settings_without_end_are_refused_in_one_line(made, runs, tmp_path):
+    (tmp_path / "c.json").write_text(json.dumps(made | {"settings": made["settings"] | {"level": float("nan")}}))
+    with pytest.raises(InputError, match="is not JSON"):
+        verify(tmp_path / "c.json", runs)
+    for settings in ({"n_replicates": True}, {"seed": -1}):
+        with pytest.raises(InputError, match="damaged"):
+            verify(made | {"settings": made["settings"] | settings}, runs)
+    with pytest.raises(OptionError, match="Choose fewer replicates"):
+        verify(made | {"settings": made["settings"] | {"n_replicates": 10**12}}, runs)
+
+
+def test_the_number_of_replicates_is_the_one_that_was_made():
+    scores = ROOT / "examples/stitch/scores.csv"
+    names = howsure.Scores.of(scores).frame["model"].unique().sort().to_list()
+    file = [{"kind": "scale", "model": names[0], "than": names[1]}]
+    found = check(file, scores, n_replicates=500, most=1)
+    assert (
+        "100 replicates"
+        in certificate(found, scores)["reporting"]["STREAM"]["filled"]["uncertainty and number of runs"]
+    )
 
 
 @pytest.mark.parametrize("part", ["settings", "claims", "data", "choices", "results", "plan", "digests", "certificate"])

@@ -10,7 +10,7 @@ import howsure
 from howsure.claims import Claim, check, read_claims
 from howsure.claims.claim_files import KINDS, ClaimFile
 from howsure.claims.multiverse import Fits, assess
-from howsure.claims.sections import estimate_text
+from howsure.claims.sections import estimate_text, summary_lines
 from howsure.claims.simulator import CAUSES, claim_errors, simulate_runs
 from howsure.errors import InputError, OptionError
 from howsure.estimates import Estimate
@@ -48,6 +48,20 @@ def test_january_limits_and_human_times_move_the_horizon_most(found):
     assert any(
         "human times" in one.what and one.value == pytest.approx(43.3158 / 30, rel=1e-4) for one in verdict.tipping
     )
+
+
+def test_january_the_summary_tells_what_moves_the_horizon_in_minutes(found):
+    lines = summary_lines(found.verdicts[0], 0.95)
+    (moves,) = [line for line in lines if line.startswith("What moves the estimate most: limits, ")]
+    assert "1.6 h with drop" in moves or "1.8 h with censored" in moves
+    assert "instead of 43 min with scored" in moves
+    assert "human_times, 68 min with measured" in moves
+    front = found.sections()[1]
+    assert front.caveat.startswith("The estimate depends most on limits, ")
+    assert "e-" not in " ".join(lines)
+    assert front.unknown[0].startswith("The default analysis leaves it open")
+    drawn = found.charts()["specification_curve_1"]
+    assert "of the intervals go on beyond the chart" in str(drawn.to_dict())
 
 
 def test_january_the_second_claim_is_open_where_its_interval_includes_one(found):
@@ -182,6 +196,24 @@ def test_the_verdict_follows_the_rule():
     assert verdict([0.6, 0.6, 0.6, 0.4, 0.4], [0.7] * 5).verdict == "cannot tell"
     assert verdict([0.1] + [0.6] * 4, [0.2] + [0.7] * 4).verdict == "does not hold"
     assert verdict([0.4] + [0.6] * 4, [0.7] * 5).verdict == "cannot tell"
+
+
+def test_a_claim_turns_on_the_choice_that_moves_the_interval_not_on_the_one_that_tips_a_few():
+    """Most specifications leave the claim open: `b` moves every interval far, `a` moves one a little, across the threshold."""
+    two = tuple(AnalysisOption(name, "") for name in ("x", "y"))
+    choices = Choices((AnalysisChoice("a", "?", two), AnalysisChoice("b", "?", two)))
+    claim = Claim(kind="level", model="m", at_least=0.5)
+
+    def turns_on(*intervals):  # a, b = xx, xy, yx, yy
+        estimates = [Estimate((low + high) / 2, low, high) for low, high in intervals]
+        values = np.array([one.value for one in estimates])
+        fits = Fits(values, np.tile(values, (20, 1)), estimates, ["task"] * 4, is_ratio=False)
+        return assess(claim, choices, choices.specifications(10), fits, level=0.95).turns_on
+
+    assert turns_on((0.2, 0.6), (0.49, 0.69), (0.2, 0.6), (0.51, 0.71)) == "b"
+    wide, narrow = (0.45, 0.69), (0.51, 0.63)  # the same estimate
+    assert turns_on(wide, narrow, wide, narrow) == "b"
+    assert turns_on(wide, wide, narrow, narrow) == "a"
 
 
 def test_other_units_get_no_paired_interval():

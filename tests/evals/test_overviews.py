@@ -48,6 +48,7 @@ def test_an_open_claim_says_how_many_items_would_decide_it(attempts):
     assert {claim.a, claim.b} == {"middle", "twin"}
     assert claim.items_needed.value > claim.n_items
     assert f"{claim.items_needed.value:,.0f} items" in claim.to_decide
+    assert claim.sentence.startswith(f"Whether {claim.a} is better than {claim.b}: ")
     assert claim.to_decide in overview(attempts, cluster="family").next_step
 
 
@@ -244,3 +245,18 @@ def test_people_and_baselines_are_not_counted_as_models():
     found = overview(pl.DataFrame(rows))
     assert found.holdings.startswith("1 model (m), 1 human subject (Ann), 1 baseline (guess), 4 items")
     assert dict(found.tables["contents"].select("subject", "kind").iter_rows()) == {"m": "model", "Ann": "human", "guess": "baseline"}  # fmt: skip
+
+
+def test_logs_without_anything_to_compare_still_have_an_overview():
+    """Two models on two evals: the means are told on the front page, and why there is no claim."""
+    rows = [("a", "maths", f"t{i}", i % 2) for i in range(6)] + [("b", "law", f"u{i}", 1) for i in range(6)]
+    attempts = Attempts(pl.DataFrame(rows, schema=["subject", "domain", "task", "score"], orient="row"))
+    result = overview(attempts)
+    assert (result.claims, kinds(result)) == ((), ["nothing to compare", *kinds(result)[1:]])
+    assert [line.split(":")[0] for line in result.mean_lines] == ["a on maths", "b on law"]
+    front = result.sections()[0]
+    assert (front.found, front.verdict) == (result.mean_lines, "Mean")
+    assert "two models" in result.next_step
+    one = overview(Attempts(attempts.frame.head(1)))
+    assert "1 attempt (1 per" in one.holdings
+    assert "no interval: " in one.mean_lines[0]

@@ -70,10 +70,10 @@ def verdict(shown, said):
         a_report(
             [HOLM],
             found=[
-                "Turns: a has the highest estimate, 9 [8, 10], followed by b with 7 [6, 8]. Difference: p = 0.030, corrected."
+                "Turns: a has the highest estimate, 9 [8, 10], followed by b with 7 [6, 8]. Test: p = 0.030, corrected."
             ],
         ),
-        a_report([HOLM], unknown=["Turns: whether a is higher than b. Difference: p < 0.001, corrected."]),
+        a_report([HOLM], unknown=["Turns: whether a is higher than b. Test: p < 0.001, corrected."]),
         a_report(
             [verdict("0.14 [0.00, 0.28]", "inconclusive")],
             unknown=["Study: whether the criterion on domain pattern is met; so."],

@@ -40,13 +40,16 @@ def test_without_a_test_the_order_is_only_described():
 def test_a_test_of_the_difference_decides_too():
     rows = [("a", WIDE), ("b", WIDER)]
     sure, unsure = (with_lead(Section("Any", []), "Score", rows, p_value=lambda a, b, p=p: p) for p in (0.0321, 0.0601))
-    assert sure.found[0].endswith(
-        "0.60 [0.40, 0.80]. Difference: p = 0.032 after Holm correction for all pairs; its own interval is in the table of differences."
-    )
+    assert sure.found[0].endswith("0.60 [0.40, 0.80]. Test: p = 0.032, Holm-corrected for all pairs.")
     assert sure.unknown == []
-    assert unsure.unknown == [
-        "Score: whether a is higher than b. Difference: p = 0.060 after Holm correction for all pairs; its own interval is in the table of differences."
-    ]
+    assert unsure.unknown == ["Score: whether a is higher than b. Test: p = 0.060, Holm-corrected for all pairs."]
+
+
+def test_the_front_page_says_by_how_much():
+    rows = [("b", WIDER), ("a", WIDE)]
+    ahead = lambda a, b: f"Difference: {a} minus {b}"  # noqa: E731
+    (found,) = with_lead(Section("Any", []), "Score", rows, p_greater=lambda a, b: 0.6, advantage=ahead).found
+    assert found.endswith("followed by b with 0.60 [0.40, 0.80]. Difference: a minus b.")
 
 
 def test_nobody_is_highest_where_everybody_is_above_the_range():

@@ -131,10 +131,11 @@ def certificate(
     planned : mapping, optional
         What `plan` returned before the data were seen; it is compared with what was done.
     report : mapping, optional
-        Answers to the fields of reporting standards that data do not show, by their key (see `REPORTING`).
+        The evaluator's answers to fields of reporting standards that the data do not fill, by the names of `REPORTING`.
     """
     held = ClaimData.of(data, found.file)
     settings = {**found.provenance.settings, "seed": found.provenance.seed}
+    data_part = _data_part(held, found.file)
     made = plain(
         {
             "certificate": _FORM,
@@ -145,11 +146,11 @@ def certificate(
             "settings": settings,
             "claims": found.file.as_dict(),
             "plan": _plan_part(planned, found.file, settings, held),
-            "data": _data_part(held, found.file),
+            "data": data_part,
             "choices": [v.choices.table().to_dicts() for v in found.verdicts],
             "specifications": [[list(one.options.values()) for one in v.specifications] for v in found.verdicts],
             "results": [_result(v) for v in found.verdicts],
-            "reporting": _reporting(found, held, report or {}),
+            "reporting": _reporting(found, held, data_part["digest"], report or {}),
             "notes": list(found.provenance.notes),
         }
     )
@@ -159,7 +160,7 @@ def certificate(
 def read_certificate(path: Path) -> dict[str, Any]:
     """A certificate, or a plan, from its file."""
     try:
-        content = json.loads(read_bytes(path))
+        content = json.loads(read_bytes(path), parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise InputError(f"{path}: is not JSON. Name a file that `howsure claims` wrote.") from None
     if not isinstance(content, dict) or not (
@@ -167,6 +168,10 @@ def read_certificate(path: Path) -> dict[str, Any]:
     ):
         raise InputError(f"{path}: is neither a certificate nor a plan. Name a file that `howsure claims` wrote.")
     return content
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(text)
 
 
 def verify(
@@ -181,7 +186,7 @@ def verify(
     """Whether a certificate's data, plan, options, version and results are found again.
 
     Everything that follows from the data is recomputed. Numbers agree if they differ by less than a relative 1e-9 (they are the same bits on the same kind of CPU).
-    Command, date, machine, notes and answers to reporting standards are compared with their digests alone, which stand in the same file.
+    Command, date, machine, notes, and answers to reporting standards that data do not show are compared with their digests alone, which stand in the same file.
 
     Parameters
     ----------
@@ -205,69 +210,35 @@ def verify(
     if not _is_sound(content, len(file.claims)):
         raise InputError("The certificate is damaged: parts are missing or not of their kind. Ask for another copy.")
     held = ClaimData.of(data, file)
-    rows: list[tuple[str, bool, str]] = []
-
-    def add(what: str, problems: Sequence[str]) -> None:
-        rows.append((what, not problems, "; ".join(problems)))
-
-    names = dict.fromkeys([*content, *content["digests"]])
-    edited = [
-        name for name in names if name != "digests" and _digest(content.get(name)) != content["digests"].get(name)
-    ]
-    add("certificate", [f"{name} was changed after it was written" for name in edited])
-    version = content.get("version")
-    add("version", [] if version == __version__ else [f"written by {version}, this is {__version__}"])
-    add("data", _data_differences(content["data"], _data_part(held, file)))
-    if claims is not None:
-        now, then = read_claims(claims).as_dict(), file.as_dict()
-        told = [f"{one} is only in the {where}" for key in ("claims", "choices") for where, a, b in (("file", now, then), ("certificate", then, now)) for one in a[key] if one not in b[key]]  # fmt: skip
-        add("claims file", told)
     settings, plan_then = content["settings"], content["plan"]
-    plan_now = _plan_part(plan_then if "plan" in plan_then else None, file, settings, held)
-    told = []
-    if bool(plan_then.get("is_planned")) != plan_now["is_planned"]:
-        kept = {True: "kept", False: "not kept"}
-        says, shows = kept[bool(plan_then.get("is_planned"))], kept[plan_now["is_planned"]]
-        told.append(f"it is said to be {says}, and is {shows} ({'; '.join(plan_now['why_not']) or 'nothing differs'})")
-    if planned is not None:
-        published = read_certificate(Path(planned)) if isinstance(planned, str | Path) else planned
-        if published.get("hash") != plan_then.get("hash"):
-            told.append(
-                f"the plan of the certificate is {plan_then.get('hash')}, the one given {published.get('hash')}"
-            )
-    add("plan", told)
     again = check(
         file, held, n_replicates=settings["n_replicates"], most=settings["most"], level=settings["level"], seed=settings["seed"],
         scheduler=scheduler, progress=progress,
     )  # fmt: skip
-    problems = []
-    for place, verdict in enumerate(again.verdicts):
-        listed_then = {(row["choice"], row["option"]) for row in content["choices"][place]}
-        now_there = {(row["choice"], row["option"]) for row in verdict.choices.table().to_dicts()}
-        problems += [
-            f"option {c}={o} is in the certificate and not computed now" for c, o in sorted(listed_then - now_there)
-        ]
-        problems += [
-            f"option {c}={o} is computed now and not in the certificate" for c, o in sorted(now_there - listed_then)
-        ]
-        rows_now = plain(verdict.choices.table().to_dicts())
-        problems += [
-            f"option {then['choice']}={then['option']} has another question, reason or default"
-            for then, now_row in zip(content["choices"][place], rows_now, strict=False)
-            if (then["choice"], then["option"]) == (now_row["choice"], now_row["option"]) and then != now_row
-        ]
-        listed = [list(one.options.values()) for one in verdict.specifications]
-        if listed != content["specifications"][place] and not problems:
-            problems.append("the list of specifications differs")
-    add("options", list(dict.fromkeys(problems)))
-    told = [
-        text
-        for then, v in zip(content["results"], again.verdicts, strict=True)
-        for text in _result_differences(then, plain(_result(v)))
-    ]
-    add("results", told)
+    now = certificate(again, held, planned=plan_then if "plan" in plan_then else None)
+    digests, version = content["digests"], content.get("version")
+    odd = [f"{name} is no part of a certificate" for name in content if name not in now]
+    edited = [
+        f"{name} was changed after it was written" for name in now if name != "digests" and _digest(content.get(name)) != digests.get(name)
+    ]  # fmt: skip
+    compared = {
+        "certificate": [*odd, *edited],
+        "version": [] if version == __version__ else [f"written by {version}, this is {__version__}"],
+        "data": _data_differences(content["data"], now["data"]),
+        "claims file": [] if claims is None else _claim_differences(file, read_claims(claims)),
+        "plan": _plan_told(plan_then, now["plan"], planned),
+        "options": _option_differences(content, now),
+        "results": [
+            text
+            for then, now_one in zip(content["results"], now["results"], strict=True)
+            for text in _result_differences(then, now_one)
+        ],
+        "reporting": _reporting_differences(content["reporting"], now["reporting"]),
+    }
+    if claims is None:
+        del compared["claims file"]
     return Verification(
-        rows=tuple(rows),
+        rows=tuple((what, not problems, "; ".join(problems)) for what, problems in compared.items()),
         provenance=Provenance(
             {name: value for name, value in settings.items() if name != "seed"},
             held.digest,
@@ -283,12 +254,16 @@ def _is_sound(content: Mapping[str, Any], n_claims: int) -> bool:
         settings, parts = content["settings"], data_parts(content["data"])
         return (
             content["certificate"] == _FORM
-            and all(isinstance(settings[key], int) for key in ("n_replicates", "most", "seed"))
+            and all(type(settings[key]) is int for key in ("n_replicates", "most", "seed"))
+            and settings["seed"] >= 0
             and isinstance(settings["level"], float)
             and isinstance(content["plan"], Mapping)
             and isinstance(content["digests"], Mapping)
+            and all(isinstance(one["filled"], Mapping) for one in content["reporting"].values())
             and all(len(content[key]) == n_claims for key in ("choices", "specifications", "results"))
-            and all({"choice", "option"} <= set(row) for one in content["choices"] for row in one)
+            and all(
+                isinstance(row[key], str) for one in content["choices"] for row in one for key in ("choice", "option")
+            )
             and all(isinstance(one, Mapping) for one in content["results"])
             and all(isinstance(part["n_rows"], int) and isinstance(part["digest"], str) for part in parts.values())
             and all(isinstance(part["columns"], list) for part in parts.values())
@@ -336,6 +311,46 @@ def data_age(planned: Mapping[str, Any], held: ClaimData) -> str:
         return "The data have no dates, so they do not show whether the plan was written before them."
     n_before = sum(int((one < written).sum()) for one in dates)
     return f"{n_before:,} of {n:,} rows are dated before the day of the plan, {written}."
+
+
+def _claim_differences(then: ClaimFile, now: ClaimFile) -> list[str]:
+    """Claims and changes of choices that only the certificate has, or only the file."""
+    before, after = then.as_dict(), now.as_dict()
+    sides = (("file", after, before), ("certificate", before, after))
+    return [f"{one} is only in the {where}" for key in ("claims", "choices") for where, a, b in sides for one in a[key] if one not in b[key]]  # fmt: skip
+
+
+def _plan_told(
+    then: Mapping[str, Any], now: Mapping[str, Any], planned: Mapping[str, Any] | Path | str | None
+) -> list[str]:
+    """Whether the plan was kept or not as the certificate says, and is the one that was published."""
+    told = []
+    kept = {True: "kept", False: "not kept"}
+    says, shows = kept[bool(then.get("is_planned"))], kept[now["is_planned"]]
+    if says != shows:
+        told.append(f"it is said to be {says}, and is {shows} ({'; '.join(now['why_not']) or 'nothing differs'})")
+    if planned is not None:
+        published = read_certificate(Path(planned)) if isinstance(planned, str | Path) else planned
+        if published.get("hash") != then.get("hash"):
+            told.append(f"the plan of the certificate is {then.get('hash')}, the one given {published.get('hash')}")
+    return told
+
+
+def _option_differences(content: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Options that were listed or computed only once, or with another reason; and other lists of specifications."""
+    problems = []
+    for then, own in zip(content["choices"], now["choices"], strict=True):
+        before, after = ({(row["choice"], row["option"]): row for row in rows} for rows in (then, own))
+        for c, o in sorted(before.keys() | after.keys()):
+            if (c, o) not in after:
+                problems.append(f"option {c}={o} is in the certificate and not computed now")
+            elif (c, o) not in before:
+                problems.append(f"option {c}={o} is computed now and not in the certificate")
+            elif before[c, o] != after[c, o]:
+                problems.append(f"option {c}={o} has another question, reason or default")
+    if content["specifications"] != now["specifications"] and not problems:
+        problems.append("the list of specifications differs")
+    return list(dict.fromkeys(problems))
 
 
 def _data_part(held: ClaimData, file: ClaimFile) -> dict[str, Any]:
@@ -432,16 +447,26 @@ def _result(verdict: Any) -> dict[str, Any]:
 
 
 def _result_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    found = []
-    for key in now:
-        if not _is_close(then.get(key), now[key]):
-            short = key in ("verdict", "turns_on", "share_supported")
-            found.append(
-                f"{now['claim']} {key}: {then.get(key)} in the certificate, {now[key]} now"
-                if short
-                else f"{now['claim']} {key} differ"
-            )
-    return found
+    """How one claim's result differs, in one sentence."""
+    told = []
+    for key in [*now, *(key for key in then if key not in now)]:
+        name = key.replace("_", " ")
+        if key not in now:
+            told.append(f"{name} is no part of a result")
+        elif not _is_close(then.get(key), now[key]):
+            is_short = isinstance(now[key], str | float | None)
+            told.append(f"{name} ({then.get(key)} in the certificate, {now[key]} now)" if is_short else name)
+    return [f"{now['claim']} What differs: {', '.join(told)}"] if told else []
+
+
+def _reporting_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Fields of standards that the data fill, and that say something else; notes name files, and answers of the evaluator do not follow from the data."""
+    return [
+        f"{name}, {what}: the data say {text}"
+        for name, part in now.items()
+        for what, text in part["filled"].items()
+        if REPORTING[name][what] != "notes" and then.get(name, {}).get("filled", {}).get(what) != text
+    ]
 
 
 def _is_close(a: Any, b: Any) -> bool:
@@ -507,7 +532,7 @@ _VARIANCE = {
 }
 
 
-def _reporting(found: ClaimCheck, held: ClaimData, given: Mapping[str, str]) -> dict[str, Any]:
+def _reporting(found: ClaimCheck, held: ClaimData, digest: str, given: Mapping[str, str]) -> dict[str, Any]:
     """The standards' fields that the data fill, and those that are missing."""
     from howsure.claims.sections import estimate_text
 
@@ -526,13 +551,14 @@ def _reporting(found: ClaimCheck, held: ClaimData, given: Mapping[str, str]) -> 
         else 0
     )
     kinds = {v.claim.kind for v in found.verdicts}
+    n_made = " and ".join(dict.fromkeys(f"{v.n_replicates:,}" if v.n_replicates else "no" for v in found.verdicts))
     known = {
         "threshold": "; ".join(str(v.claim) for v in found.verdicts),
         "claims": "; ".join(str(v.claim) for v in found.verdicts),
         "n_items": n_items,
         "models": ", ".join(named),
         "estimate": "; ".join(f"{v.quantity}: {estimate_text(v, v.default)}" for v in found.verdicts),
-        "uncertainty": f"{found.level:.0%} intervals, {found.provenance.settings['n_replicates']:,} replicates, {n_rows:,} rows",
+        "uncertainty": f"{found.level:.0%} intervals, {n_made} replicates, {n_rows:,} rows",
         "specifications": "; ".join(
             f"{v.n_specifications:,} specifications: {', '.join(c.name for c in v.choices.choices)}"
             for v in found.verdicts
@@ -541,13 +567,13 @@ def _reporting(found: ClaimCheck, held: ClaimData, given: Mapping[str, str]) -> 
         "tipping": " ".join(one.sentence for v in found.verdicts for one in v.tipping) or None,
         "limits": f"{n_cut:,} of {len(cut):,} attempts were cut at a limit" if cut is not None and has_limit else None,
         "notes": "; ".join(found.provenance.notes) or "none",
-        "digest": found.provenance.digest,
+        "digest": f"digest of the rows {digest}",
         "estimand": "items like these (sampled), with exactly these items as an option where items were repeated",
         "variance": "; ".join(dict.fromkeys(_VARIANCE.get(v.claim.kind, "items, by cluster") for v in found.verdicts)),
     }
     standards: dict[str, Any] = {}
     for name, fields in REPORTING.items():
-        filled = {what: given.get(what) or (known.get(key) if key else None) for what, key in fields.items()}
+        filled = {what: (known.get(key) if key else None) or given.get(what) for what, key in fields.items()}
         standards[name] = {
             "filled": {what: text for what, text in filled.items() if text},
             "missing": [what for what, text in filled.items() if not text],

@@ -62,6 +62,8 @@ def draw_specifications(verdict: Verdict, level: float) -> Chart:
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("place").cast(pl.Float64))
     frame = frame.sort(pl.col("group").replace_strict(_STATUSES, range(3), default=3), "place")
     n_hidden = verdict.n_specifications - len(known)
+    drawn = frame["low"].is_in([ends[0]]) | frame["high"].is_in([ends[1]])
+    n_cut = int(drawn.sum()) if verdict.is_ratio else 0
     is_tested = all(one.estimate.low == one.estimate.high for one in known)  # a count or a share that tests gave
     return points_with_trend(
         frame,
@@ -72,6 +74,7 @@ def draw_specifications(verdict: Verdict, level: float) -> Chart:
             None if is_tested else level,
             "shares and ranks come from tests" if is_tested else _OWN,
             f"Dashed: the threshold, {verdict.claim.threshold:g}"
+            + (f"; {n_cut:,} of the intervals go on beyond the chart" if n_cut else "")
             + (f"; {n_hidden:,} without a number are not drawn" if n_hidden else ""),
         ),
         x=Field("place", "Specification", "in order of the estimate"),
@@ -105,7 +108,8 @@ def draw_effects(verdict: Verdict, level: float) -> Chart:
             "specifications",
             level if has_intervals else None,
             _COMMON if has_intervals else "there are no common replicates",
-            "Dots: median over specifications that differ in nothing else",
+            "Dots: median over specifications that differ in nothing else"
+            + (f"; intervals are drawn up to a factor of {_WIDEST:g}" if verdict.is_ratio else ""),
         ),
         label=Field("label", "Option, instead of the default"),
         value=Field(

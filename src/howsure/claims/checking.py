@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ClaimCheck", "check", "choices_of"]
 
+_MOST_NUMBERS = 200_000_000  # replicates of all specifications of a claim: 1.6 GB
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClaimCheck(Result):
@@ -201,6 +203,10 @@ def check(
     verdicts, fewer = [], list[str]()
     for claim, instrument in choices_of(file, held):
         specifications = instrument.choices.specifications(most, seed=seed)
+        if len(specifications) * min(n_replicates, instrument.most_replicates or n_replicates) > _MOST_NUMBERS:
+            raise OptionError(
+                f"{n_replicates:,} replicates of {len(specifications):,} specifications do not fit in memory. Choose fewer replicates or specifications."
+            )
         if (instrument.most_replicates or n_replicates) < n_replicates:
             fewer.append(f"{claim.label} {instrument.most_replicates:,} replicates were made, because refits are slow.")
         fits = instrument.fit(

@@ -115,6 +115,7 @@ class Verdict:
     share_of_replicates: float | None
     n_specifications: int
     n_possible: int
+    n_replicates: int
     quantity: str
     is_ratio: bool
     choices: Choices
@@ -163,7 +164,7 @@ def assess(
     effects = _effects(choices, specifications, fits, status, level)
     interactions = _interactions(choices, specifications, fits, level)
     verdict = _verdict(status)
-    turns_on = _turns_on(choices, specifications, status) if len(set(status)) > 1 else ""
+    turns_on = _turns_on(claim, choices, specifications, fits, status) if len(set(status)) > 1 else ""
     values = [one.value for one in fits.estimates if one.value is not None and one.state == "ok"]
     return Verdict(
         claim=claim,
@@ -179,6 +180,7 @@ def assess(
         share_of_replicates=_mean(holds),
         n_specifications=len(rows),
         n_possible=choices.n_combinations,
+        n_replicates=len(fits.draws),
         quantity=fits.quantity,
         is_ratio=fits.is_ratio,
         choices=choices,
@@ -247,27 +249,43 @@ def _settle(fits: Fits, verdict: str, turns_on: str, status: Sequence[str]) -> t
     return tuple(fits.settle[name] for name in wanted if name in fits.settle)
 
 
-def _turns_on(choices: Choices, specifications: Sequence[Specification], status: Sequence[str]) -> str:
-    """The choice whose options differ most in what their specifications say: 1 where the claim is supported, 0 open, −1 contradicted."""
+def _turns_on(
+    claim: Claim, choices: Choices, specifications: Sequence[Specification], fits: Fits, status: Sequence[str]
+) -> str:
+    """The choice whose options differ most in where their intervals lie, of those whose options differ in what they say.
+
+    Statuses alone are too coarse where most specifications leave the claim open: there, every choice differs by a few of them. A choice that
+    only widens the interval counts as well.
+    """
     code = {"supported": 1.0, "open": 0.0, "contradicted": -1.0}
-    spread = {}
-    for choice in choices.choices:
-        means = [
-            float(
-                np.mean(
-                    [
-                        code[state]
-                        for one, state in zip(specifications, status, strict=True)
-                        if one[choice.name] == value
-                    ]
-                    or [0.0]
-                )
-            )
-            for value in choice.values
-        ]
-        spread[choice.name] = max(means) - min(means)
-    best = max(spread, key=lambda name: spread[name], default="")
-    return best if best and spread[best] > 0 else ""
+    places = [_place(claim, one, state, fits) for one, state in zip(fits.estimates, status, strict=True)]
+
+    def spread(name: str, values: Sequence[float]) -> float:
+        by_option: dict[str, list[float]] = {}
+        for one, value in zip(specifications, values, strict=True):
+            by_option.setdefault(one[name], []).append(value)
+        means = [sum(own) / len(own) for own in by_option.values()]
+        return max(means) - min(means)
+
+    states = [code[state] for state in status]
+    spreads = {one.name: spread(one.name, places) for one in choices.choices if spread(one.name, states) > _ROUNDING}
+    return max(spreads, key=lambda name: spreads[name], default="")
+
+
+def _place(claim: Claim, estimate: Estimate, status: str, fits: Fits) -> float:
+    """Where the interval lies: 1 beyond the threshold, −1 against it; across it, how far the estimate is from the threshold, as a share of the way to the interval's end."""
+    if status != "open":
+        return 1.0 if status == "supported" else -1.0
+    is_above = estimate.value is not None and estimate.value > claim.threshold
+    end = estimate.low if is_above else estimate.high
+    if None in (estimate.value, end) or (estimate.low_state if is_above else estimate.high_state) != "ok":
+        return 0.0
+    points = np.array([estimate.value, end, claim.threshold], dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value, far, threshold = np.log2(points) if fits.is_ratio else points
+        share = abs(value - threshold) / abs(value - far)
+    share = min(float(share), 1.0) if np.isfinite(share) else 0.0
+    return share if is_above == claim.is_at_least else -share
 
 
 def _share(name: str, value: str, specifications: Sequence[Specification], status: Sequence[str], kind: str) -> float:

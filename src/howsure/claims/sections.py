@@ -32,7 +32,6 @@ __all__ = [
 NOT_PROBABILITIES = "Shares of specifications are not probabilities: they say how far the conclusion depends on choices, and the specifications are not equally plausible."
 MOST_CARDS = 6
 """Claims with a part of their own on the front page, which has two printed pages at the most."""
-_MOVES = "The result moves most with"
 _PUBLISH = (
     "Publish it with its choices: `howsure claims check --certificate` writes all that others need to find it again."
 )
@@ -114,16 +113,29 @@ def summary_lines(verdict: Verdict, level: float) -> list[str]:
     ]
     if verdict.share_of_replicates is not None:
         lines.append(f"The claim holds in {verdict.share_of_replicates:.0%} of all replicates of all specifications.")
-    moved = [one for one in verdict.moved_most if one.effect.value is not None and not _is_nothing(verdict, one.effect)]
-    if moved:
-        parts = [
-            f"{one.choice} ({one.option}: {effect_text(verdict, one.effect)}; alone {effect_text(verdict, one.alone)})"
-            for one in moved[:3]
-        ]
-        lines.append(f"{_MOVES} {', then with '.join(parts)}.")
+    moved = _moves(verdict)
+    lines += (
+        [f"What moves the estimate most: {'; '.join(f'{text} ({effect})' for text, effect in moved)}."] if moved else []
+    )
     lines += [one.sentence for one in verdict.tipping]
     lines += [f"What would settle it: {one}" for one in verdict.settle]
     return lines
+
+
+def _moves(verdict: Verdict) -> list[tuple[str, str]]:
+    """The three choices that move the estimate most: the estimate with another option, all else at its default; and the effect over all other choices."""
+    default = {choice.name: choice.default for choice in verdict.choices.choices}
+    found = {frozenset(one.options.items()): one.estimate for one in verdict.specifications}
+    parts = []
+    for one in verdict.moved_most:
+        if one.effect.value is None or _is_nothing(verdict, one.effect):
+            continue
+        alone = found.get(frozenset({**default, one.choice: one.option}.items()))
+        value = None if alone is None else alone.value
+        now = "no number" if value is None else number_text(verdict, value)
+        text = f"{one.choice}, {now} with {one.option} instead of {number_text(verdict, verdict.default.value)} with {default[one.choice]}"
+        parts.append((text, f"over all other choices {effect_text(verdict, one.effect)}"))
+    return parts[:3]
 
 
 def _is_nothing(verdict: Verdict, effect: Estimate) -> bool:
@@ -168,15 +180,17 @@ def _with_front(section: Section, verdict: Verdict, level: float) -> Section:
     """The section with what the front page says of its claim: verdict, estimate, what it depends on most, and the next step."""
     lines = summary_lines(verdict, level)
     told = " ".join(lines[:2])  # the verdict, and the estimate with its interval
-    moved = next((line for line in lines if line.startswith(_MOVES)), "")
+    moved = _moves(verdict)[:1]
     tipping = verdict.tipping[0].sentence if verdict.tipping else ""
     is_open = verdict.verdict == "cannot tell"
+    told = told.removeprefix("Cannot tell: ")  # the page calls it not decided
+    told = told[:1].upper() + told[1:]
     return replace(
         section,
         found=[] if is_open else [told],
         unknown=[told] if is_open else [],
         verdict=verdict.verdict.capitalize(),
-        caveat=moved.partition(", then with ")[0].rstrip(".") + "." if moved else tipping or NOT_PROBABILITIES,
+        caveat=f"The estimate depends most on {moved[0][0]}." if moved else tipping or NOT_PROBABILITIES,
         next_step=verdict.settle[0] if verdict.settle else _PUBLISH,
     )
 

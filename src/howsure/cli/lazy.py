@@ -45,8 +45,11 @@ def lazy_app(
             return None
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-            if for_paths and args and args[0] not in self.list_commands(ctx) and Path(args[0]).exists():
-                args = [for_paths, *args]
+            if for_paths and args and args[0] not in self.list_commands(ctx):
+                if Path(args[0]).exists():
+                    args = [for_paths, *args]
+                elif set(args[0]) & set("/\\."):
+                    ctx.fail(f"There is no file or folder '{args[0]}', and no command of that name.")
             self.commands = dict.fromkeys(self.list_commands(ctx))  # type: ignore[assignment] # suggested after a typo
             return super().resolve_command(ctx, args)
 

@@ -71,7 +71,7 @@ class AutomaticClaim:
         evidence = f"{self.difference}, {stated('p', self.p_adjusted or 0.0)}"
         if self.verdict == "supported":
             return f"{self.a} is better than {self.b}{where}: {evidence}."
-        return f"{self.a} or {self.b}{where}: {evidence}."
+        return f"Whether {self.a} is better than {self.b}{where}: {evidence}."
 
     @property
     def to_decide(self) -> str:
@@ -217,9 +217,7 @@ class LogOverview(Result):
             *(_counted(names, word) for word, names in by_kind.items() if names),
             *([_counted(evals, "eval")] if evals else []),
             f"{self.n_items:,} item{'' if self.n_items == 1 else 's'}",
-            f"{n:,} attempts ({repeats:,.0f} per item and model)"
-            if repeats >= 100
-            else f"{n:,} attempts ({repeats:.3g} per item and model)",
+            f"{n:,} attempt{'' if n == 1 else 's'} ({f'{repeats:,.0f}' if repeats >= 100 else f'{repeats:.3g}'} per item and model)",
         ]
         also = [f"Of these, {sum(row.n_errors for row in self.contents):,} ended in an error"]
         also.append(f"{sum(row.n_limited for row in self.contents):,} were cut by a limit")
@@ -228,6 +226,24 @@ class LogOverview(Result):
             if known:
                 also.append(f"{what}: {before}{sum(known):,.{2 if before else 0}f}")
         return f"{', '.join(told)}. {'; '.join(also)}."
+
+    @property
+    def mean_lines(self) -> list[str]:
+        """The mean of each model on each eval, as a sentence."""
+        told = []
+        for row in self.means.rows:
+            where = "" if row.task == ALL else f" on {row.task}"
+            is_bare = row.mean.value is not None and row.mean.low is None
+            mean = f"{row.mean.value:.3g} (no interval: {row.mean.reason or 'too few items'})" if is_bare else row.mean
+            told.append(f"{row.subject}{where}: mean {mean}.")
+        return told
+
+    @property
+    def tested(self) -> str:
+        """How many claims are supported, and what is corrected for their number."""
+        level = self.provenance.settings["level"]
+        n = len(self.claims)
+        return f"{len(self.supported):,} of {n:,} claim{'' if n == 1 else 's'}; p values are corrected for all of them (Holm, {1 - level:.0%}), intervals are not"
 
     @property
     def caveat(self) -> str:
@@ -372,13 +388,20 @@ def overview(
     means = summary(attempts, by="domain" if attempts.has("domain") else ALL, cluster=cluster, level=level)
     contents = _contents(attempts, means)
     factors, notes = varying_factors(attempts), []
-    comparison = None
+    comparison, alone = None, list[LogWarning]()
     if factors:
         options = {"cluster": cluster, "level": level, "seed": seed, "progress": progress}
-        comparison = _compared(attempts, factors, by, **options)
-        notes = list(comparison.provenance.notes[len(attempts.notes) :])
+        try:
+            comparison = _compared(attempts, factors, by, **options)
+            notes = list(comparison.provenance.notes[len(attempts.notes) :])
+        except InputError as error:  # what is in the logs is told all the same
+            if by is not None:
+                raise
+            advice = "Let two models try the same eval, or name logs that share one: howsure overview OLD NEW."
+            alone.append(LogWarning(kind="nothing to compare", text=str(error), advice=advice))
     claims = _claims(comparison, level, power)
     warnings = [
+        *alone,
         *_mixed(attempts, factors, comparison),
         *_cut(attempts, claims, factors, by, cluster=cluster, level=level, seed=seed),
         *_judged(attempts),

@@ -397,19 +397,20 @@ def overview_sections(overview: LogOverview) -> list[Section]:
     )
     factor = overview.comparison.provenance.settings["factor"] if overview.comparison else "model"
     headline = [ChartBlock(overview.chart())] if claims else []
-    n_tested = (
-        f"{len(overview.supported)} of {len(overview.claims)} claims are supported (Holm-corrected, {1 - level:.0%})."
+    blocks: list[Block] = (
+        [*headline, Text(f"Supported: {overview.tested}.")] if claims else [Text("There is nothing to compare.")]
     )
-    blocks: list[Block] = [*headline, Text(n_tested)] if claims else [Text("There is nothing to compare.")]
     if claims:
         blocks += [_table(claims, "One row per claim."), Method(method)]
     front = Section(
         "What may be claimed?",
         blocks,
-        found=[*overview.standings, *(claim.sentence for claim in overview.supported)],
+        found=[*overview.standings, *(claim.sentence for claim in overview.supported)]
+        if claims
+        else overview.mean_lines,
         unknown=[f"{c.sentence} To decide: {c.to_decide}." for c in overview.undecided],
-        question=f"Which {factor} is better?",
-        verdict="Supported",
+        question=f"Which {factor} is better?" if claims else "How well did each model do?",
+        verdict="Supported" if claims else "Mean",
         caveat=overview.caveat,
         next_step=overview.next_step,
     )

@@ -9,13 +9,16 @@ from dataclasses import replace
 from howsure.estimates import Estimate, stated
 from howsure.results.blocks import Section
 
-__all__ = ["PGreater", "PValue", "with_lead"]
+__all__ = ["Advantage", "PGreater", "PValue", "with_lead"]
 
 PValue = Callable[[str, str], float | None]
 """The p-value of the difference of two, corrected for the number of pairs, as a table of the report shows it; None where it shows none."""
 
 PGreater = Callable[[str, str], float | None]
 """The probability that the first one's true value is above the second's, as a table of the section shows it; None where it shows none."""
+
+Advantage = Callable[[str, str], str | None]
+"""By how much the first is ahead of the second, with its interval, such as "Difference: 0.2 [0.1, 0.3]"; None where that is not estimated."""
 
 _MOST_NAMES = 5
 _RANGES = {"below_range": 0, "above_range": 2}  # everything that was observed lies between
@@ -28,6 +31,7 @@ def with_lead(
     *,
     p_greater: PGreater | None = None,
     p_value: PValue | None = None,
+    advantage: Advantage | None = None,
 ) -> Section:
     """The section with its sentences for the front page.
 
@@ -42,11 +46,15 @@ def with_lead(
     p_greater, p_value : callable, optional
         The paired probability or test that decides whether an order is known. Intervals of single estimates never decide it: without
         either, the order is described, and the sentence says that the difference is not tested.
+    advantage : callable, optional
+        By how much the first is ahead of the second.
     """
     known = sorted(((name, one) for name, one in rows if one.value is not None), key=_height, reverse=True)
     missing = [name for name, one in rows if one.value is None]
     found, unknown = (
-        _order(what, known, p_greater, p_value) if len(known) > 1 else ([f"{what}: {n} has {e}." for n, e in known], [])
+        _order(what, known, p_greater, p_value, advantage)
+        if len(known) > 1
+        else ([f"{what}: {n} has {e}." for n, e in known], [])
     )
     if missing:
         unknown.append(f"{what} of {_listed(missing)}: not estimated; the table gives the reason.")
@@ -54,7 +62,11 @@ def with_lead(
 
 
 def _order(
-    what: str, known: Sequence[tuple[str, Estimate]], p_greater: PGreater | None, p_value: PValue | None
+    what: str,
+    known: Sequence[tuple[str, Estimate]],
+    p_greater: PGreater | None,
+    p_value: PValue | None,
+    advantage: Advantage | None,
 ) -> tuple[list[str], list[str]]:
     """Who is highest and who follows, and whether a probability or a test settles it."""
     (best, first), (second, next_), *_ = known
@@ -73,10 +85,12 @@ def _order(
         evidence = f" {stated(f'P({best} > {second})', greater)}." if greater is not None else ""
         return [told], [f"{what}: which of {_listed(equal)} is highest.{evidence}"]
     told = f"{what}: {best} has the highest estimate, {first}, followed by {second} with {next_}."
+    by = advantage(best, second) if advantage else None
+    told = f"{told} {by}." if by else told
     if greater is not None:
         evidence = stated(f"P({best} > {second})", greater)
     elif p is not None:
-        evidence = f"Difference: {stated('p', p)} after Holm correction for all pairs; its own interval is in the table of differences"
+        evidence = f"Test: {stated('p', p)}, Holm-corrected for all pairs"
     else:
         return [f"{told} The difference between these two is not tested in this table."], []
     if is_settled:

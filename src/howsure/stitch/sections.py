@@ -96,7 +96,9 @@ def scale_section(scale: Scale, truth: Truth | None = None) -> Section:
     blocks: list[Block] = [Text(text), *charts, *tables, Method(method), *downloads]
     rows = [(row["model"], estimate_of(row, scale.level)) for row in scale.models.rows(named=True)]
     section = Section("How capable is each model, how hard is each benchmark?", blocks)
-    return with_lead(section, "Capability", rows, p_greater=partial(_p_greater, scale))
+    return with_lead(
+        section, "Capability", rows, p_greater=partial(_p_greater, scale), advantage=partial(_ahead, scale)
+    )
 
 
 def _p_greater(scale: Scale, a: str, b: str) -> float | None:
@@ -104,6 +106,13 @@ def _p_greater(scale: Scale, a: str, b: str) -> float | None:
     pair = scale.pairs([a, b]).row(0, named=True)
     p: float | None = pair["p_a_greater"]
     return p if pair["a"] == a or p is None else 1 - p
+
+
+def _ahead(scale: Scale, a: str, b: str) -> str | None:
+    """By how much A is more capable than B."""
+    pair = scale.pairs([a, b]).row(0, named=True)
+    found = estimate_of(pair, scale.level, "difference")
+    return None if found.low is None else f"Difference: {found if pair['a'] == a else -found}"
 
 
 def forecast_section(found: Forecast) -> Section:

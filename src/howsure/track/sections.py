@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from howsure.estimates import chance
@@ -18,7 +19,7 @@ from howsure.track.charts import (
     draw_survival,
     reasoning_history,
 )
-from howsure.track.differences import Contrast
+from howsure.track.differences import Contrast, PlayerDifference
 from howsure.track.results import TrackResult, TrackRow
 from howsure.track.samples import DIRECT
 
@@ -90,17 +91,29 @@ def _board_section(results: TrackResult, board: Board, *, has_notes: bool) -> Se
         players = [row for row in rows if row[0] not in baselines]
         how = "" if solver == DIRECT else f", {solver} state"
         what = f"Correct answers before the first error ({board.title}{how})"
-        section = with_lead(section, what, players, p_value=partial(_p_value, results, board, solver))
+        pair = partial(_pair, results, board, solver)
+        section = with_lead(section, what, players, p_value=partial(_p_value, pair), advantage=partial(_ahead, pair))
     return section
 
 
-def _p_value(results: TrackResult, board: Board, solver: str, a: str, b: str) -> float | None:
-    """Of the paired difference of two players, from the table of differences."""
+def _pair(results: TrackResult, board: Board, solver: str, a: str, b: str) -> PlayerDifference | None:
+    """The paired difference of two players, from the table of differences."""
     for one in results.differences:
         is_here = (one.variant, one.setting, one.length) == (board.variant, board.setting, board.length)
         if is_here and one.solver == solver and {one.a, one.b} == {a, b}:
-            return one.p_holm
+            return one
     return None
+
+
+def _p_value(pair: Callable[[str, str], PlayerDifference | None], a: str, b: str) -> float | None:
+    return one.p_holm if (one := pair(a, b)) else None
+
+
+def _ahead(pair: Callable[[str, str], PlayerDifference | None], a: str, b: str) -> str | None:
+    one = pair(a, b)
+    if one is None or one.contrast.difference.value is None:
+        return None
+    return f"Difference: {one.contrast.difference if one.a == a else -one.contrast.difference}"
 
 
 _METHOD = (

@@ -275,5 +275,5 @@ def _horizon_settle(cells: HorizonCells) -> dict[str, str]:
         "regularisation": "Add tasks of other lengths: with more data the penalty on the slope matters less.",
         "errors": "Repeat the runs that an error ended.",
         "public_tasks": "Add tasks that are not public.",
-        "data": f"Add families of tasks: {int(cells.counts.family.max()) + 1} families make most of the interval's width.",
+        "data": f"Add families of tasks: with {int(cells.counts.family.max()) + 1} of them the interval is this wide.",
     }

@@ -53,13 +53,14 @@ def overview(
     say = output.console.say
     say(_paragraph("What is in the logs", [result.holdings]))
     if result.claims:
-        title = f"What they support ({len(result.supported)} of {len(result.claims)} claims; Holm-corrected, {1 - level:.0%})"
-        say(_paragraph(title, [*result.standings, *_lines(result.supported)]))
+        say(_paragraph(f"What they support ({result.tested})", [*result.standings, *_lines(result.supported)]))
         if result.undecided:
             say(_paragraph("What they do not decide, and what it would take", _lines(result.undecided)))
     else:
-        rows = [f"{row.subject}: {row.mean}" for row in result.means.rows[:_MOST_LINES]]
-        say(_paragraph("What they support: means only, because there is nothing to compare", rows))
+        lines = result.mean_lines[:_MOST_LINES]
+        left = len(result.mean_lines) - len(lines)
+        lines += [f"… and {left:,} more; -o writes all of them."] if left else []
+        say(_paragraph("What they support: means only, because there is nothing to compare", lines))
     if result.warnings:
         say(_paragraph("Warnings", [f"{one.kind}: {one.text}" for one in result.warnings]))
     say(_paragraph("Next step", [result.next_step]))

@@ -46,8 +46,10 @@ def duration(minutes: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio with three digits: 1.61×."""
-    return f"{ratio:.3g}×" if ratio < 999.5 else f"{ratio:,.0f}×" if ratio < 1e6 else "> 1,000,000×"
+    """A ratio with three digits: 1.61×; beyond a thousand, that it is."""
+    if 0 < ratio < 0.001 or ratio > 1000:
+        return "< 0.001×" if ratio < 1 else "> 1,000×"
+    return f"{ratio:.3g}×" if ratio < 999.5 else "1,000×"
 
 
 def told(found: Estimate, form: Callable[[float], str] = duration) -> str:

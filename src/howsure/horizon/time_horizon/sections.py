@@ -139,8 +139,9 @@ def time_sections(found: TimeHorizons) -> list[Section]:
     rate = found.success_rates[0]
     rows = [(model, found.minutes(model, rate)) for model in found.models]
     headline = Section("Time horizons: how long are the tasks that each model can do?", blocks)
-    p_longer = partial(_p_longer, found) if found.drawn else None
-    sections = [with_lead(headline, f"{100 * rate:g} % time horizon in minutes", rows, p_greater=p_longer)]
+    p_longer, ahead = (partial(_p_longer, found), partial(_ahead, found)) if found.drawn else (None, None)
+    what = f"{100 * rate:g} % time horizon in minutes"
+    sections = [with_lead(headline, what, rows, p_greater=p_longer, advantage=ahead)]
     if "sensitivity" in charts:
         shaken: list[Block] = [
             Text(_sensitive_to(found)),
@@ -399,6 +400,12 @@ def _summary(found: TimeHorizons) -> str:
 def _p_longer(found: TimeHorizons, a: str, b: str) -> float | None:
     """The probability that A's horizon is the longer, at the first success rate."""
     return compare_horizons(found, a, b).rows[0].p_a_greater
+
+
+def _ahead(found: TimeHorizons, a: str, b: str) -> str | None:
+    """How many times as long A's horizon is, at the first success rate."""
+    ratio = compare_horizons(found, a, b).rows[0].ratio
+    return None if ratio.low is None else f"Ratio: {told(ratio, times)}"
 
 
 def _horizons(found: TimeHorizons) -> TableBlock:
