@@ -224,13 +224,30 @@ def test_snippets_run(page, text, run):
         assert promised in printed
 
 
+SHOWN = [one for one in blocks("text") if one.values[1].startswith("$ ")]
+LONG = [one for one in SHOWN if "--simulations" in one.values[1].splitlines()[0]]
+
+
 @pytest.mark.heavy
-@pytest.mark.parametrize(("page", "text"), [one for one in blocks("text") if one.values[1].startswith("$ ")])
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [pytest.param(*one.values, id=one.id, marks=pytest.mark.evidence if one in LONG else ()) for one in SHOWN],
+)
 def test_shown_output_is_what_the_command_prints(page, text, run):
     line, _, shown = text.partition("\n")
     printed = bare(run("bash", line.removeprefix("$ "), page))
     for one in shown.splitlines():
         assert bare(one) in printed
+
+
+@pytest.mark.parametrize(("page", "text"), LONG)
+def test_long_output_has_the_rows_that_are_shown(page, text, run):
+    """What stands before the numbers, from few simulations."""
+    line, _, shown = text.partition("\n")
+    printed = bare(run("bash", line.removeprefix("$ "), page, is_read=False))
+    assert len(shown.splitlines()) > 3
+    for one in shown.splitlines():
+        assert bare(re.split(r"\s{2,}\S*\d\.\d", one)[0]) in printed
 
 
 @pytest.mark.heavy
