@@ -4,7 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BANKS  ?= ../shared/data/items
-export PYTHONDONTWRITEBYTECODE :=  # tests start many processes: compile a module once, whatever the surroundings say
+# Tests start many processes: each module is compiled once, whatever the surroundings say. Several workers share the cores:
+# a second thread for small matrices waits in a busy loop and more than doubles the work (stitch robustness: 26 s to 10 s).
+export PYTHONDONTWRITEBYTECODE :=
+test evidence coverage: export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: demo test test-model check coverage docs bench evidence browser lock clean help
 

@@ -90,10 +90,11 @@ def test_blas_has_one_thread_inside_and_as_many_as_before_afterwards():
         return sorted((one["filepath"], one["num_threads"]) for one in threadpool_info() if one["user_api"] == "blas")
 
     replicate(normals, 1, seed=SEED)  # the first call may load a library
-    before, inside = threads(), []
-    replicate(lambda rng, size: inside.append(threads()) or normals(rng, size), 300, seed=SEED, workers=2)
-    assert {count for told in inside for _, count in told} == {1}
-    assert threads() == before
+    with threadpool_limits(2, user_api="blas"):
+        before, inside = threads(), []
+        replicate(lambda rng, size: inside.append(threads()) or normals(rng, size), 300, seed=SEED, workers=2)
+        assert {count for told in inside for _, count in told} == {1}
+        assert threads() == before
 
 
 def test_threads_heed_the_callers_floating_point_settings():

@@ -224,13 +224,30 @@ def test_snippets_run(page, text, run):
         assert promised in printed
 
 
+SHOWN = [one for one in blocks("text") if one.values[1].startswith("$ ")]
+LONG = [one for one in SHOWN if "--simulations" in one.values[1].splitlines()[0]]
+
+
 @pytest.mark.heavy
-@pytest.mark.parametrize(("page", "text"), [one for one in blocks("text") if one.values[1].startswith("$ ")])
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [pytest.param(*one.values, id=one.id, marks=pytest.mark.evidence if one in LONG else ()) for one in SHOWN],
+)
 def test_shown_output_is_what_the_command_prints(page, text, run):
     line, _, shown = text.partition("\n")
     printed = bare(run("bash", line.removeprefix("$ "), page))
     for one in shown.splitlines():
         assert bare(one) in printed
+
+
+@pytest.mark.parametrize(("page", "text"), LONG)
+def test_long_output_has_the_rows_that_are_shown(page, text, run):
+    """What stands before the numbers, from few simulations."""
+    line, _, shown = text.partition("\n")
+    printed = bare(run("bash", line.removeprefix("$ "), page, is_read=False))
+    rows = re.findall(r"^ *(.+?) {2,}\d\.\d", shown, re.M)
+    assert len(rows) > 1
+    assert [row for row in rows if bare(row) not in printed] == []
 
 
 @pytest.mark.heavy

@@ -115,7 +115,9 @@ def _prepare_inspect():
     """What Inspect imports, parses and looks up anew in every process that runs an eval; it took most of a short one's time."""
     from inspect_ai.model import get_model_info
 
-    modules = "_cli.main _control.server _control.current_server agent._acp.server agent._acp.transport_live hooks._startup"
+    modules = (
+        "_cli.main _control.server _control.current_server agent._acp.server agent._acp.transport_live hooks._startup"
+    )
     modules += " model._providers.openai model._providers.openai_compatible model._providers.none"
     more = ("openai.resources.responses.responses", "openai.resources.chat.completions", "rich.markdown", "httpcore2")
     for name in (*(f"inspect_ai.{one}" for one in modules.split()), *more):

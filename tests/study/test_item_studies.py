@@ -479,15 +479,16 @@ def test_a_screening_ends_the_page(tmp_path, browser_page):
 
 
 @pytest.mark.heavy
-def test_five_raters_in_browsers_by_the_open_link(tmp_path, chromium, command):
-    """The real server, five people with Prolific ids in browsers of their own, and the code at the end."""
+@pytest.mark.parametrize("n_raters", [2, pytest.param(5, marks=pytest.mark.evidence)])
+def test_raters_in_browsers_by_the_open_link(tmp_path, chromium, command, n_raters):
+    """The real server, people with Prolific ids in browsers of their own, and the code at the end."""
     init(tmp_path / "study", "ranking")
-    build(read_study(tmp_path / "study/study.yaml"), n_raters=5).save(tmp_path / "packet")
+    build(read_study(tmp_path / "study/study.yaml"), n_raters=n_raters).save(tmp_path / "packet")
     line = [sys.executable, "-m", "howsure", "serve", str(tmp_path / "packet"), "--port", "0", "--open"]
     server = subprocess.Popen([*line, "--completion-code", "CX42"], stdout=subprocess.PIPE, text=True)
     try:
         links = dict(re.findall(r"^(open|admin)\s+(\S+)$", "".join(server.stdout.readline() for _ in range(3)), re.M))
-        for number in range(5):
+        for number in range(n_raters):
             context = chromium.new_context(viewport={"width": 400, "height": 800})
             page = context.new_page()
             page.goto(f"{links['open']}?PROLIFIC_PID=pid{number}")
@@ -498,8 +499,8 @@ def test_five_raters_in_browsers_by_the_open_link(tmp_path, chromium, command):
             context.close()
         page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
         page.goto(links["admin"])
-        page.get_by_text("5 finished, 0 begun").wait_for()
-        assert "4 of 4 items have 5" in page.locator("#quota-title").inner_text()
+        page.get_by_text(f"{n_raters} finished, 0 begun").wait_for()
+        assert f"4 of 4 items have {n_raters}" in page.locator("#quota-title").inner_text()
         exported = httpx.get(f"{links['admin']}results.jsonl").text
         page.context.close()
     finally:
@@ -512,4 +513,4 @@ def test_five_raters_in_browsers_by_the_open_link(tmp_path, chromium, command):
         "study", "collect", tmp_path / "results.jsonl", "--key", tmp_path / "packet/key.json", "-o", tmp_path / "out"
     )
     assert told.returncode == 0, told.stderr
-    assert len(pl.read_csv(tmp_path / "out/rankings.csv")) == 5 * 4 * 4
+    assert len(pl.read_csv(tmp_path / "out/rankings.csv")) == n_raters * 4 * 4

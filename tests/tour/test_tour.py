@@ -152,9 +152,14 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 
 
 @pytest.mark.heavy
-def test_epochs_tables_come_without_truth():
+def test_epochs_tables_come_without_truth(tour, monkeypatch):
+    """The parts that have nothing to do with them are those of the tour that was made already."""
     if not EPOCH.exists():
         pytest.skip(f"no data at {EPOCH}")
+    done = {part.key: part for part in tour.parts}
+    makers = {"name": "name-horizon", "time": "time-horizon", "study": "study", "evals": "evals"}
+    for name, key in (makers | {"track": "track", "game": "track-horizon"}).items():
+        monkeypatch.setattr(f"howsure.tour.making.{name}_part", lambda *_, part=done[key]: part)
     made = run_demo(quick=True, date=dt.date(2026, 1, 1), epoch=EPOCH)
     assert "Stitch" not in set(made.hits["instrument"])
     assert "place" not in [part.key for part in made.parts]

@@ -8,7 +8,7 @@ from howsure.tour.making import ORDER
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [pytest.param(1280, "light", marks=pytest.mark.evidence), (400, "dark")])
 def test_the_page_is_sound_on_screens_of_all_kinds(browser_page, axe, tour_folder, width, scheme):
     page = browser_page(tour_folder / "report.html", width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('.part > details').forEach((part) => { part.open = true; })")
@@ -28,6 +28,9 @@ def test_the_front_page_is_short_and_prints_on_two_sheets(browser_page, tour_fol
     page = browser_page(tour_folder / "report.html")
     assert page.locator("article.card figure.chart").count() == len(ORDER)
     assert page.evaluate("document.documentElement.scrollHeight") < 6000
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert page.evaluate(_CLIPPED) == []
+    assert page.locator(".table.is-cut").count() == 0
     pdf = page.pdf(format="A4")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 2
     link = page.get_by_role("link", name="Details: Time horizons")
