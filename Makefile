@@ -49,7 +49,7 @@ evidence: $(READY) ## long simulations, full coverage and speed tables: writes e
 	$(BIN)/howsure stitch robustness examples/stitch/scores.csv -o evidence/stitch_models
 	$(BIN)/howsure study coverage -o evidence/study
 	$(BIN)/howsure claims coverage -o evidence/claims
-	$(BIN)/howsure demo --simulations 20 -o evidence/demo
+	$(BIN)/howsure demo --tours 20 -o evidence/demo
 	$(BIN)/python -m benchmarks | tee evidence/benchmarks.txt
 
 bench: $(READY) ## speed and size, as ratios against what a user would otherwise run

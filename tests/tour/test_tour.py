@@ -121,10 +121,10 @@ def test_tables_that_are_no_scores_are_refused_before_anything_is_measured(tmp_p
 
 
 def test_the_command_line_refuses_what_does_not_go_together(tmp_path, command):
-    found = command("demo", "--simulations", "2", "--quick", cwd=tmp_path)
+    found = command("demo", "--tours", "2", "--quick", cwd=tmp_path)
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1
-    assert "--simulations goes with" in found.stderr
+    assert "--tours goes with" in found.stderr
     gone = command("demo", "--epoch", "nowhere", cwd=tmp_path)
     assert gone.returncode == 2
     assert "nowhere" in gone.stderr

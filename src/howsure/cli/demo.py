@@ -36,7 +36,7 @@ def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help="Without Inspect, and with fewer bootstrap replicates.")
     ] = False,
-    simulations: Annotated[
+    tours: Annotated[
         int | None,
         typer.Option(
             min=1,
@@ -55,10 +55,10 @@ def demo(
     Writes report.html, true_values.csv (every estimate with its true value) and a folder of tables for each instrument.
     """
     console = Console(is_quiet=quiet, is_json=json)
-    if simulations:
+    if tours:
         if epoch or quick or show:
-            raise OptionError("--simulations goes with --seed, --level and -o; leave out --epoch, --quick and --open.")
-        _cover(simulations, seed, level, out, console)
+            raise OptionError("--tours goes with --seed, --level and -o; leave out --epoch, --quick and --open.")
+        _cover(tours, seed, level, out, console)
     else:
         _tour(out or Path("demo"), seed, level, epoch, console, is_quick=quick, is_shown=show)
 

@@ -233,12 +233,11 @@ def _is_whole(columns: pl.DataFrame) -> bool:
 def _cell(row: Mapping[str, Any], name: str, *, is_estimate: bool, is_count: bool) -> str:
     value = row[name]
     if is_estimate:
-        states: dict[str, State] = {
-            "state": row.get(f"{name}_state") or ("undefined" if value is None else "ok"),
-            "low_state": row.get(f"{name}_low_state") or "ok",
-            "high_state": row.get(f"{name}_high_state") or "ok",
-        }
-        estimate = Estimate(value, row[f"{name}_low"], row[f"{name}_high"], **states)
+        state: State = row.get(f"{name}_state") or ("undefined" if value is None else "ok")
+        low_state: State = row.get(f"{name}_low_state") or "ok"
+        high_state: State = row.get(f"{name}_high_state") or "ok"
+        low, high = row[f"{name}_low"], row[f"{name}_high"]
+        estimate = Estimate(value, low, high, state=state, low_state=low_state, high_state=high_state)
         return estimate.text(0) if is_count else str(estimate)
     if value is None:
         return "–"

@@ -112,7 +112,7 @@ def _counts(hits: pl.DataFrame) -> TableBlock:
     rows: list[list[Cell]] = [
         [row["instrument"], row["share"], row["held"], row["intervals"]] for row in hits.to_dicts()
     ]
-    caption = "How many intervals contain the true (simulated) value. Intervals of one instrument share their data, so they are not independent; howsure demo --coverage 20 counts over many simulated data sets."
+    caption = "How many intervals contain the true (simulated) value. Intervals of one instrument share their data, so they are not independent; howsure demo --tours 20 counts over many simulated data sets."
     return TableBlock(["Instrument", "Share", "Contain the true value", "Of"], rows, caption)
 
 
