@@ -81,7 +81,7 @@ class FailureModes(Result):
         rows = self.modes.filter(pl.col("domain") == ALL).select(
             label="mode", value="share", low="share_low", high="share_high", state="share_state", group="who"
         )
-        n_wrong = int(self.modes.filter(pl.col("domain") == ALL).unique("who")["n_wrong"].sum())
+        n_wrong = int(self.modes.filter(pl.col("domain") == ALL).unique("who", maintain_order=True)["n_wrong"].sum())
         chart = interval_plot(
             rows,
             title="What went wrong",

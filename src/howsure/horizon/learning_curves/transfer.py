@@ -174,7 +174,7 @@ class _Practice:
         tasks = frame["task"].unique().sort().to_list()
         skills_of = {
             task: tuple(sorted(set(_SPLIT.split(str(told)))))
-            for task, told in frame.select("task", skill).unique("task").iter_rows()
+            for task, told in frame.select("task", skill).unique("task", maintain_order=True).iter_rows()
         }
         target_of = {task: " + ".join(skills_of[task]) for task in tasks}
         targets = sorted(set(target_of.values()))
