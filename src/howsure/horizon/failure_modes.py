@@ -81,7 +81,7 @@ class FailureModes(Result):
         rows = self.modes.filter(pl.col("domain") == ALL).select(
             label="mode", value="share", low="share_low", high="share_high", state="share_state", group="who"
         )
-        n_wrong = int(self.modes.filter(pl.col("domain") == ALL).unique("who")["n_wrong"].sum())
+        n_wrong = int(self.modes.filter(pl.col("domain") == ALL).unique("who", maintain_order=True)["n_wrong"].sum())
         chart = interval_plot(
             rows,
             title="What went wrong",
@@ -140,7 +140,7 @@ def compare_failures(attempts: Attempts | Source, *, level: float = 0.95) -> Fai
     if unknown:
         raise InputError(f"No mode of failure is called {unknown[0]!r}. Known are: {', '.join(MODES)}.")
     domains = wrong["domain"].unique().sort().to_list()
-    rows = []
+    rows: list[dict[str, Any]] = []
     for place in [ALL, *(domains if len(domains) > 1 else [])]:
         part = wrong if place == ALL else wrong.filter(pl.col("domain") == place)
         people = part.filter(who=NOVICES)

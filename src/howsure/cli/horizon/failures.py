@@ -22,7 +22,7 @@ def failures(inputs: Inputs, reading: Reading, output: Output, level: Level = 0.
     RUNS are tables of attempts that `howsure horizon run` and `howsure horizon collect` wrote. Writes failures.csv, wrong_answers.csv (the most frequent ones, where answers were
     kept), failures.json, the chart and failures_report.html.
     """
-    from howsure.horizon.failure_modes import ALL, MODES, compare_failures
+    from howsure.horizon.failure_modes import ALL, MODES, NOVICES, compare_failures
 
     found = compare_failures(reading.attempts(inputs, output.console), level=level)
     shown = readable(found.modes.filter(pl.col("domain") == ALL).drop("domain"))
@@ -30,5 +30,6 @@ def failures(inputs: Inputs, reading: Reading, output: Output, level: Level = 0.
         f"{mode}: {what}" for mode, what in MODES.items()
     )
     columns = ("who", "mode", "wrong answers", f"share [{level:.0%}]", f"difference [{level:.0%}]")
-    output.console.table("What went wrong", columns, shown.iter_rows(), caption)
+    rows = [(who, *cells, "" if who == NOVICES else gap) for who, *cells, gap in shown.iter_rows()]
+    output.console.table("What went wrong", columns, rows, caption)
     finish(found, output, "failures", "Modes of failure")

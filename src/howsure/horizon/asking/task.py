@@ -129,7 +129,7 @@ def attempt_course(tasks: Sequence[Task], *, cache: bool = False) -> Solver:
             state.messages.extend(choice.message for choice in state.output.choices[:1])
             value = instance.check(state.output.completion)
             failure = failure_of(state.output, has_answer=bool(value))
-            part = answer_parts(instance, state.output.completion)
+            part: dict[str, Any] = {**answer_parts(instance, state.output.completion)}
             part |= {"score": None if failure else value, "failure": failure, "seed": told["seed"] + attempt - 1}
             if state.output.usage:
                 part |= {f"{name}_tokens": n for name, n in asdict(Tokens.of(state.output.usage)).items()}

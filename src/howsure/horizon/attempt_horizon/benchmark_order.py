@@ -103,7 +103,8 @@ def compare_benchmarks(horizons: AttemptHorizons, scores: Scores | Source, *, le
         if len(kept) < len(counts)
         else ()
     )
-    rows, pairs = [], []
+    rows: list[dict[str, Any]] = []
+    pairs: list[dict[str, Any]] = []
     for benchmark in kept:
         score = dict(others.filter(pl.col("benchmark") == benchmark).select("model", "score").iter_rows())
         for group, by_model in success.items():

@@ -174,14 +174,15 @@ class _Practice:
         tasks = frame["task"].unique().sort().to_list()
         skills_of = {
             task: tuple(sorted(set(_SPLIT.split(str(told)))))
-            for task, told in frame.select("task", skill).unique("task").iter_rows()
+            for task, told in frame.select("task", skill).unique("task", maintain_order=True).iter_rows()
         }
         target_of = {task: " + ".join(skills_of[task]) for task in tasks}
         targets = sorted(set(target_of.values()))
         singles = sorted({one for skills in skills_of.values() for one in skills})
         pairs = [(one, target) for target in targets for one in singles]
         place = {one: k for k, one in enumerate(singles)}
-        names, learner = np.unique(frame["subject"].to_numpy(), return_inverse=True)
+        names, inverse = np.unique(frame["subject"].to_numpy(), return_inverse=True)
+        learner = inverse.astype(np.int64)
         task_of = frame["task"].to_list()
         has = np.array([[one in skills_of[task] for one in singles] for task in tasks], dtype=np.float64)
         has = has[np.searchsorted(tasks, task_of)]

@@ -196,7 +196,7 @@ class _Course:
             about = self._answered(self.instances[0], self.answers[-1][0])
             yield told | about | {"attempt": 1, "seconds": sum(seconds for _, seconds in self.answers)}
             return
-        carried = [{"score": 1.0, "seconds": None}] * self.n_carried
+        carried: list[dict[str, Any]] = [{"score": 1.0, "seconds": None}] * self.n_carried
         scored = [
             self._answered(one, answer) | {"seconds": seconds}
             for one, (answer, seconds) in zip(self.instances, self.answers, strict=False)
