@@ -401,6 +401,18 @@ def test_a_cluster_gives_the_same_numbers(cluster):
 
 
 @pytest.mark.heavy
+def test_a_claim_on_a_cluster_has_the_same_numbers(cluster):
+    from howsure.claims import check
+    from howsure.claims.simulator import simulate_runs
+
+    claim, runs = {"kind": "horizon", "model": "model", "at_least": 30}, simulate_runs("limits", n_families=8)
+    here = check([claim], runs, n_replicates=70, most=4)
+    there = check([claim], runs, n_replicates=70, most=4, scheduler=cluster.address)
+    for table in ("claims", "specifications", "effects"):
+        assert there.to_frame(table).equals(here.to_frame(table)), table
+
+
+@pytest.mark.heavy
 def test_all_workers_of_a_cluster_take_part_and_progress_is_told(cluster):
     told = []
     numbers, pids = replicate(

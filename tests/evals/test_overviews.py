@@ -43,6 +43,15 @@ def test_claims_are_the_tests_of_compare(attempts):
     assert kinds(result) == []
 
 
+def test_the_front_page_of_compare_names_who_is_better_and_what_is_open(attempts):
+    (front,) = [one for one in howsure.compare(attempts, by="model", cluster="family").sections() if one.found]
+    claims = overview(attempts, cluster="family")
+    assert front.found[0].startswith("2 of 3 differences between models are statistically significant")
+    assert front.found[1:] == [claim.sentence for claim in claims.supported]
+    assert front.unknown == [f"{claim.sentence} To decide: {claim.to_decide}." for claim in claims.undecided]
+    assert "items like these" in front.next_step
+
+
 def test_an_open_claim_says_how_many_items_would_decide_it(attempts):
     (claim,) = overview(attempts, cluster="family").undecided
     assert {claim.a, claim.b} == {"middle", "twin"}

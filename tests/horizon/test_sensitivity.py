@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from howsure.horizon import time_horizons
 from howsure.horizon.run_counts import count_table
 from howsure.horizon.time_horizon.curves import fit_curves, timed
 from howsure.horizon.time_horizon.sensitivity import FACTORS, vary, with_noise
@@ -70,3 +71,11 @@ def test_a_model_without_horizon_moves_nowhere():
     found = vary(timed(count_table(pl.DataFrame(rows))), (0.5,), weights="invsqrt")
     assert all(row.ratio is None for row in found.rows)
     assert found.widest("noise", 0.5) is None
+
+
+def test_a_result_without_a_sensitivity_table_has_a_report():
+    from howsure.claims.simulator import simulate_runs
+
+    found = time_horizons(simulate_runs(None, n_families=6, n_runs=2), n_replicates=0, has_sensitivity=False)
+    assert "sensitivity" not in found.charts()
+    assert found.sections()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from howsure.results.blocks import Block, Section
     from howsure.tables.frames import Source
 
-__all__ = ["AutomaticClaim", "EvalContent", "LogOverview", "LogWarning", "overview"]
+__all__ = ["AutomaticClaim", "EvalContent", "LogOverview", "LogWarning", "claims_of", "overview"]
 
 _SATURATED, _TOO_HARD = 0.9, 0.1  # of the highest mean's interval: the end that must be beyond
 _JUDGES = re.compile(r"model_graded|judge|grader|graded_by|rubric|llm", re.IGNORECASE)
@@ -399,7 +399,7 @@ def overview(
                 raise
             advice = "Let two models try the same eval, or name logs that share one: howsure overview OLD NEW."
             alone.append(LogWarning(kind="nothing to compare", text=str(error), advice=advice))
-    claims = _claims(comparison, level, power)
+    claims = claims_of(comparison, level, power)
     warnings = [
         *alone,
         *_mixed(attempts, factors, comparison),
@@ -476,8 +476,18 @@ def _compared(attempts: Attempts, factors: Sequence[str], by: str | None, **opti
     return pairs("domain") if by is None and has_none and attempts.has("domain") else found
 
 
-def _claims(comparison: Comparison | None, level: float, power: float) -> tuple[AutomaticClaim, ...]:
-    """Each difference as a claim about the better one, the smallest p-value first."""
+def claims_of(comparison: Comparison | None, level: float, power: float = 0.8) -> tuple[AutomaticClaim, ...]:
+    """Each difference as a claim about the better one, the smallest p-value first.
+
+    Parameters
+    ----------
+    comparison : Comparison, optional
+        What `compare` returned; no claims without it.
+    level : float
+        1 − level is the probability of any wrong claim.
+    power : float, default 0.8
+        Probability with which ``items_needed`` items decide a claim.
+    """
     if comparison is None:
         return ()
     n_open = sum(not _is_supported(pair, level) for pair in comparison.pairs)
@@ -591,7 +601,7 @@ def _without(
         rows = attempts.lazy.filter(~is_cut).drop("attempt")
         level = options["level"]
         assert isinstance(level, float)
-        again = _claims(_compared(Attempts(rows), factors, by, **options), level, 0.8)
+        again = claims_of(_compared(Attempts(rows), factors, by, **options), level)
     except InputError:
         return " Without them there is nothing to compare."
     verdicts = {(c.a, c.b, c.task, c.held): c.verdict for c in again}

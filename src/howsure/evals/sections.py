@@ -12,7 +12,7 @@ from howsure.evals.gate_history import GateHistory
 from howsure.evals.gating import GateDecision
 from howsure.evals.item_table import ItemTable
 from howsure.evals.leaderboards import Leaderboard
-from howsure.evals.overviews import LogOverview
+from howsure.evals.overviews import LogOverview, claims_of
 from howsure.evals.planning import PowerPlan
 from howsure.evals.summaries import ALL, Summary
 from howsure.outside_text import csv_text
@@ -100,11 +100,11 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
     )
     download = Download("compare.csv", csv_text(comparison.to_frame()))
     table = _table(rows, "Difference of each pair, with interval.")
-    sure = [
-        pair for pair in comparison.pairs if pair.p_adjusted is not None and pair.p_adjusted < 1 - settings["level"]
-    ]
+    claims = claims_of(comparison, settings["level"])
+    sure = [claim.sentence for claim in claims if claim.verdict == "supported"]
+    unsure = [claim for claim in claims if claim.verdict != "supported"]
     told = (
-        f"{len(sure)} of {len(comparison.pairs)} differences between {_plural(settings.get('factor', 'model'))} are statistically significant "
+        f"{len(sure)} of {len(claims)} differences between {_plural(settings.get('factor', 'model'))} are statistically significant "
         f"({settings['correction'].capitalize()}-corrected, {1 - settings['level']:.0%})."
     )
     more: list[Block] = []
@@ -155,7 +155,13 @@ def comparison_section(comparison: Comparison, truth: Truth | None = None) -> Se
         Method(method),
         download,
     ]
-    return Section(title, blocks, found=[told])
+    return Section(
+        title,
+        blocks,
+        found=[told, *sure],
+        unknown=[f"{claim.sentence} To decide: {claim.to_decide}." for claim in unsure],
+        next_step=f"To decide between {unsure[0].a} and {unsure[0].b}: {unsure[0].to_decide}." if unsure else "",
+    )
 
 
 def gate_section(gate: GateDecision) -> Section:

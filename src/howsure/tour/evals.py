@@ -37,8 +37,9 @@ def evals_part(settings: TourSettings) -> TourStop:
         told = [first.sentence] if first else []
         is_known = first is not None and first.verdict == "supported"
         leaders = replace(claims.sections()[0], found=told if is_known else [], unknown=[] if is_known else told)
-        more = [summary_section(means), comparison_section(comparison), power_section(needed)]
-        return [leaders, *more]
+        compared = comparison_section(comparison)
+        counted = replace(compared, found=compared.found[:1], unknown=[])  # the leaders are named above
+        return [leaders, summary_section(means), counted, power_section(needed)]
 
     def save(folder: Path) -> list[Path]:
         return [world.attempts.write(folder / "attempts.csv"), *means.save(folder), *comparison.save(folder)]

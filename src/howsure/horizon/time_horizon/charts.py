@@ -73,7 +73,8 @@ def draw_time(found: TimeHorizons) -> dict[str, Chart]:
     """Every chart of a result, by file name."""
     drawn: dict[str, Chart] = {"time_horizons": draw_horizons(found)}
     if any(fit.outcome == "fitted" for fit in found.fits):
-        drawn |= {"success_by_length": draw_success(found), "sensitivity": draw_sensitivity(found)}
+        drawn |= {"success_by_length": draw_success(found)}
+        drawn |= {"sensitivity": draw_sensitivity(found)} if found.sensitivity.rows else {}
         drawn |= {"replicates": draw_replicates(found)} if found.drawn is not None else {}
     return drawn
 
