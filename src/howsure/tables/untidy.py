@@ -167,7 +167,8 @@ def _with_values_for_objects(part: Part, names: Sequence[str]) -> Part:
             continue
         inside = [key for key in held if plain_name(key) in keys and not isinstance(held[key], dict | list)]
         if len(inside) == 1 and re.fullmatch(r"\w+", inside[0]):
-            value = pl.col(name).str.json_path_match(f"$.{inside[0]}")
+            held = pl.when(pl.col(name).str.starts_with("{")).then(pl.col(name))
+            value = pl.coalesce(held.str.json_path_match(f"$.{inside[0]}"), pl.col(name))  # others stay as they are
             says = (*part.says, f"{name}.{inside[0]} → {name}")
             part = replace(part, rows=part.rows.with_columns(value.alias(name)), is_parsed=True, says=says)
     return part
@@ -220,7 +221,9 @@ def _with_total_of_failures(part: Part, names: Sequence[str]) -> Part:
         text_of(name).str.replace_all(",", "").cast(pl.Float64, strict=False) for name in right + wrong
     )
     facts = part.rows.select(
-        pl.all_horizontal(((one >= 0) & (one == one.floor())).all() for one in (successes, failures)).alias("is_count"),
+        pl.all_horizontal(
+            (one.is_between(0, 2**53) & (one == one.floor())).all() for one in (successes, failures)
+        ).alias("is_count"),
         (successes + failures > 1).any().alias("is_several"),
     )
     is_count, is_several = part.collect(facts).row(0)
