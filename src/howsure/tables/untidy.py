@@ -29,7 +29,7 @@ from howsure.tables.known_words import (
     WEAK,
 )
 
-__all__ = ["COMMA", "NUMBER", "PERCENT", "Asked", "plain_name", "shown_name", "text_of", "tidied"]
+__all__ = ["COMMA", "NUMBER", "PERCENT", "Requested", "plain_name", "shown_name", "text_of", "tidied"]
 
 NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
@@ -50,7 +50,7 @@ _INSIDE = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requested:
     """What the user said, and about which file."""
 
     rename: dict[str, str]
@@ -63,7 +63,7 @@ class Asked:
     is_part: bool = False
 
 
-def tidied(part: Part, asked: Asked) -> tuple[Part, Asked, int]:
+def tidied(part: Part, asked: Requested) -> tuple[Part, Requested, int]:
     """The same table with one variable per column and nothing beside its data, and the number of blanks that were left out.
 
     What was done is added to the part's ``says``, and to `asked` where a column that the user named has another name now.
@@ -133,7 +133,7 @@ def _is_marked(name: str) -> pl.Expr:
     return text.str.contains(_MARKED) & ~text.str.contains(f"{NUMBER}|{PERCENT}|{COMMA}")
 
 
-def _without_row_numbers(part: Part, asked: Asked) -> Part:
+def _without_row_numbers(part: Part, asked: Requested) -> Part:
     """Leave out the row numbers that pandas writes into a column without a name: they are no configuration."""
     names = [
         name
@@ -256,7 +256,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
 
 
-def _with_shares_for_fractions(part: Part, asked: Asked) -> tuple[Part, Asked, int]:
+def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requested, int]:
     """Cells such as 7/10 as a share and n, and the number of blanks among them that were left out.
 
     One such column is the score. Of several, each is a benchmark, or a model where rows are items. The same n in every row of an
