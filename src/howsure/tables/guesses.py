@@ -372,7 +372,7 @@ class _Columns:
         """Say which names are written as a number and as a text: 1 and "1" are read as one."""
         for ours in ("subject", "task", "model", "benchmark", "rater", "voter", "item"):
             theirs = self._ours.get(ours)
-            if theirs in self._names and (both := self._part.written_both_ways(theirs)):
+            if theirs is not None and theirs in self._names and (both := self._part.written_both_ways(theirs)):
                 self._told.append(
                     f'{theirs} {both[0]} and "{both[0]}" are read as one'
                     + (f" (and {len(both) - 1} more)" if len(both) > 1 else "")
