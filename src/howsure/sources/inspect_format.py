@@ -433,17 +433,19 @@ def _plain(one: dict[str, Any]) -> Sample:
         (type(name) is str or (type(name) is int and -_MOST_WHOLE <= name <= _MOST_WHOLE))
         and (type(epoch) is int and -_MOST_WHOLE <= epoch <= _MOST_WHOLE)
         and (type(seconds) is float or seconds is None)
+        and (type(scores) is dict or scores is None)
         and (type(metadata) is dict or metadata is None)
         and (type(usage) is dict or usage is None)
     ):
+        given: dict[str, Score] | None = None if scores is None else {}
         for scorer, score in (scores or {}).items():
             history = score.get("history", [])
-            if type(history) is not list:
+            if type(history) is not list or given is None:
                 break
-            scores[scorer] = Score(score.get("value"), history)
+            given[scorer] = Score(score.get("value"), history)
         else:
             told = (get("error"), get("invalidation"), seconds, usage, get("limit"))
-            sample = Sample(name, epoch, scores, metadata, *told)
+            sample = Sample(name, epoch, given, metadata, *told)
             asked = get("input")
             if asked is not None:
                 sample.content = _content(asked, get("target"), get("choices"))

@@ -399,7 +399,7 @@ class _Reading:
                 for sample, item, name in zip(samples, items, ids, strict=True)
             ]
         spent = [self._spent(sample) for sample in samples]
-        columns = {
+        columns: dict[str, list[Any]] = {
             "task": [f"{domain}/{name}" for name in names],
             "sample": ids,
             "epoch": [sample.epoch for sample in samples],
@@ -486,10 +486,11 @@ class _Reading:
         if len(used) == 1:
             tokens, cost = used[0].get("total_tokens"), used[0].get("total_cost")
             return tokens if isinstance(tokens, _NUMBER) else None, cost if isinstance(cost, _NUMBER) else None
-        return tuple(
+        tokens, cost = (
             sum(found) if (found := [one[name] for one in used if isinstance(one.get(name), _NUMBER)]) else None
             for name in ("total_tokens", "total_cost")
         )
+        return tokens, cost
 
     def _item(self, sample: Sample) -> str | None:
         """What identifies the item: its content, and its id where content does not tell the log's samples apart."""

@@ -118,7 +118,7 @@ class Part:
         ``is_tidied`` leaves out, and says, what only looks like data.
         """
         try:
-            held = self.held()
+            held = self._with_keys_that_are_there().held()
             if held is self or self.path is None:
                 return held
             if self.format in ("csv", "tsv"):
@@ -129,11 +129,18 @@ class Part:
             raise
         if self.format not in ("jsonl", "json"):
             return held
-        if self.format == "jsonl":
-            _refuse_ambiguous_objects(self.path, held.rows.collect_schema().names())
         frame = held.rows.collect()
-        absent = [name for name in frame.columns if frame[name].null_count() == len(frame)]
-        return replace(self, rows=frame.drop(absent).lazy())
+        if self.format == "jsonl":
+            _refuse_ambiguous_objects(self.path, frame.columns)
+        return replace(self, rows=frame.lazy())
+
+    def _with_keys_that_are_there(self) -> Part:
+        """The same rows without the expected keys that no line has: as columns of nothing they would take more room than the others."""
+        if self.format not in ("jsonl", "json") or self.is_parsed:
+            return self
+        there = self.collect(self.rows.select(pl.all().is_not_null().any())).row(0, named=True)
+        kept = [name for name, is_there in there.items() if is_there]
+        return self if len(kept) == len(there) else replace(self, rows=self.rows.select(kept))
 
     def _tidied(self) -> Part | None:
         """The same table without what only looks like data: empty fields at the ends of lines, and lines below the table."""
@@ -741,13 +748,15 @@ def _refuse_short_records(path: Path, separator: str, n_above: int) -> None:
 def _refuse_ambiguous_objects(path: Path, names: Sequence[str]) -> None:
     """Objects that are read in two ways: a key that is there twice, and halves of letters, which merge different names."""
     keys = [json.dumps(name, ensure_ascii=False).encode() for name in names]
-    for number, line in enumerate(io.BytesIO(read_bytes(path)), 1):
+    for number, line in enumerate(_lines(path), 1):
         if b"\\u" in line and with_whole_letters(line) != line:
             raise InputError(
                 f"{path} line {number}: contains half a letter (\\ud800 to \\udfff without its other half): {_short(line)} "
                 "Write the whole letter or leave it out."
             )
-        if any(line.count(key) > 1 for key in keys):
+        for key in keys:
+            if line.count(key) < 2:
+                continue
             try:
                 json.loads(line, object_pairs_hook=_with_each_key_once, parse_int=_whole)
             except ValueError as error:

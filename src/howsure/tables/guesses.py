@@ -33,7 +33,7 @@ from howsure.tables.known_words import (
     WORDS,
 )
 from howsure.tables.metrics import is_higher_better, is_share
-from howsure.tables.untidy import COMMA, NUMBER, PERCENT, Asked, plain_name, shown_name, text_of, tidied
+from howsure.tables.untidy import COMMA, NUMBER, PERCENT, Requested, plain_name, shown_name, text_of, tidied
 
 __all__ = ["Guess", "read_as"]
 
@@ -137,7 +137,7 @@ def read_as(
     InputError
         If a needed column is not found, or if two readings are possible: the message lists the choices.
     """
-    asked = Asked(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part), is_part=is_part)
+    asked = Requested(dict(rename or {}), dict(fill or {}), divide_by, decimal, better, _at(part), is_part=is_part)
     if not 0 < divide_by < math.inf:
         raise OptionError(f"divide_by {divide_by:g} is not a number above 0.")
     part, asked, n_blank = tidied(part.parsed(is_tidied=True), asked)
@@ -148,7 +148,7 @@ def read_as(
     return _Columns(part, chosen, ours, asked).guess(why, n_blank)
 
 
-def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: Asked) -> tuple[type[Table], str]:
+def _fitting(part: Part, names: Sequence[str], wanted: type[Table] | None, asked: Requested) -> tuple[type[Table], str]:
     """The table whose needed columns are all there, by name first, then by the names that people use for them, and why this one.
 
     What can be attempts and published scores is read as attempts, and said: a verb that needs scores asks for them.
@@ -192,14 +192,14 @@ def _lacks_subject(there: set[str]) -> bool:
     return {"task", "score"} <= _with_score(there) and "subject" not in there
 
 
-def _is_fit(table: type[Table], names: Sequence[str], asked: Asked) -> bool:
+def _is_fit(table: type[Table], names: Sequence[str], asked: Requested) -> bool:
     there = _with_score({*_tried(table, names, asked), *asked.fill})
     if table is Attempts and there & {"domain", "n"}:  # each benchmark is then one task; counted items need no names
         there |= {"task"}
     return {*table.needed()} <= there
 
 
-def _tried(table: type[Table], names: Sequence[str], asked: Asked) -> dict[str, str]:
+def _tried(table: type[Table], names: Sequence[str], asked: Requested) -> dict[str, str]:
     """As `_assigned`; what could be two columns of ratings or votes is no reason to ask, since most tables are neither."""
     try:
         return _assigned(table, names, asked)
@@ -213,7 +213,7 @@ def _with_score(names: set[str]) -> set[str]:
     return names | {"score"} if {"n", "n_success"} <= names else names
 
 
-def _refuse_unknown(part: Part, table: type[Table], names: Sequence[str], asked: Asked) -> None:
+def _refuse_unknown(part: Part, table: type[Table], names: Sequence[str], asked: Requested) -> None:
     known = [column.name for column in table.columns]
     for ours in (*asked.rename, *asked.fill):
         if ours not in known:
@@ -225,7 +225,7 @@ def _refuse_unknown(part: Part, table: type[Table], names: Sequence[str], asked:
             raise InputError(f"{_at(part)}no column {theirs!r} to use as {ours!r}. {hint}")
 
 
-def _assigned(table: type[Table], names: Sequence[str], asked: Asked) -> dict[str, str]:
+def _assigned(table: type[Table], names: Sequence[str], asked: Requested) -> dict[str, str]:
     """Our column → theirs, by what was asked, by name, and by the names that people use."""
     found = dict(asked.rename)
     free = [name for name in names if name not in found.values()]
@@ -320,7 +320,7 @@ def _is_wide(part: Part, table: type[Table], ours: Mapping[str, str]) -> bool:
 class _Columns:
     """One input on its way to a table."""
 
-    def __init__(self, part: Part, table: type[Table], ours: dict[str, str], asked: Asked) -> None:
+    def __init__(self, part: Part, table: type[Table], ours: dict[str, str], asked: Requested) -> None:
         self._part, self._table, self._ours, self._asked = part, table, ours, asked
         self._names = part.rows.collect_schema().names()
         self._told: list[str] = list(part.says)
@@ -372,7 +372,7 @@ class _Columns:
         """Say which names are written as a number and as a text: 1 and "1" are read as one."""
         for ours in ("subject", "task", "model", "benchmark", "rater", "voter", "item"):
             theirs = self._ours.get(ours)
-            if theirs in self._names and (both := self._part.written_both_ways(theirs)):
+            if theirs is not None and theirs in self._names and (both := self._part.written_both_ways(theirs)):
                 self._told.append(
                     f'{theirs} {both[0]} and "{both[0]}" are read as one'
                     + (f" (and {len(both) - 1} more)" if len(both) > 1 else "")
@@ -751,7 +751,7 @@ class _Columns:
             self._told.append(f"{n:,} blank{'s' if n > 1 else ''} left out")
 
 
-def _is_beyond(values: _Values, asked: Asked) -> bool:
+def _is_beyond(values: _Values, asked: Requested) -> bool:
     """A column of a wide table whose numbers cannot be scores, such as a year or a size."""
     top = max(100.0, asked.divide_by)
     return values.high is not None and (values.high > top or (values.low or 0) < 0)

@@ -29,7 +29,7 @@ from howsure.tables.known_words import (
     WEAK,
 )
 
-__all__ = ["COMMA", "NUMBER", "PERCENT", "Asked", "plain_name", "shown_name", "text_of", "tidied"]
+__all__ = ["COMMA", "NUMBER", "PERCENT", "Requested", "plain_name", "shown_name", "text_of", "tidied"]
 
 NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 PERCENT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?%$"
@@ -50,7 +50,7 @@ _INSIDE = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requested:
     """What the user said, and about which file."""
 
     rename: dict[str, str]
@@ -63,7 +63,7 @@ class Asked:
     is_part: bool = False
 
 
-def tidied(part: Part, asked: Asked) -> tuple[Part, Asked, int]:
+def tidied(part: Part, asked: Requested) -> tuple[Part, Requested, int]:
     """The same table with one variable per column and nothing beside its data, and the number of blanks that were left out.
 
     What was done is added to the part's ``says``, and to `asked` where a column that the user named has another name now.
@@ -133,7 +133,7 @@ def _is_marked(name: str) -> pl.Expr:
     return text.str.contains(_MARKED) & ~text.str.contains(f"{NUMBER}|{PERCENT}|{COMMA}")
 
 
-def _without_row_numbers(part: Part, asked: Asked) -> Part:
+def _without_row_numbers(part: Part, asked: Requested) -> Part:
     """Leave out the row numbers that pandas writes into a column without a name: they are no configuration."""
     names = [
         name
@@ -167,7 +167,8 @@ def _with_values_for_objects(part: Part, names: Sequence[str]) -> Part:
             continue
         inside = [key for key in held if plain_name(key) in keys and not isinstance(held[key], dict | list)]
         if len(inside) == 1 and re.fullmatch(r"\w+", inside[0]):
-            value = pl.col(name).str.json_path_match(f"$.{inside[0]}")
+            held = pl.when(pl.col(name).str.starts_with("{")).then(pl.col(name))
+            value = pl.coalesce(held.str.json_path_match(f"$.{inside[0]}"), pl.col(name))  # others stay as they are
             says = (*part.says, f"{name}.{inside[0]} → {name}")
             part = replace(part, rows=part.rows.with_columns(value.alias(name)), is_parsed=True, says=says)
     return part
@@ -220,7 +221,9 @@ def _with_total_of_failures(part: Part, names: Sequence[str]) -> Part:
         text_of(name).str.replace_all(",", "").cast(pl.Float64, strict=False) for name in right + wrong
     )
     facts = part.rows.select(
-        pl.all_horizontal(((one >= 0) & (one == one.floor())).all() for one in (successes, failures)).alias("is_count"),
+        pl.all_horizontal(
+            (one.is_between(0, 2**53) & (one == one.floor())).all() for one in (successes, failures)
+        ).alias("is_count"),
         (successes + failures > 1).any().alias("is_several"),
     )
     is_count, is_several = part.collect(facts).row(0)
@@ -253,7 +256,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
 
 
-def _with_shares_for_fractions(part: Part, asked: Asked) -> tuple[Part, Asked, int]:
+def _with_shares_for_fractions(part: Part, asked: Requested) -> tuple[Part, Requested, int]:
     """Cells such as 7/10 as a share and n, and the number of blanks among them that were left out.
 
     One such column is the score. Of several, each is a benchmark, or a model where rows are items. The same n in every row of an
