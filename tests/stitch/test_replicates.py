@@ -90,7 +90,9 @@ def test_refits_that_do_not_converge_are_counted(solution, constraint, monkeypat
 def test_the_work_can_be_sent_elsewhere(solution, constraint):
     """As a cluster does: pickled, and computed there."""
     work = pickle.loads(pickle.dumps(partial(_refit, solution, constraint, "errors", 1.0)))
-    here, there = (one(np.random.default_rng(3), 4) for one in (partial(_refit, solution, constraint, "errors", 1.0), work))
+    here, there = (
+        one(np.random.default_rng(3), 4) for one in (partial(_refit, solution, constraint, "errors", 1.0), work)
+    )
     assert all((a == b).all() for a, b in zip(here, there, strict=True))
 
 

@@ -492,7 +492,7 @@ def family(world, model):
     return world.models.filter(model=model)["family"][0]
 
 
-def test_a_benchmark_on_which_all_score_the_same_is_no_anchor(world):
+def test_the_default_anchor_is_one_on_which_models_differ(world):
     """The fit took it, and predict then refused the fit."""
     rows = world.scores.frame
     widest = rows.group_by("benchmark").len().sort("len", "benchmark")["benchmark"][-1]

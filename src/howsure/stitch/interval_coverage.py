@@ -17,7 +17,7 @@ from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
 from howsure.stats.replicates import probability_greater, replicate_interval
 from howsure.stitch.cleaning import prepare_scores
-from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, hold_reference, linked
+from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, hold_reference, linked, most_used
 from howsure.stitch.model.layout import Floats, Ints
 from howsure.stitch.model.presets import Preset, preset_called
 from howsure.stitch.model.problem import Problem
@@ -143,7 +143,7 @@ def _try_simulations(
     for w in range(size):
         world = simulate(like=like, departure=None if departure == NONE else departure, seed=int(rng.integers(2**31)))
         problem = prepare_scores(world.scores, min_benchmarks=1)
-        anchored = AnchorBenchmark(int(problem.n_by_benchmark.argmax()))
+        anchored = AnchorBenchmark(most_used(problem))
         solution = chosen.solve(problem, anchored, 1)
         constraint = hold_reference(anchored, solution.theta, solution.layout, range(len(problem.models)))
         estimate = align(constraint, solution.theta, solution.layout).capability

@@ -364,7 +364,9 @@ def fit(
     scores = Scores.of(scores)
     chosen = preset_called(preset)
     _refuse_misfits(chosen, dimensions, n_replicates, level, floors, ridge)
-    cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors, keep_overlaps)
+    cleaning = _cleaning(
+        chosen, min_benchmarks, since, duplicates, include, exclude, floors, keep_overlaps=keep_overlaps
+    )
     problem = _prepare(scores, chosen, cleaning)
     if reference is None:
         reference = chosen.reference if anchor is None and anchor_models is None else "none"
@@ -436,7 +438,9 @@ def prepared_for(
 ) -> Problem:
     """The scores that `fit` would fit with these options."""
     chosen = preset_called(preset)
-    cleaning = _cleaning(chosen, min_benchmarks, since, duplicates, include, exclude, floors, keep_overlaps)
+    cleaning = _cleaning(
+        chosen, min_benchmarks, since, duplicates, include, exclude, floors, keep_overlaps=keep_overlaps
+    )
     return _prepare(scores, chosen, cleaning)
 
 
@@ -448,6 +452,7 @@ def _cleaning(
     include: Sequence[str],
     exclude: Sequence[str],
     floors: Floors | None,
+    *,
     keep_overlaps: bool | None,
 ) -> dict[str, Any]:
     return {

@@ -11,7 +11,7 @@ import polars as pl
 from howsure.errors import InputError, OptionError
 from howsure.stats._arrays import check_level
 from howsure.stats.bootstrap import hierarchical_weights, percentile
-from howsure.stitch.model.anchors import AnchorBenchmark
+from howsure.stitch.model.anchors import AnchorBenchmark, most_used
 from howsure.stitch.model.hierarchy import solve_hierarchy
 from howsure.stitch.model.layout import Bools, Floats, Ints
 from howsure.stitch.model.noise import expected
@@ -104,9 +104,7 @@ def compare_models(
     for name in names:
         if name not in METHODS:
             raise OptionError.unknown("model of the scores", name, METHODS)
-    constraint = AnchorBenchmark(
-        int(problem.n_by_benchmark.argmax()) if anchor is None else problem.benchmark_at(anchor)
-    )
+    constraint = AnchorBenchmark(most_used(problem) if anchor is None else problem.benchmark_at(anchor))
     rng = np.random.default_rng(seed)
     parts = make_parts(problem, folds, n_known, rng)
     tried: dict[str, list[pl.DataFrame]] = {}

@@ -12,7 +12,7 @@ import polars as pl
 from howsure.results import Provenance, Result
 from howsure.stats._arrays import check_level
 from howsure.stats.bootstrap import hierarchical_weights, percentile
-from howsure.stitch.model.anchors import AnchorBenchmark
+from howsure.stitch.model.anchors import AnchorBenchmark, most_used
 from howsure.stitch.model.hierarchy import solve_hierarchy
 from howsure.stitch.model.layout import Bools, Floats
 from howsure.stitch.model.noise import expected
@@ -151,7 +151,7 @@ def _predicted(problem: Problem, is_held_out: Bools, level: float) -> pl.DataFra
     solution = solve_hierarchy(known)
     found = predicted_by(solution, new)
     _, _, low, high = intervals_of(found, level)
-    paper = solve_ridge(known, AnchorBenchmark(int(known.n_by_benchmark.argmax())))
+    paper = solve_ridge(known, AnchorBenchmark(most_used(known)))
     by_method = {
         PAPER: expected(new.rows(), paper.theta)[0],
         DEFAULT: expected(new.rows(), solution.theta)[0],

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from howsure.stitch.cleaning import DUPLICATES
-from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align
+from howsure.stitch.model.anchors import AnchorBenchmark, Constraint, align, most_used
 from howsure.stitch.model.hierarchy import solve_hierarchy
 from howsure.stitch.model.kernels import fit as minimise
 from howsure.stitch.model.layout import Floats
@@ -79,7 +79,7 @@ def change_strength(baseline: BaselineFit, solution: Solution, constraint: Const
 
 def change_model(baseline: BaselineFit, problem: Problem, used: str) -> Iterable[Variant]:
     """The same scores under each other model of them than the one ``used``; a model has its own unit, so only the linked one tells."""
-    widest = AnchorBenchmark(int(problem.n_by_benchmark.argmax()))
+    widest = AnchorBenchmark(most_used(problem))
     models: dict[str, Callable[[], Solution]] = {
         RASCH: lambda: solve_ridge(problem, widest, equal_slopes=True),
         PAPER: lambda: solve_ridge(problem, widest),
