@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def measure(n_simulations: int = 400, n_pilots: int = 20) -> dict[str, float]:
     rng = np.random.default_rng(0)
     shares: dict[str, float] = {}
     for kind, draw in _KINDS.items():
-        how = "match" if kind in ("categories", "shares of yes") else "closeness"
+        how: Literal["closeness", "match"] = "match" if kind in ("categories", "shares of yes") else "closeness"
         for n, k in ((30, 3), (60, 4), (100, 5)):
             studies = (draw(rng, n, k + 1) for _ in range(n_simulations))
             passed = [bool(alternative_annotator_test(one[:, 0], one[:, 1:], how).may_replace) for one in studies]

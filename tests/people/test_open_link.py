@@ -231,6 +231,23 @@ def test_one_address_cannot_keep_all_places_of_a_small_study_but_a_class_room_ca
     store.close()
 
 
+def test_a_place_that_is_given_away_while_its_owner_comes_back_has_one_owner(tmp_path):
+    """The owner's request has read the place, and before it is marked as seen, somebody else gets it."""
+    store = Store(tmp_path / ANSWERS)
+    offer = {"seats": ["r1"], "away_seconds": 60, "most_per_address": 40}
+    first = store.join("ann", "a", "x", now=0.0, **offer)
+    begin = store._transaction
+
+    def late():
+        store._transaction = begin
+        assert store.join("ben", "b", "y", **offer).token
+        return begin()
+
+    store._transaction = late
+    assert store.seat(first.token).state == "away"
+    store.close()
+
+
 def test_neighbours_are_no_crowd(tmp_path):
     """Two people of one household in a study of 8."""
     seats = [f"r{n}" for n in range(8)]
@@ -278,6 +295,32 @@ def test_a_live_study_prefers_pages_with_open_items_and_ends_when_it_is_decided(
         told = running.collector.progress()
         assert told["decision"] == "2 looks"
         assert {row["item"]: row["done"] for row in told["quotas"]["rows"]} == {"x": 1, "y": 2, "z": 1}
+
+
+def test_nobody_waits_for_the_looks_of_others_and_the_last_look_sees_all(open_folder, run_collector):
+    looks, may_go_on = [], threading.Event()
+
+    def decide(finals):
+        looks.append(len(finals))
+        if len(looks) == 2:  # the first look after an answer takes long
+            may_go_on.wait(60)
+        return Decision(is_over=False, message=f"{len(finals)} seen")
+
+    with run_collector(open_folder(4), is_open=True, limits=WIDE, decide=decide) as running:
+        people = [arrive(running, f"p{number}") for number in range(4)]
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(finish, running, *people[0])
+            while len(looks) < 2:
+                time.sleep(0.01)
+            assert [finish(running, *one).status_code for one in people[1:]] == [200] * 3
+            assert looks == [0, 1]  # they have their receipts, and the look still goes on
+            may_go_on.set()
+            assert first.result().status_code == 200
+        deadline = time.monotonic() + 60
+        while running.collector.progress()["decision"] != "4 seen":
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert looks == [0, 1, 4]
 
 
 def test_two_people_who_come_at_once_never_get_the_same_place(open_folder):

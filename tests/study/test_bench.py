@@ -104,6 +104,25 @@ def test_a_threshold_is_tested_where_it_was_not_chosen(found):
     assert rows["accuracy"].is_between(0.4, 1).all()
 
 
+def test_the_recommendation_names_price_and_biases_of_the_judge_it_recommends():
+    folder = ROOT / "examples/study/bench"
+    found = study.bench(
+        folder / "people.csv",
+        folder / "judges.csv",
+        orders=folder / "judge_orders.csv",
+        texts=folder / "texts.csv",
+        costs=folder / "costs.csv",
+    )
+    use, biased, *_ = found.recommendation
+    judge = use.removeprefix("quality: use ").partition(" ")[0]
+    row = found.to_frame("bench").row(by_predicate=pl.col("judge") == judge, named=True)
+    assert f"{row['cost_for_precision']:.3g}, where people's labels alone cost {row['cost_of_labels_alone']:.3g}" in use
+    effects = found.to_frame("effects").filter(judge=judge)
+    is_biased = (pl.col("value_low") > 0) | (pl.col("value_high") < 0)
+    assert all(f"{effect} " in biased for effect in effects.filter(is_biased)["effect"])
+    assert not any(f"{effect} " in biased for effect in effects.filter(~is_biased)["effect"])
+
+
 def test_a_panel_of_judges_with_independent_errors_is_better():
     rng = np.random.default_rng(0)
     quality = rng.normal(0, 1, 200)

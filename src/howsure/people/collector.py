@@ -37,6 +37,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -250,15 +251,22 @@ class Collector:
             idle_seconds=self.limits.idle_seconds,
         )
 
-    def _look(self) -> None:
-        """Let a live study decide on the answers so far; whoever finishes during a look does not wait for it, another look follows it."""
+    def _look(self) -> bool:
+        """Let a live study decide on the answers so far, unless somebody is looking: then they look again. Says whether it looked."""
         self._has_news.set()
-        while self._decide is not None and self._has_news.is_set() and self._deciding.acquire(blocking=False):
-            try:
-                self._has_news.clear()
-                self._decision = self._decide(self.store.finals())
-            finally:
-                self._deciding.release()
+        if self._decide is None or not self._deciding.acquire(blocking=False):
+            return False
+        try:
+            self._has_news.clear()
+            self._decision = self._decide(self.store.finals())
+        finally:
+            self._deciding.release()
+        return True
+
+    def _look_again(self) -> None:
+        """Look while others finished during a look; runs when the person who looked first has their receipt."""
+        while self._decide is not None and self._has_news.is_set() and self._look():
+            pass
 
     def _note(self, word: str, status: int) -> Response:
         """A page that says one thing, in the language of the study."""
@@ -295,7 +303,8 @@ class Collector:
             self._on_final(self._by_seat[guest.rater])
             await run_in_threadpool(self._look)
         told = {"receipt": kept.receipt, "received": kept.received}
-        return JSONResponse(told | {"completion": self.fielding.end(guest.person, is_screened_out=is_out)})
+        end = self.fielding.end(guest.person, is_screened_out=is_out)
+        return JSONResponse(told | {"completion": end}, background=BackgroundTask(self._look_again))
 
     def _keep_final(self, invitation: _Guest, data: bytes) -> tuple[FinishedAnswers, Final]:
         try:

@@ -207,13 +207,15 @@ class Store:
 
     def seat(self, token: str) -> Seat | None:
         """The seat of a token; being asked for it counts as being seen."""
+        select, now = f"select {_SEAT} from seats where token = ?", time.time()
         with self._lock:
-            row = self._base.execute(f"select {_SEAT} from seats where token = ?", (token,)).fetchone()
-        found, now = Seat(*row) if row else None, time.time()
-        if found and found.state == "open" and now - found.seen > _SEEN_SECONDS:
+            row = self._base.execute(select, (token,)).fetchone()
+        if row and (found := Seat(*row)).state == "open" and now - found.seen > _SEEN_SECONDS:
             with self._transaction():
                 self._base.execute("update seats set seen = ? where token = ? and state = 'open'", (now, token))
-        return found
+                # read again: between the two, somebody else may have got the place
+                row = self._base.execute(select, (token,)).fetchone()
+        return Seat(*row) if row else None
 
     def screen_out(self, token: str, digest: str) -> str:
         """Free the seat of somebody whom a screening turned away; their answers are not kept. Gives a receipt."""

@@ -494,12 +494,6 @@ class Study(StudyParts):
         """The JSON schema of a study file, for editors that complete and check."""
         return _schema(cls, "pairs")
 
-    def response_name(self, unit: str, system: str) -> str:
-        """What a rated response is called in tables: ITEM/SYSTEM, or ITEM/A+B/SYSTEM where a rater may meet it in several pairs."""
-        item = unit.partition("/")[0]
-        is_in_several = self.shown == "pairs" and len(self.item(item).responses) > 2
-        return f"{unit if is_in_several else item}/{system}"
-
     @cached_property
     def expected_minutes(self) -> float:
         """How long a rater needs: every text read once at 238 words per minute, and 5 seconds for each answer."""

@@ -469,7 +469,7 @@ class _Bench:
             words += f"; it may {'' if chosen['may_replace'] == 'yes' else 'not '}replace a rater)" if chosen["may_replace"] else ")"  # fmt: skip
             of = "judges that may replace a rater" if able[0]["may_replace"] == "yes" else "judges"
             if by_cost:
-                words += f". Of {len(able)} {of}, it reaches the stated precision at the lowest cost"
+                words += f". Of {len(able)} {of}, it costs least for a mean to within ±{self.half_width:.0%} of the scale: {chosen['cost_for_precision']:.3g}, where people's labels alone cost {chosen['cost_of_labels_alone']:.3g}"
             elif len(able) > 1:
                 words += f". Of {len(able)} {of}, it has the highest agreement"
             apart = [
@@ -477,8 +477,17 @@ class _Bench:
                 if row is not best and (tested.get(frozenset((row["judge"], best["judge"]))) or 1.0) < 1 - self.level
             ]  # fmt: skip
             if len(single) > 1:
-                words += f". {best['judge']} has the highest agreement of all; {len(apart)} of the {len(single) - 1} other judges agree significantly less (Holm-corrected)"
+                words += f". {best['judge']} has the highest agreement of all; of the {len(single) - 1} other judges, {len(apart)} {'agrees' if len(apart) == 1 else 'agree'} significantly less (Holm-corrected)"
             told.append(words + ".")
+            moved = [
+                f"{row['effect']} {Estimate(row['value'], row['value_low'], row['value_high'])}"
+                for row in self.rows.get("effects", [])
+                if (row["dimension"], row["judge"]) == (dimension, chosen["judge"])
+                and row["value_low"] is not None
+                and (row["value_low"] > 0 or row["value_high"] < 0)
+            ]
+            if moved:
+                told.append(f"{dimension}: {chosen['judge']} is biased beyond people: {'; '.join(moved)}.")
             panel = next((row for row in rows if row["judge"] == PANEL), None)
             p = None if panel is None else tested.get(frozenset((PANEL, best["judge"])))
             if panel is not None and p is not None:

@@ -42,7 +42,12 @@ def draw_bench(bench: JudgeBench) -> dict[str, Chart]:
     """Each judge's agreement minus that of a rater, and each judge's biases."""
     frame, level = bench.to_frame("bench"), bench.provenance.settings["level"]
     several = frame["dimension"].n_unique() > 1
-    unit = "share of matches" if bench.kind == "match" else f"{bench.kind} correlation"
+    units = {
+        "pearson": "Pearson's r",
+        "spearman": "Spearman's ρ",
+        "kendall": "Kendall's τ",
+        "match": "share of matches",
+    }
     drawn = {
         "bench": interval_plot(
             _of_table(frame, "judge", "minus_people", "dimension" if several else None),
@@ -55,7 +60,7 @@ def draw_bench(bench: JudgeBench) -> dict[str, Chart]:
                 "Each rater in turn is excluded; judge and rater are compared with the others",
             ),
             label=Field("label", "Judge"),
-            value=Field("value", "Judge's agreement minus a rater's", unit),
+            value=Field("value", "Judge − rater", units[bench.kind]),
             group=Field("group", "Dimension") if several else None,
             reference=Reference(0.0, "as a rater"),
         )

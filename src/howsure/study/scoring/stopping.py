@@ -103,7 +103,8 @@ class StopRule:
         )
         if self.is_each:
             return dict(rows.select("item", "value").iter_rows())
-        return {"": value for value in rater_values(rows, self.system, self.other)["value"]}
+        own = rater_values(rows, self.system, self.other)["value"]
+        return {"": float(own[0])} if len(own) else {}
 
     def __str__(self) -> str:
         if self.is_each:
