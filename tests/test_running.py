@@ -191,6 +191,16 @@ class TestGate:
         assert n_asked == 1
         assert found[-1] == "not asked: the server kept failing (RuntimeError('down'))"
 
+    def test_one_question_that_a_server_fails_at_does_not_keep_the_others_from_being_asked(self):
+        """A run is continued, and the first of its open games is the one that the server always fails at."""
+
+        class InternalServerError(Exception):
+            status_code = 500
+
+        down = InternalServerError("down")
+        assert self.ask(down, down, "well", "well", n=4) == (["InternalServerError('down')"] * 2 + ["well"] * 2, 4)
+        assert self.ask(down, n=9)[1] == 3
+
     def test_a_server_that_answered_has_twenty_chances(self):
         found, n_asked = self.ask("well", RuntimeError("down"), n=25)
         assert (found[0], n_asked) == ("well", 21)
