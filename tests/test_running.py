@@ -20,7 +20,7 @@ from howsure.running import (
     failure_of,
     plain_errors,
 )
-from howsure.running.runs import is_too_long
+from howsure.running.runs import _budget, is_too_long
 from servers.event_loops import in_a_loop
 
 
@@ -191,6 +191,16 @@ class TestGate:
         assert n_asked == 1
         assert found[-1] == "not asked: the server kept failing (RuntimeError('down'))"
 
+    def test_one_question_that_a_server_fails_at_does_not_keep_the_others_from_being_asked(self):
+        """A run is continued, and the first of its open games is the one that the server always fails at."""
+
+        class InternalServerError(Exception):
+            status_code = 500
+
+        down = InternalServerError("down")
+        assert self.ask(down, down, "well", "well", n=4) == (["InternalServerError('down')"] * 2 + ["well"] * 2, 4)
+        assert self.ask(down, n=9)[1] == 3
+
     def test_a_server_that_answered_has_twenty_chances(self):
         found, n_asked = self.ask("well", RuntimeError("down"), n=25)
         assert (found[0], n_asked) == ("well", 21)
@@ -209,6 +219,27 @@ class TestGate:
     def test_a_reply_without_choices_is_the_servers_failure_and_asked_for_again(self):
         assert self.ask(None, "well") == (["well"], 2)
         assert self.ask(None) == (["the reply has no choices"], 4)
+
+    def test_a_kept_reply_without_choices_costs_nothing_again(self):
+        """Inspect tells its limits of what was asked, not of what came from its cache; here nothing was asked."""
+        model = pytest.importorskip("inspect_ai.model")
+        kept = model.ModelOutput(choices=[], usage=model.ModelUsage(input_tokens=70, output_tokens=7, total_tokens=77))
+        whole = model.ModelOutput.from_content("m", "well")
+        whole.usage = kept.usage
+        budget = RunBudget(max_tokens=1000)
+
+        async def play():
+            token = _budget.set(budget)
+            replies = iter([kept, whole])
+
+            async def question():
+                return next(replies)
+
+            assert (await Gate().ask(question)).completion == "well"
+            _budget.reset(token)
+
+        in_a_loop(play())
+        assert budget.tokens == 0
 
     def test_half_a_character_does_not_stop_a_game(self):
         assert self.ask("[median: 5] \ud83d é 😀") == (["[median: 5] ? é 😀"], 1)

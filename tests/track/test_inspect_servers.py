@@ -181,9 +181,9 @@ def test_a_refused_key_stops_the_run_after_the_first_question(refused):
     assert frame(result)["ended_by"].to_list() == ["interrupted"] * 12
 
 
-def test_a_server_that_always_fails_is_given_up_with_its_first_question(refused):
+def test_a_server_that_always_fails_is_given_up_after_three_questions(refused):
     result, asked = refused["gone"]
-    assert (asked, result["exit_code"]) == (1, 1)
+    assert (asked, result["exit_code"]) == (3, 1)
     assert any("not asked: the server kept failing" in line for line in result["errors"])
 
 

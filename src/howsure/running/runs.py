@@ -67,6 +67,7 @@ _TOO_LONG = re.compile(
 MANNER = ("max_retries", "timeout", "attempt_timeout", "max_connections")  # generation settings that change no reply
 _TOKENIZER = "openaipublic"  # in the address that tiktoken fetches its words from
 _MOST_GIVEN_UP = 20  # questions in a row: as many as are open at a time
+_FIRST_GIVEN_UP = 3  # questions, where a server that is there has answered none
 _GARBLED = 3  # times that a question is asked again whose reply is no JSON
 
 Failure = Literal["length", "null", "refusal"]
@@ -336,8 +337,9 @@ class GarbledReplyError(Exception):
 class Gate:
     """Stands between a run and a server, so that one that refuses or is gone is not asked hundreds of times.
 
-    Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403) or the first
-    question was given up, or after twenty in a row were given up. A reply that is no JSON, or has no choices, is the server's failure, and the question is asked again.
+    Until the server has answered once, one question is asked at a time. Nothing more is asked in this run after the key was refused (401, 403), after the first
+    question found nobody, after the server failed at the first three (one may be the fault of its conversation, and the others would never be asked), or after twenty
+    in a row were given up. A reply that is no JSON, or has no choices, is the server's failure, and the question is asked again.
     A server that says that the conversation is too long has answered: the reply's ``stop_reason`` is then ``model_length``, whatever the provider makes of it.
     """
 
@@ -408,9 +410,10 @@ class Gate:
 
     def _failed(self, error: Exception) -> None:
         self._n_given_up += 1
+        is_there = getattr(_last(error), "status_code", None) is not None
         if getattr(error, "status_code", None) in (401, 403) and not self._has_answered:
             self._closed = f"the server refused the key ({_reason(error)})"
-        elif not self._has_answered or self._n_given_up >= _MOST_GIVEN_UP:
+        elif self._n_given_up >= (_MOST_GIVEN_UP if self._has_answered else _FIRST_GIVEN_UP if is_there else 1):
             self._closed = f"the server kept failing ({_reason(error)})"
 
 
@@ -535,8 +538,7 @@ def _is_garbled(error: BaseException | None) -> bool:
 
 def _reason(error: Exception) -> str:
     """What a server said, without the request that Inspect puts before it."""
-    last = error.last_attempt.exception() if hasattr(error, "last_attempt") else None
-    if said := getattr(last, "provider_message", None):
+    if (last := _last(error)) is not error and (said := getattr(last, "provider_message", None)):
         return f"{said}, also when asked again"
     told = getattr(error, "provider_message", None) or repr(error)
     if _TOKENIZER in told:
@@ -545,6 +547,12 @@ def _reason(error: Exception) -> str:
             "Use a model whose server counts them, or play without a model: --player oracle"
         )
     return next(iter(error_counts([told])), told)
+
+
+def _last(error: Exception) -> BaseException:
+    """What the last attempt ended with, where a question was asked again."""
+    last = error.last_attempt.exception() if hasattr(error, "last_attempt") else None
+    return last or error
 
 
 def _lock(handle: int, *, waits: bool) -> bool:
