@@ -211,11 +211,16 @@ class TestWeibull:
         at_risk = 1e6 * np.exp(-total[:-1])
         fit = fit_weibull(at_risk, at_risk * -np.expm1(-np.diff(total)))
         assert np.exp(fit.log_shape) == pytest.approx(shape, rel=1e-4)
-        np.testing.assert_allclose(fit.cumulative([0, 1, 40, 200])[0], (np.array([0, 1, 40, 200]) / 40) ** shape, rtol=1e-3)
+        np.testing.assert_allclose(
+            fit.cumulative([0, 1, 40, 200])[0], (np.array([0, 1, 40, 200]) / 40) ** shape, rtol=1e-3
+        )
 
     def test_slopes_are_derivatives(self):
         fit, times = fit_weibull([20, 12, 9, 4], [3, 2, 4, 1]), np.arange(7)
-        near = [type(fit)(fit.log_scale + a, fit.log_shape + b, fit.unit, fit.information) for a, b in ((1e-6, 0), (0, 1e-6))]
+        near = [
+            type(fit)(fit.log_scale + a, fit.log_shape + b, fit.unit, fit.information)
+            for a, b in ((1e-6, 0), (0, 1e-6))
+        ]
         numeric = [(one.cumulative(times)[0] - fit.cumulative(times)[0]) / 1e-6 for one in near]
         np.testing.assert_allclose(fit.cumulative(times)[1], np.transpose(numeric), rtol=1e-4, atol=1e-6)
 
