@@ -54,7 +54,6 @@ def test_a_missing_file_is_told_in_one_line(command):
 
 # One number here, several with commas there; a number or a file of folds: the same meaning.
 SEVERAL = {"--folds", "--learners", "--tasks"}
-TWO_TYPES = {"--planned", "--scale"}  # to be renamed; no new ones
 
 
 def options(command, path=()):
@@ -73,7 +72,7 @@ def test_an_option_has_one_type_in_all_verbs():
         kinds.setdefault(option, {}).setdefault(kind, verb)
     assert len(kinds) > 200
     several = {option: verbs for option, verbs in kinds.items() if len(verbs) > 1 and option not in SEVERAL}
-    assert set(several) == TWO_TYPES, several
+    assert several == {}
 
 
 @pytest.mark.parametrize(

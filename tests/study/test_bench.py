@@ -339,6 +339,6 @@ def test_the_commands_of_the_bench(command, tmp_path):
     assert told.returncode == 0, told.stderr
     assert "quality: use" in told.stdout
     assert (tmp_path / "bench_report.html").exists()
-    stop = command("study", "stop", BENCH / "people.csv", "--require", "mean:quality > 3", "--planned", "20")
+    stop = command("study", "stop", BENCH / "people.csv", "--require", "mean:quality > 3", "--max-raters", "20")
     assert stop.returncode == 2
     assert "is no criterion" in stop.stderr

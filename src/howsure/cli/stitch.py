@@ -244,7 +244,7 @@ app.command(epilog="Example: howsure stitch progress fit")(progress)
 app.command(epilog="Example: howsure stitch growth examples/stitch/scores.csv --replicates 20")(growth)
 app.command(epilog="Example: howsure stitch domains fit --baskets examples/stitch/baskets.yaml")(domains)
 app.command(epilog="Example: howsure stitch gaps fit")(gaps)
-app.command(epilog="Example: howsure stitch votes examples/stitch/votes.csv --covariate length --scale fit")(votes)
+app.command(epilog="Example: howsure stitch votes examples/stitch/votes.csv --covariate length --fit fit")(votes)
 app.command(
     epilog="Example: howsure stitch update fit examples/stitch/scores.csv examples/stitch/new.csv --replicates 20"
 )(update)

@@ -127,7 +127,7 @@ def votes(
     inputs: Inputs,
     reading: Reading,
     output: Output,
-    scale: Annotated[
+    fit: Annotated[
         Path | None,
         typer.Option(help="The folder of a fit: votes are joined with its capabilities.", show_default=False),
     ] = None,
@@ -145,8 +145,8 @@ def votes(
 ) -> None:
     """Models ranked by votes, with ties, tiers and fragility.
 
-    Bradley–Terry with ties, the position and covariates; voters are clusters. With --scale, votes are one more source of information about capability. Writes votes.csv, vote_pairs.csv,
-    vote_effects.csv, joint.csv (with --scale), votes.json, the charts and a report.
+    Bradley–Terry with ties, the position and covariates; voters are clusters. With --fit, votes are one more source of information about capability. Writes votes.csv, vote_pairs.csv,
+    vote_effects.csv, joint.csv (with --fit), votes.json, the charts and a report.
     """
     from howsure.stitch.preferences import votes as rank
     from howsure.tables import Votes
@@ -160,7 +160,7 @@ def votes(
         "both_bad": both_bad,
         "position": not no_position,
     }
-    found = rank(table, None if scale is None else load_scale(scale), level=level, seed=seed, **options)
+    found = rank(table, None if fit is None else load_scale(fit), level=level, seed=seed, **options)
     console = output.console
     console.notes(note for note in found.provenance.notes if note not in table.notes)
     cells = [
