@@ -58,7 +58,9 @@ def stop(
         raise OptionError("Give a criterion with --require, or a file of them with --criteria.")
     ends = numbers("--range", rating_range) if rating_range else None
     if ends is not None and (len(ends) != 2 or not ends[0] < ends[1]):
-        raise OptionError(f"--range {rating_range}: write the lowest and the highest possible rating, as in --range 1,5.")
+        raise OptionError(
+            f"--range {rating_range}: write the lowest and the highest possible rating, as in --range 1,5."
+        )
     found = look(
         ratings,
         wanted,

@@ -159,5 +159,5 @@ def _reversed(
         ahead, behind = ([g for g, gap in gaps.items() if sign * gap > 0] for sign in (1, -1))
         about = {"benchmark": benchmark, "a": a, "b": b, "p_a_greater": p, "is_sure": p is not None and p >= _SURE}
         told = {"domains_a_ahead": ", ".join(ahead), "domains_b_ahead": ", ".join(behind)}
-        rows.append(about | {"score_a": score[a], "score_b": score[b]} | told)
+        rows.append({**about, "score_a": score[a], "score_b": score[b], **told})
     return sorted(rows, key=lambda row: -(row["p_a_greater"] or 0))

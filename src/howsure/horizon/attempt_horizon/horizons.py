@@ -181,12 +181,12 @@ class AttemptHorizons(Result):
         """`practised` as a table: model, practice, n_practice, and the estimates success and horizon."""
         kinds = dict.fromkeys(("", "_low", "_high"), pl.Float64) | {"_state": pl.String}
         estimates = {f"{name}{end}": kind for name in ("success", "horizon") for end, kind in kinds.items()}
-        names = {"model": pl.String, "practice": pl.String, "n_practice": pl.Int64}
         rows = [
             {"model": model, "practice": kind, "n_practice": n} | columns_of(success=row.success, horizon=row.horizon)
             for model, kind, n, row in self.practised
         ]
-        return pl.DataFrame(rows, schema=names | estimates)
+        names = {"model": pl.String, "practice": pl.String, "n_practice": pl.Int64}
+        return pl.DataFrame(rows, schema={**names, **estimates})
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

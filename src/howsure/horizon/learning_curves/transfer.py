@@ -247,7 +247,7 @@ def _fit(data: _Practice) -> _Fit:
         if abs(wider - spread) < 1e-3:
             break
         spread = max(wider, 0.05)
-    return _Fit(beta, _jackknife(x, y - p, w, who, left, diagonal), spread)
+    return _Fit(beta, _jackknife(x, y - p, w, who, left, np.asarray(diagonal)), spread)
 
 
 def _jackknife(x: Floats, residual: Floats, w: Floats, who: Ints, left: Floats, diagonal: Floats) -> Floats:
