@@ -34,7 +34,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 NOTEBOOKS = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
 ASKING = ("openai/", "openai-api/", "openai-http/")  # models that a test server stands for
-FEW = {"--replicates": 100, "--simulations": 40, "--samples": 3}
+FEW = {"--replicates": 40, "--simulations": 5, "--samples": 3}  # or the fewest that the verb takes
 COMMAND = re.compile(r"^\s*([A-Z_]+=\S+ )*(\.venv/bin/)?(howsure|inspect|make|pip|python|git|docker|curl|uv) \S")
 
 
@@ -177,12 +177,15 @@ def commands(text):
 def shortened(line, more):
     """The same command with few replicates and games, and with ``more`` options where it takes them and does not state them."""
     verb = max((verb for verb in verbs() if f"howsure {verb} " in f"{line} "), key=len, default=None)
-    options = {name for option in verbs()[verb].params for name in option.opts} if verb else set()
+    options = {name: option for option in verbs()[verb].params for name in option.opts} if verb else {}
     stated = set(shlex.split(line, comments=True))
-    for name, few in (FEW | more).items():
+    few = {name: max(n, options[name].min or 0) for name, n in FEW.items() if name in options}
+    for name, value in (few | more).items():
         if name in options and not {name, "-n"} & stated and "--help" not in stated:
-            line = f"{line.split(' #')[0]} {name} {few}"
-    return re.sub(rf"({'|'.join(FEW)}) (\d+)", lambda found: f"{found[1]} {min(int(found[2]), FEW[found[1]])}", line)
+            line = f"{line.split(' #')[0]} {name} {value}"
+    return re.sub(
+        rf"({'|'.join(FEW)}) (\d+)", lambda found: f"{found[1]} {min(int(found[2]), few.get(found[1], 0))}", line
+    )
 
 
 def promises(text):

@@ -322,7 +322,7 @@ def test_minutes_print_as_people_say_them():
     assert told(Estimate(4.0, 1, None, low_state="below_range", high_state="unbounded")) == "4 min [<1 min, ∞]"
     assert told(Estimate.without("below_range", "…", value=2)) == "< 2 min"
     assert told(Estimate(2.0, None, None)) == "2 min"
-    assert told(Estimate(1.234, 0.5, 1500), times) == "1.23× [0.5×, 1,500×]"
+    assert told(Estimate(1.234, 0.5, 1500), times) == "1.23× [0.5×, > 1,000×]"
     assert told(Estimate.without("undefined", "no slope")) == "undefined (no slope)"
 
 
