@@ -52,6 +52,18 @@ def test_the_front_page_says_by_how_much():
     assert found.endswith("followed by b with 0.60 [0.40, 0.80]. Difference: a minus b.")
 
 
+def test_a_corrected_test_says_that_the_interval_of_the_difference_is_not_corrected():
+    """The interval alone excluded 0 beside "not decided", without a word why."""
+    rows = [("b", WIDER), ("a", WIDE)]
+    front = with_lead(
+        Section("Any", []), "Score", rows, p_value=lambda a, b: 0.122, advantage=lambda a, b: "Difference: 6 [2, 10]"
+    )
+    assert front.found[0].endswith("Difference: 6 [2, 10].")
+    assert front.unknown[0].endswith(
+        "p = 0.122, Holm-corrected for all pairs; the interval of the difference is for this pair alone."
+    )
+
+
 def test_nobody_is_highest_where_everybody_is_above_the_range():
     (found,), (unknown,) = told({"a": ABOVE, "b": PARTLY, "c": WIDE}, p=0.6)
     assert found == "Score: the estimates of a and b are above the observed range (> 10.0)."

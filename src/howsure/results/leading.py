@@ -90,7 +90,8 @@ def _order(
     if greater is not None:
         evidence = stated(f"P({best} > {second})", greater)
     elif p is not None:
-        evidence = f"Test: {stated('p', p)}, Holm-corrected for all pairs"
+        alone = "; the interval of the difference is for this pair alone" if by else ""
+        evidence = f"Test: {stated('p', p)}, Holm-corrected for all pairs{alone}"
     else:
         return [f"{told} The difference between these two is not tested in this table."], []
     if is_settled:
