@@ -26,9 +26,9 @@ FLOORS = [
     {"stats", "sources"},
     {"compute"},
     {"tables"},
-    {"yaml_files"},
+    {"yaml_files", "compiled"},
     {"safe_io", "estimates"},
-    {"errors", "interruptions", "outside_text", "_version", "_lazy", "compiled"},
+    {"errors", "interruptions", "outside_text", "_version", "_lazy"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(SRC.rglob("*.py"))

@@ -52,3 +52,11 @@ def test_a_damaged_cache_is_compiled_again(tmp_path, ending, place):
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2] if place < 0 else data[:place] + b"\xff" * 20 + data[place + 20 :])
     assert [n_compiled(), n_compiled()] == [1, 0]
+
+
+def test_processes_that_start_together_compile_a_kernel_once(tmp_path):
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    code = "from kernels import twice; twice(3.0); print(sum(twice.stats.cache_misses.values()))"
+    line, environment = [sys.executable, "-c", code], os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    both = [subprocess.Popen(line, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert sorted(process.communicate(timeout=120)[0].strip() for process in both) == ["0", "1"]

@@ -6,13 +6,17 @@ import hashlib
 import logging
 import pickle
 from collections.abc import Callable
-from functools import cache
+from contextlib import ExitStack, suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from numba import njit
 from numba.core import event
 from numba.core.caching import IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
+
+from howsure.safe_io import cache_folder, lock_file
 
 __all__ = ["kernel"]
 
@@ -40,9 +44,43 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
             kept._cache_file = _CheckedFile(  # type: ignore[no-untyped-call]
                 kept._cache_path, kept._impl.filename_base, kept._impl.locator.get_source_stamp()
             )
+            compiled.compile = partial(_compile_alone, compiled, compiled.compile)
         return compiled
 
     return healing if function is None else healing(function)
+
+
+def _compile_alone(compiled: Any, compile_it: Callable[[Any], Any], signature: Any) -> Any:
+    """Compile while no other process on this machine does: it would compile the same, and now finds it on disk."""
+    kept = compiled._cache
+    if kept._index_key(signature, compiled.targetctx.codegen()) in kept._cache_file._load_index():
+        return compile_it(signature)
+    with global_compiler_lock, _ALONE:
+        return compile_it(signature)
+
+
+class _Alone:
+    """A lock among processes, which one of them may take again while it has it: a kernel's compilation begins that of those it calls."""
+
+    def __init__(self) -> None:
+        self.depth, self.stream = 0, ExitStack()
+
+    def __enter__(self) -> None:
+        if not self.depth:
+            with suppress(
+                OSError, RuntimeError
+            ):  # where nothing can be written, or nobody is at home, each compiles for itself
+                cache_folder().mkdir(parents=True, exist_ok=True)
+                lock_file(self.stream.enter_context((cache_folder() / "compiling.lock").open("a")))
+        self.depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.depth -= 1
+        if not self.depth:
+            self.stream.close()
+
+
+_ALONE = _Alone()
 
 
 class _CheckedFile(IndexDataCacheFile):

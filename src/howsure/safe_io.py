@@ -11,6 +11,7 @@ import platform
 import re
 import stat
 import struct
+import sys
 import tempfile
 import zipfile
 import zlib
@@ -19,11 +20,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from howsure.errors import InputError
 
-__all__ = ["Archive", "atomic_path", "count_json_values", "gunzip", "read_bytes", "refuse_special", "write_atomic"]
+__all__ = [
+    "Archive",
+    "atomic_path",
+    "cache_folder",
+    "count_json_values",
+    "gunzip",
+    "lock_file",
+    "read_bytes",
+    "refuse_special",
+    "write_atomic",
+]
 
 _FREE_BYTES = 256 * 2**20  # below this no ratio is suspicious
 _HIGHEST_RATIO = 200  # JSON logs shrink 20 to 50 times; a bomb 1,000 times
@@ -116,6 +127,30 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
     with atomic_path(path) as temporary:
         temporary.write_bytes(data.encode() if isinstance(data, str) else data)
     return Path(path)
+
+
+def cache_folder() -> Path:
+    """Where Howsure keeps what can be made again: ``$XDG_CACHE_HOME/howsure``, or ``~/.cache/howsure``."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(home) if Path(home).is_absolute() else Path.home() / ".cache") / "howsure"
+
+
+def lock_file(stream: IO[Any], *, waits: bool = True) -> bool:
+    """Whether an open file is ours alone among the processes that ask so; closing it, or our end, gives it back."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK if waits else msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except OSError:
+        if waits:
+            raise
+        return False
+    return True
 
 
 def refuse_special(path: Path) -> None:

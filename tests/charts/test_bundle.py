@@ -5,7 +5,8 @@ import threading
 import pytest
 
 from howsure.charts import bundle as module
-from howsure.charts.bundle import bundle, cache_folder
+from howsure.charts.bundle import bundle
+from howsure.safe_io import cache_folder
 
 
 @pytest.fixture
@@ -78,6 +79,8 @@ def test_a_relative_cache_home_is_ignored_as_its_standard_says(monkeypatch, tmp_
     for value in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
         assert cache_folder() == tmp_path / ".cache" / "howsure"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "howsure"
 
 
 def test_the_real_script_is_small_and_fetches_nothing():

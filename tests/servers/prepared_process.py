@@ -7,6 +7,7 @@ named. A test about the start itself starts a real process; so does ``run`` wher
 
 import atexit
 import contextlib
+import gc
 import importlib
 import importlib.metadata
 import json
@@ -106,8 +107,10 @@ def _import_all(inspect):
             importlib.import_module(".".join(parts).removesuffix(".__init__"))
     for name in ("numba", "pandas", "vl_convert", "altair"):
         importlib.import_module(name)
+    sys.modules["numba"].njit(lambda x: x + 1.0)(1.0)  # its registries are filled when something is compiled
     if inspect:
         _prepare_inspect()
+    gc.freeze()  # a collection in a fork would touch, and so copy, everything
     assert inspect or "inspect_ai" not in sys.modules
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.sources import download
-from howsure.sources.download import default_cache, fetch
+from howsure.sources.download import fetch
 
 
 def zipped(text: str) -> bytes:
@@ -328,13 +328,6 @@ def test_a_cache_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="Choose another folder"):
         fetch("http://127.0.0.1:9/data.zip", cache=tmp_path / "file" / "cache")
-
-
-def test_the_default_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "howsure"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert default_cache() == Path.home() / ".cache" / "howsure"
 
 
 @pytest.mark.parametrize("manner", ["drip", "drip_headers"])

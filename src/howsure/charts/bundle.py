@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from functools import cache
 from pathlib import Path
 
 from howsure.errors import InputError, need
-from howsure.safe_io import write_atomic
+from howsure.safe_io import cache_folder, write_atomic
 
-__all__ = ["bundle", "cache_folder", "kept_bundle"]
+__all__ = ["bundle", "kept_bundle"]
 
 # Vega-Embed alone brings the other two and the interpreter that needs no eval; naming them too only adds bytes.
 _SNIPPET = "window.vegaEmbed=vegaEmbed;"
@@ -51,12 +50,6 @@ def _kept_files() -> list[Path]:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
-
-
-def cache_folder() -> Path:
-    """Where Howsure keeps what can be made again: ``$XDG_CACHE_HOME/howsure``, or ``~/.cache/howsure``."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(home) if Path(home).is_absolute() else Path.home() / ".cache") / "howsure"
 
 
 def _version() -> str:

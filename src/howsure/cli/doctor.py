@@ -104,7 +104,7 @@ def _encoding() -> DoctorCheck:
 
 
 def _disk() -> Iterator[DoctorCheck]:
-    from howsure.charts.bundle import cache_folder
+    from howsure.safe_io import cache_folder
 
     for name, folder in (
         ("here", Path.cwd()),
@@ -121,8 +121,9 @@ def _disk() -> Iterator[DoctorCheck]:
 
 
 def _charts() -> DoctorCheck:
-    from howsure.charts.bundle import bundle, cache_folder, kept_bundle
+    from howsure.charts.bundle import bundle, kept_bundle
     from howsure.charts.pictures import can_draw
+    from howsure.safe_io import cache_folder
 
     if not can_draw():
         return DoctorCheck("charts", "note", "tables are printed, charts are not drawn: pip install 'howsure[charts]'")

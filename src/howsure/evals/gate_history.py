@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +15,7 @@ import polars as pl
 from howsure.errors import InputError
 from howsure.estimates import Estimate
 from howsure.results import Provenance, Result, columns_of
+from howsure.safe_io import lock_file
 
 if TYPE_CHECKING:
     from howsure.charts.drawing import Chart
@@ -105,7 +104,8 @@ def append_history(
     """
     where = Path(path)
     where.parent.mkdir(parents=True, exist_ok=True)
-    with where.open("a+b") as file, _locked(file):
+    with where.open("a+b") as file:
+        lock_file(file)
         file.seek(0)
         content = file.read()
         records = _checked(content, where)
@@ -196,18 +196,3 @@ def _checked(content: bytes, where: Path) -> list[dict[str, Any]]:
 def _digest(record: dict[str, Any]) -> str:
     rest = {key: value for key, value in record.items() if key != "digest"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
-
-
-@contextlib.contextmanager
-def _locked(file: Any) -> Iterator[None]:
-    """Alone with a file, where the system has such locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_UN)

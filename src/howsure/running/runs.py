@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import sqlite3
-import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zipfile import BadZipFile
 
 from howsure.errors import InputError, OptionError, need
+from howsure.safe_io import lock_file
 from howsure.sources.inspect_format import Log, is_log, read_log
 
 if TYPE_CHECKING:
@@ -451,7 +451,7 @@ def locked(folder: Path | None, name: str = ".lock", *, waits: bool = True) -> I
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another output.") from None
     with stream:
-        yield _lock(stream.fileno(), waits=waits)
+        yield lock_file(stream, waits=waits)
 
 
 def read_logs(paths: Sequence[str | os.PathLike[str]], task: str) -> list[Log]:
@@ -553,24 +553,6 @@ def _last(error: Exception) -> BaseException:
     """What the last attempt ended with, where a question was asked again."""
     last = error.last_attempt.exception() if hasattr(error, "last_attempt") else None
     return last or error
-
-
-def _lock(handle: int, *, waits: bool) -> bool:
-    """Whether the file is ours; closing it gives it back."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_LOCK if waits else msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-    except OSError:
-        if waits:
-            raise
-        return False
-    return True
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:

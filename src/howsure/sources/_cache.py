@@ -25,6 +25,7 @@ import polars as pl
 
 from howsure._version import __version__
 from howsure.errors import HowsureError
+from howsure.safe_io import cache_folder
 from howsure.sources._account import Account, FileAccount
 from howsure.tables import TABLES, Table
 from howsure.tables.frames import FAULTS
@@ -45,9 +46,7 @@ _MARK = b"PK\x05\x06"
 
 def folder() -> Path:
     """Where readings are kept."""
-    from howsure.sources.download import default_cache
-
-    return default_cache() / "readings"
+    return cache_folder() / "readings"
 
 
 def key(files: Iterable[FileAccount], options: Mapping[str, Any]) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import http.client
 import io
-import os
 import re
 import socket
 import time
@@ -24,10 +23,10 @@ from typing import IO, Any
 
 from howsure._version import __version__
 from howsure.errors import InputError
-from howsure.safe_io import Archive
+from howsure.safe_io import Archive, cache_folder
 from howsure.sources import Progress
 
-__all__ = ["default_cache", "fetch"]
+__all__ = ["fetch"]
 
 _PIECE = 256 * 1024
 _LIMIT = 1024 * 2**20
@@ -51,11 +50,11 @@ def fetch(
     The server is asked each time whether its file changed. A broken download is taken up where it stopped, here and in
     a later call. The cached copy is replaced only by a whole file: a zip whose members unpack, or text with a csv header.
 
-    ``cache`` is a folder (`default_cache` otherwise), ``timeout`` the seconds that the server may be silent, ``deadline`` the
+    ``cache`` is a folder (`cache_folder` otherwise), ``timeout`` the seconds that the server may be silent, ``deadline`` the
     seconds that the whole download may take, ``limit`` the largest size in bytes, ``retries`` how often to try again after the
     first time. What came before the deadline is kept, and the next call goes on from there.
     """
-    target = _place(url, cache or default_cache())
+    target = _place(url, cache or cache_folder())
     opened = _opener(time.monotonic() + deadline, timeout)
     for tried in range(retries + 1):
         try:
@@ -70,12 +69,6 @@ def fetch(
                 raise InputError(f"{url}: {error}{times}. Try again later. {_by_hand(target)}") from None
         time.sleep(_FIRST_PAUSE * 2**tried)
     raise AssertionError("the last try returns or raises")
-
-
-def default_cache() -> Path:
-    """``$XDG_CACHE_HOME/howsure``, or ``~/.cache/howsure``."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "howsure"
 
 
 class _BrokenError(Exception):

@@ -24,7 +24,7 @@ __all__ = ["LEAST_SD", "ScoreNoise", "estimate_noise", "expected"]
 
 LEAST_SD = 0.005
 """Least standard deviation of a score around its curve: what rounding to two digits hides, if nothing else is known."""
-SHAPES = (0.02, 0.1, 0.5, 2.0, 1e6)
+_SHAPES = np.array([0.02, 0.1, 0.5, 2.0, 1e6])
 _LEAST_VARIANCE = 1e-6  # a standard deviation of 0.001: scores are rounded
 _LEAST_SHARE = 0.02  # of the mean variance: what a benchmark on which all fail would have is no guide to the others
 # Real tables would take 3. But a benchmark that happens to have small errors draws weight, and then has smaller ones still.
@@ -79,43 +79,48 @@ def estimate_noise(
     taken = _mean_by(np.minimum(leverage, 1), b, len(rows.floor))
     squares = (rows.score - value) ** 2 / (1 - np.minimum(taken, 0.9))[b]
     free = (1 - taken) * _mean_by(1 / np.bincount(cell)[cell], b, len(rows.floor))  # siblings' errors count as one
-    tried = [_at_shape(shape, share, b, squares, free, sampling, before) for shape in SHAPES]
-    noise = max(tried, key=lambda one: one[0])[1]
+    noise = _likeliest(share, b, squares, free, sampling, before)
     standard = (rows.score - value) / np.sqrt(noise.of(share, b, sampling))
     return ScoreNoise(noise.variance, noise.degrees, noise.shape, _correlation(standard, cell))
 
 
-def _at_shape(
-    shape: float, share: Floats, b: Ints, squares: Floats, free: Floats, sampling: Floats, before: ScoreNoise | None
-) -> tuple[float, ScoreNoise]:
-    """The log-likelihood of a shape, and the variances that go with it."""
-    n, profile = len(free), _profile(share, shape)
+def _likeliest(
+    share: Floats, b: Ints, squares: Floats, free: Floats, sampling: Floats, before: ScoreNoise | None
+) -> ScoreNoise:
+    """The shape under which the squared residuals are likeliest, and the variances that go with it; all shapes are tried at once."""
+    n, profile = len(free), _profile(share, _SHAPES[:, None])
     common = max(float(squares.mean() if before is None else before.variance.mean()), _LEAST_VARIANCE)
     told = (
         common * profile / (common * profile + sampling)
     )  # little where most of a row's variance is that of its items
-    known = np.bincount(b, told, minlength=n)
-    raw = np.bincount(b, told * (squares - sampling) / profile, minlength=n) / np.maximum(known, 1e-9)
-    noise = ScoreNoise(*_shrunk(raw, known * free), shape, 0.0)
-    total = noise.of(share, b, sampling)
-    return float(-(np.log(total) + squares / total).sum() / 2), noise
+    known = _sums_by(told, b, n)
+    raw = _sums_by(told * (squares - sampling) / profile, b, n) / np.maximum(known, 1e-9)
+    variances, degrees = _shrunk(raw, known * free)
+    tried = [ScoreNoise(*one, 0.0) for one in zip(variances, degrees, _SHAPES.tolist(), strict=True)]
+    total = np.array([one.of(share, b, sampling) for one in tried])
+    return tried[np.argmax(-(np.log(total) + squares / total).sum(axis=1))]
 
 
 def _shrunk(raw: Floats, degrees: Floats) -> tuple[Floats, Floats]:
-    """Variances moved towards each other as far as their own degrees of freedom leave doubt, and the degrees behind them.
+    """Variances (in each row) moved towards each other as far as their own degrees of freedom leave doubt, and the degrees behind them.
 
     The true ones are taken as scaled inverse χ² around a common scale, which is found by maximum likelihood: their harmonic mean.
     """
-    pooled = max(float(np.average(raw, weights=degrees + 1e-9)), _LEAST_VARIANCE)
+    pooled = np.maximum(np.average(raw, axis=-1, weights=degrees + 1e-9, keepdims=True), _LEAST_VARIANCE)
     own, total, scale = degrees * np.maximum(raw, _LEAST_SHARE * pooled), degrees + _PRIOR_DEGREES, pooled
     for _ in range(_SWEEPS):  # of few benchmarks: `np.mean` would take most of the time
         variance: Floats = (own + _PRIOR_DEGREES * scale) / total
-        scale = 1 / (float(np.add.reduce(1 / variance)) / len(total))
+        scale = 1 / (np.add.reduce(1 / variance, axis=-1, keepdims=True) / total.shape[-1])
     return variance, total
 
 
-def _profile(share: Floats, shape: float) -> Floats:
+def _profile(share: Floats, shape: float | Floats) -> Floats:
     return (4 * share * (1 - share) + shape) / (1 + shape)
+
+
+def _sums_by(values: Floats, group: Ints, n: int) -> Floats:
+    """The sum of each group in each row."""
+    return np.array([np.bincount(group, row, minlength=n) for row in values])
 
 
 def _mean_by(values: Floats, group: Ints, n: int) -> Floats:
