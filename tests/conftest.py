@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,39 @@ settings.load_profile("same")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest tests first, so that no worker is left with one at the end."""
     items.sort(key=lambda item: item.get_closest_marker("heavy") is None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """Tests that share what takes long to make go to one worker: those of a file, and rather those of a folder.
+
+    The blocks of the docs share nothing.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFolder(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, _, test = nodeid.partition("::")
+            return nodeid if file.endswith("test_docs.py") and "run" in test.partition("[")[0] else file
+
+        def _assign_work_unit(self, node: Any) -> None:
+            """The next file of the folder that the worker is in; otherwise of the one with most tests in which no other worker is."""
+            left = Counter({scope: len(unit) for scope, unit in self.workqueue.items()})
+            folders: Counter[str] = Counter()
+            for scope, n_tests in left.items():
+                folders[_folder(scope)] += n_tests
+            latest = {one: _folder(next(reversed(work))) for one, work in self.assigned_work.items() if work}
+            mine, taken = latest.pop(node, None), set(latest.values())
+            best = max(folders, key=lambda name: (name == mine, name not in taken, folders[name]))
+            self.workqueue.move_to_end(next(scope for scope in left if _folder(scope) == best), last=False)
+            super()._assign_work_unit(node)
+
+    config.option.loadscopereorder = False  # the longest first
+    return ByFolder(config, log)
+
+
+def _folder(nodeid: str) -> str:
+    return nodeid.partition("::")[0].rpartition("/")[0]
 
 
 FLAGS = [
