@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import nctdtr, nctdtrinc, ndtri
@@ -163,6 +164,7 @@ class Pilot:
         value = within / whole
         return Estimate(value, min(float(low), value), max(float(high), value), level)
 
+    @cached_property
     def variances(self) -> Floats:
         """Draws of the variance that one item brings to the mean difference, clustering included; with an assurance, one value."""
         inflation = 1 + (self.cluster_size - 1) * self.cluster_correlation
@@ -196,7 +198,7 @@ def power(effect: float, n_items: float, design: PairedDesign | Pilot, *, level:
 
 def _expected_power(effect: float, n_items: float, pilot: Pilot, level: float) -> float:
     df = pilot.point.df(n_items)
-    quantile, se = t_quantile(level, df), np.sqrt(pilot.variances() / n_items)
+    quantile, se = t_quantile(level, df), np.sqrt(pilot.variances / n_items)
     # beyond a shift of 30 a finding is certain, and the series of the noncentral t distribution may give NaN
     shift = np.divide(abs(effect), se, out=np.full(len(se), 30.0 if effect else 0.0), where=se > 0).clip(max=30.0)
     wrong = np.where(shift < 5, nctdtr(df, np.minimum(shift, 5.0), -quantile), 0.0)
@@ -216,7 +218,7 @@ def minimum_detectable_effect(
     if isinstance(design, Pilot):
         from scipy.optimize import brentq
 
-        widest = 40 * math.sqrt(float(design.variances().max()) / n_items)
+        widest = 40 * math.sqrt(float(design.variances.max()) / n_items)
         if not widest:
             return 0.0
         return float(
