@@ -20,7 +20,7 @@ from howsure.yaml_files import read_yaml
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 fuzzed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 # YAML
