@@ -409,9 +409,9 @@ class _Reading:
             "item_digest": items,
             "tokens": [tokens for tokens, _ in spent],
             "cost": [cost for _, cost in spent],
-            "limit": [_limit(sample.limit) for sample in samples],
-            "error": [_error(sample.error) for sample in samples],
-            "minutes": [_minutes(sample) for sample in samples],
+            "limit": [_limit(sample.limit) if sample.limit else None for sample in samples],
+            "error": [_error(sample.error) if sample.error else None for sample in samples],
+            "minutes": [_minutes(sample.metadata) if sample.metadata else None for sample in samples],
         }
         frame = pl.DataFrame(columns, schema=_ROW)
         if divide_by == 1 and self.errors != "wrong":
@@ -623,12 +623,9 @@ def _given(sample: Sample, scorer: str, key: str | None) -> Any:
     return value if key is None else value.get(key) if isinstance(value, dict) else None
 
 
-def _minutes(sample: Sample) -> float | None:
+def _minutes(metadata: dict[str, Any]) -> float | None:
     """What an expert needs for the task, where the sample's metadata say it."""
-    metadata = sample.metadata
-    if not metadata or _MINUTES.keys().isdisjoint(metadata):
-        return None
-    for name in _MINUTES:
+    for name in () if _MINUTES.keys().isdisjoint(metadata) else _MINUTES:
         value = metadata.get(name)
         number = _float(value) if isinstance(value, str) else value
         if isinstance(number, _NUMBER) and not isinstance(number, bool) and 0 < number < math.inf:
@@ -649,7 +646,7 @@ def _limit(limit: Any) -> str | None:
 
 def _error(error: Any) -> str | None:
     """What an error says, in one short line."""
-    return " ".join(_message(error).split())[:200] or None if error else None
+    return " ".join(_message(error).split())[:200] or None
 
 
 def _message(error: Any) -> str:
