@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import errno
 import gzip
@@ -9,6 +10,7 @@ import hashlib
 import os
 import platform
 import re
+import shutil
 import stat
 import struct
 import tempfile
@@ -23,7 +25,16 @@ from typing import IO, NamedTuple
 
 from howsure.errors import InputError
 
-__all__ = ["Archive", "atomic_path", "count_json_values", "gunzip", "read_bytes", "refuse_special", "write_atomic"]
+__all__ = [
+    "Archive",
+    "atomic_path",
+    "count_json_values",
+    "gunzip",
+    "read_bytes",
+    "refuse_special",
+    "temporary_folder",
+    "write_atomic",
+]
 
 _FREE_BYTES = 256 * 2**20  # below this no ratio is suspicious
 _HIGHEST_RATIO = 200  # JSON logs shrink 20 to 50 times; a bomb 1,000 times
@@ -116,6 +127,18 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes) -> Path:
     with atomic_path(path) as temporary:
         temporary.write_bytes(data.encode() if isinstance(data, str) else data)
     return Path(path)
+
+
+def temporary_folder() -> Path:
+    """A new folder that only the user can open, and that is removed when the process ends."""
+    return Path(tempfile.mkdtemp(dir=_home()))
+
+
+@cache
+def _home() -> str:
+    home = tempfile.mkdtemp(prefix="howsure-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    return home
 
 
 def refuse_special(path: Path) -> None:

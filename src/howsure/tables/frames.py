@@ -24,7 +24,7 @@ import polars as pl
 
 from howsure.errors import InputError, MissingExtraError, closest
 from howsure.outside_text import guarded, unguarded, with_whole_letters
-from howsure.safe_io import atomic_path, read_bytes, refuse_special
+from howsure.safe_io import atomic_path, read_bytes, refuse_special, temporary_folder
 
 if TYPE_CHECKING:
     import pandas
@@ -53,6 +53,8 @@ FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 _LONGEST_LINE = 64 * 2**20
 _PARSE_ONCE = 2 * 2**30  # text files up to this size are parsed into memory once; larger ones stay lazy
+_LARGE_LINES = 64 * 2**20  # larger jsonl files are not held in memory
+_BLOCK = 16 * 2**20
 _LINES_FOR_NAMES = 10_000
 _LONGEST_HEADER = 2**20
 _BOM = b"\xef\xbb\xbf"
@@ -118,7 +120,7 @@ class Part:
         ``is_tidied`` leaves out, and says, what only looks like data.
         """
         try:
-            held = self._with_keys_that_are_there().held()
+            held = self._stored() or self._with_keys_that_are_there().held()
             if held is self or self.path is None:
                 return held
             if self.format in ("csv", "tsv"):
@@ -127,12 +129,27 @@ class Part:
             if is_tidied and (tidy := self._tidied()):
                 return tidy
             raise
-        if self.format not in ("jsonl", "json"):
-            return held
-        frame = held.rows.collect()
         if self.format == "jsonl":
-            _refuse_ambiguous_objects(self.path, frame.columns)
-        return replace(self, rows=frame.lazy())
+            _refuse_ambiguous_objects(self.path, held.rows.collect_schema().names())
+        return held
+
+    def _stored(self) -> Part | None:
+        """The rows of a large jsonl file in parquet files, which are removed when the process ends; None for other files.
+
+        So the texts beside the scores, which are most of such a file, are never in memory together.
+        """
+        if self.path is None or self.format != "jsonl" or self.path.suffix.lower() == ".gz" or self.is_parsed:
+            return None
+        if self.path.stat().st_size <= _LARGE_LINES:
+            return None
+        files: list[Path] = []
+        folder = temporary_folder()
+        schema = self.rows.collect_schema()
+        for block in _blocks(self.path):
+            files.append(folder / f"{len(files)}.parquet")
+            self.collect(pl.scan_ndjson(block, schema=schema)).write_parquet(files[-1], compression="lz4")
+        stored = replace(self, rows=pl.scan_parquet(files, glob=False))
+        return replace(stored._with_keys_that_are_there(), is_parsed=True)
 
     def _with_keys_that_are_there(self) -> Part:
         """The same rows without the expected keys that no line has: as columns of nothing they would take more room than the others."""
@@ -180,23 +197,26 @@ class Part:
             return []
         key = rf'"{re.escape(name)}"\s*:\s*'
         line = pl.col("line")
-        lines = pl.scan_csv(
-            self.path,
-            has_header=False,
-            new_columns=["line"],
-            separator="\x01",
-            quote_char=None,
-            glob=False,
-            encoding="utf8-lossy",
-            infer_schema=False,
-            truncate_ragged_lines=True,
-        )
-        either = (
+        either = [
             line.str.extract(rf"{key}{mark}(-?\d{{1,18}}){mark}\s*[,}}]").alias(kind)
             for kind, mark in (("bare", ""), ("quoted", '"'))
-        )
-        found = lines.select(either).select(pl.all().unique().implode()).collect(engine="streaming")
-        return sorted({*found["bare"][0].drop_nulls()} & {*found["quoted"][0].drop_nulls()})
+        ]
+        bare, quoted = set[str](), set[str]()
+        for block in _blocks(self.path):
+            lines = pl.scan_csv(
+                block,
+                has_header=False,
+                new_columns=["line"],
+                separator="\x01",
+                quote_char=None,
+                encoding="utf8-lossy",
+                infer_schema=False,
+                truncate_ragged_lines=True,
+            )
+            found = lines.select(either).select(pl.all().unique().implode()).collect(engine="streaming")
+            bare.update(found["bare"][0].drop_nulls())
+            quoted.update(found["quoted"][0].drop_nulls())
+        return sorted(bare & quoted)
 
     def held(self) -> Part:
         """The same rows, in memory if they came from text: parsing is what costs."""
@@ -717,6 +737,20 @@ def _scanner(kind: str, data: Path | bytes, expect: tuple[str, ...], separator: 
         return pl.scan_ndjson(source, schema=dict.fromkeys([*named, *expect], pl.String))
     rows = unguarded(pl.scan_csv(data, infer_schema=False, separator=separator, glob=False, skip_lines=n_above))
     return rows.filter(pl.any_horizontal(pl.all() != ""))  # blank lines are no rows
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The whole lines of a jsonl file, some at a time."""
+    lines: list[bytes] = []
+    size = 0
+    for line in _lines(path):
+        lines.append(line)
+        size += len(line)
+        if size > _BLOCK:
+            yield b"".join(lines)
+            lines, size = [], 0
+    if any(line.strip() for line in lines):
+        yield b"".join(lines)
 
 
 def _refuse_huge_lines(path: Path, stream: IO[bytes]) -> None:
