@@ -11,10 +11,12 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -26,7 +28,7 @@ from howsure.outside_text import with_whole_letters
 from howsure.safe_io import Archive, count_json_values, read_bytes
 from howsure.sources._sniff import head, json_outline
 
-__all__ = ["Content", "Log", "Sample", "Score", "Settings", "complete_contents", "is_log", "read_log"]
+__all__ = ["Content", "Log", "Sample", "Score", "Settings", "Usage", "complete_contents", "is_log", "read_log"]
 
 Settings: TypeAlias = dict[tuple[str, str], str]
 """Values as text, by where they were set and by name."""
@@ -60,6 +62,13 @@ class Score(Struct, gc=False):
     history: list[Any] = []
 
 
+class Usage(Struct, gc=False):
+    """What a model's replies took, as far as it is there."""
+
+    total_tokens: int | float | None = None
+    total_cost: int | float | None = None
+
+
 class Content(Struct, gc=False):
     """What a sample asks: a hash of input, target and choices together.
 
@@ -83,7 +92,7 @@ class Sample(Struct, gc=False):
     error: Any = None
     invalidation: Any = None
     total_time: float | None = None
-    model_usage: dict[str, Any] | None = None
+    model_usage: dict[str, Usage] | None = None
     limit: Any = None
     input: Any = None
     target: Any = None
@@ -254,7 +263,7 @@ def read_log(path: Path, family: str | None) -> Log:
         log.created  # noqa: B018
     except OverflowError:
         raise InputError(f"{path}: the date {log.eval.created} is out of range. Make or fetch the log again.") from None
-    log.samples = sorted(log.samples or [], key=lambda sample: sample.epoch)
+    log.samples = sorted(log.samples or [], key=attrgetter("epoch"))
     for sample in log.samples:
         _identify(sample)
     return log
@@ -396,7 +405,7 @@ def _may_be_edited(archive: Archive) -> bool:
     return names[0] != _START or sum(name.startswith(_JOURNAL) for name in names) < 2
 
 
-def _summaries(archive: Archive) -> Iterator[Sample]:
+def _summaries(archive: Archive) -> Iterable[Sample]:
     """Of a finished log in one member, of an unfinished one in the journal's numbered batches."""
     names = [_SUMMARIES]
     if _SUMMARIES not in archive:
@@ -406,8 +415,8 @@ def _summaries(archive: Archive) -> Iterator[Sample]:
             if (digits := re.fullmatch(rf"{_JOURNAL}(\d{{1,9}})\.json", name))
         }
         names = [batches[number] for number in sorted(batches)]
-    for name in names:
-        yield from _parsed(list[Sample], archive.read_json(name), f"{archive.path}: {name}")
+    parts = (_parsed(list[Sample], archive.read_json(name), f"{archive.path}: {name}") for name in names)
+    return chain.from_iterable(parts)
 
 
 def _told(summary: Sample, archive: Archive, family: str | None, *, is_suspect: bool) -> Sample:

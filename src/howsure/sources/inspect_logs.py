@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import repeat
@@ -481,16 +481,9 @@ class _Reading:
         usage = sample.model_usage
         if not usage:
             return None, None
-        own = usage.get(self._log.eval.model)
-        used = [own] if isinstance(own, dict) else [one for one in usage.values() if isinstance(one, dict)]
-        if len(used) == 1:
-            tokens, cost = used[0].get("total_tokens"), used[0].get("total_cost")
-            return tokens if isinstance(tokens, _NUMBER) else None, cost if isinstance(cost, _NUMBER) else None
-        tokens, cost = (
-            sum(found) if (found := [one[name] for one in used if isinstance(one.get(name), _NUMBER)]) else None
-            for name in ("total_tokens", "total_cost")
-        )
-        return tokens, cost
+        if own := usage.get(self._log.eval.model):
+            return own.total_tokens, own.total_cost
+        return _sum(one.total_tokens for one in usage.values()), _sum(one.total_cost for one in usage.values())
 
     def _item(self, sample: Sample) -> str | None:
         """What identifies the item: its content, and its id where content does not tell the log's samples apart."""
@@ -614,6 +607,12 @@ class _Reading:
                 f"Its fields: {', '.join(metadata) or 'none'}."
             )
         return text
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """The sum of the numbers, if there are any."""
+    numbers = [one for one in values if one is not None]
+    return sum(numbers) if numbers else None
 
 
 def _given(sample: Sample, scorer: str, key: str | None) -> Any:

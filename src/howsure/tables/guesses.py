@@ -33,7 +33,17 @@ from howsure.tables.known_words import (
     WORDS,
 )
 from howsure.tables.metrics import is_higher_better, is_share
-from howsure.tables.untidy import COMMA, NUMBER, PERCENT, Requested, plain_name, shown_name, text_of, tidied
+from howsure.tables.untidy import (
+    COMMA,
+    MANY_COLUMNS,
+    NUMBER,
+    PERCENT,
+    Requested,
+    plain_name,
+    shown_name,
+    text_of,
+    tidied,
+)
 
 __all__ = ["Guess", "read_as"]
 
@@ -42,7 +52,6 @@ EACH = "*"
 
 _EITHER = r"^[-+]?[1-9]\d{0,2},\d{3}$"  # 1,234: a decimal comma, or thousands
 _MOST_ITEMS = 2_000_000
-_MANY_COLUMNS = 50
 
 
 @dataclass(frozen=True)
@@ -762,7 +771,7 @@ def _profile(part: Part, names: Sequence[str]) -> list[_Values]:
     if not names:
         return []
     schema = part.rows.collect_schema()
-    if len(names) > _MANY_COLUMNS:
+    if len(names) > MANY_COLUMNS:
         return _profile_many(part, names, schema)
     found = part.collect(
         part.rows.select(pl.struct(_facts(name, schema[name])).alias(str(i)) for i, name in enumerate(names))
