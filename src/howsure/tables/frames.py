@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -70,7 +71,7 @@ _AROUND = frozenset(
 )
 """What an object may say beside its rows, for all of them."""
 _MARKS = re.compile(rb"[,;|\t]")
-_TEXTS = (".txt", ".md")
+_TEXTS = (".txt", ".md", ".html", ".htm")
 _RULE = re.compile(r"[\s|:+=–—-]*-[\s|:+=–—-]*")  # under the names of a printed table
 # gzip, zstandard and zlib, which polars would unpack without a bound
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
@@ -528,7 +529,7 @@ def _scan(path: Path, expect: tuple[str, ...]) -> Part:
         if path.suffix.lower() in (*_TEXTS, ".json"):
             raise InputError(f"{path}: no table is found in it. Save it as csv, with one row of names.")
         raise InputError(
-            f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, .txt, .json, or .gz after them."
+            f"{path}: unknown ending; expected one of {', '.join(FORMATS)}, .txt, .html, .json, or .gz after them."
         )
     kind = "csv" if kind == "txt" else kind
     if path.stat().st_size == 0:
@@ -626,12 +627,81 @@ def _plain_text(path: Path, kind: str, most: int | None = None) -> tuple[bytes, 
                 data, says = data.decode("cp1252").encode(), ["Windows-1252 letters, not UTF-8"]
     if b"\r" in data and b"\n" not in data:
         data, says = data.replace(b"\r", b"\n"), [*says, "lines end in carriage returns"]
+    if path.suffix.lower() in (".html", ".htm"):
+        return _HtmlTable(data).as_csv(), [*says, "the first table of a web page"]
     if path.suffix.lower() in _TEXTS and (printed := _between_bars(data)):
         return printed, [*says, "fields between bars"]
     first = data.lstrip().partition(b"\n")[0]
     if not _MARKS.search(first) and _separated(data) == " " and _is_utf8(io.BytesIO(data)):
         return _with_tabs(data), [*says, "fields separated by blanks"]
     return data, says
+
+
+class _HtmlTable(HTMLParser):
+    """The first table of a web page that has two rows and two columns; a cell over several rows or columns is in each of them."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._rows: list[dict[int, str]] = []
+        self._below: dict[tuple[int, int], str] = {}  # cells that reach into later rows
+        self._cell: list[str] | None = None
+        self._depth = self._n_columns = self._n_rows = self._n_unread = 0
+        self._is_found = False
+        self.feed(data.decode("utf-8-sig", errors="replace"))
+        self.close()
+
+    def as_csv(self) -> bytes:
+        made = io.StringIO()
+        width = max((len(row) for row in self._rows), default=0)
+        for row in self._rows:
+            csv.writer(made, lineterminator="\n").writerow([row.get(place, "") for place in range(width)])
+        return made.getvalue().encode()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table" and not self._is_found:
+            self._depth += 1
+            self._rows = [] if self._depth == 1 else self._rows
+        elif tag in ("script", "style", "sup"):  # footnotes are no part of a name
+            self._n_unread += 1
+        elif self._depth == 1 and tag == "tr":
+            self._rows.append({})
+            self._cell = None
+        elif self._depth == 1 and tag in ("td", "th") and self._rows:
+            self._close_cell()
+            given = dict(attrs)
+            self._n_columns, self._n_rows = (
+                max(1, min(1000, int(told))) if (told := given.get(name) or "").isdecimal() else 1
+                for name in ("colspan", "rowspan")
+            )
+            self._cell = []
+        elif tag == "br" and self._cell is not None:
+            self._cell.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("script", "style", "sup"):
+            self._n_unread = max(0, self._n_unread - 1)
+        elif self._depth == 1 and tag in ("td", "th", "tr", "table"):
+            self._close_cell()
+        if tag == "table" and self._depth:
+            self._depth -= 1
+            self._rows = [row for row in self._rows if row] if not self._depth else self._rows
+            self._is_found = self._is_found or (not self._depth and len(self._rows) > 1 < len(self._rows[0]))
+
+    def handle_data(self, data: str) -> None:
+        if self._cell is not None and not self._n_unread and not self._is_found:
+            self._cell.append(data)
+
+    def _close_cell(self) -> None:
+        if self._cell is None:
+            return
+        number, row = len(self._rows) - 1, self._rows[-1]
+        for _ in range(self._n_columns):
+            while (number, len(row)) in self._below:
+                row[len(row)] = self._below[number, len(row)]
+            for further in range(1, self._n_rows):
+                self._below[number + further, len(row)] = " ".join("".join(self._cell).split())
+            row[len(row)] = " ".join("".join(self._cell).split())
+        self._cell = None
 
 
 def _between_bars(data: bytes) -> bytes | None:
@@ -712,7 +782,9 @@ def _content(path: Path, kind: str) -> tuple[Path | bytes, list[str]]:
     if kind != "parquet" and start.startswith(_PACKED):
         raise InputError(f"{path}: contains compressed data, but its name does not end in .gz. Unpack it first.")
     if kind in ("csv", "tsv"):
-        is_changed = start.startswith(_UTF16) or path.suffix.lower() == ".md" or (b"\r" in start and b"\n" not in start)
+        is_changed = (
+            start.startswith(_UTF16) or path.suffix.lower() in _TEXTS[1:] or (b"\r" in start and b"\n" not in start)
+        )
         first = start.lstrip().partition(b"\n")[0]
         is_changed = is_changed or not _MARKS.search(first) or (path.suffix.lower() == ".txt" and b"|" in start)
         is_small = isinstance(data, bytes) or path.stat().st_size <= _PARSE_ONCE
