@@ -291,7 +291,7 @@ def _identify(sample: Sample) -> None:
 
 def _content(asked: Any, target: Any, choices: Any) -> Content:
     """A hash of an item. Choices count in any order, and a target that names one of them by letter as its text."""
-    question = _question(asked)
+    question = asked if type(asked) is str else _question(asked)
     if isinstance(choices, list) and choices:
         choice_by_letter = {chr(ord("A") + number): choice for number, choice in enumerate(choices[:26])}
         targets = target or [] if target is None or isinstance(target, list) else [target]
